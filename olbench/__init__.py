@@ -1,0 +1,58 @@
+"""olbench: an honest benchmark harness for online learning.
+
+>>> import numpy as np
+>>> from olbench import make_algorithm, online_pass
+>>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 50), np.array([1, -1] * 50)
+>>> online_pass(make_algorithm("scw1", C=1.0, eta=0.75), X, y).mistakes
+1
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from olbench.algorithms.definition import Parameter, Traits, contestant, first_order, second_order
+    from olbench.algorithms.plugins import load_plugin
+    from olbench.contestants import wrap
+    from olbench.errors import UserError
+    from olbench.learners import make_algorithm
+    from olbench.online import online_pass
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Parameter": "olbench.algorithms.definition",
+    "Traits": "olbench.algorithms.definition",
+    "UserError": "olbench.errors",
+    "contestant": "olbench.algorithms.definition",
+    "first_order": "olbench.algorithms.definition",
+    "load_plugin": "olbench.algorithms.plugins",
+    "make_algorithm": "olbench.learners",
+    "online_pass": "olbench.online",
+    "second_order": "olbench.algorithms.definition",
+    "wrap": "olbench.contestants",
+}
+
+__all__ = [
+    "Parameter",
+    "Traits",
+    "UserError",
+    "contestant",
+    "first_order",
+    "load_plugin",
+    "make_algorithm",
+    "online_pass",
+    "second_order",
+    "wrap",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for only then: `import olbench` itself is instant."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'olbench' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

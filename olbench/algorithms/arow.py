@@ -1,0 +1,60 @@
+"""Adaptive regularisation of weights and its narrow versions."""
+
+from typing import Any
+
+from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, second_order
+from olbench.algorithms.losses import excess
+
+TRAITS = Traits(True, True, True, False)
+B = Parameter("b", 1.0, "inverse of the variance above which the covariance shrinks", grid=POWERS_OF_TWO)
+
+
+@second_order(
+    "arow",
+    title="AROW",
+    source="Crammer, Kulesza & Dredze, NIPS 2009, Fig. 1; scw2012, section 2.4",
+    parameters=(Parameter("r", 1.0, "regularisation: how little one example is trusted", grid=POWERS_OF_TWO),),
+    traits=TRAITS,
+    monotone=True,
+)
+def arow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Trade the squared hinge loss and the variance along x against the change of the Gaussian."""
+    loss = excess(1.0, m)
+    if loss == 0.0:
+        return 0.0, 0.0, 0.0
+    return loss, loss / (v + p[0]), 1.0 / p[0]
+
+
+@second_order(
+    "narow",
+    title="NAROW",
+    source="Orabona & Crammer, NIPS 2010, section 5, in the form that LIBOL runs",
+    parameters=(B,),
+    traits=TRAITS,
+    monotone=True,
+)
+def narow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Run AROW with r = v / (b v - 1) where v > 1 / b; elsewhere r is infinite and nothing changes."""
+    loss = excess(1.0, m)
+    c = p[0] - 1.0 / v if v * p[0] > 1.0 else 0.0
+    if loss == 0.0 or c <= 0.0:
+        return loss, 0.0, 0.0
+    return loss, loss * c / (1.0 + c * v), c
+
+
+@second_order(
+    "narow2010",
+    title="NAROW (2010)",
+    source="Orabona & Crammer, NIPS 2010, section 5",
+    parameters=(B,),
+    traits=TRAITS,
+    diagonal=False,
+    monotone=True,
+)
+def narow2010(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Keep mu = Sigma theta with theta += y x; written as a step on mu itself."""
+    loss = excess(1.0, m)
+    if loss == 0.0:
+        return 0.0, 0.0, 0.0
+    c = max(0.0, p[0] - 1.0 / v) if v * p[0] > 1.0 else 0.0
+    return loss, (1.0 - c * m) / (1.0 + c * v), c

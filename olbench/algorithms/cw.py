@@ -1,0 +1,78 @@
+"""Confidence-weighted learning, with the constraint on the standard deviation or on the variance."""
+
+import math
+from typing import Any
+
+from olbench.algorithms.definition import Parameter, Traits, second_order
+from olbench.algorithms.losses import excess, quantile
+from olbench.kernels.compile import helper
+
+TRAITS = Traits(True, True, False, True)
+ETA_GRID = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
+ETA_DOC = "confidence: the probability with which the example must be classified correctly"
+ETA = Parameter("eta", 0.7, ETA_DOC, low=0.5, high=1.0, closed="left", grid=ETA_GRID)
+
+
+@helper
+def confident_step(r: float, phi: float, share: float) -> float:
+    """Return a = alpha sqrt(v) for the normalised margin r = m / sqrt(v) < phi.
+
+    a solves phi sqrt(u / v) = r + a / share, where sqrt(u / v) is the deviation left after the update. With
+    share = 1 the constraint is met (cw2008, eq. 14); share = v / (v + 1/(2C)) is the squared slack of scw2012,
+    Proposition 2. The quadratic in A = a / share is solved by whichever of its two forms does not cancel.
+    """
+    half = 0.5 * share * phi * phi
+    root = math.hypot(r * half, phi * math.sqrt(1.0 + 2.0 * half))
+    if r > 0.0:
+        return share * (phi - r) * (phi + r) / (r * (1.0 + half) + root)
+    return share * (root - r * (1.0 + half)) / (1.0 + 2.0 * half)
+
+
+@helper
+def precision_gain(a: float, phi: float, v: float) -> float:
+    """Return c = alpha phi / sqrt(u) of cw2008, eq. 12: what the update adds to the precision along x."""
+    k = a * phi
+    return 0.5 * k * (k + math.sqrt(k * k + 4.0)) / v
+
+
+@second_order(
+    "cw",
+    title="CW",
+    source="cw2008, eqs. (10)-(14) and Fig. 1; scw2012, section 2.3",
+    parameters=(ETA,),
+    traits=TRAITS,
+    constants=lambda eta: (quantile(eta),),
+    form="root",
+    monotone=True,
+    scale_free=True,
+)
+def cw(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Change the Gaussian as little as needed for phi sqrt(x' Sigma x) <= m to hold."""
+    loss = excess(p[0] * math.sqrt(v), m)
+    if loss == 0.0 or v == 0.0:
+        return loss, 0.0, 0.0
+    deviation = math.sqrt(v)
+    a = confident_step(m / deviation, p[0], 1.0)
+    return loss, a / deviation, precision_gain(a, p[0], v)
+
+
+@second_order(
+    "cw-var",
+    title="CW-var",
+    source="Dredze, Crammer & Pereira, ICML 2008; cw2012, section 4.1",
+    parameters=(ETA,),
+    traits=TRAITS,
+    constants=lambda eta: (quantile(eta),),
+    form="root",
+    monotone=True,
+)
+def cw_var(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Change the Gaussian as little as needed for phi x' Sigma x <= m to hold."""
+    phi = p[0]
+    loss = excess(phi * v, m)
+    if loss == 0.0 or v == 0.0:
+        return loss, 0.0, 0.0
+    b = 1.0 + 2.0 * phi * m
+    root = math.hypot(1.0 - 2.0 * phi * m, phi * math.sqrt(8.0 * v))
+    alpha = 2.0 * loss / (v * (b + root)) if b > 0.0 else (root - b) / (4.0 * phi * v)
+    return loss, alpha, 2.0 * alpha * phi

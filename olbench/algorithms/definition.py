@@ -1,0 +1,198 @@
+"""What an algorithm is: a scalar rule with declared parameters, traits and a citation.
+
+The decorators here serve the built-in files of this folder and a user's own file alike.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.errors import UserError, suggest
+
+Rule = Callable[..., tuple[float, float, float]]
+Value = float | str
+Closed = Literal["neither", "left", "right", "both"]
+
+POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named number with a default, bounds and the grid that the papers search; or one of a few words."""
+
+    name: str
+    default: Value
+    doc: str
+    low: float = 0.0
+    high: float = math.inf
+    closed: Closed = "neither"
+    grid: tuple[float, ...] = ()
+    choices: tuple[str, ...] = ()
+
+    def check(self, value: Any, owner: str) -> Value:
+        """Return the value as this parameter stores it, or refuse it."""
+        if self.choices:
+            if value not in self.choices:
+                raise UserError(f"{owner}: {self.name} must be one of {', '.join(self.choices)}, not {value!r}")
+            return str(value)
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            raise UserError(f"{owner}: {self.name} must be a number in {self.interval}, not {value!r}")
+        number = float(value)
+        above = self.low < number or (self.closed in ("left", "both") and number == self.low)
+        below = number < self.high or (self.closed in ("right", "both") and number == self.high)
+        if not (above and below):
+            raise UserError(f"{owner}: {self.name} must lie in {self.interval}, not {value!r}")
+        return number
+
+    @property
+    def interval(self) -> str:
+        """The allowed values in words or as an interval."""
+        if self.choices:
+            return " | ".join(self.choices)
+        opening = "[" if self.closed in ("left", "both") else "("
+        closing = "]" if self.closed in ("right", "both") else ")"
+        return f"{opening}{self.low:g}, {self.high:g}{closing}"
+
+
+@dataclass(frozen=True)
+class Traits:
+    """The four properties of scw2012, Table 1; `source` says who assigned them."""
+
+    large_margin: bool
+    confidence: bool
+    non_separable: bool
+    adaptive_margin: bool
+    source: str = "scw2012, Table 1"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """An algorithm as its file declares it. Made by the decorators `first_order` and `second_order`."""
+
+    id: str
+    title: str
+    order: Literal["first", "second", "object"]
+    source: str
+    parameters: tuple[Parameter, ...] = ()
+    traits: Traits | None = None
+    rule: Rule | None = None
+    constants: Callable[..., tuple[float, ...]] | None = None
+    form: Literal["covariance", "root"] = "covariance"
+    diagonal: bool = True
+    monotone: bool = False
+    scale_free: bool = False
+    factory: Callable[..., Any] | None = None
+    doc: str = field(default="", repr=False)
+
+    def __reduce__(self) -> Any:
+        from olbench.algorithms import get_definition
+
+        return get_definition, (self.id,)
+
+    @property
+    def grid(self) -> dict[str, tuple[float, ...]]:
+        """The values that the papers search, by parameter."""
+        return {parameter.name: parameter.grid for parameter in self.parameters if parameter.grid}
+
+    def resolve(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """Return every parameter with its given or default value, checked."""
+        names = [parameter.name for parameter in self.parameters]
+        for name in given:
+            if name not in names:
+                known = f"its parameters are {', '.join(names)}" if names else "it has no parameters"
+                raise UserError(f"{self.id}: unknown parameter '{name}'{suggest(name, names)}; {known}")
+        return {
+            parameter.name: parameter.check(given.get(parameter.name, parameter.default), self.id)
+            for parameter in self.parameters
+        }
+
+    def rule_constants(self, params: Mapping[str, Value]) -> NDArray[np.float64]:
+        """Return the array p that the rule sees for these parameters."""
+        values = self.constants(**params) if self.constants else tuple(params.values())
+        return np.array(values, dtype=np.float64)
+
+    @cached_property
+    def compiled_rule(self) -> Any:
+        """The rule as a first-class compiled function."""
+        from olbench.kernels import compile
+
+        signature = compile.FIRST_ORDER_RULE if self.order == "first" else compile.SECOND_ORDER_RULE
+        return compile.rule(signature, self.rule)
+
+
+REGISTRY: dict[str, Definition] = {}
+
+
+def register(definition: Definition) -> Definition:
+    """Add a definition to the listing; the same rule may be defined again, another one of that name may not."""
+    known = REGISTRY.get(definition.id)
+    if known is not None and _origin(known) != _origin(definition):
+        raise UserError(
+            f"an algorithm named '{definition.id}' exists already ({_origin(known)}); choose another id"
+        )
+    REGISTRY[definition.id] = definition
+    return definition
+
+
+def _origin(definition: Definition) -> str:
+    code = getattr(definition.rule or definition.factory, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else definition.id
+
+
+def first_order(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[[Rule], Definition]:
+    """Make a first-order algorithm of a rule (m, s, mistake, q, t, k, p) -> (loss, shrink, tau).
+
+    The rule sees the signed margin m = y w.x, s = ||x||^2, whether the prediction was a mistake, q = ||w||^2,
+    the round t = 1, 2, ..., the number k of updates so far and its parameters p. A loss above zero counts as
+    an update; then w = shrink w + tau y x. Further keywords are the fields of Definition: parameters, traits,
+    constants.
+    """
+    return _decorator(id, title, source, "first", declared)
+
+
+def second_order(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[[Rule], Definition]:
+    """Make a second-order algorithm of a rule (m, v, mistake, t, p) -> (loss, alpha, c).
+
+    The rule sees the signed margin m = y mu.x, the variance v = x' Sigma x, whether the prediction was a
+    mistake, the round t = 1, 2, ... and its parameters p. A loss above zero counts as an update; then
+    mu += alpha y Sigma x and Sigma^-1 += c x x', which is Sigma -= beta Sigma x x' Sigma with
+    beta = c / (1 + c v). Further keywords are the fields of Definition: parameters, traits, constants, form,
+    diagonal, monotone (the loss does not fall as v grows: rounds that cannot trigger then skip v) and
+    scale_free (nothing depends on the common scale of mu and the root of Sigma).
+    """
+    return _decorator(id, title, source, "second", declared)
+
+
+def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
+    """Make a contestant of a function that builds an online learner from the declared parameters.
+
+    The learner has `predict_one` and `learn_one` (River) or `predict` and `partial_fit` (scikit-learn).
+    """
+
+    def define(factory: Callable[..., Any]) -> Definition:
+        doc = factory.__doc__ or ""
+        return register(
+            Definition(
+                id=id, title=title or id, order="object", source=source, factory=factory, doc=doc, **declared
+            )  # fmt: skip
+        )
+
+    return define
+
+
+def _decorator(
+    id: str, title: str, source: str, order: Literal["first", "second"], declared: dict[str, Any]
+) -> Callable[[Rule], Definition]:
+    def define(rule: Rule) -> Definition:
+        function: Rule = getattr(rule, "py_func", rule)
+        doc = function.__doc__ or ""
+        return register(
+            Definition(id=id, title=title or id, order=order, source=source, rule=function, doc=doc, **declared)
+        )
+
+    return define

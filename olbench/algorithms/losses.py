@@ -1,0 +1,20 @@
+"""Losses and the quantile that the rules share."""
+
+from statistics import NormalDist
+
+from olbench.kernels.compile import helper
+
+#: A loss below this fraction of its larger term is rounding, not loss.
+TOLERANCE = 1e-12
+
+
+@helper
+def excess(wanted: float, got: float) -> float:
+    """Return wanted - got, or zero where that is negative or within rounding of zero."""
+    loss = wanted - got
+    return loss if loss > TOLERANCE * max(abs(wanted), abs(got)) else 0.0
+
+
+def quantile(eta: float) -> float:
+    """Return phi = Phi^-1(eta), the standard normal quantile."""
+    return NormalDist().inv_cdf(eta)

@@ -1,0 +1,23 @@
+"""Normal herding."""
+
+from typing import Any
+
+from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, second_order
+from olbench.algorithms.losses import excess
+
+
+@second_order(
+    "nherd",
+    title="NHERD",
+    source="Crammer & Lee, NIPS 2010, Fig. 1 (full)",
+    parameters=(Parameter("C", 1.0, "the price of the squared hinge loss", grid=POWERS_OF_TWO),),
+    traits=Traits(True, True, True, False),
+    monotone=True,
+)
+def nherd(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Move a whole herd of weight vectors at once: beta = (v + 2/C) / (v + 1/C)^2."""
+    loss = excess(1.0, m)
+    if loss == 0.0:
+        return 0.0, 0.0, 0.0
+    C = p[0]
+    return loss, loss / (v + 1.0 / C), C * (2.0 + C * v)

@@ -1,0 +1,39 @@
+"""Online gradient descent with step C / sqrt(t)."""
+
+import math
+from typing import Any
+
+from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, first_order
+from olbench.algorithms.losses import excess
+from olbench.algorithms.perceptron import OWN
+
+LOSSES = ("hinge", "logistic", "squared", "zero-one")
+
+
+@first_order(
+    "ogd",
+    title="OGD",
+    source="Zinkevich, ICML 2003, section 2",
+    parameters=(
+        Parameter("C", 1.0, "length of the first step", grid=POWERS_OF_TWO),
+        Parameter("loss", "hinge", "the loss whose gradient is followed", choices=LOSSES),
+    ),
+    traits=Traits(True, False, True, False, source=OWN),
+    constants=lambda C, loss: (C, LOSSES.index(loss)),
+)
+def ogd(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
+    """Step against the gradient of the loss; zero-one stands for the perceptron's direction on mistakes."""
+    step = p[0] / math.sqrt(t)
+    if p[1] == 0.0:
+        loss = excess(1.0, m)
+        return loss, 1.0, (step if loss > 0.0 else 0.0)
+    if p[1] == 1.0:
+        odds = math.exp(-abs(m))
+        loss = math.log1p(odds) + max(0.0, -m)
+        return loss, 1.0, step * (odds if m > 0.0 else 1.0) / (1.0 + odds)
+    if p[1] == 2.0:
+        residual = excess(1.0, m) - excess(m, 1.0)
+        return 0.5 * residual * residual, 1.0, step * residual
+    if mistake:
+        return 1.0, 1.0, step
+    return 0.0, 1.0, 0.0

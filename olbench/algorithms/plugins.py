@@ -1,0 +1,55 @@
+"""Algorithms from a user's own file."""
+
+import importlib.util
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+from olbench.algorithms.definition import REGISTRY, Definition
+from olbench.errors import UserError
+
+
+def load_plugin(path: str | Path) -> list[Definition]:
+    """Run a Python file and return the algorithms that it defines; a second time it is not run again."""
+    from olbench.algorithms import definitions
+
+    definitions()
+    file = Path(path).resolve()
+    if not file.is_file():
+        raise UserError(f"there is no plugin file {path}")
+    # The name depends on the path alone, so that numba finds what another process compiled.
+    name = f"olbench_plugin_{file.stem}_{sha256(str(file).encode()).hexdigest()[:8]}"
+    if name not in sys.modules:
+        _execute(name, file, str(path))
+    return [
+        definition
+        for definition in REGISTRY.values()
+        if getattr(definition.rule or definition.factory, "__module__", None) == name
+    ]
+
+
+def _execute(name: str, file: Path, given: str) -> None:
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise UserError(f"the plugin {given} must be a Python file (.py)")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        if isinstance(error, UserError):
+            raise
+        line = _last_line(error, str(file))
+        raise UserError(f"{given}{line}: the plugin failed: {type(error).__name__}: {error}") from error
+
+
+def _last_line(error: BaseException, filename: str) -> str:
+    if isinstance(error, SyntaxError):
+        return f":{error.lineno}"
+    line, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == filename:
+            line = f":{trace.tb_lineno}"
+        trace = trace.tb_next
+    return line

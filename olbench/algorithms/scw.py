@@ -1,0 +1,81 @@
+"""Soft confidence-weighted learning, and SCW-II as the authors' toolbox computes it."""
+
+import math
+from typing import Any
+
+from olbench.algorithms.cw import ETA_DOC, ETA_GRID, confident_step, precision_gain
+from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, second_order
+from olbench.algorithms.losses import excess, quantile
+
+TRAITS = Traits(True, True, True, True)
+C = Parameter("C", 1.0, "the price of violating the confidence constraint", grid=POWERS_OF_TWO)
+
+
+def eta(default: float) -> Parameter:
+    """Return the confidence parameter with this default."""
+    return Parameter("eta", default, ETA_DOC, low=0.5, high=1.0, closed="left", grid=ETA_GRID)
+
+
+def constants(C: float, eta: float) -> tuple[float, float]:
+    """Return what the rules read: C and phi."""
+    return C, quantile(eta)
+
+
+@second_order(
+    "scw1",
+    title="SCW-I",
+    source="scw2012, eq. (4) and Proposition 1",
+    parameters=(C, eta(0.75)),
+    traits=TRAITS,
+    constants=constants,
+    monotone=True,
+)
+def scw1(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Take the step of CW, but never one longer than C (linear slack)."""
+    loss = excess(p[1] * math.sqrt(v), m)
+    if loss == 0.0 or v == 0.0:
+        return loss, 0.0, 0.0
+    deviation = math.sqrt(v)
+    a = min(p[0] * deviation, confident_step(m / deviation, p[1], 1.0))
+    return loss, a / deviation, precision_gain(a, p[1], v)
+
+
+@second_order(
+    "scw2",
+    title="SCW-II",
+    source="scw2012, eq. (5) and Proposition 2",
+    parameters=(C, eta(0.9)),
+    traits=TRAITS,
+    constants=constants,
+    monotone=True,
+)
+def scw2(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Trade the squared violation of CW's constraint against the change of the Gaussian."""
+    loss = excess(p[1] * math.sqrt(v), m)
+    if loss == 0.0 or v == 0.0:
+        return loss, 0.0, 0.0
+    deviation = math.sqrt(v)
+    share = 2.0 * p[0] * v / (1.0 + 2.0 * p[0] * v)
+    a = confident_step(m / deviation, p[1], share)
+    return loss, a / deviation, precision_gain(a, p[1], v)
+
+
+@second_order(
+    "scw2-libol",
+    title="SCW-II (LIBOL)",
+    source="LIBOL 0.1 (2012), SCW2.m; not the optimum of scw2012, eq. (5)",
+    parameters=(C, eta(0.9)),
+    traits=TRAITS,
+    constants=constants,
+    monotone=True,
+)
+def scw2_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Run SCW-II with the toolbox's discriminant, which doubles v and phi where the paper squares them."""
+    C, phi = p[0], p[1]
+    loss = excess(phi * math.sqrt(v), m)
+    if loss == 0.0 or v == 0.0:
+        return loss, 0.0, 0.0
+    n = v + 0.5 / C
+    gamma = math.sqrt(2.0 * phi**4 * m * m * v + 4.0 * n * v * phi * phi * (n + 2.0 * phi * v))
+    alpha = max(0.0, (gamma - m * (2.0 * n + phi * phi * v)) / (2.0 * n * (n + v * phi * phi)))
+    return loss, alpha, precision_gain(alpha * math.sqrt(v), phi, v)

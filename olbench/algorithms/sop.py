@@ -1,0 +1,41 @@
+"""The second-order perceptron, and as the LIBOL toolbox runs it.
+
+Both keep a perceptron vector w and predict with S w, S = (Sigma^-1 + x x')^-1. The rules here act on
+mu = Sigma w, which predicts the same sign: S w . x = mu . x / (1 + v).
+"""
+
+from typing import Any
+
+from olbench.algorithms.definition import Traits, second_order
+
+TRAITS = Traits(False, True, True, False)
+
+
+@second_order(
+    "sop",
+    title="SOP",
+    source="Cesa-Bianchi, Conconi & Gentile, SIAM J. Comput. 34 (2005), Fig. 3.1",
+    traits=TRAITS,
+    diagonal=False,
+    monotone=True,
+)
+def sop(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Add y x to w and x x' to the precision on every mistake."""
+    if not mistake:
+        return 0.0, 0.0, 0.0
+    return 1.0, (1.0 - m) / (1.0 + v), 1.0
+
+
+@second_order(
+    "sop-libol",
+    title="SOP (LIBOL)",
+    source="LIBOL 0.1 (2012), SOP.m",
+    traits=TRAITS,
+    diagonal=False,
+    monotone=True,
+)
+def sop_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Add y x to w on every mistake, but x x' to the precision on every round."""
+    if mistake:
+        return 1.0, (1.0 - m) / (1.0 + v), 1.0
+    return 0.0, -m / (1.0 + v), 1.0

@@ -1,0 +1,117 @@
+"""Examples as the kernels read them: X dense or CSR, y in {-1, +1}, an order."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from olbench.errors import UserError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_NO_FLOATS = np.empty(0)
+_NO_INT32 = np.empty(0, dtype=np.int32)
+_NO_INT64 = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """A matrix of examples in one of two storages, checked once and shared by every pass over it."""
+
+    n: int
+    d: int
+    dense: Floats
+    data: Floats
+    indices: NDArray[np.int32]
+    indptr: Ints
+    has_zeros: bool
+
+    def rows(self) -> tuple[Any, ...]:
+        """Return what the kernels take; the buffers are new, so that threads do not share them."""
+        identity = np.arange(self.d, dtype=np.int32)
+        room = self.d if self.has_zeros else 0
+        buffers = np.empty(room, dtype=np.int32), np.empty(room)
+        return self.dense, self.data, self.indices, self.indptr, identity, *buffers
+
+
+def as_examples(X: Any) -> Examples:
+    """Check a matrix and view it as examples; copied only where its type or layout demands it."""
+    if isinstance(X, Examples):
+        return X
+    if sp.issparse(X):
+        return _sparse_examples(X)
+    try:
+        dense = np.ascontiguousarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"X must be a matrix of numbers ({error})") from None
+    if dense.ndim != 2:
+        raise UserError(f"X must have two dimensions, not {dense.ndim}")
+    _check_finite(dense)
+    n, d = dense.shape
+    if n == 0:
+        dense = np.empty((0, d))
+        return Examples(0, d, dense, _NO_FLOATS, _NO_INT32, np.zeros(1, dtype=np.int64), False)
+    has_zeros = bool(np.count_nonzero(dense) < dense.size)
+    return Examples(n, d, dense, _NO_FLOATS, _NO_INT32, _NO_INT64, has_zeros)
+
+
+def _sparse_examples(X: Any) -> Examples:
+    csr = X.tocsr()
+    n, d = csr.shape
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    data = np.ascontiguousarray(csr.data, dtype=np.float64)
+    _check_finite(data)
+    if np.count_nonzero(data) < data.size:
+        csr = csr.copy()
+        csr.eliminate_zeros()
+        data = np.ascontiguousarray(csr.data, dtype=np.float64)
+    indices = np.ascontiguousarray(csr.indices, dtype=np.int32)
+    indptr = np.ascontiguousarray(csr.indptr, dtype=np.int64)
+    return Examples(n, d, np.empty((0, d)), data, indices, indptr, False)
+
+
+def _check_finite(values: Floats) -> None:
+    if np.isfinite(values.sum()) or np.isfinite(values).all():
+        return
+    where = np.argwhere(~np.isfinite(values))[0]
+    place = f"row {where[0]}, column {where[1]}" if values.ndim == 2 else f"stored value {where[0]}"
+    bad = values[tuple(where)]
+    raise UserError(f"X holds {bad} at {place}; every value must be finite (no NaN, no infinity)")
+
+
+def as_labels(y: ArrayLike, n: int) -> Floats:
+    """Check that there is one label in {-1, +1} for each example."""
+    try:
+        labels = np.ascontiguousarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UserError("y must hold the labels -1 and +1 as numbers") from None
+    if labels.ndim != 1:
+        raise UserError(f"y must have one dimension, not {labels.ndim}")
+    if labels.size != n:
+        raise UserError(f"X has {n} rows but y has {labels.size} labels")
+    wrong = labels[np.abs(labels) != 1.0]
+    if wrong.size:
+        raise UserError(
+            f"y must hold only -1 and +1, but {wrong.size} labels are something else, such as {wrong[0]:g}; "
+            "load_dataset and the estimators map other labels"
+        )
+    return labels
+
+
+def as_order(order: ArrayLike | None, n: int) -> Ints:
+    """Check an order of the examples; None stands for 0, 1, ..., n - 1."""
+    if order is None:
+        return np.arange(n, dtype=np.int64)
+    given = np.asarray(order)
+    if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
+        raise UserError("order must be a list of row numbers")
+    rows = np.ascontiguousarray(given, dtype=np.int64)
+    bad = rows[(rows < 0) | (rows >= n)]
+    if bad.size:
+        raise UserError(f"order names row {bad[0]}, but the rows are 0 to {n - 1}")
+    return rows

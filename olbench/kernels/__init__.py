@@ -1,0 +1,1 @@
+"""How learning runs: compiled loops over examples, by family, with every array owned by the caller."""

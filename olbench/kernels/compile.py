@@ -1,0 +1,54 @@
+"""Numba types of rules and kernels, and typed fronts for its decorator.
+
+Rules reach the kernels as first-class functions with one explicit signature, so one compiled kernel serves
+every rule, and both stay in numba's cache on disk. Arrays that a kernel only reads are declared read-only:
+that type accepts memory maps and ordinary arrays alike.
+
+No reduction here is left to the compiler: sums are written in a fixed order and fused multiply-add is off, so
+a pass gives the same bits whatever the width of the machine's vectors.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from numba import boolean, float64, int32, int64, types
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+READ_1D = types.Array(float64, 1, "C", readonly=True)
+READ_2D = types.Array(float64, 2, "C", readonly=True)
+READ_INT32 = types.Array(int32, 1, "C", readonly=True)
+READ_INT64 = types.Array(int64, 1, "C", readonly=True)
+WRITE_1D = types.Array(float64, 1, "C")
+WRITE_2D = types.Array(float64, 2, "C")
+WRITE_INT32 = types.Array(int32, 1, "C")
+WRITE_INT64 = types.Array(int64, 1, "C")
+
+# dense, data, indices, indptr, identity, and the two buffers that a dense row with zeros is packed into
+ROWS = types.Tuple((READ_2D, READ_1D, READ_INT32, READ_INT64, READ_INT32, WRITE_INT32, WRITE_1D))
+
+#: (m, s, mistake, q, t, k, p) -> (loss, shrink, tau)
+FIRST_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, float64, int64, int64, READ_1D)
+#: (m, v, mistake, t, p) -> (loss, alpha, c)
+SECOND_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, int64, READ_1D)
+
+
+def helper(function: Function) -> Function:
+    """Compile a function that kernels or rules call; its callers' caches hold the code."""
+    return cast(Function, numba.njit(function))
+
+
+def kernel(signature: Any) -> Callable[[Function], Function]:
+    """Compile a pass over examples for one signature, without the GIL, cached on disk."""
+    return lambda function: cast(Function, numba.njit(signature, nogil=True, cache=True)(function))
+
+
+def rule(signature: Any, function: Callable[..., Any]) -> Any:
+    """Compile a rule as a first-class function; cache it on disk where its source is a file."""
+    try:
+        return numba.njit(signature, cache=True)(function)
+    except RuntimeError as error:
+        if "no locator available" not in str(error):
+            raise
+        return numba.njit(signature)(function)

@@ -1,0 +1,61 @@
+"""First-order passes: w = shrink w + tau y x, at a cost of nnz a round."""
+
+from typing import Any
+
+import numpy as np
+from numba import types, void
+
+from olbench.kernels.compile import (
+    FIRST_ORDER_RULE,
+    READ_1D,
+    READ_INT64,
+    ROWS,
+    WRITE_1D,
+    WRITE_INT64,
+    helper,
+    kernel,
+)
+from olbench.kernels.rows import add_scaled, dot, fetch, squared_norm
+
+# Below this common factor, w is multiplied out before the factor can underflow.
+SMALLEST_SCALE = 1e-100
+
+
+@helper
+def multiply_out(w: Any, scalars: Any) -> None:
+    """Make the common factor of w one."""
+    for j in range(w.size):
+        w[j] *= scalars[0]
+    scalars[0] = 1.0
+
+
+@kernel(
+    void(
+        types.FunctionType(FIRST_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
+        WRITE_1D, WRITE_1D, WRITE_INT64,
+    )
+)  # fmt: skip
+def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, counters: Any) -> None:
+    """Run the examples of `order`; the weights are scalars[0] * w, their squared norm is scalars[1]."""
+    for i in order:
+        indices, values = fetch(rows, i)
+        f = scalars[0] * dot(w, indices, values)
+        mistake = (f >= 0.0) != (y[i] > 0.0)
+        m = y[i] * f
+        counters[0] += 1
+        counters[1] += mistake
+        if not np.isfinite(f):
+            counters[4] += 1
+            continue
+        s = squared_norm(values)
+        loss, shrink, tau = rule(m, s, mistake, scalars[1], counters[0], counters[2], p)
+        counters[2] += loss > 0.0
+        if s == 0.0 or (shrink == 1.0 and tau == 0.0):
+            continue
+        counters[3] += 1
+        if shrink != 1.0:
+            scalars[0] *= shrink
+            if abs(scalars[0]) < SMALLEST_SCALE:
+                multiply_out(w, scalars)
+        add_scaled(w, tau * y[i] / scalars[0], indices, values)
+        scalars[1] = max(0.0, shrink * shrink * scalars[1] + tau * (2.0 * shrink * m + tau * s))

@@ -1,0 +1,303 @@
+"""Learners: the state of an algorithm between slices of a pass, one class for each family of kernels."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.algorithms.definition import Definition, Value
+from olbench.errors import UserError
+from olbench.examples import Examples, Floats, Ints
+
+Covariance = Literal["full", "diag"]
+Projection = Literal["kl", "l2"]
+Form = Literal["covariance", "root"]
+
+_CHOICES = {"covariance": ("full", "diag"), "projection": ("kl", "l2"), "form": ("covariance", "root")}
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A definition with its parameters set: what `make_algorithm` returns and `online_pass` runs."""
+
+    definition: Definition
+    params: Mapping[str, Value]
+    covariance: Covariance = "full"
+    projection: Projection = "kl"
+    form: Form = "covariance"
+    a: float = 1.0
+
+    @property
+    def id(self) -> str:
+        """The id of the definition."""
+        return self.definition.id
+
+    def start(self, d: int) -> "Learner":
+        """Return a learner for d features that has seen nothing."""
+        if self.definition.order == "object":
+            from olbench.contestants import ObjectLearner
+
+            return ObjectLearner(self, d)
+        if self.definition.order == "first":
+            return FirstOrderLearner(self, d)
+        if self.covariance == "diag":
+            return DiagonalLearner(self, d)
+        refuse_large(d)
+        return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
+
+
+def make_algorithm(id: str, **settings: Any) -> Algorithm:
+    """Return the algorithm `id` with these parameters.
+
+    Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2", for diag), form
+    ("covariance" or "root", for full) and the initial variance a.
+
+    >>> make_algorithm("scw1", C=0.5).params
+    {'C': 0.5, 'eta': 0.75}
+    """
+    from olbench.algorithms import get_definition
+
+    definition = get_definition(id)
+    options: dict[str, Any] = {"form": definition.form}
+    if definition.order == "second":
+        options |= {name: settings.pop(name) for name in (*_CHOICES, "a") if settings.get(name) is not None}
+        settings = {name: value for name, value in settings.items() if name not in (*_CHOICES, "a")}
+    for name, allowed in _CHOICES.items():
+        if options.get(name, allowed[0]) not in allowed:
+            raise UserError(f"{id}: {name} must be {' or '.join(allowed)}, not {options[name]!r}")
+    if not 0.0 < float(options.get("a", 1.0)) < np.inf:
+        raise UserError(f"{id}: the initial variance a must be above zero, not {options['a']!r}")
+    if options.get("covariance") == "diag" and not definition.diagonal:
+        raise UserError(
+            f"{id} has no diagonal form: it keeps mu = Sigma w, which a projected Sigma would break; "
+            "use covariance='full'"
+        )
+    return Algorithm(definition, definition.resolve(settings), **options)
+
+
+def available_memory() -> int:
+    """Return the bytes of memory that can be had without swapping."""
+    import os
+
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            fields = dict(line.split(":", 1) for line in lines)
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def refuse_large(d: int) -> None:
+    """Refuse a full covariance that memory cannot hold."""
+    needed, available = 8 * d * d, available_memory()
+    if needed > 0.9 * available:
+        raise UserError(
+            f"a full covariance of {d:,} features needs {needed / 2**30:,.1f} GiB, and "
+            f"{available / 2**30:,.1f} GiB are available; use covariance='diag'"
+        )
+
+
+class Learner(ABC):
+    """State that kernels carry from slice to slice."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        self.algorithm = algorithm
+        self.d = d
+        self.counters: Ints = np.zeros(6, dtype=np.int64)
+        self.p: Floats = algorithm.definition.rule_constants(algorithm.params)
+
+    @abstractmethod
+    def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        """Predict and learn the examples of `order`, one after the other."""
+
+    @property
+    @abstractmethod
+    def weights(self) -> Floats:
+        """The weight vector that predicts."""
+
+    def warm_up(self) -> None:
+        """Compile, or load from the cache, what `run` needs."""
+        none = Examples(0, self.d, np.empty((0, self.d)), np.empty(0), np.empty(0, dtype=np.int32),
+                        np.zeros(1, dtype=np.int64), False)  # fmt: skip
+        self.run(none.rows(), np.empty(0), np.empty(0, dtype=np.int64))
+
+    @property
+    def rounds(self) -> int:
+        """Examples seen."""
+        return int(self.counters[0])
+
+    @property
+    def mistakes(self) -> int:
+        """Examples predicted wrongly before they were learnt."""
+        return int(self.counters[1])
+
+    @property
+    def updates(self) -> int:
+        """Rounds whose own loss was above zero."""
+        return int(self.counters[2])
+
+    @property
+    def effective_updates(self) -> int:
+        """Rounds that changed the state."""
+        return int(self.counters[3])
+
+    @property
+    def breakdowns(self) -> int:
+        """Rounds with a variance that was not positive on a non-zero row, or a state that was not finite."""
+        return int(self.counters[4])
+
+
+class FirstOrderLearner(Learner):
+    """A weight vector, as a common factor times an array."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        super().__init__(algorithm, d)
+        self.w: Floats = np.zeros(d)
+        self.scalars: Floats = np.array([1.0, 0.0])
+
+    def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        """Predict and learn the examples of `order`."""
+        from olbench.kernels import first_order
+
+        rule = self.algorithm.definition.compiled_rule
+        first_order.run(rule, self.p, rows, y, order, self.w, self.scalars, self.counters)
+
+    @property
+    def weights(self) -> Floats:
+        """The weight vector w."""
+        return self.scalars[0] * self.w
+
+
+class SecondOrderLearner(Learner):
+    """A Gaussian over weight vectors: mean and covariance."""
+
+    @abstractmethod
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X."""
+
+    @property
+    @abstractmethod
+    def covariance(self) -> NDArray[np.float64]:
+        """Sigma, or its diagonal."""
+
+
+class CovarianceLearner(SecondOrderLearner):
+    """Full covariance as a symmetric matrix, less the outer products that are still pending."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        super().__init__(algorithm, d)
+        self.mu: Floats = np.zeros(d)
+        self.sigma: Floats = algorithm.a * np.eye(d)
+        self.pending: Floats = np.zeros((8, d))
+        self.bound: Floats = np.array([algorithm.a * (1.0 + 1e-9)])
+
+    def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        """Predict and learn the examples of `order`."""
+        from olbench.kernels import covariance
+
+        definition = self.algorithm.definition
+        # Screening trusts that Sigma only shrinks; rules meant for the root form outrun this form's arithmetic.
+        screened = definition.monotone and definition.form == "covariance"
+        covariance.run(
+            definition.compiled_rule, self.p, rows, y, order,
+            self.mu, self.sigma, self.pending, self.bound, self.counters, screened,
+        )  # fmt: skip
+
+    @property
+    def weights(self) -> Floats:
+        """The mean mu."""
+        return self.mu.copy()
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """Sigma, symmetric to the bit."""
+        sigma = self.sigma.copy()
+        for z in self.pending[: self.counters[5]]:
+            sigma -= np.multiply.outer(z, z)
+        return sigma
+
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X."""
+        return _row_sums(X, X @ self.covariance)
+
+
+class RootLearner(SecondOrderLearner):
+    """Full covariance as a square root: Sigma = R R'."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        super().__init__(algorithm, d)
+        self.mu: Floats = np.zeros(d)
+        self.root: Floats = np.sqrt(algorithm.a) * np.eye(d)
+        self.bound: Floats = np.array([algorithm.a * (1.0 + 1e-9)])
+
+    def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        """Predict and learn the examples of `order`."""
+        from olbench.kernels import root
+
+        definition = self.algorithm.definition
+        root.run(
+            definition.compiled_rule, self.p, rows, y, order,
+            self.mu, self.root, self.bound, self.counters, definition.monotone, definition.scale_free,
+        )  # fmt: skip
+
+    @property
+    def scale_exponent(self) -> int:
+        """The power of two by which mu and R were multiplied to keep a scale-free learner from underflow."""
+        return int(self.counters[5])
+
+    @property
+    def weights(self) -> Floats:
+        """The mean mu, times 2 ** scale_exponent."""
+        return self.mu.copy()
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """Sigma, times 4 ** scale_exponent."""
+        sigma: NDArray[np.float64] = self.root @ self.root.T
+        return sigma
+
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
+        a = X @ self.root
+        return _row_sums(a, a)
+
+
+class DiagonalLearner(SecondOrderLearner):
+    """Diagonal covariance."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        super().__init__(algorithm, d)
+        self.moments: Floats = np.zeros((d, 2))
+        self.moments[:, 1] = algorithm.a
+
+    def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        """Predict and learn the examples of `order`."""
+        from olbench.kernels import diagonal
+
+        kl = self.algorithm.projection == "kl"
+        rule = self.algorithm.definition.compiled_rule
+        diagonal.run(rule, self.p, rows, y, order, self.moments, self.counters, kl)
+
+    @property
+    def weights(self) -> Floats:
+        """The mean mu."""
+        return self.moments[:, 0].copy()
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """The diagonal of Sigma."""
+        return self.moments[:, 1].copy()
+
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X."""
+        squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
+        return np.asarray(squares @ self.moments[:, 1]).ravel()
+
+
+def _row_sums(left: Any, right: Any) -> Floats:
+    """Return the inner products of the rows of two matrices, each dense or sparse."""
+    product = left.multiply(right) if hasattr(left, "multiply") else np.asarray(left) * right
+    return np.asarray(product.sum(axis=1), dtype=np.float64).ravel()
