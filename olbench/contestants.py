@@ -19,7 +19,11 @@ def wrap(learner: Any, id: str = "") -> Algorithm:
     name = id or type(learner).__name__
     _style(learner, name)
     definition = Definition(
-        id=name, title=name, order="object", source=type(learner).__module__, factory=lambda: deepcopy(learner)
+        id=name,
+        title=name,
+        order="object",
+        source=type(learner).__module__,
+        factory=lambda: deepcopy(learner),
     )
     return Algorithm(definition, {})
 
@@ -29,7 +33,8 @@ def _style(learner: Any, name: str) -> str:
         if all(callable(getattr(learner, method, None)) for method in methods):
             return style
     raise UserError(
-        f"{name}: a contestant needs predict_one and learn_one (River) or predict and partial_fit (scikit-learn)"
+        f"{name}: a contestant needs predict_one and learn_one (as in River) or predict and "
+        "partial_fit (as in scikit-learn)"
     )
 
 

@@ -30,11 +30,8 @@ class Examples:
     has_zeros: bool
 
     def rows(self) -> tuple[Any, ...]:
-        """Return what the kernels take; the buffers are new, so that threads do not share them."""
-        identity = np.arange(self.d, dtype=np.int32)
-        room = self.d if self.has_zeros else 0
-        buffers = np.empty(room, dtype=np.int32), np.empty(room)
-        return self.dense, self.data, self.indices, self.indptr, identity, *buffers
+        """Return what the kernels take."""
+        return self.dense, self.data, self.indices, self.indptr, self.has_zeros
 
 
 def as_examples(X: Any) -> Examples:

@@ -168,7 +168,8 @@ class FirstOrderLearner(Learner):
     @property
     def weights(self) -> Floats:
         """The weight vector w."""
-        return self.scalars[0] * self.w
+        weights: Floats = self.scalars[0] * self.w
+        return weights
 
 
 class SecondOrderLearner(Learner):
@@ -199,7 +200,7 @@ class CovarianceLearner(SecondOrderLearner):
         from olbench.kernels import covariance
 
         definition = self.algorithm.definition
-        # Screening trusts that Sigma only shrinks; rules meant for the root form outrun this form's arithmetic.
+        # Screening trusts that Sigma only shrinks; rounding breaks that for the rules meant for the root form.
         screened = definition.monotone and definition.form == "covariance"
         covariance.run(
             definition.compiled_rule, self.p, rows, y, order,

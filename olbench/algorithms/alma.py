@@ -10,7 +10,7 @@ from olbench.algorithms.perceptron import OWN
 @first_order(
     "alma",
     title="ALMA",
-    source="Gentile, JMLR 2 (2001), Fig. 1 with p = 2",
+    source="Gentile, A new approximate maximal margin algorithm, JMLR 2 (2001), p = 2",
     parameters=(
         Parameter(
             "alpha", 0.9, "accepted shortfall from the largest margin",

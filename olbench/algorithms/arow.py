@@ -12,8 +12,10 @@ B = Parameter("b", 1.0, "inverse of the variance above which the covariance shri
 @second_order(
     "arow",
     title="AROW",
-    source="Crammer, Kulesza & Dredze, NIPS 2009, Fig. 1; scw2012, section 2.4",
-    parameters=(Parameter("r", 1.0, "regularisation: how little one example is trusted", grid=POWERS_OF_TWO),),
+    source="Crammer, Kulesza & Dredze, NIPS 2009; scw2012, section 2.4",
+    parameters=(
+        Parameter("r", 1.0, "regularisation: how little one example is trusted", grid=POWERS_OF_TWO),
+    ),
     traits=TRAITS,
     monotone=True,
 )
@@ -28,7 +30,7 @@ def arow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
 @second_order(
     "narow",
     title="NAROW",
-    source="Orabona & Crammer, NIPS 2010, section 5, in the form that LIBOL runs",
+    source="Orabona & Crammer, NIPS 2010, in the form that LIBOL runs",
     parameters=(B,),
     traits=TRAITS,
     monotone=True,
@@ -45,7 +47,7 @@ def narow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
 @second_order(
     "narow2010",
     title="NAROW (2010)",
-    source="Orabona & Crammer, NIPS 2010, section 5",
+    source="Orabona & Crammer, New adaptive algorithms for online classification, NIPS 2010",
     parameters=(B,),
     traits=TRAITS,
     diagonal=False,

@@ -16,6 +16,7 @@ from olbench.errors import UserError, suggest
 
 Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
+Order = Literal["first", "second", "object"]
 Closed = Literal["neither", "left", "right", "both"]
 
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
@@ -38,7 +39,9 @@ class Parameter:
         """Return the value as this parameter stores it, or refuse it."""
         if self.choices:
             if value not in self.choices:
-                raise UserError(f"{owner}: {self.name} must be one of {', '.join(self.choices)}, not {value!r}")
+                raise UserError(
+                    f"{owner}: {self.name} must be one of {', '.join(self.choices)}, not {value!r}"
+                )
             return str(value)
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise UserError(f"{owner}: {self.name} must be a number in {self.interval}, not {value!r}")
@@ -76,7 +79,7 @@ class Definition:
 
     id: str
     title: str
-    order: Literal["first", "second", "object"]
+    order: Order
     source: str
     parameters: tuple[Parameter, ...] = ()
     traits: Traits | None = None
@@ -122,6 +125,8 @@ class Definition:
         from olbench.kernels import compile
 
         signature = compile.FIRST_ORDER_RULE if self.order == "first" else compile.SECOND_ORDER_RULE
+        if self.rule is None:
+            raise TypeError(f"{self.id} is an object, not a rule")
         return compile.rule(signature, self.rule)
 
 
@@ -129,7 +134,7 @@ REGISTRY: dict[str, Definition] = {}
 
 
 def register(definition: Definition) -> Definition:
-    """Add a definition to the listing; the same rule may be defined again, another one of that name may not."""
+    """Add a definition to the listing; a name may be defined again only by the same rule."""
     known = REGISTRY.get(definition.id)
     if known is not None and _origin(known) != _origin(definition):
         raise UserError(
@@ -144,7 +149,9 @@ def _origin(definition: Definition) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}" if code else definition.id
 
 
-def first_order(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[[Rule], Definition]:
+def first_order(
+    id: str, *, title: str = "", source: str = "", **declared: Any
+) -> Callable[[Rule], Definition]:
     """Make a first-order algorithm of a rule (m, s, mistake, q, t, k, p) -> (loss, shrink, tau).
 
     The rule sees the signed margin m = y w.x, s = ||x||^2, whether the prediction was a mistake, q = ||w||^2,
@@ -155,7 +162,9 @@ def first_order(id: str, *, title: str = "", source: str = "", **declared: Any) 
     return _decorator(id, title, source, "first", declared)
 
 
-def second_order(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[[Rule], Definition]:
+def second_order(
+    id: str, *, title: str = "", source: str = "", **declared: Any
+) -> Callable[[Rule], Definition]:
     """Make a second-order algorithm of a rule (m, v, mistake, t, p) -> (loss, alpha, c).
 
     The rule sees the signed margin m = y mu.x, the variance v = x' Sigma x, whether the prediction was a
@@ -175,24 +184,22 @@ def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -
     """
 
     def define(factory: Callable[..., Any]) -> Definition:
-        doc = factory.__doc__ or ""
-        return register(
-            Definition(
-                id=id, title=title or id, order="object", source=source, factory=factory, doc=doc, **declared
-            )  # fmt: skip
-        )
+        return _define(id, title, source, "object", factory.__doc__, {"factory": factory, **declared})
 
     return define
 
 
 def _decorator(
-    id: str, title: str, source: str, order: Literal["first", "second"], declared: dict[str, Any]
+    id: str, title: str, source: str, order: Order, declared: dict[str, Any]
 ) -> Callable[[Rule], Definition]:
     def define(rule: Rule) -> Definition:
         function: Rule = getattr(rule, "py_func", rule)
-        doc = function.__doc__ or ""
-        return register(
-            Definition(id=id, title=title or id, order=order, source=source, rule=function, doc=doc, **declared)
-        )
+        return _define(id, title, source, order, function.__doc__, {"rule": function, **declared})
 
     return define
+
+
+def _define(
+    id: str, title: str, source: str, order: Order, doc: str | None, fields: dict[str, Any]
+) -> Definition:
+    return register(Definition(id=id, title=title or id, order=order, source=source, doc=doc or "", **fields))

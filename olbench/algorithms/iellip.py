@@ -8,7 +8,7 @@ from olbench.algorithms.definition import Parameter, Traits, second_order
 @second_order(
     "iellip",
     title="IELLIP",
-    source="Yang, Jin & Ye, ICML 2009, Algorithm 2",
+    source="Yang, Jin & Ye, Online learning by ellipsoid method, ICML 2009",
     parameters=(
         Parameter(
             "b", 0.9, "decay of the shrinkage, round by round",

@@ -9,7 +9,7 @@ from olbench.algorithms.losses import excess
 @second_order(
     "nherd",
     title="NHERD",
-    source="Crammer & Lee, NIPS 2010, Fig. 1 (full)",
+    source="Crammer & Lee, Learning via Gaussian herding, NIPS 2010",
     parameters=(Parameter("C", 1.0, "the price of the squared hinge loss", grid=POWERS_OF_TWO),),
     traits=Traits(True, True, True, False),
     monotone=True,

@@ -13,7 +13,7 @@ LOSSES = ("hinge", "logistic", "squared", "zero-one")
 @first_order(
     "ogd",
     title="OGD",
-    source="Zinkevich, ICML 2003, section 2",
+    source="Zinkevich, Online convex programming, ICML 2003",
     parameters=(
         Parameter("C", 1.0, "length of the first step", grid=POWERS_OF_TWO),
         Parameter("loss", "hinge", "the loss whose gradient is followed", choices=LOSSES),

@@ -5,7 +5,7 @@ from typing import Any
 from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, first_order
 from olbench.algorithms.losses import excess
 
-SOURCE = "Crammer et al., JMLR 7 (2006), Fig. 1; scw2012, section 2.2"
+SOURCE = "Crammer et al., JMLR 7 (2006); scw2012, section 2.2"
 TRAITS = Traits(True, False, True, False)
 C = Parameter("C", 1.0, "aggressiveness: the largest price of a margin violation", grid=POWERS_OF_TWO)
 

@@ -7,7 +7,7 @@ from olbench.algorithms.losses import TOLERANCE, excess
 from olbench.algorithms.perceptron import OWN
 from olbench.kernels.compile import helper
 
-SOURCE = "Li & Long, NIPS 1999, eqs. (4) and (5)"
+SOURCE = "Li & Long, The relaxed online maximum margin algorithm, NIPS 1999"
 TRAITS = Traits(True, False, False, False, source=OWN)
 
 

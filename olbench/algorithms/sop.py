@@ -14,7 +14,7 @@ TRAITS = Traits(False, True, True, False)
 @second_order(
     "sop",
     title="SOP",
-    source="Cesa-Bianchi, Conconi & Gentile, SIAM J. Comput. 34 (2005), Fig. 3.1",
+    source="Cesa-Bianchi, Conconi & Gentile, SIAM J. Comput. 34(3), 2005",
     traits=TRAITS,
     diagonal=False,
     monotone=True,

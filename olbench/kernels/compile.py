@@ -22,11 +22,10 @@ READ_INT32 = types.Array(int32, 1, "C", readonly=True)
 READ_INT64 = types.Array(int64, 1, "C", readonly=True)
 WRITE_1D = types.Array(float64, 1, "C")
 WRITE_2D = types.Array(float64, 2, "C")
-WRITE_INT32 = types.Array(int32, 1, "C")
 WRITE_INT64 = types.Array(int64, 1, "C")
 
-# dense, data, indices, indptr, identity, and the two buffers that a dense row with zeros is packed into
-ROWS = types.Tuple((READ_2D, READ_1D, READ_INT32, READ_INT64, READ_INT32, WRITE_INT32, WRITE_1D))
+#: dense (without rows for CSR storage), data, indices, indptr, and whether dense rows hold zeros
+ROWS = types.Tuple((READ_2D, READ_1D, READ_INT32, READ_INT64, boolean))
 
 #: (m, s, mistake, q, t, k, p) -> (loss, shrink, tau)
 FIRST_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, float64, int64, int64, READ_1D)
@@ -36,19 +35,22 @@ SECOND_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, int64,
 
 def helper(function: Function) -> Function:
     """Compile a function that kernels or rules call; its callers' caches hold the code."""
-    return cast(Function, numba.njit(function))
+    return cast(Function, numba.njit(error_model="numpy")(function))
 
 
 def kernel(signature: Any) -> Callable[[Function], Function]:
     """Compile a pass over examples for one signature, without the GIL, cached on disk."""
-    return lambda function: cast(Function, numba.njit(signature, nogil=True, cache=True)(function))
+    decorate: Callable[[Function], Function] = numba.njit(
+        signature, nogil=True, cache=True, error_model="numpy"
+    )
+    return decorate
 
 
 def rule(signature: Any, function: Callable[..., Any]) -> Any:
     """Compile a rule as a first-class function; cache it on disk where its source is a file."""
     try:
-        return numba.njit(signature, cache=True)(function)
+        return numba.cfunc(signature, cache=True, error_model="numpy")(function)
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
-        return numba.njit(signature)(function)
+        return numba.cfunc(signature, error_model="numpy")(function)

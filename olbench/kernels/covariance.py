@@ -22,7 +22,7 @@ from olbench.kernels.compile import (
     kernel,
 )
 from olbench.kernels.matrix import add_eight, largest_row_sum, project
-from olbench.kernels.rows import dot, fetch, squared_norm
+from olbench.kernels.rows import buffers, dot, fetch, inner
 
 # A gathered read of a large matrix costs about four streamed ones.
 GATHER_COST = 4
@@ -32,12 +32,12 @@ DEPTH = 8
 
 
 @helper
-def gathered_variance(sigma: Any, indices: Any, values: Any) -> Any:
+def gathered_variance(sigma: Any, indices: Any, values: Any, n: Any) -> Any:
     """Return x' Sigma x from the entries on and below the diagonal that x touches."""
     v = 0.0
-    for k in range(values.size):
+    for k in range(n):
         row = sigma[indices[k]]
-        v += values[k] * (row[indices[k]] * values[k] + 2.0 * dot(row, indices[:k], values[:k]))
+        v += values[k] * (row[indices[k]] * values[k] + 2.0 * dot(row, indices, values, k))
     return v
 
 
@@ -83,11 +83,12 @@ def run(
     grows, so a round without loss at v = bound[0] ||x||^2 needs no v.
     """
     d = mu.size
+    indices, values = buffers(d)
     z = np.empty(d)
     w = np.zeros(DEPTH)
     for i in order:
-        indices, values = fetch(rows, i)
-        f = dot(mu, indices, values)
+        n = fetch(rows, i, indices, values)
+        f = dot(mu, indices, values, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)
         m = y[i] * f
         counters[0] += 1
@@ -96,19 +97,19 @@ def run(
         if not np.isfinite(f):
             counters[4] += 1
             continue
-        s = squared_norm(values)
+        s = inner(values, values, n)
         if screened:
             loss, alpha, c = rule(m, bound[0] * s, mistake, t, p)
             if loss <= 0.0 and alpha == 0.0 and c == 0.0:
                 continue
-        streamed = GATHER_COST * values.size > d
+        streamed = GATHER_COST * n > d
         if streamed:
-            project(sigma, indices, values, z)
-            v = dot(z, indices, values)
+            project(sigma, indices, values, n, z)
+            v = dot(z, indices, values, n)
         else:
-            v = gathered_variance(sigma, indices, values)
+            v = gathered_variance(sigma, indices, values, n)
         for k in range(counters[5]):
-            w[k] = dot(pending[k], indices, values)
+            w[k] = dot(pending[k], indices, values, n)
             v -= w[k] * w[k]
         if s > 0.0 and not 0.0 < v < np.inf:
             counters[4] += 1
@@ -117,11 +118,14 @@ def run(
         counters[2] += loss > 0.0
         if v == 0.0 or (alpha == 0.0 and c == 0.0):
             continue
+        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
+            counters[4] += 1
+            continue
         counters[3] += 1
         if screened and counters[3] % d == 0:
             bound[0] = min(bound[0], (1.0 + 1e-9) * largest_row_sum(sigma))
         if not streamed:
-            project(sigma, indices, values, z)
+            project(sigma, indices, values, n, z)
         if counters[5] > 0:
             subtract_pending(z, pending, w)
         for j in range(d):

@@ -17,7 +17,7 @@ from olbench.kernels.compile import (
     WRITE_INT64,
     kernel,
 )
-from olbench.kernels.rows import fetch, squared_norm
+from olbench.kernels.rows import buffers, fetch, inner
 
 
 @kernel(
@@ -26,18 +26,17 @@ from olbench.kernels.rows import fetch, squared_norm
         WRITE_2D, WRITE_INT64, boolean,
     )
 )  # fmt: skip
-def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any, kl: bool
-) -> None:
+def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any, kl: bool) -> None:
     """Run the examples of `order`; moments[j] is (mu_j, Sigma_j).
 
     The full update is projected back to a diagonal: `kl` adds c x_j^2 to each precision (the Kullback-Leibler
     projection), otherwise the diagonal of Sigma - beta z z' is kept (the Euclidean one).
     """
+    indices, values = buffers(moments.shape[0])
     for i in order:
-        indices, values = fetch(rows, i)
+        n = fetch(rows, i, indices, values)
         f = v = 0.0
-        for k in range(values.size):
+        for k in range(n):
             x = values[k]
             j = indices[k]
             f += moments[j, 0] * x
@@ -50,16 +49,19 @@ def run(
             counters[4] += 1
             continue
         if not 0.0 < v < np.inf:
-            counters[4] += squared_norm(values) > 0.0
+            counters[4] += inner(values, values, n) > 0.0
             v = 0.0
         loss, alpha, c = rule(m, v, mistake, counters[0], p)
         counters[2] += loss > 0.0
         if v == 0.0 or (alpha == 0.0 and c == 0.0):
             continue
+        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
+            counters[4] += 1
+            continue
         counters[3] += 1
         step = alpha * y[i]
         beta = c / (1.0 + c * v)
-        for k in range(values.size):
+        for k in range(n):
             x = values[k]
             j = indices[k]
             sigma = moments[j, 1]

@@ -15,7 +15,7 @@ from olbench.kernels.compile import (
     helper,
     kernel,
 )
-from olbench.kernels.rows import add_scaled, dot, fetch, squared_norm
+from olbench.kernels.rows import add_scaled, buffers, dot, fetch, inner
 
 # Below this common factor, w is multiplied out before the factor can underflow.
 SMALLEST_SCALE = 1e-100
@@ -37,9 +37,10 @@ def multiply_out(w: Any, scalars: Any) -> None:
 )  # fmt: skip
 def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, counters: Any) -> None:
     """Run the examples of `order`; the weights are scalars[0] * w, their squared norm is scalars[1]."""
+    indices, values = buffers(w.size)
     for i in order:
-        indices, values = fetch(rows, i)
-        f = scalars[0] * dot(w, indices, values)
+        n = fetch(rows, i, indices, values)
+        f = scalars[0] * dot(w, indices, values, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)
         m = y[i] * f
         counters[0] += 1
@@ -47,15 +48,18 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, 
         if not np.isfinite(f):
             counters[4] += 1
             continue
-        s = squared_norm(values)
+        s = inner(values, values, n)
         loss, shrink, tau = rule(m, s, mistake, scalars[1], counters[0], counters[2], p)
         counters[2] += loss > 0.0
         if s == 0.0 or (shrink == 1.0 and tau == 0.0):
+            continue
+        if not (np.isfinite(shrink) and np.isfinite(tau)):
+            counters[4] += 1
             continue
         counters[3] += 1
         if shrink != 1.0:
             scalars[0] *= shrink
             if abs(scalars[0]) < SMALLEST_SCALE:
                 multiply_out(w, scalars)
-        add_scaled(w, tau * y[i] / scalars[0], indices, values)
+        add_scaled(w, tau * y[i] / scalars[0], indices, values, n)
         scalars[1] = max(0.0, shrink * shrink * scalars[1] + tau * (2.0 * shrink * m + tau * s))

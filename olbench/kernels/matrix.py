@@ -21,18 +21,18 @@ def add_eight(
 
 
 @helper
-def entry(indices: Any, values: Any, k: Any) -> Any:
-    """Return the k-th (index, value) of a row, or one that adds nothing when the row has ended."""
-    if k < values.size:
+def entry(indices: Any, values: Any, n: Any, k: Any) -> Any:
+    """Return the k-th (index, value) of a row of n, or one that adds nothing when the row has ended."""
+    if k < n:
         return indices[k], values[k]
     return indices[0], 0.0
 
 
 @helper
-def project(matrix: Any, indices: Any, values: Any, target: Any) -> None:
-    """Set target to the sum of values[k] * matrix[indices[k]]."""
+def project(matrix: Any, indices: Any, values: Any, n: Any, target: Any) -> None:
+    """Set target to the sum over k < n of values[k] * matrix[indices[k]]."""
     target[:] = 0.0
-    whole = values.size - values.size % 8
+    whole = n - n % 8
     for k in range(0, whole, 8):
         add_eight(
             target, matrix,
@@ -41,15 +41,15 @@ def project(matrix: Any, indices: Any, values: Any, target: Any) -> None:
             values[k], values[k + 1], values[k + 2], values[k + 3],
             values[k + 4], values[k + 5], values[k + 6], values[k + 7],
         )  # fmt: skip
-    if whole < values.size:
-        i0, w0 = entry(indices, values, whole)
-        i1, w1 = entry(indices, values, whole + 1)
-        i2, w2 = entry(indices, values, whole + 2)
-        i3, w3 = entry(indices, values, whole + 3)
-        i4, w4 = entry(indices, values, whole + 4)
-        i5, w5 = entry(indices, values, whole + 5)
-        i6, w6 = entry(indices, values, whole + 6)
-        i7, w7 = entry(indices, values, whole + 7)
+    if whole < n:
+        i0, w0 = entry(indices, values, n, whole)
+        i1, w1 = entry(indices, values, n, whole + 1)
+        i2, w2 = entry(indices, values, n, whole + 2)
+        i3, w3 = entry(indices, values, n, whole + 3)
+        i4, w4 = entry(indices, values, n, whole + 4)
+        i5, w5 = entry(indices, values, n, whole + 5)
+        i6, w6 = entry(indices, values, n, whole + 6)
+        i7, w7 = entry(indices, values, n, whole + 7)
         add_eight(target, matrix, i0, i1, i2, i3, i4, i5, i6, i7, w0, w1, w2, w3, w4, w5, w6, w7)
 
 

@@ -22,7 +22,7 @@ from olbench.kernels.compile import (
     kernel,
 )
 from olbench.kernels.matrix import largest_column_sum, largest_row_sum, project
-from olbench.kernels.rows import dot, fetch, inner, squared_norm
+from olbench.kernels.rows import buffers, dot, fetch, inner
 
 # A variance this far below ||x||^2 asks for a rescaling of scale-free learners,
 SMALLEST_RATIO = 2.0**-200
@@ -63,10 +63,11 @@ def run(
     underflow.
     """
     d = mu.size
+    indices, values = buffers(d)
     a = np.empty(d)
     for i in order:
-        indices, values = fetch(rows, i)
-        f = dot(mu, indices, values)
+        n = fetch(rows, i, indices, values)
+        f = dot(mu, indices, values, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)
         m = y[i] * f
         counters[0] += 1
@@ -75,13 +76,13 @@ def run(
         if not np.isfinite(f):
             counters[4] += 1
             continue
-        s = squared_norm(values)
+        s = inner(values, values, n)
         if screened:
             loss, alpha, c = rule(m, bound[0] * s, mistake, t, p)
             if loss <= 0.0 and alpha == 0.0 and c == 0.0:
                 continue
-        project(root, indices, values, a)
-        v = squared_norm(a)
+        project(root, indices, values, n, a)
+        v = inner(a, a, d)
         if s > 0.0 and not 0.0 < v < np.inf:
             counters[4] += 1
             v = 0.0
@@ -89,12 +90,15 @@ def run(
         counters[2] += loss > 0.0
         if v == 0.0 or (alpha == 0.0 and c == 0.0):
             continue
+        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
+            counters[4] += 1
+            continue
         counters[3] += 1
         h = math.sqrt(1.0 + c * v)
         g = c / (h * (h + 1.0))
         for j in range(d):
             row = root[j]
-            z = inner(row, a)
+            z = inner(row, a, d)
             mu[j] += alpha * y[i] * z
             weight = g * z
             for k in range(d):

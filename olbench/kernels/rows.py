@@ -1,39 +1,49 @@
 """One example as a list of (index, value), whatever the storage.
 
-Dense and CSR rows become the same list before any arithmetic, so both give the same bits.
+Dense and CSR rows are copied into the same list before any arithmetic, so both give the same bits; the copy
+costs less than the reference counts that a view would.
 """
 
 from typing import Any
+
+import numpy as np
 
 from olbench.kernels.compile import helper
 
 
 @helper
-def fetch(rows: Any, i: int) -> Any:
-    """Return the indices and values of row i without its zeros; no buffers: no zeros to look for."""
-    dense, data, indices, indptr, identity, packed_indices, packed_values = rows
-    if dense.shape[0] == 0:
-        return indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
-    row = dense[i]
-    if packed_values.size == 0:
-        return identity, row
-    zeros = 0
-    for j in range(row.size):
-        zeros += row[j] == 0.0
-    if zeros == 0:
-        return identity, row
-    count = 0
-    for j in range(row.size):
-        packed_indices[count] = j
-        packed_values[count] = row[j]
-        count += row[j] != 0.0
-    return packed_indices[:count], packed_values[:count]
+def buffers(d: int) -> Any:
+    """Return room for the indices and values of a row; the indices are right for a row without zeros."""
+    return np.arange(d).astype(np.int32), np.empty(d)
 
 
 @helper
-def dot(vector: Any, indices: Any, values: Any) -> Any:
-    """Return vector . x, summed in four lanes by position."""
-    n = values.size
+def fetch(rows: Any, i: int, indices: Any, values: Any) -> Any:
+    """Copy the non-zero entries of row i and return their number."""
+    dense, data, columns, indptr, has_zeros = rows
+    if dense.shape[0] == 0:
+        begin = indptr[i]
+        count = indptr[i + 1] - begin
+        for k in range(count):
+            indices[k] = columns[begin + k]
+            values[k] = data[begin + k]
+        return count
+    d = dense.shape[1]
+    if not has_zeros:
+        for j in range(d):
+            values[j] = dense[i, j]
+        return d
+    count = 0
+    for j in range(d):
+        indices[count] = j
+        values[count] = dense[i, j]
+        count += dense[i, j] != 0.0
+    return count
+
+
+@helper
+def dot(vector: Any, indices: Any, values: Any, n: Any) -> Any:
+    """Return vector . x for the first n entries of x, summed in four lanes by position."""
     whole = n - n % 4
     s0 = s1 = s2 = s3 = 0.0
     for k in range(0, whole, 4):
@@ -47,9 +57,8 @@ def dot(vector: Any, indices: Any, values: Any) -> Any:
 
 
 @helper
-def inner(left: Any, right: Any) -> Any:
-    """Return left . right for two dense vectors, summed in four lanes by position."""
-    n = left.size
+def inner(left: Any, right: Any, n: Any) -> Any:
+    """Return left . right over the first n entries of two vectors, summed in four lanes by position."""
     whole = n - n % 4
     s0 = s1 = s2 = s3 = 0.0
     for k in range(0, whole, 4):
@@ -63,13 +72,7 @@ def inner(left: Any, right: Any) -> Any:
 
 
 @helper
-def squared_norm(values: Any) -> Any:
-    """Return ||x||^2."""
-    return inner(values, values)
-
-
-@helper
-def add_scaled(target: Any, scale: float, indices: Any, values: Any) -> None:
+def add_scaled(target: Any, scale: float, indices: Any, values: Any, n: Any) -> None:
     """Add scale * x to a dense vector."""
-    for k in range(values.size):
+    for k in range(n):
         target[indices[k]] += scale * values[k]

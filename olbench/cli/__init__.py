@@ -1,0 +1,83 @@
+"""The command line: one file a verb, each importing what is heavy only when it runs."""
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from olbench import __version__
+from olbench.errors import UserError
+
+VERBS = {
+    "algorithms": "List the algorithms, or describe one.",
+    "bench": "Measure the kernels against honest peers in one run.",
+}
+
+
+class Verbs(click.Group):
+    """A group that imports the file of a verb when that verb is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order of the help page."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the verb's file and return its command."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"olbench.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Suggest a verb for a mistyped one."""
+        from olbench.errors import suggest
+
+        if args and not args[0].startswith("-") and args[0] not in VERBS:
+            raise UserError(
+                f"there is no command '{args[0]}'{suggest(args[0], list(VERBS))}; see `olbench --help`"
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, "-V", "--version", prog_name="olbench")
+@click.option("--debug", is_flag=True, help="Show a traceback with an error.")
+def cli(debug: bool) -> None:
+    """Reproduce, audit and extend the experiments of confidence-weighted online learning.
+
+    \b
+    Examples:
+      olbench algorithms              what can be run
+      olbench algorithms scw1         one algorithm in detail
+      olbench bench                   how fast it runs here
+
+    \b
+    Shell completion (bash; zsh and fish likewise):
+      eval "$(_OLBENCH_COMPLETE=bash_source olbench)"
+    """
+
+
+def main() -> None:
+    """Run the command line; a UserError is printed as one sentence and gives exit code 2."""
+    debug = "--debug" in sys.argv[1:]
+    try:
+        cli(standalone_mode=False)
+    except UserError as error:
+        if debug:
+            raise
+        click.echo(f"olbench: {error}", err=True)
+        sys.exit(2)
+    except click.exceptions.Exit as exit_request:
+        sys.exit(exit_request.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("olbench: stopped", err=True)
+        sys.exit(130)
