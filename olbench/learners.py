@@ -175,6 +175,11 @@ class FirstOrderLearner(Learner):
 class SecondOrderLearner(Learner):
     """A Gaussian over weight vectors: mean and covariance."""
 
+    @property
+    def scale_exponent(self) -> int:
+        """The power of two by which a scale-free learner was multiplied to keep it from underflow."""
+        return 0
+
     @abstractmethod
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X."""
@@ -200,7 +205,7 @@ class CovarianceLearner(SecondOrderLearner):
         from olbench.kernels import covariance
 
         definition = self.algorithm.definition
-        # Screening trusts that Sigma only shrinks; rounding breaks that for the rules meant for the root form.
+        # Screening trusts that Sigma only shrinks; rounding breaks that for rules meant for the root form.
         screened = definition.monotone and definition.form == "covariance"
         covariance.run(
             definition.compiled_rule, self.p, rows, y, order,
@@ -246,7 +251,7 @@ class RootLearner(SecondOrderLearner):
 
     @property
     def scale_exponent(self) -> int:
-        """The power of two by which mu and R were multiplied to keep a scale-free learner from underflow."""
+        """The power of two by which mu and R were multiplied."""
         return int(self.counters[5])
 
     @property

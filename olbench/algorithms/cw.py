@@ -19,7 +19,7 @@ def confident_step(r: float, phi: float, share: float) -> float:
 
     a solves phi sqrt(u / v) = r + a / share, where sqrt(u / v) is the deviation left after the update. With
     share = 1 the constraint is met (cw2008, eq. 14); share = v / (v + 1/(2C)) is the squared slack of
-    scw2012, Proposition 2. Of the two forms of the root of this quadratic, the one that does not cancel is used.
+    scw2012, Proposition 2. Of the two forms of its root, the one that does not cancel is used.
     """
     half = 0.5 * share * phi * phi
     root = math.hypot(r * half, phi * math.sqrt(1.0 + 2.0 * half))
