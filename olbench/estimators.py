@@ -1,0 +1,402 @@
+"""Scikit-learn estimators: one class an algorithm, over the same kernels as the benchmark.
+
+>>> import numpy as np
+>>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 20), np.array(["ham", "spam"] * 20)
+>>> AROW(r=0.5).fit(X, y).predict([[2.0, 0.0]]).tolist()
+['ham']
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr, ndtr, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from olbench.errors import UserError
+from olbench.examples import as_examples
+from olbench.learners import Learner, SecondOrderLearner, make_algorithm
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What every estimator here does: binary, or one against the rest for more than two classes.
+
+    Parameters
+    ----------
+    epochs : passes over the data in `fit`.
+    shuffle : whether each of them takes a new random order.
+    random_state : seed of those orders.
+    fit_intercept : whether to learn a bias, as the weight of an extra feature that is always one.
+
+    Attributes
+    ----------
+    classes_, n_features_in_ : as in scikit-learn.
+    coef_, intercept_ : weights and bias; one row for two classes, otherwise one a class.
+    mistakes_, updates_ : counted on the way, before each example was learnt; one number a learner.
+    """
+
+    algorithm_id: ClassVar[str]
+
+    epochs: int = 1
+    shuffle: bool = True
+    random_state: Any = None
+    fit_intercept: bool = False
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Learn from nothing, in `epochs` passes."""
+        if not isinstance(self.epochs, int | np.integer) or self.epochs < 1:
+            raise UserError(f"epochs must be a whole number above zero, not {self.epochs!r}")
+        X, y = self._validated(X, y, reset=True)
+        self._start(np.unique(y))
+        random = check_random_state(self.random_state)
+        rows = np.arange(X.shape[0])
+        orders = [random.permutation(rows) if self.shuffle else rows for _ in range(self.epochs)]
+        return self._learn(X, y, np.concatenate(orders))
+
+    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Learn these examples in the order given; the first call names all classes."""
+        first = not hasattr(self, "learners_")
+        X, y = self._validated(X, y, reset=first)
+        if first:
+            if classes is None:
+                raise UserError(
+                    "the first call of partial_fit must name all classes: partial_fit(X, y, classes=...)"
+                )
+            self._start(np.unique(np.asarray(classes)))
+        elif classes is not None and not np.array_equal(self.classes_, np.unique(np.asarray(classes))):
+            raise UserError(f"classes={classes!r} differ from those of the first call of partial_fit")
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
+            raise UserError(f"label {unknown[0]!r} is not among the classes of the first call of partial_fit")
+        return self._learn(X, y, np.arange(X.shape[0]))
+
+    def margins(self, X: Any) -> Floats:
+        """Return X @ coef_.T + intercept_, with one column for each learner."""
+        X = self._checked(X)
+        exponents = self._exponents()
+        return np.column_stack([
+            np.ldexp(np.asarray(X @ learner.weights).ravel(), exponents.min() - exponent)
+            for learner, exponent in zip(self.learners_, exponents, strict=True)
+        ])  # fmt: skip
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the margins: one a row for two classes, otherwise one a row and class."""
+        margins = self.margins(X)
+        return margins[:, 0] if self._binary else margins
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most likely class of each row; a margin of zero counts as positive."""
+        scores = self.decision_function(X)
+        chosen = (scores >= 0).astype(int) if self._binary else scores.argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[chosen]
+        return predicted
+
+    @property
+    def coef_(self) -> Floats:
+        """The weights."""
+        check_is_fitted(self, "learners_")
+        return np.array([learner.weights[: self.n_features_in_] for learner in self.learners_])
+
+    @property
+    def intercept_(self) -> Floats:
+        """The bias; zero unless fit_intercept."""
+        check_is_fitted(self, "learners_")
+        return np.array([learner.weights[self.n_features_in_ :].sum() for learner in self.learners_])
+
+    @property
+    def mistakes_(self) -> NDArray[np.int64]:
+        """Mistakes made before learning."""
+        check_is_fitted(self, "learners_")
+        return np.array([learner.mistakes for learner in self.learners_])
+
+    @property
+    def updates_(self) -> NDArray[np.int64]:
+        """Rounds with a loss."""
+        check_is_fitted(self, "learners_")
+        return np.array([learner.updates for learner in self.learners_])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "learners_")
+
+    @property
+    def _binary(self) -> bool:
+        return len(self.classes_) == 2
+
+    def _settings(self) -> dict[str, Any]:
+        own = OnlineClassifier.__dataclass_fields__
+        return {name: value for name, value in self.get_params().items() if name not in own}
+
+    def _validated(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
+        check_classification_targets(y)
+        return self._with_bias(X), np.asarray(y)
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self, "learners_")
+        return self._with_bias(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+
+    def _with_bias(self, X: Any) -> Any:
+        if not self.fit_intercept:
+            return X
+        ones = np.ones((X.shape[0], 1))
+        return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
+
+    def _start(self, classes: NDArray[Any]) -> None:
+        if classes.size < 2:
+            raise UserError(f"a classifier needs at least two classes, but y holds 1 class: {classes[0]!r}")
+        self.classes_ = classes
+        algorithm = make_algorithm(self.algorithm_id, **self._settings())
+        count = 1 if self._binary else classes.size
+        d = self.n_features_in_ + bool(self.fit_intercept)
+        self.learners_: list[Learner] = [algorithm.start(d) for _ in range(count)]
+
+    def _learn(self, X: Any, y: NDArray[Any], order: NDArray[np.int64]) -> Self:
+        rows = as_examples(X).rows()
+        positives = self.classes_[1:] if self._binary else self.classes_
+        for learner, positive in zip(self.learners_, positives, strict=True):
+            learner.run(rows, np.where(y == positive, 1.0, -1.0), order)
+        return self
+
+    def _exponents(self) -> NDArray[np.int64]:
+        return np.array([getattr(learner, "scale_exponent", 0) for learner in self.learners_])
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SecondOrderClassifier(OnlineClassifier):
+    """What the second-order estimators add: a Gaussian over weights, so a margin has a variance.
+
+    Parameters
+    ----------
+    covariance : "full" (d x d) or "diag".
+    projection : "kl" or "l2", how a diagonal covariance is kept diagonal.
+    form : "covariance" or "root", how a full one is stored; None for the algorithm's own choice.
+    a : the variance of every weight at the start.
+    """
+
+    covariance: str = "full"
+    projection: str = "kl"
+    form: str | None = None
+    a: float = 1.0
+
+    def margin_variances(self, X: Any) -> Floats:
+        """Return x' Sigma x, with one column for each learner."""
+        X = self._checked(X)
+        exponents = self._exponents()
+        return np.column_stack([
+            np.ldexp(learner.margin_variance(X), 2 * (exponents.min() - exponent))
+            for learner, exponent in zip(self.learners_, exponents, strict=True)
+            if isinstance(learner, SecondOrderLearner)
+        ])  # fmt: skip
+
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x: one a row for two classes, otherwise one a row and class."""
+        variances = self.margin_variances(X)
+        return variances[:, 0] if self._binary else variances
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the margins in units of their own deviation, m / sqrt(v); `margins` gives m itself.
+
+        Its sign for two classes is that of m, and it ranks examples as predict_proba does. A row of zeros has
+        neither margin nor variance: its score is zero.
+        """
+        margins, deviations = self.margins(X), np.sqrt(self.margin_variances(X))
+        scores = np.divide(margins, deviations, out=np.zeros_like(margins), where=deviations > 0)
+        return scores[:, 0] if self._binary else scores
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class under the Gaussian over weights.
+
+        For two classes it is Phi(m / sqrt(v)). For more, the learners of the classes are taken as independent
+        and exactly one of them as right, so each class weighs Phi / (1 - Phi).
+        """
+        scores = self.decision_function(X)
+        if self._binary:
+            return np.column_stack([ndtr(-scores), ndtr(scores)])
+        probabilities: Floats = softmax(log_ndtr(scores) - log_ndtr(-scores), axis=1)
+        return probabilities
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Perceptron(OnlineClassifier):
+    """The perceptron: add y x on every mistake."""
+
+    algorithm_id = "perceptron"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MarginPerceptron(OnlineClassifier):
+    """The perceptron that learns whenever m <= margin."""
+
+    algorithm_id = "margin-perceptron"
+    margin: float = 1.0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PA(OnlineClassifier):
+    """Passive-aggressive learning with a hard margin."""
+
+    algorithm_id = "pa"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PA1(OnlineClassifier):
+    """Passive-aggressive learning with linear slack."""
+
+    algorithm_id = "pa1"
+    C: float = 1.0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PA2(OnlineClassifier):
+    """Passive-aggressive learning with squared slack."""
+
+    algorithm_id = "pa2"
+    C: float = 1.0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ROMMA(OnlineClassifier):
+    """The relaxed online maximum margin algorithm."""
+
+    algorithm_id = "romma"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AggressiveROMMA(OnlineClassifier):
+    """ROMMA that also learns from margins below one."""
+
+    algorithm_id = "aromma"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ALMA(OnlineClassifier):
+    """The approximate large margin algorithm, p = 2."""
+
+    algorithm_id = "alma"
+    alpha: float = 0.9
+    C: float = np.sqrt(2.0)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OGD(OnlineClassifier):
+    """Online gradient descent; loss is hinge, logistic, squared or zero-one."""
+
+    algorithm_id = "ogd"
+    C: float = 1.0
+    loss: str = "hinge"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SOP(SecondOrderClassifier):
+    """The second-order perceptron."""
+
+    algorithm_id = "sop"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SOPLibol(SecondOrderClassifier):
+    """The second-order perceptron as LIBOL runs it."""
+
+    algorithm_id = "sop-libol"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class IELLIP(SecondOrderClassifier):
+    """The improved ellipsoid method."""
+
+    algorithm_id = "iellip"
+    b: float = 0.9
+    c: float = 0.1
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Its last vector is only as good as its last mistake: it satisfies that example and nothing more.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CW(SecondOrderClassifier):
+    """Confidence-weighted learning, deviation form (exact convex)."""
+
+    algorithm_id = "cw"
+    eta: float = 0.7
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CWVar(SecondOrderClassifier):
+    """Confidence-weighted learning, variance form."""
+
+    algorithm_id = "cw-var"
+    eta: float = 0.7
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class NHERD(SecondOrderClassifier):
+    """Normal herding."""
+
+    algorithm_id = "nherd"
+    C: float = 1.0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AROW(SecondOrderClassifier):
+    """Adaptive regularisation of weights."""
+
+    algorithm_id = "arow"
+    r: float = 1.0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class NAROW(SecondOrderClassifier):
+    """Narrow AROW in the form that LIBOL runs."""
+
+    algorithm_id = "narow"
+    b: float = 1.0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class NAROW2010(SecondOrderClassifier):
+    """Narrow AROW as first published."""
+
+    algorithm_id = "narow2010"
+    b: float = 1.0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SCW1(SecondOrderClassifier):
+    """Soft confidence-weighted learning with linear slack."""
+
+    algorithm_id = "scw1"
+    C: float = 1.0
+    eta: float = 0.75
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SCW2(SecondOrderClassifier):
+    """Soft confidence-weighted learning with squared slack."""
+
+    algorithm_id = "scw2"
+    C: float = 1.0
+    eta: float = 0.9
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SCW2Libol(SecondOrderClassifier):
+    """SCW-II with the formula of the LIBOL toolbox; not an optimum."""
+
+    algorithm_id = "scw2-libol"
+    C: float = 1.0
+    eta: float = 0.9
