@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, first_order
-from olbench.algorithms.losses import excess
+from olbench.algorithms.losses import TOLERANCE, excess
 from olbench.algorithms.perceptron import OWN
 
 LOSSES = ("hinge", "logistic", "squared", "zero-one")
@@ -30,6 +30,8 @@ def ogd(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> 
     if p[1] == 1.0:
         odds = math.exp(-abs(m))
         loss = math.log1p(odds) + max(0.0, -m)
+        if loss <= TOLERANCE:
+            return 0.0, 1.0, 0.0
         return loss, 1.0, step * (odds if m > 0.0 else 1.0) / (1.0 + odds)
     if p[1] == 2.0:
         residual = excess(1.0, m) - excess(m, 1.0)

@@ -71,11 +71,15 @@ def scw2(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
 )
 def scw2_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Run SCW-II with the toolbox's discriminant, which doubles v and phi where the paper squares them."""
-    C, phi = p[0], p[1]
+    phi = p[1]
     loss = excess(phi * math.sqrt(v), m)
     if loss == 0.0 or v == 0.0:
         return loss, 0.0, 0.0
-    n = v + 0.5 / C
-    gamma = math.sqrt(2.0 * phi**4 * m * m * v + 4.0 * n * v * phi * phi * (n + 2.0 * phi * v))
-    alpha = max(0.0, (gamma - m * (2.0 * n + phi * phi * v)) / (2.0 * n * (n + v * phi * phi)))
-    return loss, alpha, precision_gain(alpha * math.sqrt(v), phi, v)
+    deviation = math.sqrt(v)
+    share = 2.0 * p[0] * v / (1.0 + 2.0 * p[0] * v)
+    r, squared = m / deviation, share * phi * phi
+    root = math.hypot(
+        math.sqrt(2.0) * r * squared / deviation, 2.0 * phi * math.sqrt(1.0 + 2.0 * phi * share)
+    )
+    a = max(0.0, 0.5 * share * (root - r * (2.0 + squared)) / (1.0 + squared))
+    return loss, a / deviation, precision_gain(a, phi, v)

@@ -1,0 +1,32 @@
+"""What all tests share: compiled code that cannot be stale, and examples."""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+SOURCES = sorted(Path(__file__).parent.parent.joinpath("olbench").rglob("*.py"))
+DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:16]
+# numba notices a change of the file a function is in, not of the files it calls: key the cache by all of them.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"olbench-numba-{DIGEST}"))
+
+settings.register_profile("olbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("olbench")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(2012)
+
+
+@pytest.fixture(scope="session")
+def mirror():
+    """The folder with the real data, where there is one."""
+    folder = Path(os.environ.get("OLBENCH_MIRROR", ""))
+    if "OLBENCH_MIRROR" not in os.environ or not folder.is_dir():
+        pytest.skip("OLBENCH_MIRROR names no folder: the tests on the real data did not run")
+    return folder

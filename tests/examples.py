@@ -1,0 +1,22 @@
+"""Small sets of examples for tests."""
+
+import numpy as np
+
+
+def noisy(n=300, d=12, noise=0.15, seed=0, density=1.0, scale=1.0):
+    """Return examples of a random linear concept, some labels flipped, some entries zero."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
+    y = np.where(X @ rng.normal(size=d) >= 0, 1.0, -1.0)
+    y[rng.random(n) < noise] *= -1
+    return scale * X, y
+
+
+def correlated(n=300, d=12, noise=0.05, seed=0):
+    """Return examples with features of very different scale and strong correlation."""
+    rng = np.random.default_rng(seed)
+    mixing = rng.normal(size=(d, d)) * np.logspace(-1, 1, d)
+    X = rng.normal(size=(n, d)) @ mixing
+    y = np.where(X @ rng.normal(size=d) >= 0, 1.0, -1.0)
+    y[rng.random(n) < noise] *= -1
+    return X, y

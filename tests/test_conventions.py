@@ -1,0 +1,239 @@
+"""The conventions that decide published numbers, one by one."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from olbench import make_algorithm, online_pass
+from olbench.algorithms import definitions
+from olbench.examples import as_examples
+from tests.examples import correlated, noisy
+
+ALL = [definition.id for definition in definitions()]
+SECOND = [definition.id for definition in definitions() if definition.order == "second"]
+DIAGONAL = [
+    definition.id for definition in definitions() if definition.order == "second" and definition.diagonal
+]
+VARIANTS = [
+    *[(id, {}) for id in ALL],
+    *[(id, {"form": form}) for id in SECOND for form in ("root", "covariance")],
+    *[
+        (id, {"covariance": "diag", "projection": projection})
+        for id in DIAGONAL
+        for projection in ("kl", "l2")
+    ],
+]
+NAMES = ["-".join([id, *options.values()]) for id, options in VARIANTS]
+every_variant = pytest.mark.parametrize(("id", "options"), VARIANTS, ids=NAMES)
+
+
+def counts(result):
+    return result.mistakes, result.updates, result.effective_updates, result.breakdowns
+
+
+@every_variant
+def test_the_sign_of_zero_is_plus_one(id, options):
+    """The first prediction is +1, whatever the example."""
+    for label, mistakes in ((1.0, 0), (-1.0, 1)):
+        assert online_pass(make_algorithm(id, **options), [[1.0, 2.0]], [label]).mistakes == mistakes
+
+
+@every_variant
+def test_a_zero_row_predicts_plus_one_and_changes_nothing(id, options):
+    X, y = noisy(n=60, d=5, seed=4)
+    with_zeros = np.vstack([X, np.zeros((4, 5))])
+    labels = np.concatenate([y, [1, -1, 1, -1]])
+    algorithm = make_algorithm(id, **options)
+    plain, extended = online_pass(algorithm, X, y), online_pass(algorithm, with_zeros, labels)
+    assert extended.mistakes == plain.mistakes + 2
+    assert extended.effective_updates == plain.effective_updates
+    assert extended.breakdowns == plain.breakdowns == 0
+    np.testing.assert_array_equal(extended.weights, plain.weights)
+
+
+@pytest.mark.parametrize("id", ["arow", "pa", "pa1", "pa2", "nherd", "narow"])
+def test_a_zero_row_counts_as_an_update_by_its_hinge_loss(id):
+    result = online_pass(make_algorithm(id), np.zeros((3, 2)), [1, -1, 1])
+    assert counts(result) == (1, 3, 0, 0)
+
+
+@pytest.mark.parametrize("id", ["cw", "cw-var", "scw1", "scw2"])
+def test_a_zero_row_has_no_loss_where_the_margin_adapts(id):
+    assert counts(online_pass(make_algorithm(id), np.zeros((3, 2)), [1, -1, 1])) == (1, 0, 0, 0)
+
+
+@pytest.mark.parametrize("options", [{}, {"form": "covariance"}, {"covariance": "diag"}])
+@pytest.mark.parametrize("id", ["cw", "cw-var", "scw1", "scw2", "scw2-libol"])
+def test_eta_one_half_never_updates(id, options):
+    X, y = noisy()
+    result = online_pass(make_algorithm(id, eta=0.5, **options), X, y)
+    assert result.updates == 0
+    assert result.mistakes == np.count_nonzero(y < 0)
+    assert not result.weights.any()
+
+
+@pytest.mark.parametrize("id", ["cw", "cw-var", "scw1", "scw2"])
+def test_confidence_close_to_one_is_no_problem(id):
+    X, y = correlated()
+    result = online_pass(make_algorithm(id, eta=1 - 2**-53), X, y)
+    assert result.breakdowns == 0
+    assert np.isfinite(result.weights).all()
+    assert result.mistakes < 0.5 * len(y)
+
+
+def test_an_update_is_a_round_with_a_loss_even_if_nothing_changes():
+    X, y = noisy(scale=0.1)
+    result = online_pass(make_algorithm("narow", b=0.5), X, y)
+    assert result.updates == len(y)
+    assert result.effective_updates == 0
+
+
+def test_libols_second_order_perceptron_changes_without_an_update():
+    X, y = noisy()
+    result = online_pass(make_algorithm("sop-libol"), X, y)
+    assert result.updates == result.mistakes
+    assert result.effective_updates == len(y)
+
+
+@pytest.mark.parametrize("id", ["cw", "cw-var", "pa", "scw1"])
+def test_a_duplicate_of_the_example_just_learnt_has_no_loss(id):
+    """CW and PA meet their constraints with equality: what is left is rounding, not loss."""
+    X, _ = correlated(n=200)
+    for x in X:
+        result = online_pass(make_algorithm(id, **({"C": 1e9} if id == "scw1" else {})), [x, x], [-1, -1])
+        assert result.updates == 1
+
+
+@pytest.mark.parametrize("a", [2.0**-40, 0.1, 7.0, 2.0**40])
+@pytest.mark.parametrize("form", ["root", "covariance"])
+def test_cw_does_not_depend_on_the_initial_scale(form, a):
+    """cw2008, Lemma 3."""
+    X, y = noisy(seed=9)
+    unit = online_pass(make_algorithm("cw", form=form), X, y)
+    other = online_pass(make_algorithm("cw", form=form, a=a), X, y)
+    assert counts(other) == counts(unit)
+    exponent = unit.learner.scale_exponent, other.learner.scale_exponent
+    np.testing.assert_allclose(
+        np.ldexp(other.weights, -exponent[1]), math.sqrt(a) * np.ldexp(unit.weights, -exponent[0]), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("scale", [2.0**-400, 2.0**400], ids=["tiny", "huge"])
+@pytest.mark.parametrize("id", ["cw", "perceptron"])
+def test_scale_free_learners_count_the_same_at_any_scale(id, scale):
+    X, y = noisy()
+    assert counts(online_pass(make_algorithm(id), scale * X, y)) == counts(
+        online_pass(make_algorithm(id), X, y)
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-75, 1e75], ids=["tiny", "huge"])
+@every_variant
+def test_no_scale_breaks_the_arithmetic(id, options, scale):
+    X, y = noisy(n=100, d=5)
+    algorithm = make_algorithm(id, **options)
+    result = online_pass(algorithm, scale * X, y)
+    assert np.isfinite(result.weights).all()
+    # At 1e75, Sigma has entries 150 digits apart: what is not a sum of squares may break down, and must say so.
+    sum_of_squares = algorithm.definition.order == "first" or algorithm.form == "root"
+    if scale < 1 or (sum_of_squares and algorithm.covariance == "full"):
+        assert result.breakdowns == 0
+
+
+@pytest.mark.parametrize("d", [12, 150])
+@pytest.mark.parametrize("id", SECOND)
+def test_sigma_is_symmetric_to_the_bit_and_positive_definite(id, d):
+    X, y = noisy(n=400, d=d, density=0.7)
+    sigma = online_pass(make_algorithm(id, form="covariance"), X, y).learner.covariance
+    np.testing.assert_array_equal(sigma, sigma.T)
+    assert np.linalg.eigvalsh(sigma).min() > 0
+
+
+def test_the_root_form_survives_where_the_covariance_form_breaks():
+    """CW shrinks Sigma without bound on noisy data: a sum of squares stays positive, a difference does not."""
+    X, y = noisy(n=100_000, d=8, noise=0.3, seed=1)
+    root = online_pass(make_algorithm("cw", eta=0.9), X, y)
+    covariance = online_pass(make_algorithm("cw", eta=0.9, form="covariance"), X, y)
+    assert root.breakdowns == 0
+    assert root.learner.scale_exponent > 0
+    assert covariance.breakdowns > 1000
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
+@every_variant
+def test_slices_equal_the_whole_pass(id, options, storage):
+    X, y = noisy(n=200, d=9, density=0.6)
+    algorithm = make_algorithm(id, **options)
+    whole = online_pass(algorithm, storage(X), y, curve=1)
+    cut = online_pass(algorithm, storage(X), y, curve=37)
+    assert counts(cut) == counts(whole)
+    np.testing.assert_array_equal(cut.weights, whole.weights)
+    assert cut.curve.mistakes[-1] == whole.mistakes
+    assert len(cut.curve.t) == 37
+
+
+@pytest.mark.parametrize("density", [0.04, 0.5, 1.0])
+@every_variant
+def test_dense_and_csr_are_equal_to_the_bit(id, options, density):
+    X, y = noisy(n=150, d=140, density=density)
+    algorithm = make_algorithm(id, **options)
+    dense, sparse = online_pass(algorithm, X, y), online_pass(algorithm, sp.csr_matrix(X), y)
+    assert counts(dense) == counts(sparse)
+    np.testing.assert_array_equal(dense.weights, sparse.weights)
+
+
+def test_threads_count_what_one_thread_counts():
+    X, y = noisy(n=500, d=140, density=0.3)
+    examples = as_examples(X)
+    orders = [np.random.default_rng(seed).permutation(len(y)) for seed in range(8)]
+    algorithms = [make_algorithm(id) for id in ("scw1", "cw", "arow", "pa1")]
+    tasks = [(algorithm, order) for algorithm in algorithms for order in orders]
+
+    def run(task):
+        return counts(online_pass(task[0], examples, y, order=task[1]))
+
+    alone = [run(task) for task in tasks]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run, tasks)) == alone
+
+
+def test_read_only_memory_maps_are_taken_as_they_are(tmp_path):
+    X, y = noisy()
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert counts(online_pass(make_algorithm("arow"), mapped, y)) == counts(
+        online_pass(make_algorithm("arow"), X, y)
+    )
+    assert np.shares_memory(as_examples(mapped).dense, mapped)
+
+
+@pytest.mark.parametrize("id", ["arow", "nherd", "scw1", "scw2", "narow", "sop", "iellip", "cw"])
+def test_skipping_the_variance_where_it_cannot_matter_changes_nothing(id):
+    """The screening bound only saves work: the same rule without it gives the same bits."""
+    from dataclasses import replace
+
+    X, y = correlated(n=600, d=20)
+    algorithm = make_algorithm(id)
+    plain = replace(algorithm, definition=replace(algorithm.definition, monotone=False))
+    screened, unscreened = online_pass(algorithm, X, y), online_pass(plain, X, y)
+    assert counts(screened) == counts(unscreened)
+    np.testing.assert_array_equal(screened.weights, unscreened.weights)
+
+
+@pytest.mark.parametrize("projection", ["kl", "l2"])
+@pytest.mark.parametrize("id", DIAGONAL)
+def test_diagonal_equals_full_on_one_feature_at_a_time(id, projection):
+    """With one non-zero feature a row there is nothing to project away."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((300, 6))
+    X[np.arange(300), rng.integers(6, size=300)] = rng.normal(size=300)
+    y = np.where(X.sum(axis=1) >= 0, 1.0, -1.0)
+    y[::17] *= -1
+    full = online_pass(make_algorithm(id, form="root"), X, y)
+    diagonal = online_pass(make_algorithm(id, covariance="diag", projection=projection), X, y)
+    assert counts(full) == counts(diagonal)
+    exponent = full.learner.scale_exponent
+    np.testing.assert_allclose(np.ldexp(full.weights, -exponent), diagonal.weights, rtol=1e-6, atol=1e-12)

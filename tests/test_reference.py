@@ -1,0 +1,108 @@
+"""Every algorithm counts what a long-double reading of its paper counts."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_svmlight_file
+
+from olbench import make_algorithm, online_pass
+from olbench.algorithms import definitions
+from tests import reference
+from tests.examples import correlated, noisy
+
+SETTINGS = [
+    ("perceptron", {}),
+    *[("margin-perceptron", {"margin": margin}) for margin in (0.0, 1.0, 3.0)],
+    ("pa", {}),
+    *[(id, {"C": C}) for id in ("pa1", "pa2", "nherd") for C in (0.0625, 1.0, 16.0)],
+    ("romma", {}),
+    ("aromma", {}),
+    *[("alma", {"alpha": alpha, "C": 1.4}) for alpha in (0.5, 0.9, 1.0)],
+    *[("ogd", {"C": 0.5, "loss": loss}) for loss in ("hinge", "logistic", "squared", "zero-one")],
+    ("sop", {}),
+    ("sop-libol", {}),
+    *[("iellip", {"b": b, "c": 0.1}) for b in (0.3, 0.9, 1.0)],
+    *[(id, {"eta": eta}) for id in ("cw", "cw-var") for eta in (0.5, 0.55, 0.7, 0.95)],
+    *[("arow", {"r": r}) for r in (0.0625, 1.0, 16.0)],
+    *[(id, {"b": b}) for id in ("narow", "narow2010") for b in (0.0625, 1.0, 16.0)],
+    *[
+        (id, {"C": C, "eta": eta})
+        for id in ("scw1", "scw2", "scw2-libol")
+        for C, eta in ((0.0625, 0.55), (1.0, 0.75), (16.0, 0.95))
+    ],
+]
+IDS = [f"{id}-{'-'.join(str(value) for value in params.values())}" for id, params in SETTINGS]
+
+
+def assert_same_counts(id, params, X, y, order, **options):
+    ours = online_pass(make_algorithm(id, **params, **options), X, y, order=order)
+    counts, weights = reference.run(id, X, y, order, **params)
+    assert (ours.mistakes, ours.updates) == (counts.mistakes, counts.updates)
+    assert ours.breakdowns == 0
+    return ours, weights
+
+
+def with_zero_rows():
+    X, y = noisy(n=120, d=7, density=0.4, seed=5)
+    X[::9] = 0.0
+    return X, y
+
+
+SETS = {
+    "noisy": noisy(n=250, d=12),
+    "separable": noisy(n=250, d=12, noise=0.0, seed=1),
+    "correlated": correlated(n=200, d=8),
+    "zero rows": with_zero_rows(),
+}
+
+
+def test_every_algorithm_has_a_reference():
+    assert {definition.id for definition in definitions()} == set(reference.REFERENCES)
+    assert {id for id, _ in SETTINGS} == set(reference.REFERENCES)
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(("id", "params"), SETTINGS, ids=IDS)
+def test_counts_equal_the_reference(id, params, name):
+    X, y = SETS[name]
+    order = np.random.default_rng(3).permutation(len(y))
+    ours, weights = assert_same_counts(id, params, X, y, order)
+    scale = max(1.0, float(np.abs(weights).max()))
+    exponent = getattr(ours.learner, "scale_exponent", 0)
+    np.testing.assert_allclose(np.ldexp(ours.weights, -exponent), weights.astype(float), atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize("form", ["root", "covariance"])
+@pytest.mark.parametrize("id", ["cw", "cw-var", "arow", "nherd", "narow", "scw1", "scw2", "sop", "iellip"])
+def test_both_forms_count_the_same(id, form):
+    X, y = SETS["noisy"]
+    params = {name: value for name, value in SETTINGS[[s[0] for s in SETTINGS].index(id)][1].items()}
+    assert_same_counts(id, params, X, y, np.arange(len(y)), form=form)
+
+
+def real(mirror, name):
+    X, y = load_svmlight_file(str(mirror / name))
+    return X.toarray(), np.where(y == y.max(), 1.0, -1.0)
+
+
+@pytest.mark.parametrize("name", ["svmguide3", "sonar.bz2"])
+@pytest.mark.parametrize("id", list(reference.REFERENCES))
+def test_real_counts_equal_the_reference(mirror, id, name):
+    X, y = real(mirror, name)
+    order = np.random.default_rng(1).permutation(len(y))
+    assert_same_counts(id, DEFAULTS[id], X, y, order)
+
+
+@pytest.mark.parametrize("id", list(reference.REFERENCES))
+def test_w1a_counts_equal_the_reference(mirror, id):
+    X, y = real(mirror, "w1a.bz2")
+    order = np.random.default_rng(1).permutation(len(y))[:800]
+    assert_same_counts(id, DEFAULTS[id], X, y, order)
+
+
+def test_cw_at_eta_95_on_svmguide3_does_not_break_down(mirror):
+    X, y = real(mirror, "svmguide3")
+    order = np.random.default_rng(1).permutation(len(y))
+    assert_same_counts("cw", {"eta": 0.95}, X, y, order)
+
+
+DEFAULTS = {definition.id: definition.resolve({}) for definition in definitions()}
