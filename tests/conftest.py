@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 
 SOURCES = sorted(Path(__file__).parent.parent.joinpath("olbench").rglob("*.py"))
 DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:16]
-# numba notices a change of the file a function is in, not of the files it calls: key the cache by all of them.
+# numba notices a change of the file a function is in, not of those it calls: key the cache by all of them.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"olbench-numba-{DIGEST}"))
 
 settings.register_profile("olbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])

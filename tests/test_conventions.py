@@ -137,7 +137,7 @@ def test_no_scale_breaks_the_arithmetic(id, options, scale):
     algorithm = make_algorithm(id, **options)
     result = online_pass(algorithm, scale * X, y)
     assert np.isfinite(result.weights).all()
-    # At 1e75, Sigma has entries 150 digits apart: what is not a sum of squares may break down, and must say so.
+    # At 1e75, Sigma has entries 150 digits apart: what is no sum of squares may break down, and must say so.
     sum_of_squares = algorithm.definition.order == "first" or algorithm.form == "root"
     if scale < 1 or (sum_of_squares and algorithm.covariance == "full"):
         assert result.breakdowns == 0
@@ -153,7 +153,7 @@ def test_sigma_is_symmetric_to_the_bit_and_positive_definite(id, d):
 
 
 def test_the_root_form_survives_where_the_covariance_form_breaks():
-    """CW shrinks Sigma without bound on noisy data: a sum of squares stays positive, a difference does not."""
+    """CW shrinks Sigma without bound on noisy data: a sum of squares stays positive, differences do not."""
     X, y = noisy(n=100_000, d=8, noise=0.3, seed=1)
     root = online_pass(make_algorithm("cw", eta=0.9), X, y)
     covariance = online_pass(make_algorithm("cw", eta=0.9, form="covariance"), X, y)

@@ -75,7 +75,7 @@ def test_counts_equal_the_reference(id, params, name):
 @pytest.mark.parametrize("id", ["cw", "cw-var", "arow", "nherd", "narow", "scw1", "scw2", "sop", "iellip"])
 def test_both_forms_count_the_same(id, form):
     X, y = SETS["noisy"]
-    params = {name: value for name, value in SETTINGS[[s[0] for s in SETTINGS].index(id)][1].items()}
+    params = SETTINGS[[setting[0] for setting in SETTINGS].index(id)][1]
     assert_same_counts(id, params, X, y, np.arange(len(y)), form=form)
 
 
