@@ -1,6 +1,7 @@
 """Examples as the kernels read them: X dense or CSR, y in {-1, +1}, an order."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _NO_FLOATS = np.empty(0)
-_NO_INT32 = np.empty(0, dtype=np.int32)
-_NO_INT64 = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -25,13 +24,22 @@ class Examples:
     d: int
     dense: Floats
     data: Floats
-    indices: NDArray[np.int32]
+    columns: NDArray[np.uint32]
     indptr: Ints
     has_zeros: bool
 
     def rows(self) -> tuple[Any, ...]:
         """Return what the kernels take."""
-        return self.dense, self.data, self.indices, self.indptr, self.has_zeros
+        return self.dense, self.data, self.columns, self.indptr, self.norms, self.has_zeros
+
+    @cached_property
+    def norms(self) -> Floats:
+        """||x||^2 of every row."""
+        from olbench.kernels.rows import measure_norms
+
+        norms = np.empty(self.n)
+        measure_norms((self.dense, self.data, self.columns, self.indptr, norms, self.has_zeros), norms)
+        return norms
 
 
 def as_examples(X: Any) -> Examples:
@@ -48,11 +56,8 @@ def as_examples(X: Any) -> Examples:
         raise UserError(f"X must have two dimensions, not {dense.ndim}")
     _check_finite(dense)
     n, d = dense.shape
-    if n == 0:
-        dense = np.empty((0, d))
-        return Examples(0, d, dense, _NO_FLOATS, _NO_INT32, np.zeros(1, dtype=np.int64), False)
     has_zeros = bool(np.count_nonzero(dense) < dense.size)
-    return Examples(n, d, dense, _NO_FLOATS, _NO_INT32, _NO_INT64, has_zeros)
+    return Examples(n, d, dense, _NO_FLOATS, np.empty(0, np.uint32), np.zeros(1, np.int64), has_zeros)
 
 
 def _sparse_examples(X: Any) -> Examples:
@@ -67,13 +72,15 @@ def _sparse_examples(X: Any) -> Examples:
         csr = csr.copy()
         csr.eliminate_zeros()
         data = np.ascontiguousarray(csr.data, dtype=np.float64)
-    indices = np.ascontiguousarray(csr.indices, dtype=np.int32)
+    columns = np.ascontiguousarray(csr.indices, dtype=np.int32).view(np.uint32)
     indptr = np.ascontiguousarray(csr.indptr, dtype=np.int64)
-    return Examples(n, d, np.empty((0, d)), data, indices, indptr, False)
+    return Examples(n, d, np.empty((0, d)), data, columns, indptr, False)
 
 
 def _check_finite(values: Floats) -> None:
-    if np.isfinite(values.sum()) or np.isfinite(values).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    if np.isfinite(total) or np.isfinite(values).all():
         return
     where = np.argwhere(~np.isfinite(values))[0]
     place = f"row {where[0]}, column {where[1]}" if values.ndim == 2 else f"stored value {where[0]}"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Definition, Value
 from olbench.errors import UserError
-from olbench.examples import Examples, Floats, Ints
+from olbench.examples import Floats, Ints, as_examples
 
 Covariance = Literal["full", "diag"]
 Projection = Literal["kl", "l2"]
@@ -68,13 +68,11 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     for name, allowed in _CHOICES.items():
         if options.get(name, allowed[0]) not in allowed:
             raise UserError(f"{id}: {name} must be {' or '.join(allowed)}, not {options[name]!r}")
-    if not 0.0 < float(options.get("a", 1.0)) < np.inf:
-        raise UserError(f"{id}: the initial variance a must be above zero, not {options['a']!r}")
+    a = options.get("a", 1.0)
+    if not isinstance(a, int | float | np.number) or not 0.0 < a < np.inf:
+        raise UserError(f"{id}: the initial variance a must be above zero, not {a!r}")
     if options.get("covariance") == "diag" and not definition.diagonal:
-        raise UserError(
-            f"{id} has no diagonal form: it keeps mu = Sigma w, which a projected Sigma would break; "
-            "use covariance='full'"
-        )
+        raise UserError(f"{id} has no diagonal form: {definition.no_diagonal}; use covariance='full'")
     return Algorithm(definition, definition.resolve(settings), **options)
 
 
@@ -120,8 +118,7 @@ class Learner(ABC):
 
     def warm_up(self) -> None:
         """Compile, or load from the cache, what `run` needs."""
-        none = Examples(0, self.d, np.empty((0, self.d)), np.empty(0), np.empty(0, dtype=np.int32),
-                        np.zeros(1, dtype=np.int64), False)  # fmt: skip
+        none = as_examples(np.empty((0, self.d)))
         self.run(none.rows(), np.empty(0), np.empty(0, dtype=np.int64))
 
     @property

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, second_order
+from olbench.algorithms.definition import KEEPS_PRODUCT, POWERS_OF_TWO, Parameter, Traits, second_order
 from olbench.algorithms.losses import excess
 
 TRAITS = Traits(True, True, True, False)
@@ -50,7 +50,7 @@ def narow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     source="Orabona & Crammer, New adaptive algorithms for online classification, NIPS 2010",
     parameters=(B,),
     traits=TRAITS,
-    diagonal=False,
+    no_diagonal=KEEPS_PRODUCT,
     monotone=True,
 )
 def narow2010(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:

@@ -19,6 +19,7 @@ Value = float | str
 Order = Literal["first", "second", "object"]
 Closed = Literal["neither", "left", "right", "both"]
 
+KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
 
@@ -86,7 +87,7 @@ class Definition:
     rule: Rule | None = None
     constants: Callable[..., tuple[float, ...]] | None = None
     form: Literal["covariance", "root"] = "covariance"
-    diagonal: bool = True
+    no_diagonal: str = ""
     monotone: bool = False
     scale_free: bool = False
     factory: Callable[..., Any] | None = None
@@ -96,6 +97,11 @@ class Definition:
         from olbench.algorithms import get_definition
 
         return get_definition, (self.id,)
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether a diagonal covariance makes sense; `no_diagonal` says why where it does not."""
+        return not self.no_diagonal
 
     @property
     def grid(self) -> dict[str, tuple[float, ...]]:
@@ -171,8 +177,9 @@ def second_order(
     mistake, the round t = 1, 2, ... and its parameters p. A loss above zero counts as an update; then
     mu += alpha y Sigma x and Sigma^-1 += c x x', which is Sigma -= beta Sigma x x' Sigma with
     beta = c / (1 + c v). Further keywords are the fields of Definition: parameters, traits, constants, form,
-    diagonal, monotone (the loss does not fall as v grows: rounds that cannot trigger then skip v) and
-    scale_free (nothing depends on the common scale of mu and the root of Sigma).
+    no_diagonal (why a diagonal covariance makes no sense), monotone (the loss does not fall as v grows, so
+    rounds that cannot trigger skip v) and scale_free (nothing depends on the common scale of mu and the root
+    of Sigma).
     """
     return _decorator(id, title, source, "second", declared)
 

@@ -17,7 +17,7 @@ from olbench.algorithms.definition import Parameter, Traits, second_order
         Parameter("c", 0.1, "shrinkage of the ellipsoid at the start", high=1.0),
     ),
     traits=Traits(False, True, True, False),
-    diagonal=False,
+    no_diagonal="its step is scaled by the whole ellipsoid, which a projection would change",
     monotone=True,
 )  # fmt: skip
 def iellip(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:

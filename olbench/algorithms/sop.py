@@ -6,7 +6,7 @@ mu = Sigma w, which predicts the same sign: S w . x = mu . x / (1 + v).
 
 from typing import Any
 
-from olbench.algorithms.definition import Traits, second_order
+from olbench.algorithms.definition import KEEPS_PRODUCT, Traits, second_order
 
 TRAITS = Traits(False, True, True, False)
 
@@ -16,7 +16,7 @@ TRAITS = Traits(False, True, True, False)
     title="SOP",
     source="Cesa-Bianchi, Conconi & Gentile, SIAM J. Comput. 34(3), 2005",
     traits=TRAITS,
-    diagonal=False,
+    no_diagonal=KEEPS_PRODUCT,
     monotone=True,
 )
 def sop(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
@@ -31,7 +31,7 @@ def sop(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     title="SOP (LIBOL)",
     source="LIBOL 0.1 (2012), SOP.m",
     traits=TRAITS,
-    diagonal=False,
+    no_diagonal=KEEPS_PRODUCT,
     monotone=True,
 )
 def sop_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:

@@ -12,20 +12,21 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
-from numba import boolean, float64, int32, int64, types
+from numba import boolean, float64, int64, types, uint32
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 READ_1D = types.Array(float64, 1, "C", readonly=True)
 READ_2D = types.Array(float64, 2, "C", readonly=True)
-READ_INT32 = types.Array(int32, 1, "C", readonly=True)
+# unsigned: no use of an index then asks whether it counts from the end
+READ_UINT32 = types.Array(uint32, 1, "C", readonly=True)
 READ_INT64 = types.Array(int64, 1, "C", readonly=True)
 WRITE_1D = types.Array(float64, 1, "C")
 WRITE_2D = types.Array(float64, 2, "C")
 WRITE_INT64 = types.Array(int64, 1, "C")
 
-#: dense (without rows for CSR storage), data, indices, indptr, and whether dense rows hold zeros
-ROWS = types.Tuple((READ_2D, READ_1D, READ_INT32, READ_INT64, boolean))
+#: dense (without rows for CSR storage), data, columns, indptr, ||x||^2, and whether dense rows hold zeros
+ROWS = types.Tuple((READ_2D, READ_1D, READ_UINT32, READ_INT64, READ_1D, boolean))
 
 #: (m, s, mistake, q, t, k, p) -> (loss, shrink, tau)
 FIRST_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, float64, int64, int64, READ_1D)

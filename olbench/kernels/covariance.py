@@ -22,7 +22,7 @@ from olbench.kernels.compile import (
     kernel,
 )
 from olbench.kernels.matrix import add_eight, largest_row_sum, project
-from olbench.kernels.rows import buffers, dot, fetch, inner
+from olbench.kernels.rows import buffers, dot, dot_row, locate, sources
 
 # A gathered read of a large matrix costs about four streamed ones.
 GATHER_COST = 4
@@ -32,38 +32,37 @@ DEPTH = 8
 
 
 @helper
-def gathered_variance(sigma: Any, indices: Any, values: Any, n: Any) -> Any:
+def gathered_variance(sigma: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return x' Sigma x from the entries on and below the diagonal that x touches."""
     v = 0.0
     for k in range(n):
-        row = sigma[indices[k]]
-        v += values[k] * (row[indices[k]] * values[k] + 2.0 * dot(row, indices, values, k))
+        i, x = columns[c + k], values[o + k]
+        v += x * (sigma[i, i] * x + 2.0 * dot_row(sigma, i, columns, c, values, o, k))
     return v
-
-
-@helper
-def subtract_pending(target: Any, pending: Any, w: Any) -> None:
-    """Subtract the eight pending vectors from the target, weighted by w."""
-    add_eight(
-        target, pending, 0, 1, 2, 3, 4, 5, 6, 7, -w[0], -w[1], -w[2], -w[3], -w[4], -w[5], -w[6], -w[7]
-    )  # fmt: skip
 
 
 @helper
 def apply_pending(sigma: Any, pending: Any) -> None:
     """Subtract the pending outer products from Sigma; sums and products commute, so symmetry is exact."""
+    p = pending
     for i in range(sigma.shape[0]):
-        subtract_pending(sigma[i], pending, pending[:, i])
+        w0, w1, w2, w3 = p[0, i], p[1, i], p[2, i], p[3, i]
+        w4, w5, w6, w7 = p[4, i], p[5, i], p[6, i], p[7, i]
+        for j in range(sigma.shape[0]):
+            low = (w0 * p[0, j] + w1 * p[1, j]) + (w2 * p[2, j] + w3 * p[3, j])
+            high = (w4 * p[4, j] + w5 * p[5, j]) + (w6 * p[6, j] + w7 * p[7, j])
+            sigma[i, j] -= low + high
     pending[:] = 0.0
 
 
 @helper
 def subtract_outer(sigma: Any, z: Any) -> None:
     """Subtract z z' from Sigma; each product serves both triangles."""
-    for i in range(z.size):
-        row, weight = sigma[i], z[i]
-        for j in range(z.size):
-            row[j] -= weight * z[j]
+    d = z.size
+    for i in range(d):
+        weight = z[i]
+        for j in range(d):
+            sigma[i, j] -= weight * z[j]
 
 
 @kernel(
@@ -83,12 +82,14 @@ def run(
     grows, so a round without loss at v = bound[0] ||x||^2 needs no v.
     """
     d = mu.size
-    indices, values = buffers(d)
+    packed_columns, packed_values = buffers(d)
+    columns, values = sources(rows, packed_columns, packed_values)
+    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     z = np.empty(d)
     w = np.zeros(DEPTH)
     for i in order:
-        n = fetch(rows, i, indices, values)
-        f = dot(mu, indices, values, n)
+        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        f = dot(mu, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)
         m = y[i] * f
         counters[0] += 1
@@ -97,19 +98,19 @@ def run(
         if not np.isfinite(f):
             counters[4] += 1
             continue
-        s = inner(values, values, n)
+        s = norms[i]
         if screened:
             loss, alpha, c = rule(m, bound[0] * s, mistake, t, p)
             if loss <= 0.0 and alpha == 0.0 and c == 0.0:
                 continue
         streamed = GATHER_COST * n > d
         if streamed:
-            project(sigma, indices, values, n, z)
-            v = dot(z, indices, values, n)
+            project(sigma, columns, at, values, o, n, z)
+            v = dot(z, columns, at, values, o, n)
         else:
-            v = gathered_variance(sigma, indices, values, n)
+            v = gathered_variance(sigma, columns, at, values, o, n)
         for k in range(counters[5]):
-            w[k] = dot(pending[k], indices, values, n)
+            w[k] = dot_row(pending, k, columns, at, values, o, n)
             v -= w[k] * w[k]
         if s > 0.0 and not 0.0 < v < np.inf:
             counters[4] += 1
@@ -125,9 +126,11 @@ def run(
         if screened and counters[3] % d == 0:
             bound[0] = min(bound[0], (1.0 + 1e-9) * largest_row_sum(sigma))
         if not streamed:
-            project(sigma, indices, values, n, z)
+            project(sigma, columns, at, values, o, n, z)
         if counters[5] > 0:
-            subtract_pending(z, pending, w)
+            add_eight(
+                z, pending, 0, 1, 2, 3, 4, 5, 6, 7, -w[0], -w[1], -w[2], -w[3], -w[4], -w[5], -w[6], -w[7]
+            )  # fmt: skip
         for j in range(d):
             mu[j] += alpha * y[i] * z[j]
         if c == 0.0:
@@ -138,7 +141,8 @@ def run(
         if d < COLLECT_FROM:
             subtract_outer(sigma, z)
             continue
-        pending[counters[5]] = z
+        for j in range(d):
+            pending[counters[5], j] = z[j]
         counters[5] += 1
         if counters[5] == DEPTH:
             apply_pending(sigma, pending)

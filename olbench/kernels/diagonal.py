@@ -15,9 +15,29 @@ from olbench.kernels.compile import (
     SECOND_ORDER_RULE,
     WRITE_2D,
     WRITE_INT64,
+    helper,
     kernel,
 )
-from olbench.kernels.rows import buffers, fetch, inner
+from olbench.kernels.rows import buffers, locate, sources
+
+
+@helper
+def margin_and_variance(moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
+    """Return mu . x and x' Sigma x, each summed in two lanes by position."""
+    whole = n - n % 2
+    f0 = f1 = v0 = v1 = 0.0
+    for k in range(0, whole, 2):
+        i, j = columns[c + k], columns[c + k + 1]
+        x, z = values[o + k], values[o + k + 1]
+        f0 += moments[i, 0] * x
+        f1 += moments[j, 0] * z
+        v0 += moments[i, 1] * (x * x)
+        v1 += moments[j, 1] * (z * z)
+    if whole < n:
+        i, x = columns[c + whole], values[o + whole]
+        f0 += moments[i, 0] * x
+        v0 += moments[i, 1] * (x * x)
+    return f0 + f1, v0 + v1
 
 
 @kernel(
@@ -32,15 +52,12 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     The full update is projected back to a diagonal: `kl` adds c x_j^2 to each precision (the Kullback-Leibler
     projection), otherwise the diagonal of Sigma - beta z z' is kept (the Euclidean one).
     """
-    indices, values = buffers(moments.shape[0])
+    packed_columns, packed_values = buffers(moments.shape[0])
+    columns, values = sources(rows, packed_columns, packed_values)
+    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     for i in order:
-        n = fetch(rows, i, indices, values)
-        f = v = 0.0
-        for k in range(n):
-            x = values[k]
-            j = indices[k]
-            f += moments[j, 0] * x
-            v += moments[j, 1] * x * x
+        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        f, v = margin_and_variance(moments, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)
         m = y[i] * f
         counters[0] += 1
@@ -49,7 +66,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
             counters[4] += 1
             continue
         if not 0.0 < v < np.inf:
-            counters[4] += inner(values, values, n) > 0.0
+            counters[4] += norms[i] > 0.0
             v = 0.0
         loss, alpha, c = rule(m, v, mistake, counters[0], p)
         counters[2] += loss > 0.0
@@ -62,8 +79,8 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
         step = alpha * y[i]
         beta = c / (1.0 + c * v)
         for k in range(n):
-            x = values[k]
-            j = indices[k]
+            x = values[o + k]
+            j = columns[at + k]
             sigma = moments[j, 1]
             moments[j, 0] += step * sigma * x
             if kl:

@@ -15,7 +15,7 @@ from olbench.kernels.compile import (
     helper,
     kernel,
 )
-from olbench.kernels.rows import add_scaled, buffers, dot, fetch, inner
+from olbench.kernels.rows import buffers, dot, locate, sources
 
 # Below this common factor, w is multiplied out before the factor can underflow.
 SMALLEST_SCALE = 1e-100
@@ -37,10 +37,12 @@ def multiply_out(w: Any, scalars: Any) -> None:
 )  # fmt: skip
 def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, counters: Any) -> None:
     """Run the examples of `order`; the weights are scalars[0] * w, their squared norm is scalars[1]."""
-    indices, values = buffers(w.size)
+    packed_columns, packed_values = buffers(w.size)
+    columns, values = sources(rows, packed_columns, packed_values)
+    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     for i in order:
-        n = fetch(rows, i, indices, values)
-        f = scalars[0] * dot(w, indices, values, n)
+        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        f = scalars[0] * dot(w, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)
         m = y[i] * f
         counters[0] += 1
@@ -48,7 +50,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, 
         if not np.isfinite(f):
             counters[4] += 1
             continue
-        s = inner(values, values, n)
+        s = norms[i]
         loss, shrink, tau = rule(m, s, mistake, scalars[1], counters[0], counters[2], p)
         counters[2] += loss > 0.0
         if s == 0.0 or (shrink == 1.0 and tau == 0.0):
@@ -61,5 +63,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, 
             scalars[0] *= shrink
             if abs(scalars[0]) < SMALLEST_SCALE:
                 multiply_out(w, scalars)
-        add_scaled(w, tau * y[i] / scalars[0], indices, values, n)
+        step = tau * y[i] / scalars[0]
+        for k in range(n):
+            w[columns[at + k]] += step * values[o + k]
         scalars[1] = max(0.0, shrink * shrink * scalars[1] + tau * (2.0 * shrink * m + tau * s))

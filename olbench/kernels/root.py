@@ -21,8 +21,8 @@ from olbench.kernels.compile import (
     helper,
     kernel,
 )
-from olbench.kernels.matrix import largest_column_sum, largest_row_sum, project
-from olbench.kernels.rows import buffers, dot, fetch, inner
+from olbench.kernels.matrix import inner_row, largest_column_sum, largest_row_sum, project
+from olbench.kernels.rows import buffers, dot, locate, sources, squared_norm
 
 # A variance this far below ||x||^2 asks for a rescaling of scale-free learners,
 SMALLEST_RATIO = 2.0**-200
@@ -34,13 +34,11 @@ STEP = 64
 def rescale(root: Any, mu: Any) -> Any:
     """Multiply R and mu by 2^STEP if R stays below one; return the exponent used."""
     factor = 2.0**STEP
-    for row in root:
-        for value in row:
-            if abs(value) * factor > 1.0:
-                return 0
-    for row in root:
-        for j in range(row.size):
-            row[j] *= factor
+    if np.abs(root).max() * factor > 1.0:
+        return 0
+    for i in range(mu.size):
+        for j in range(mu.size):
+            root[i, j] *= factor
     for j in range(mu.size):
         mu[j] *= factor
     return STEP
@@ -63,11 +61,13 @@ def run(
     underflow.
     """
     d = mu.size
-    indices, values = buffers(d)
+    packed_columns, packed_values = buffers(d)
+    columns, values = sources(rows, packed_columns, packed_values)
+    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     a = np.empty(d)
     for i in order:
-        n = fetch(rows, i, indices, values)
-        f = dot(mu, indices, values, n)
+        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        f = dot(mu, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)
         m = y[i] * f
         counters[0] += 1
@@ -76,13 +76,13 @@ def run(
         if not np.isfinite(f):
             counters[4] += 1
             continue
-        s = inner(values, values, n)
+        s = norms[i]
         if screened:
             loss, alpha, c = rule(m, bound[0] * s, mistake, t, p)
             if loss <= 0.0 and alpha == 0.0 and c == 0.0:
                 continue
-        project(root, indices, values, n, a)
-        v = inner(a, a, d)
+        project(root, columns, at, values, o, n, a)
+        v = squared_norm(a, 0, d)
         if s > 0.0 and not 0.0 < v < np.inf:
             counters[4] += 1
             v = 0.0
@@ -97,12 +97,11 @@ def run(
         h = math.sqrt(1.0 + c * v)
         g = c / (h * (h + 1.0))
         for j in range(d):
-            row = root[j]
-            z = inner(row, a, d)
+            z = inner_row(root, j, a)
             mu[j] += alpha * y[i] * z
             weight = g * z
             for k in range(d):
-                row[k] -= weight * a[k]
+                root[j, k] -= weight * a[k]
         if screened and counters[3] % d == 0:
             bound[0] = min(bound[0], (1.0 + 1e-9) * largest_row_sum(root) * largest_column_sum(root, a))
         if scale_free and v < SMALLEST_RATIO * s:

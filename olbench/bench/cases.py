@@ -1,0 +1,126 @@
+"""The cases: data of the shapes that the papers and their readers have, and who runs on it."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from olbench.bench import peers
+from olbench.bench.peers import Pass
+
+Contestants = dict[str, Pass | None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Examples of one shape and the contestants that run on them."""
+
+    name: str
+    n: int
+    d: int
+    text: str
+    contestants: Callable[[int, int], Contestants]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The best time of a contestant in a case, in microseconds an example."""
+
+    case: str
+    contestant: str
+    microseconds: float | None
+    ratio: float | None
+
+
+def dense(n: int, d: int, density: float = 1.0) -> tuple[Any, NDArray[np.float64]]:
+    """Return Gaussian examples of a noisy linear concept; every tenth or so is on the wrong side."""
+    rng = np.random.default_rng(54)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
+    scores = X @ rng.normal(size=d)
+    y = np.where(scores + 0.3 * scores.std() * rng.normal(size=n) >= 0, 1.0, -1.0)
+    return X, y
+
+
+def text_like(n: int, d: int, words: int = 100) -> tuple[Any, NDArray[np.float64]]:
+    """Return sparse rows whose features follow Zipf's law, with a noisy linear concept."""
+    rng = np.random.default_rng(100)
+    cumulated = np.cumsum(1.0 / np.arange(1, d + 1))
+    drawn = np.searchsorted(cumulated, rng.random((n, words)) * cumulated[-1])
+    rows = np.repeat(np.arange(n), words)
+    X = sp.csr_matrix((np.ones(n * words), (rows, drawn.ravel())), shape=(n, d))
+    X.sum_duplicates()
+    X.data[:] = np.log1p(X.data)
+    scores = X @ rng.normal(size=d)
+    y = np.where(scores + 0.3 * scores.std() * rng.normal(size=n) >= 0, 1.0, -1.0)
+    return X, y
+
+
+def full_covariance(density: float) -> Callable[[int, int], Contestants]:
+    """Return the contestants of a full-covariance case."""
+
+    def contestants(n: int, d: int) -> Contestants:
+        X, y = dense(n, d, density)
+        ours = sp.csr_matrix(X) if density < 0.5 else X
+        found: Contestants = {}
+        for id in ("arow", "scw1"):
+            found[id] = peers.kernel(id, ours, y)
+            found[f"{id}: plain NumPy loop"] = peers.numpy_loop(id, X, y)
+            found[f"{id}: tuned NumPy loop"] = peers.tuned_numpy_loop(id, X, y)
+            found[f"{id}: BLAS floor"] = peers.blas_floor(d, changes(id, ours, y))
+        return found
+
+    return contestants
+
+
+def changes(id: str, X: Any, y: NDArray[np.float64]) -> int:
+    """Return how often an algorithm changes its state on these examples."""
+    from olbench.learners import make_algorithm
+    from olbench.online import online_pass
+
+    return online_pass(make_algorithm(id), X, y, curve=1).effective_updates
+
+
+def diagonal(n: int, d: int) -> Contestants:
+    """Return the contestants of the text-like case."""
+    X, y = text_like(n, d)
+    return {
+        "arow": peers.kernel("arow", X, y, covariance="diag"),
+        "pa1": peers.kernel("pa1", X, y),
+        "arow: scikit-learn PA-I, whole batch": peers.sklearn_pa1(X, y),
+        "arow: Vowpal Wabbit, parsed before": peers.vowpal_wabbit(X, y),
+        "arow: River PA-I": peers.river_pa(X, y),
+    }
+
+
+CASES = (
+    Case("dense-54", 20_000, 54, "full covariance, dense", full_covariance(1.0)),
+    Case("dense-784", 4_000, 784, "full covariance, dense", full_covariance(1.0)),
+    Case("sparse-300", 20_000, 300, "full covariance, 4% non-zeros", full_covariance(0.04)),
+    Case("text", 20_000, 100_000, "diagonal covariance, 100 words a row", diagonal),
+)
+
+
+def measure(case: Case, n: int, repeats: int) -> list[Timing]:
+    """Time every contestant of a case, taking turns, and keep the best of each."""
+    contestants = case.contestants(n, case.d)
+    best: dict[str, float] = {}
+    for _ in range(repeats):
+        for name, run in contestants.items():
+            if run is None:
+                continue
+            started = time.perf_counter()
+            run()
+            seconds = time.perf_counter() - started
+            best[name] = min(best.get(name, np.inf), seconds)
+    return [_timing(case.name, name, n, best) for name in contestants]
+
+
+def _timing(case: str, name: str, n: int, best: dict[str, float]) -> Timing:
+    if name not in best:
+        return Timing(case, name, None, None)
+    ours = best[name.split(":")[0]]
+    return Timing(case, name, 1e6 * best[name] / n, best[name] / ours)

@@ -1,0 +1,118 @@
+"""The command line answers at once, exits with the agreed codes and says what is wrong."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numba", "pandas", "matplotlib", "sklearn", "scipy", "rich")
+
+
+def olbench(*words, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "olbench", *words],
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=cwd,
+        env={**os.environ, "COLUMNS": "100"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import olbench",
+        "import olbench.cli; olbench.cli.cli(['--help'], standalone_mode=False)",
+        "import olbench.cli; olbench.cli.cli(['bench', '--help'], standalone_mode=False)",
+        "import olbench.cli; olbench.cli.cli(['algorithms', '--help'], standalone_mode=False)",
+    ],
+)
+def test_nothing_heavy_is_loaded_before_it_is_needed(code):
+    code += f"\nimport sys\nprint([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_public_names_are_all_there():
+    import olbench
+
+    for name in olbench.__all__:
+        assert getattr(olbench, name) is not None
+        assert name in dir(olbench)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = olbench.nothing
+
+
+def test_help_lists_the_commands_with_examples():
+    done = olbench("--help")
+    assert done.returncode == 0
+    for word in ("algorithms", "bench", "Examples:", "Shell completion"):
+        assert word in done.stdout
+
+
+def test_the_version_is_printed():
+    from olbench import __version__
+
+    assert olbench("--version").stdout == f"olbench, version {__version__}\n"
+
+
+def test_the_table_of_algorithms_has_ids_parameters_traits_and_papers():
+    done = olbench("algorithms")
+    assert done.returncode == 0
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("scw1 ")]
+    assert line.split() == ["scw1", "SCW-I", "second", "C=1,", "eta=0.75", "LCNA",
+                            "scw2012,", "eq.", "(4)", "and", "Proposition", "1"]  # fmt: skip
+    assert sum(" second " in line or " first " in line for line in done.stdout.splitlines()) == 21
+
+
+def test_one_algorithm_in_detail():
+    done = olbench("algorithms", "arow")
+    assert done.returncode == 0
+    assert "parameter   r = 1, in (0, inf)" in done.stdout
+    assert "searched over 0.0625, 0.125, 0.25, 0.5, 1, 2, 4, 8, 16" in done.stdout
+    assert "large margin, confidence, non-separable" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["algorithms", "scw3"], "olbench: unknown algorithm 'scw3' (did you mean 'scw"),
+        (["algoritms"], "olbench: there is no command 'algoritms' (did you mean 'algorithms'?)"),
+        (["algorithms", "--plugin", "none.py"], "olbench: there is no plugin file none.py"),
+        (["bench", "--case", "tiny"], "Invalid value for '--case'"),
+    ],
+)
+def test_mistakes_get_one_sentence_and_exit_code_2(words, message):
+    done = olbench(*words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_debug_shows_where_an_error_comes_from():
+    assert "Traceback" in olbench("--debug", "algorithms", "scw3").stderr
+
+
+def test_bench_writes_ratios(tmp_path):
+    done = olbench(
+        "bench", "--case", "dense-54", "--scale", "0.01", "--repeats", "1", "--output", "b.json", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "b.json").read_text())
+    names = [timing["contestant"] for timing in record["timings"]]
+    assert names[:2] == ["arow", "arow: plain NumPy loop"]
+    assert all(timing["ratio"] > 0 for timing in record["timings"])
+    assert record["machine"]["numba"]
+    assert "its time / ours" in done.stdout
+
+
+def test_bench_peers_count_the_same_mistakes():
+    from olbench.bench import cases, peers
+
+    X, y = cases.dense(400, 10)
+    for id in ("arow", "scw1"):
+        counted = {
+            run()
+            for run in (peers.kernel(id, X, y), peers.numpy_loop(id, X, y), peers.tuned_numpy_loop(id, X, y))
+        }
+        assert len(counted) == 1

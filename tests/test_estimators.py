@@ -1,0 +1,175 @@
+"""The estimators are scikit-learn citizens over the same kernels."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import norm
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from olbench import UserError, estimators, make_algorithm, online_pass
+from olbench.algorithms import definitions
+from olbench.estimators import AROW, CW, PA1, SCW1, SOP
+from tests.examples import noisy
+
+ALL = [cls for cls in vars(estimators).values() if isinstance(cls, type) and "algorithm_id" in vars(cls)]
+
+
+def test_every_algorithm_has_an_estimator_with_its_parameters_and_defaults():
+    assert [cls.algorithm_id for cls in ALL] == [definition.id for definition in definitions()]
+    for cls, definition in zip(ALL, definitions(), strict=True):
+        own = {field.name: field.default for field in dataclasses.fields(cls) if field.name in vars(cls)}
+        assert own == definition.resolve({})
+
+
+# scikit-learn warns about the one check that it skips itself, that of array API input.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.parametrize("cls", ALL)
+def test_check_estimator_passes(cls):
+    check_estimator(cls())
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_check_estimator_passes_for_the_other_forms():
+    check_estimator(AROW(covariance="diag", projection="l2"))
+    check_estimator(SCW1(form="root", fit_intercept=True))
+
+
+def test_one_epoch_in_order_is_an_online_pass():
+    X, y = noisy()
+    model = SCW1(C=0.5, shuffle=False).fit(X, y)
+    result = online_pass(make_algorithm("scw1", C=0.5), X, y)
+    assert (model.mistakes_[0], model.updates_[0]) == (result.mistakes, result.updates)
+    np.testing.assert_array_equal(model.coef_[0], result.weights)
+
+
+def test_partial_fit_in_pieces_is_one_fit():
+    X, y = noisy()
+    whole = AROW(shuffle=False).fit(X, y)
+    pieces = AROW().partial_fit(X[:100], y[:100], classes=[-1, 1])
+    pieces.partial_fit(X[100:], y[100:])
+    np.testing.assert_array_equal(whole.coef_, pieces.coef_)
+
+
+def test_sparse_and_dense_fits_are_equal():
+    X, y = noisy(density=0.3)
+    np.testing.assert_array_equal(
+        AROW(random_state=1).fit(X, y).coef_, AROW(random_state=1).fit(sp.csr_array(X), y).coef_
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"form": "root"}, {"covariance": "diag"}])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
+def test_margin_variance_and_probability_come_from_the_gaussian(options, storage):
+    X, y = noisy(density=0.5)
+    model = AROW(random_state=0, **options).fit(X, y)
+    sigma = model.learners_[0].covariance
+    sigma = np.diag(sigma) if sigma.ndim == 1 else sigma
+    expected = np.einsum("ij,jk,ik->i", X, sigma, X)
+    variance = model.margin_variance(storage(X))
+    np.testing.assert_allclose(variance, expected, rtol=1e-9, atol=1e-15)
+    margin = X @ model.coef_[0]
+    np.testing.assert_allclose(model.margins(storage(X))[:, 0], margin, rtol=1e-9, atol=1e-12)
+    safe = np.where(expected > 0, expected, 1.0)
+    np.testing.assert_allclose(
+        model.predict_proba(storage(X))[:, 1],
+        norm.cdf(np.where(expected > 0, margin, 0) / np.sqrt(safe)),
+        rtol=1e-7,
+    )
+
+
+def test_a_probability_is_calibrated_where_the_model_is_right():
+    """Weights drawn from the learnt Gaussian vote as often as predict_proba says."""
+    X, y = noisy(n=500, d=4)
+    model = AROW(random_state=0).fit(X, y)
+    drawn = np.random.default_rng(0).multivariate_normal(
+        model.coef_[0], model.learners_[0].covariance, 20_000
+    )
+    votes = (X[:20] @ drawn.T >= 0).mean(axis=1)
+    np.testing.assert_allclose(votes, model.predict_proba(X[:20])[:, 1], atol=0.02)
+
+
+def test_first_order_estimators_offer_no_probabilities():
+    assert not hasattr(PA1(), "predict_proba")
+    assert not hasattr(PA1(), "margin_variance")
+
+
+def test_more_classes_are_learnt_one_against_the_rest():
+    X, y = load_digits(return_X_y=True)
+    model = AROW(random_state=0, epochs=2).fit(X, y)
+    assert model.coef_.shape == (10, 64)
+    assert model.score(X, y) > 0.9
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(proba.argmax(axis=1), model.predict(X))
+    assert model.margin_variance(X).shape == (len(y), 10)
+
+
+def test_cw_classes_are_compared_at_one_scale():
+    """CW's learners may have been rescaled by different powers of two."""
+    X, y = load_digits(return_X_y=True)
+    model = CW(eta=0.9, random_state=0, epochs=3).fit(
+        X, np.where(np.arange(len(y)) % 5 == 0, (y + 1) % 10, y)
+    )
+    margins = model.margins(X[:50])
+    exponents = np.array([learner.scale_exponent for learner in model.learners_])
+    expected = X[:50] @ model.coef_.T * 2.0 ** (exponents.min() - exponents)
+    np.testing.assert_allclose(margins, expected, rtol=1e-9)
+
+
+def test_grid_search_clone_and_pickle_just_work():
+    X, y = load_breast_cancer(return_X_y=True)
+    search = GridSearchCV(make_pipeline(StandardScaler(), AROW(random_state=0)), {"arow__r": [0.1, 1, 10]})
+    search.fit(X, y)
+    assert search.best_score_ > 0.93
+    model = clone(search.best_estimator_[-1]).fit(X, y)
+    copied = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copied.predict_proba(X), model.predict_proba(X))
+    copied.partial_fit(X[:5], y[:5])
+
+
+def test_an_intercept_helps_where_the_classes_share_a_side():
+    rng = np.random.default_rng(0)
+    X = rng.normal(5.0, 1.0, size=(400, 1))
+    y = X[:, 0] > 5.0
+    plain, biased = (
+        cross_val_score(SCW1(fit_intercept=bias, random_state=0), X, y).mean() for bias in (False, True)
+    )
+    assert biased > 0.9 > plain
+    assert SCW1(fit_intercept=True).fit(X, y).intercept_[0] < 0
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (AROW(r=-1.0), "arow: r must lie in"),
+        (AROW(epochs=0), "epochs must be a whole number above zero"),
+        (SOP(covariance="diag"), "sop has no diagonal form"),
+        (AROW(form="qr"), "arow: form must be covariance or root"),
+    ],
+)
+def test_bad_parameters_are_refused_at_fit(model, message):
+    with pytest.raises(UserError, match=message):
+        model.fit(*noisy())
+
+
+def test_misuse_is_refused():
+    X, y = noisy()
+    with pytest.raises(UserError, match="must name all classes"):
+        AROW().partial_fit(X, y)
+    with pytest.raises(UserError, match="not among the classes"):
+        AROW().partial_fit(X, y, classes=[1, 2])
+    with pytest.raises(UserError, match="differ from those of the first call"):
+        AROW().partial_fit(X, y, classes=[-1, 1]).partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(NotFittedError):
+        AROW().predict(X)
+    with pytest.raises(NotFittedError):
+        _ = AROW().coef_

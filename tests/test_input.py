@@ -1,0 +1,139 @@
+"""Bad input gets one clear sentence."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from olbench import UserError, make_algorithm, online_pass, wrap
+from olbench.learners import available_memory
+
+X = np.array([[1.0, 0.0], [0.5, 2.0], [0.0, -1.0]])
+Y = np.array([1.0, -1.0, 1.0])
+
+
+def refused(message):
+    return pytest.raises(UserError, match=f"^{re.escape(message)}$")
+
+
+def run(X=X, y=Y, **options):
+    return online_pass(make_algorithm("arow"), X, y, **options)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite(value):
+    bad = X.copy()
+    bad[1, 1] = value
+    with refused(f"X holds {value} at row 1, column 1; every value must be finite (no NaN, no infinity)"):
+        run(bad)
+    sparse = sp.csr_matrix(X)
+    sparse.data[2] = value
+    with refused(f"X holds {value} at stored value 2; every value must be finite (no NaN, no infinity)"):
+        run(sparse)
+
+
+def test_values_whose_sum_overflows_are_fine():
+    assert run(np.full((3, 2), 1e308)).n == 3
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0, 1, 1], "y must hold only -1 and +1, but 1 labels are something else, such as 0; "
+                    "load_dataset and the estimators map other labels"),
+        ([1, np.nan, 1], "y must hold only -1 and +1, but 1 labels are something else, such as nan; "
+                         "load_dataset and the estimators map other labels"),
+        (["a", "b", "c"], "y must hold the labels -1 and +1 as numbers"),
+        ([[1], [-1], [1]], "y must have one dimension, not 2"),
+        ([1, -1], "X has 3 rows but y has 2 labels"),
+    ],
+)  # fmt: skip
+def test_labels(y, message):
+    with refused(message):
+        run(y=y)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (np.zeros(3), "X must have two dimensions, not 1"),
+        ([["a", "b"]], "X must be a matrix of numbers (could not convert string to float: 'a')"),
+    ],
+)
+def test_matrices(bad, message):
+    with refused(message):
+        run(bad)
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        ([0, 3], "order names row 3, but the rows are 0 to 2"),
+        ([-1], "order names row -1, but the rows are 0 to 2"),
+        ([0.5], "order must be a list of row numbers"),
+        ([[0, 1]], "order must be a list of row numbers"),
+    ],
+)
+def test_orders(order, message):
+    with refused(message):
+        run(order=order)
+
+
+@pytest.mark.parametrize(
+    ("id", "params", "message"),
+    [
+        ("arrow", {}, "unknown algorithm 'arrow' (did you mean 'arow'?); `olbench algorithms` "
+                      "lists all of them"),
+        ("arow", {"R": 1.0}, "arow: unknown parameter 'R' (did you mean 'r'?); its parameters are r"),
+        ("pa", {"C": 1.0}, "pa: unknown parameter 'C'; it has no parameters"),
+        ("arow", {"r": 0.0}, "arow: r must lie in (0, inf), not 0.0"),
+        ("arow", {"r": np.inf}, "arow: r must lie in (0, inf), not inf"),
+        ("arow", {"r": float("nan")}, "arow: r must lie in (0, inf), not nan"),
+        ("arow", {"r": "1"}, "arow: r must be a number in (0, inf), not '1'"),
+        ("arow", {"r": True}, "arow: r must be a number in (0, inf), not True"),
+        ("cw", {"eta": 0.49}, "cw: eta must lie in [0.5, 1), not 0.49"),
+        ("cw", {"eta": 1.0}, "cw: eta must lie in [0.5, 1), not 1.0"),
+        ("ogd", {"loss": "huber"}, "ogd: loss must be one of hinge, logistic, squared, zero-one, "
+                                   "not 'huber'"),
+        ("arow", {"covariance": "band"}, "arow: covariance must be full or diag, not 'band'"),
+        ("arow", {"projection": "l1"}, "arow: projection must be kl or l2, not 'l1'"),
+        ("arow", {"form": "cholesky"}, "arow: form must be covariance or root, not 'cholesky'"),
+        ("arow", {"a": 0.0}, "arow: the initial variance a must be above zero, not 0.0"),
+        ("arow", {"a": "big"}, "arow: the initial variance a must be above zero, not 'big'"),
+        ("pa", {"covariance": "diag"}, "pa: unknown parameter 'covariance'; it has no parameters"),
+        ("sop", {"covariance": "diag"}, "sop has no diagonal form: it keeps mu = Sigma w, which a projected "
+                                        "Sigma would break; use covariance='full'"),
+        ("iellip", {"covariance": "diag"}, "iellip has no diagonal form: its step is scaled by the whole "
+                                           "ellipsoid, which a projection would change; "
+                                           "use covariance='full'"),
+    ],
+)  # fmt: skip
+def test_algorithms(id, params, message):
+    with refused(message):
+        make_algorithm(id, **params)
+
+
+def test_a_covariance_that_does_not_fit_in_memory():
+    d = int((available_memory() / 8) ** 0.5) + 1000
+    with pytest.raises(
+        UserError, match=rf"a full covariance of {d:,} features needs [\d,.]+ GiB, and .*diag"
+    ):
+        online_pass(make_algorithm("arow"), sp.csr_matrix((2, d)), [1, -1])
+    assert online_pass(make_algorithm("arow", covariance="diag"), sp.csr_matrix((2, d)), [1, -1]).n == 2
+
+
+def test_an_object_that_cannot_learn_online():
+    with refused(
+        "dict: a contestant needs predict_one and learn_one (as in River) or predict and partial_fit "
+        "(as in scikit-learn)"
+    ):
+        wrap({})
+
+
+def test_no_rows_and_no_columns_are_legal():
+    assert run(np.empty((0, 4)), []).mistake_rate == 0.0
+    assert run(np.empty((3, 0)), [1, -1, 1]).mistakes == 1
+    assert run(sp.csr_matrix((0, 4)), []).n == 0
+    assert run(order=[]).n == 0
+    assert run(order=[2, 2, 2]).n == 3

@@ -1,0 +1,174 @@
+"""A user's own rule or object is a contestant like any other; the examples of the docs run."""
+
+import json
+import os
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import SGDClassifier
+
+from olbench import UserError, load_plugin, make_algorithm, online_pass, wrap
+from olbench.algorithms import definitions, get_definition
+from tests.examples import noisy
+
+DOCS = Path(__file__).parent.parent / "docs"
+RULE = DOCS / "examples" / "my_rule.py"
+CONTESTANTS = DOCS / "examples" / "my_contestants.py"
+
+
+@pytest.fixture
+def examples():
+    return noisy(n=300, d=6)
+
+
+def test_the_documents_show_the_example_files():
+    text = (DOCS / "own-algorithm.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    rule = RULE.read_text()
+    assert blocks[0].strip() in rule
+    assert blocks[2].strip() in CONTESTANTS.read_text()
+
+
+def test_a_rule_in_a_file_runs_like_a_built_in_one(examples):
+    X, y = examples
+    [definition] = load_plugin(RULE)
+    assert definition in definitions()
+    timid = online_pass(make_algorithm("timid-arow", margin=1.0), X, y)
+    arow = online_pass(make_algorithm("arow"), X, y)
+    assert (timid.mistakes, timid.updates) == (arow.mistakes, arow.updates)
+    np.testing.assert_array_equal(timid.weights, arow.weights)
+    assert online_pass(make_algorithm("timid-arow", margin=0.0), X, y).updates < arow.updates
+
+
+def test_loading_a_file_twice_changes_nothing():
+    assert load_plugin(RULE) == load_plugin(str(RULE))
+
+
+def test_a_loaded_algorithm_pickles_by_its_id():
+    load_plugin(RULE)
+    algorithm = make_algorithm("timid-arow")
+    assert pickle.loads(pickle.dumps(algorithm)).definition is get_definition("timid-arow")
+
+
+def test_a_second_process_compiles_nothing():
+    """Kernel and rule come from the cache on disk, for a user's own file too."""
+    code = (
+        "import json, sys, numpy as np, olbench\n"
+        "from olbench.kernels import covariance, first_order, root, diagonal, rows\n"
+        "olbench.load_plugin(sys.argv[1])\n"
+        "X, y = np.eye(3), [1, -1, 1]\n"
+        "hits = {}\n"
+        "for id, options in [('timid-arow', {}), ('timid-arow', {'form': 'root'}),\n"
+        "                    ('timid-arow', {'covariance': 'diag'}), ('scw1', {}), ('pa1', {})]:\n"
+        "    algorithm = olbench.make_algorithm(id, **options)\n"
+        "    olbench.online_pass(algorithm, X, y)\n"
+        "    hits[id] = algorithm.definition.compiled_rule.cache_hits\n"
+        "kernels = (covariance.run, first_order.run, root.run, diagonal.run, rows.measure_norms)\n"
+        "stats = {k.py_func.__module__: k.stats for k in kernels}\n"
+        "found = {name: (len(s.cache_hits), len(s.cache_misses)) for name, s in stats.items()}\n"
+        "print(json.dumps([hits, found]))\n"
+    )
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(RULE)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ,
+        )
+    hits, kernels = json.loads(done.stdout)
+    assert set(hits.values()) == {1}
+    assert set(map(tuple, kernels.values())) == {(1, 0)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1 +", "bad.py:1: the plugin failed: SyntaxError"),
+        ("import nothing_like_this", "bad.py:1: the plugin failed: ModuleNotFoundError"),
+        ("\n\n1 / 0", "bad.py:3: the plugin failed: ZeroDivisionError"),
+        (
+            "from olbench import first_order\n@first_order('arow')\ndef f(m, s, mistake, q, t, k, p): ...",
+            "an algorithm named 'arow' exists already",
+        ),
+    ],
+)
+def test_a_broken_file_is_named_with_its_line(tmp_path, text, message):
+    path = tmp_path / "bad.py"
+    path.write_text(text)
+    with pytest.raises(UserError, match=re.escape(message)):
+        load_plugin(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(UserError, match=r"there is no plugin file .*nowhere\.py"):
+        load_plugin(tmp_path / "nowhere.py")
+
+
+def test_a_rule_that_gives_nonsense_is_a_breakdown_not_a_crash(tmp_path, examples):
+    path = tmp_path / "nonsense.py"
+    path.write_text(
+        "from olbench import second_order\n"
+        "@second_order('nonsense')\n"
+        "def rule(m, v, mistake, t, p):\n"
+        "    return 1.0, (m - m) / (v - v), 1.0\n"
+    )
+    load_plugin(path)
+    result = online_pass(make_algorithm("nonsense"), *examples)
+    assert result.breakdowns == result.n
+    assert not result.weights.any()
+
+
+def test_an_installed_package_offers_its_algorithms(tmp_path):
+    """An entry point of the group olbench.algorithms is enough."""
+    (tmp_path / "my_rules.py").write_text(RULE.read_text().replace("timid-arow", "packaged-arow"))
+    info = tmp_path / "my_rules-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-rules\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[olbench.algorithms]\nmine = my_rules\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "olbench", "algorithms", "packaged-arow"],
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("packaged-arow: Timid AROW (second order)")
+
+
+@pytest.mark.parametrize("id", ["river-pa1", "sklearn-logistic"])
+def test_contestants_from_elsewhere_learn(id, examples):
+    if id == "river-pa1":
+        pytest.importorskip("river", reason="River is not installed")
+    load_plugin(CONTESTANTS)
+    result = online_pass(make_algorithm(id), *examples)
+    assert result.updates == result.n == 300
+    assert result.mistake_rate < 0.4
+
+
+def test_rivers_pa_agrees_with_ours(examples):
+    """Two implementations of PA-I make the same mistakes, but for the sign of zero on the first round."""
+    pytest.importorskip("river", reason="River is not installed")
+    load_plugin(CONTESTANTS)
+    theirs = online_pass(make_algorithm("river-pa1", C=0.5), *examples)
+    ours = online_pass(make_algorithm("pa1", C=0.5), *examples)
+    assert abs(theirs.mistakes - ours.mistakes) <= 1
+    np.testing.assert_allclose(theirs.weights, ours.weights, rtol=1e-9)
+
+
+def test_wrapping_starts_every_pass_anew(examples):
+    wrapped = wrap(SGDClassifier(random_state=0), id="sgd")
+    first, second = online_pass(wrapped, *examples), online_pass(wrapped, *examples)
+    assert first.mistakes == second.mistakes
+    assert wrapped.id == "sgd"
+
+
+def test_wrapped_linear_models_show_their_weights(examples):
+    model = SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0, fit_intercept=False)
+    result = online_pass(wrap(model), *examples)
+    np.testing.assert_allclose(
+        result.weights, online_pass(make_algorithm("pa1"), *examples).weights, rtol=1e-9
+    )
