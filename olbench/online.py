@@ -50,6 +50,7 @@ def online_pass(
     stand) and `curve` is the number of points at which the counters and the clock are read.
 
     >>> import numpy as np
+    >>> from olbench import make_algorithm
     >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 50), np.array([1, -1] * 50)
     >>> online_pass(make_algorithm("arow", r=1.0), X, y).mistakes
     1

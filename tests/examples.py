@@ -2,6 +2,15 @@
 
 import numpy as np
 
+from olbench.algorithms import definitions
+
+
+def built_in():
+    """Return the algorithms that olbench brings, whatever plugins other tests have loaded."""
+    return [
+        each for each in definitions() if each.rule and each.rule.__module__.startswith("olbench.algorithms.")
+    ]
+
 
 def noisy(n=300, d=12, noise=0.15, seed=0, density=1.0, scale=1.0):
     """Return examples of a random linear concept, some labels flipped, some entries zero."""

@@ -8,14 +8,13 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import make_algorithm, online_pass
-from olbench.algorithms import definitions
 from olbench.examples import as_examples
-from tests.examples import correlated, noisy
+from tests.examples import built_in, correlated, noisy
 
-ALL = [definition.id for definition in definitions()]
-SECOND = [definition.id for definition in definitions() if definition.order == "second"]
+ALL = [definition.id for definition in built_in()]
+SECOND = [definition.id for definition in built_in() if definition.order == "second"]
 DIAGONAL = [
-    definition.id for definition in definitions() if definition.order == "second" and definition.diagonal
+    definition.id for definition in built_in() if definition.order == "second" and definition.diagonal
 ]
 VARIANTS = [
     *[(id, {}) for id in ALL],

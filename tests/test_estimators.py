@@ -16,16 +16,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from olbench import UserError, estimators, make_algorithm, online_pass
-from olbench.algorithms import definitions
 from olbench.estimators import AROW, CW, PA1, SCW1, SOP
-from tests.examples import noisy
+from tests.examples import built_in, noisy
 
 ALL = [cls for cls in vars(estimators).values() if isinstance(cls, type) and "algorithm_id" in vars(cls)]
 
 
 def test_every_algorithm_has_an_estimator_with_its_parameters_and_defaults():
-    assert [cls.algorithm_id for cls in ALL] == [definition.id for definition in definitions()]
-    for cls, definition in zip(ALL, definitions(), strict=True):
+    assert [cls.algorithm_id for cls in ALL] == [definition.id for definition in built_in()]
+    for cls, definition in zip(ALL, built_in(), strict=True):
         own = {field.name: field.default for field in dataclasses.fields(cls) if field.name in vars(cls)}
         assert own == definition.resolve({})
 

@@ -5,9 +5,8 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from olbench import make_algorithm, online_pass
-from olbench.algorithms import definitions
 from tests import reference
-from tests.examples import correlated, noisy
+from tests.examples import built_in, correlated, noisy
 
 SETTINGS = [
     ("perceptron", {}),
@@ -56,7 +55,7 @@ SETS = {
 
 
 def test_every_algorithm_has_a_reference():
-    assert {definition.id for definition in definitions()} == set(reference.REFERENCES)
+    assert {definition.id for definition in built_in()} == set(reference.REFERENCES)
     assert {id for id, _ in SETTINGS} == set(reference.REFERENCES)
 
 
@@ -105,4 +104,4 @@ def test_cw_at_eta_95_on_svmguide3_does_not_break_down(mirror):
     assert_same_counts("cw", {"eta": 0.95}, X, y, order)
 
 
-DEFAULTS = {definition.id: definition.resolve({}) for definition in definitions()}
+DEFAULTS = {definition.id: definition.resolve({}) for definition in built_in()}
