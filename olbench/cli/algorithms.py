@@ -1,5 +1,6 @@
 """olbench algorithms: the table of ids, parameters, traits and papers, or one algorithm in detail."""
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -47,12 +48,12 @@ def show_all(definitions: "list[Definition]") -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for heading in ("id", "name", "order", "parameters", "traits", "source"):
-        table.add_column(heading, no_wrap=heading in ("id", "order", "traits"), overflow="fold")
+        table.add_column(heading, no_wrap=True, min_width=7 if heading == "source" else None)
     for definition in definitions:
         parameters = ", ".join(f"{p.name}={_short(p.default)}" for p in definition.parameters)
         about = (definition.title, definition.order, parameters, _letters(definition), definition.source)
         table.add_row(definition.id, *about)
-    console = Console(width=None if _terminal() else 160, highlight=False, soft_wrap=False)
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
     console.print(table)
     console.print(
         "\ntraits: L large margin, C confidence, N non-separable data, A adaptive margin (scw2012, Table 1)"
@@ -85,9 +86,3 @@ def _letters(definition: "Definition") -> str:
 
 def _short(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
-
-
-def _terminal() -> bool:
-    import sys
-
-    return sys.stdout.isatty()
