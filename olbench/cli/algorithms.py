@@ -8,6 +8,7 @@ import click
 if TYPE_CHECKING:
     from olbench.algorithms.definition import Definition
 
+HEADINGS = ("id", "name", "order", "parameters", "traits", "source")
 TRAITS = (
     ("large_margin", "large margin"),
     ("confidence", "confidence"),
@@ -46,13 +47,24 @@ def show_all(definitions: "list[Definition]") -> None:
     from rich.console import Console
     from rich.table import Table
 
+    rows = [
+        (
+            definition.id,
+            definition.title,
+            definition.order,
+            ", ".join(f"{p.name}={_short(p.default)}" for p in definition.parameters),
+            _letters(definition),
+            definition.source,
+        )
+        for definition in definitions
+    ]
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for heading in ("id", "name", "order", "parameters", "traits", "source"):
-        table.add_column(heading, no_wrap=True, min_width=7 if heading == "source" else None)
-    for definition in definitions:
-        parameters = ", ".join(f"{p.name}={_short(p.default)}" for p in definition.parameters)
-        about = (definition.title, definition.order, parameters, _letters(definition), definition.source)
-        table.add_row(definition.id, *about)
+    # In a narrow terminal only the source is cut: the rest is what one types.
+    for heading, cells in zip(HEADINGS, zip(*rows, strict=True), strict=True):
+        widest = max(len(cell) for cell in (heading, *cells))
+        table.add_column(heading, no_wrap=True, min_width=None if heading == "source" else widest)
+    for row in rows:
+        table.add_row(*row)
     console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
     console.print(table)
     console.print(
