@@ -1,5 +1,6 @@
 """olbench algorithms: the table of ids, parameters, traits and papers, or one algorithm in detail."""
 
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -43,33 +44,18 @@ def command(id: str | None, plugins: tuple[str, ...]) -> None:
 
 
 def show_all(definitions: "list[Definition]") -> None:
-    """Print one line for each algorithm."""
-    from rich.console import Console
-    from rich.table import Table
-
-    rows = [
-        (
-            definition.id,
-            definition.title,
-            definition.order,
-            ", ".join(f"{p.name}={_short(p.default)}" for p in definition.parameters),
-            _letters(definition),
-            definition.source,
-        )
-        for definition in definitions
-    ]
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    # In a narrow terminal only the source is cut: the rest is what one types.
-    for heading, cells in zip(HEADINGS, zip(*rows, strict=True), strict=True):
-        widest = max(len(cell) for cell in (heading, *cells))
-        table.add_column(heading, no_wrap=True, min_width=None if heading == "source" else widest)
+    """Print one line for each algorithm; a narrow terminal cuts its end, the source."""
+    rows = [HEADINGS]
+    for definition in definitions:
+        parameters = ", ".join(f"{p.name}={_short(p.default)}" for p in definition.parameters)
+        about = (definition.title, definition.order, parameters, _letters(definition), definition.source)
+        rows.append((definition.id, *about))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sum(widths) + 2 * len(widths)
     for row in rows:
-        table.add_row(*row)
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-    console.print(table)
-    console.print(
-        "\ntraits: L large margin, C confidence, N non-separable data, A adaptive margin (scw2012, Table 1)"
-    )
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        click.echo(line if len(line) <= room else f"{line[: room - 1]}…")
+    click.echo("\ntraits: Large margin, Confidence, Non-separable data, Adaptive margin (scw2012, Table 1)")
 
 
 def show_one(definition: "Definition") -> None:
