@@ -26,7 +26,7 @@ lint: $(VENV)/.ready
 	$(BIN)/mypy
 
 bench: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet ".[peers]" || echo "some peers could not be installed; they are left out"
+	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some peers could not be installed; they are left out"
 	$(BIN)/olbench bench
 
 clean:

@@ -1,5 +1,7 @@
 """Online learners from elsewhere: any object with predict_one/learn_one or predict/partial_fit."""
 
+from copy import deepcopy
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,6 @@ CLASSES = np.array([-1.0, 1.0])
 
 def wrap(learner: Any, id: str = "") -> Algorithm:
     """Make an algorithm of one unfitted learner object; every pass starts from a deep copy of it."""
-    from copy import deepcopy
-
     name = id or type(learner).__name__
     _style(learner, name)
     definition = Definition(
@@ -23,9 +23,20 @@ def wrap(learner: Any, id: str = "") -> Algorithm:
         title=name,
         order="object",
         source=type(learner).__module__,
-        factory=lambda: deepcopy(learner),
+        factory=Copies(learner),
     )
     return Algorithm(definition, {})
+
+
+class Copies:
+    """A function that returns a new copy of an object, and that pickles."""
+
+    def __init__(self, original: Any):
+        self.original = original
+
+    def __call__(self) -> Any:
+        """Return a copy."""
+        return deepcopy(self.original)
 
 
 def _style(learner: Any, name: str) -> str:
@@ -54,12 +65,13 @@ class ObjectLearner(Learner):
             raise UserError(f"{algorithm.id} has no function that builds it")
         self.model = factory(**algorithm.params)
         self.style = _style(self.model, algorithm.id)
+        takes_classes = self.style == "batch" and "classes" in signature(self.model.partial_fit).parameters
+        self.classes = {"classes": CLASSES} if takes_classes else {}
 
     def warm_up(self) -> None:
         """There is nothing to compile."""
 
-    def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        """Predict and learn the examples of `order`."""
+    def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         step = self._learn_one if self.style == "one" else self._partial_fit
         for i in order:
             indices, values = _row(rows, i)
@@ -70,13 +82,13 @@ class ObjectLearner(Learner):
         features = dict(zip(indices.tolist(), values.tolist(), strict=True))
         predicted = self.model.predict_one(features)
         self.model.learn_one(features, label > 0)
-        return predicted is None or bool(predicted > 0)
+        return self.rounds == 0 or predicted is None or bool(predicted > 0)
 
     def _partial_fit(self, indices: Any, values: Any, label: float) -> bool:
         row = np.zeros((1, self.d))
         row[0, indices] = values
         positive = self.rounds == 0 or bool(self.model.predict(row)[0] > 0)
-        self.model.partial_fit(row, np.array([label]), classes=CLASSES)
+        self.model.partial_fit(row, np.array([label]), **self.classes)
         return positive
 
     @property

@@ -22,6 +22,8 @@ from olbench.examples import as_examples
 from olbench.learners import Learner, SecondOrderLearner, make_algorithm
 
 Floats = NDArray[np.float64]
+# Stands in for a variance that is zero, or that rounding made negative.
+TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -64,27 +66,26 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Learn these examples in the order given; the first call names all classes."""
         first = not hasattr(self, "learners_")
         X, y = self._validated(X, y, reset=first)
-        if first:
-            if classes is None:
-                raise UserError(
-                    "the first call of partial_fit must name all classes: partial_fit(X, y, classes=...)"
-                )
-            self._start(np.unique(np.asarray(classes)))
-        elif classes is not None and not np.array_equal(self.classes_, np.unique(np.asarray(classes))):
+        if first and classes is None:
+            raise UserError(
+                "the first call of partial_fit must name all classes: partial_fit(X, y, classes=...)"
+            )
+        named = self.classes_ if classes is None else np.unique(np.asarray(classes))
+        if not first and not np.array_equal(self.classes_, named):
             raise UserError(f"classes={classes!r} differ from those of the first call of partial_fit")
-        unknown = np.setdiff1d(y, self.classes_)
+        unknown = np.setdiff1d(y, named)
         if unknown.size:
-            raise UserError(f"label {unknown[0]!r} is not among the classes of the first call of partial_fit")
+            raise UserError(
+                f"label {unknown.tolist()[0]!r} is not among the classes of the first call of partial_fit"
+            )
+        if first:
+            self._start(named)
         return self._learn(X, y, np.arange(X.shape[0]))
 
     def margins(self, X: Any) -> Floats:
         """Return X @ coef_.T + intercept_, with one column for each learner."""
         X = self._checked(X)
-        exponents = self._exponents()
-        return np.column_stack([
-            np.ldexp(np.asarray(X @ learner.weights).ravel(), exponents.min() - exponent)
-            for learner, exponent in zip(self.learners_, exponents, strict=True)
-        ])  # fmt: skip
+        return np.column_stack([np.asarray(X @ weights).ravel() for weights in self._weights()])
 
     def decision_function(self, X: Any) -> Floats:
         """Return the margins: one a row for two classes, otherwise one a row and class."""
@@ -93,8 +94,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most likely class of each row; a margin of zero counts as positive."""
-        scores = self.decision_function(X)
-        chosen = (scores >= 0).astype(int) if self._binary else scores.argmax(axis=1)
+        check_is_fitted(self, "learners_")
+        if self._binary:
+            chosen = (self.margins(X)[:, 0] >= 0).astype(int)
+        else:
+            chosen = self.decision_function(X).argmax(axis=1)
         predicted: NDArray[Any] = self.classes_[chosen]
         return predicted
 
@@ -102,13 +106,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def coef_(self) -> Floats:
         """The weights."""
         check_is_fitted(self, "learners_")
-        return np.array([learner.weights[: self.n_features_in_] for learner in self.learners_])
+        return np.array([weights[: self.n_features_in_] for weights in self._weights()])
 
     @property
     def intercept_(self) -> Floats:
         """The bias; zero unless fit_intercept."""
         check_is_fitted(self, "learners_")
-        return np.array([learner.weights[self.n_features_in_ :].sum() for learner in self.learners_])
+        return np.array([weights[self.n_features_in_ :].sum() for weights in self._weights()])
 
     @property
     def mistakes_(self) -> NDArray[np.int64]:
@@ -121,6 +125,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Rounds with a loss."""
         check_is_fitted(self, "learners_")
         return np.array([learner.updates for learner in self.learners_])
+
+    @property
+    def breakdowns_(self) -> NDArray[np.int64]:
+        """Rounds in which the arithmetic broke down; above zero, change the scale or the form."""
+        check_is_fitted(self, "learners_")
+        return np.array([learner.breakdowns for learner in self.learners_])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -155,7 +165,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _start(self, classes: NDArray[Any]) -> None:
         if classes.size < 2:
-            raise UserError(f"a classifier needs at least two classes, but y holds 1 class: {classes[0]!r}")
+            raise UserError(
+                f"a classifier needs at least two classes, but y holds 1 class: {classes.tolist()[0]!r}"
+            )
         self.classes_ = classes
         algorithm = make_algorithm(self.algorithm_id, **self._settings())
         count = 1 if self._binary else classes.size
@@ -169,8 +181,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             learner.run(rows, np.where(y == positive, 1.0, -1.0), order)
         return self
 
-    def _exponents(self) -> NDArray[np.int64]:
-        return np.array([getattr(learner, "scale_exponent", 0) for learner in self.learners_])
+    def _weights(self) -> list[Floats]:
+        """Return the weights of all learners at one scale, that of the learner rescaled least."""
+        exponents = [getattr(learner, "scale_exponent", 0) for learner in self.learners_]
+        return [
+            np.ldexp(learner.weights, min(exponents) - exponent)
+            for learner, exponent in zip(self.learners_, exponents, strict=True)
+        ]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -190,19 +207,14 @@ class SecondOrderClassifier(OnlineClassifier):
     form: str | None = None
     a: float = 1.0
 
-    def margin_variances(self, X: Any) -> Floats:
-        """Return x' Sigma x, with one column for each learner."""
-        X = self._checked(X)
-        exponents = self._exponents()
-        return np.column_stack([
-            np.ldexp(learner.margin_variance(X), 2 * (exponents.min() - exponent))
-            for learner, exponent in zip(self.learners_, exponents, strict=True)
-            if isinstance(learner, SecondOrderLearner)
-        ])  # fmt: skip
-
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x: one a row for two classes, otherwise one a row and class."""
-        variances = self.margin_variances(X)
+        X = self._checked(X)
+        learners = [learner for learner in self.learners_ if isinstance(learner, SecondOrderLearner)]
+        least = min(learner.scale_exponent for learner in learners)
+        variances = np.column_stack([
+            np.ldexp(learner.margin_variance(X), 2 * (least - learner.scale_exponent)) for learner in learners
+        ])  # fmt: skip
         return variances[:, 0] if self._binary else variances
 
     def decision_function(self, X: Any) -> Floats:
@@ -211,8 +223,12 @@ class SecondOrderClassifier(OnlineClassifier):
         Its sign for two classes is that of m, and it ranks examples as predict_proba does. A row of zeros has
         neither margin nor variance: its score is zero.
         """
-        margins, deviations = self.margins(X), np.sqrt(self.margin_variances(X))
-        scores = np.divide(margins, deviations, out=np.zeros_like(margins), where=deviations > 0)
+        X = self._checked(X)
+        scores = np.column_stack([
+            np.asarray(X @ learner.weights).ravel() / np.sqrt(np.maximum(learner.margin_variance(X), TINY))
+            for learner in self.learners_
+            if isinstance(learner, SecondOrderLearner)
+        ])  # fmt: skip
         return scores[:, 0] if self._binary else scores
 
     def predict_proba(self, X: Any) -> Floats:
@@ -313,8 +329,8 @@ class SOPLibol(SecondOrderClassifier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class IELLIP(SecondOrderClassifier):
-    """The improved ellipsoid method."""
+class IELLIP(OnlineClassifier):
+    """The improved ellipsoid method. Its ellipsoid is no Gaussian and gives no probabilities."""
 
     algorithm_id = "iellip"
     b: float = 0.9

@@ -48,10 +48,7 @@ def as_examples(X: Any) -> Examples:
         return X
     if sp.issparse(X):
         return _sparse_examples(X)
-    try:
-        dense = np.ascontiguousarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise UserError(f"X must be a matrix of numbers ({error})") from None
+    dense = _real(X)
     if dense.ndim != 2:
         raise UserError(f"X must have two dimensions, not {dense.ndim}")
     _check_finite(dense)
@@ -61,13 +58,19 @@ def as_examples(X: Any) -> Examples:
 
 
 def _sparse_examples(X: Any) -> Examples:
+    if X.ndim != 2:
+        raise UserError(f"X must have two dimensions, not {X.ndim}")
     csr = X.tocsr()
     n, d = csr.shape
+    try:
+        csr.check_format(full_check=True)
+    except ValueError as error:
+        raise UserError(f"X is not a sound sparse matrix: {error}") from None
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
-    data = np.ascontiguousarray(csr.data, dtype=np.float64)
-    _check_finite(data)
+    data = _real(csr.data[: csr.indptr[-1]])
+    _check_finite(data, csr)
     if np.count_nonzero(data) < data.size:
         csr = csr.copy()
         csr.eliminate_zeros()
@@ -77,15 +80,29 @@ def _sparse_examples(X: Any) -> Examples:
     return Examples(n, d, np.empty((0, d)), data, columns, indptr, False)
 
 
-def _check_finite(values: Floats) -> None:
+def _real(values: Any) -> Floats:
+    """Return an array of doubles in row order, without a copy where it is one already."""
+    if np.iscomplexobj(values):
+        raise UserError("X must be a matrix of real numbers")
+    try:
+        return np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"X must be a matrix of numbers ({error})") from None
+
+
+def _check_finite(values: Floats, csr: Any = None) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         total = values.sum()
     if np.isfinite(total) or np.isfinite(values).all():
         return
     where = np.argwhere(~np.isfinite(values))[0]
-    place = f"row {where[0]}, column {where[1]}" if values.ndim == 2 else f"stored value {where[0]}"
     bad = values[tuple(where)]
-    raise UserError(f"X holds {bad} at {place}; every value must be finite (no NaN, no infinity)")
+    if csr is not None:
+        where = np.searchsorted(csr.indptr, where[0], side="right") - 1, csr.indices[where[0]]
+    raise UserError(
+        f"X holds {bad} at row {where[0]}, column {where[1]}; every value must be finite "
+        "(no NaN, no infinity)"
+    )
 
 
 def as_labels(y: ArrayLike, n: int) -> Floats:
@@ -117,5 +134,6 @@ def as_order(order: ArrayLike | None, n: int) -> Ints:
     rows = np.ascontiguousarray(given, dtype=np.int64)
     bad = rows[(rows < 0) | (rows >= n)]
     if bad.size:
-        raise UserError(f"order names row {bad[0]}, but the rows are 0 to {n - 1}")
+        rows_there = f"the rows are 0 to {n - 1}" if n else "there are no rows"
+        raise UserError(f"order names row {bad[0]}, but {rows_there}")
     return rows

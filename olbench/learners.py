@@ -16,6 +16,8 @@ Covariance = Literal["full", "diag"]
 Projection = Literal["kl", "l2"]
 Form = Literal["covariance", "root"]
 
+# Rows at a time where a product with the covariance would be as large as a dense X.
+BLOCK = 1024
 _CHOICES = {"covariance": ("full", "diag"), "projection": ("kl", "l2"), "form": ("covariance", "root")}
 
 
@@ -69,7 +71,7 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
         if options.get(name, allowed[0]) not in allowed:
             raise UserError(f"{id}: {name} must be {' or '.join(allowed)}, not {options[name]!r}")
     a = options.get("a", 1.0)
-    if not isinstance(a, int | float | np.number) or not 0.0 < a < np.inf:
+    if isinstance(a, bool) or not isinstance(a, int | float | np.number) or not 0.0 < a < np.inf:
         raise UserError(f"{id}: the initial variance a must be above zero, not {a!r}")
     if options.get("covariance") == "diag" and not definition.diagonal:
         raise UserError(f"{id} has no diagonal form: {definition.no_diagonal}; use covariance='full'")
@@ -107,9 +109,16 @@ class Learner(ABC):
         self.counters: Ints = np.zeros(6, dtype=np.int64)
         self.p: Floats = algorithm.definition.rule_constants(algorithm.params)
 
-    @abstractmethod
     def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         """Predict and learn the examples of `order`, one after the other."""
+        for name, value in vars(self).items():
+            # joblib hands large arrays to its processes as read-only memory maps
+            if isinstance(value, np.ndarray) and not value.flags.writeable:
+                setattr(self, name, value.copy())
+        self._run(rows, y, order)
+
+    @abstractmethod
+    def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None: ...
 
     @property
     @abstractmethod
@@ -155,8 +164,7 @@ class FirstOrderLearner(Learner):
         self.w: Floats = np.zeros(d)
         self.scalars: Floats = np.array([1.0, 0.0])
 
-    def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        """Predict and learn the examples of `order`."""
+    def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         from olbench.kernels import first_order
 
         rule = self.algorithm.definition.compiled_rule
@@ -197,8 +205,7 @@ class CovarianceLearner(SecondOrderLearner):
         self.pending: Floats = np.zeros((8, d))
         self.bound: Floats = np.array([algorithm.a * (1.0 + 1e-9)])
 
-    def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        """Predict and learn the examples of `order`."""
+    def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         from olbench.kernels import covariance
 
         definition = self.algorithm.definition
@@ -224,7 +231,7 @@ class CovarianceLearner(SecondOrderLearner):
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X."""
-        return _row_sums(X, X @ self.covariance)
+        return _quadratic(X, self.covariance, square=False)
 
 
 class RootLearner(SecondOrderLearner):
@@ -234,16 +241,17 @@ class RootLearner(SecondOrderLearner):
         super().__init__(algorithm, d)
         self.mu: Floats = np.zeros(d)
         self.root: Floats = np.sqrt(algorithm.a) * np.eye(d)
-        self.bound: Floats = np.array([algorithm.a * (1.0 + 1e-9)])
+        self.bound: Floats = np.array([np.sqrt(algorithm.a) * (1.0 + 1e-9)])
+        self.reach: Floats = np.full(d, np.sqrt(algorithm.a))
 
-    def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        """Predict and learn the examples of `order`."""
+    def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         from olbench.kernels import root
 
         definition = self.algorithm.definition
         root.run(
             definition.compiled_rule, self.p, rows, y, order,
-            self.mu, self.root, self.bound, self.counters, definition.monotone, definition.scale_free,
+            self.mu, self.root, self.bound, self.reach, self.counters,
+            definition.monotone, definition.scale_free,
         )  # fmt: skip
 
     @property
@@ -264,8 +272,7 @@ class RootLearner(SecondOrderLearner):
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
-        a = X @ self.root
-        return _row_sums(a, a)
+        return _quadratic(X, self.root, square=True)
 
 
 class DiagonalLearner(SecondOrderLearner):
@@ -276,8 +283,7 @@ class DiagonalLearner(SecondOrderLearner):
         self.moments: Floats = np.zeros((d, 2))
         self.moments[:, 1] = algorithm.a
 
-    def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        """Predict and learn the examples of `order`."""
+    def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         from olbench.kernels import diagonal
 
         kl = self.algorithm.projection == "kl"
@@ -300,7 +306,12 @@ class DiagonalLearner(SecondOrderLearner):
         return np.asarray(squares @ self.moments[:, 1]).ravel()
 
 
-def _row_sums(left: Any, right: Any) -> Floats:
-    """Return the inner products of the rows of two matrices, each dense or sparse."""
-    product = left.multiply(right) if hasattr(left, "multiply") else np.asarray(left) * right
-    return np.asarray(product.sum(axis=1), dtype=np.float64).ravel()
+def _quadratic(X: Any, factor: Floats, square: bool) -> Floats:
+    """Return x' F x for each row of X, or ||F' x||^2 with `square`, in blocks that keep memory small."""
+    values = np.empty(X.shape[0])
+    for begin in range(0, X.shape[0], BLOCK):
+        rows = X[begin : begin + BLOCK]
+        product = rows @ factor
+        left = product if square else rows.toarray() if hasattr(rows, "toarray") else rows
+        values[begin : begin + BLOCK] = np.einsum("ij,ij->i", left, product)
+    return values

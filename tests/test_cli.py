@@ -80,6 +80,7 @@ def test_one_algorithm_in_detail():
         (["algoritms"], "olbench: there is no command 'algoritms' (did you mean 'algorithms'?)"),
         (["algorithms", "--plugin", "none.py"], "olbench: there is no plugin file none.py"),
         (["bench", "--case", "tiny"], "Invalid value for '--case'"),
+        (["bench", "--output", "nowhere/b.json"], "--output nowhere/b.json: there is no folder nowhere"),
     ],
 )
 def test_mistakes_get_one_sentence_and_exit_code_2(words, message):

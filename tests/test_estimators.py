@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from olbench import UserError, estimators, make_algorithm, online_pass
-from olbench.estimators import AROW, CW, PA1, SCW1, SOP
+from olbench.estimators import AROW, CW, IELLIP, PA1, SCW1, SOP
 from tests.examples import built_in, noisy
 
 ALL = [cls for cls in vars(estimators).values() if isinstance(cls, type) and "algorithm_id" in vars(cls)]
@@ -99,6 +99,7 @@ def test_a_probability_is_calibrated_where_the_model_is_right():
 def test_first_order_estimators_offer_no_probabilities():
     assert not hasattr(PA1(), "predict_proba")
     assert not hasattr(PA1(), "margin_variance")
+    assert not hasattr(IELLIP(), "predict_proba")
 
 
 def test_more_classes_are_learnt_one_against_the_rest():
@@ -164,8 +165,11 @@ def test_misuse_is_refused():
     X, y = noisy()
     with pytest.raises(UserError, match="must name all classes"):
         AROW().partial_fit(X, y)
-    with pytest.raises(UserError, match="not among the classes"):
-        AROW().partial_fit(X, y, classes=[1, 2])
+    fresh = AROW()
+    with pytest.raises(UserError, match=r"label -1\.0 is not among the classes"):
+        fresh.partial_fit(X, y, classes=[1, 2])
+    with pytest.raises(NotFittedError):
+        fresh.predict(X)
     with pytest.raises(UserError, match="differ from those of the first call"):
         AROW().partial_fit(X, y, classes=[-1, 1]).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(NotFittedError):

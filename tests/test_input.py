@@ -29,8 +29,28 @@ def test_values_that_are_not_finite(value):
         run(bad)
     sparse = sp.csr_matrix(X)
     sparse.data[2] = value
-    with refused(f"X holds {value} at stored value 2; every value must be finite (no NaN, no infinity)"):
+    with refused(f"X holds {value} at row 1, column 1; every value must be finite (no NaN, no infinity)"):
         run(sparse)
+
+
+@pytest.mark.parametrize("column", [-1, 2, 50_000_000])
+def test_sparse_matrices_with_columns_that_do_not_exist(column):
+    bad = sp.csr_matrix((np.ones(2), [0, 1], [0, 1, 2]), shape=(2, 2))
+    bad.indices[1] = column
+    with pytest.raises(UserError, match="X is not a sound sparse matrix"):
+        run(bad, [1, -1])
+
+
+def test_sparse_matrices_in_any_order_are_put_in_order():
+    messy = sp.csr_matrix(([1.0, 2.0, 0.0, 3.0, 4.0], [2, 0, 1, 1, 1], [0, 3, 5]), shape=(2, 3))
+    tidy = np.array([[2.0, 0.0, 1.0], [0.0, 7.0, 0.0]])
+    np.testing.assert_array_equal(run(messy, [1, -1]).weights, run(tidy, [1, -1]).weights)
+    assert messy.nnz == 5
+
+
+@pytest.mark.parametrize("like", [np.asfortranarray, lambda X: X.astype(np.float32), lambda X: X[::-1][::-1]])
+def test_any_layout_and_type_is_taken(like):
+    np.testing.assert_array_equal(run(like(X)).weights, run().weights)
 
 
 def test_values_whose_sum_overflows_are_fine():
@@ -58,6 +78,7 @@ def test_labels(y, message):
     ("bad", "message"),
     [
         (np.zeros(3), "X must have two dimensions, not 1"),
+        (np.array([[1j]]), "X must be a matrix of real numbers"),
         ([["a", "b"]], "X must be a matrix of numbers (could not convert string to float: 'a')"),
     ],
 )
@@ -136,4 +157,6 @@ def test_no_rows_and_no_columns_are_legal():
     assert run(np.empty((3, 0)), [1, -1, 1]).mistakes == 1
     assert run(sp.csr_matrix((0, 4)), []).n == 0
     assert run(order=[]).n == 0
+    with refused("order names row 0, but there are no rows"):
+        run(np.empty((0, 4)), [], order=[0])
     assert run(order=[2, 2, 2]).n == 3

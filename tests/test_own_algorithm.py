@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 from sklearn.linear_model import SGDClassifier
 
 from olbench import UserError, load_plugin, make_algorithm, online_pass, wrap
@@ -53,6 +54,57 @@ def test_a_loaded_algorithm_pickles_by_its_id():
     load_plugin(RULE)
     algorithm = make_algorithm("timid-arow")
     assert pickle.loads(pickle.dumps(algorithm)).definition is get_definition("timid-arow")
+
+
+def run_one(algorithm, X, y):
+    return online_pass(algorithm, X, y).mistakes
+
+
+def test_algorithms_of_every_origin_run_in_other_processes(examples):
+    load_plugin(RULE)
+    algorithms = [
+        make_algorithm("timid-arow"),
+        make_algorithm("scw1"),
+        wrap(SGDClassifier(random_state=0), id="arow"),
+    ]
+    here = [run_one(algorithm, *examples) for algorithm in algorithms]
+    assert here[2] != run_one(make_algorithm("arow"), *examples)
+    assert Parallel(2)(delayed(run_one)(algorithm, *examples) for algorithm in algorithms) == here
+
+
+def test_a_rule_may_be_written_again_in_the_same_place(tmp_path):
+    path = tmp_path / "draft.py"
+    text = (
+        "from olbench import second_order\n"
+        "@second_order('draft')\n"
+        "def f(m, v, mistake, t, p): return 0.0, 0.0, 0.0\n"
+    )
+    path.write_text(text + "1 / 0\n")
+    with pytest.raises(UserError, match="ZeroDivisionError"):
+        load_plugin(path)
+    assert "draft" not in [definition.id for definition in definitions()]
+    path.write_text(f"# better\n{text}")
+    assert [definition.id for definition in load_plugin(path)] == ["draft"]
+
+
+def test_reserved_names_and_rules_that_do_not_compile_are_refused(tmp_path):
+    path = tmp_path / "reserved.py"
+    path.write_text(
+        "from olbench import Parameter, second_order\n"
+        "@second_order('mine', parameters=(Parameter('a', 0.5, 'my a'),))\n"
+        "def f(m, v, mistake, t, p): return 0.0, 0.0, 0.0\n"
+    )
+    with pytest.raises(UserError, match="mine: a parameter cannot be named a"):
+        load_plugin(path)
+    path = tmp_path / "pair.py"
+    path.write_text(
+        "from olbench import second_order\n"
+        "@second_order('pair')\n"
+        "def f(m, v, mistake, t, p): return 0.0, 0.0\n"
+    )
+    load_plugin(path)
+    with pytest.raises(UserError, match=r"pair\.py: the rule of 'pair' does not compile"):
+        online_pass(make_algorithm("pair"), np.eye(2), [1, -1])
 
 
 def test_a_second_process_compiles_nothing():
@@ -157,6 +209,30 @@ def test_rivers_pa_agrees_with_ours(examples):
     ours = online_pass(make_algorithm("pa1", C=0.5), *examples)
     assert abs(theirs.mistakes - ours.mistakes) <= 1
     np.testing.assert_allclose(theirs.weights, ours.weights, rtol=1e-9)
+
+
+class Counter:
+    """A learner without the keyword `classes`."""
+
+    def __init__(self):
+        self.seen = 0
+
+    def predict(self, X):
+        return np.ones(len(X))
+
+    def partial_fit(self, X, y):
+        self.seen += len(X)
+
+
+def test_an_object_needs_no_classes_keyword(examples):
+    result = online_pass(wrap(Counter()), *examples)
+    assert result.mistakes == np.count_nonzero(examples[1] < 0)
+    assert result.learner.model.seen == result.n
+
+
+def test_the_first_prediction_of_rivers_learners_is_plus_one():
+    river = pytest.importorskip("river.linear_model", reason="River is not installed")
+    assert online_pass(wrap(river.LogisticRegression()), np.ones((1, 1)), [1]).mistakes == 0
 
 
 def test_wrapping_starts_every_pass_anew(examples):

@@ -1,6 +1,7 @@
 """What is learned: one short file per algorithm or tight family, and the listing of all of them."""
 
 import importlib
+import warnings
 from functools import cache
 
 from olbench.algorithms.definition import REGISTRY, Definition
@@ -19,7 +20,10 @@ def _load_installed() -> None:
     for name in FILES:
         importlib.import_module(f"olbench.algorithms.{name}")
     for point in entry_points(group=ENTRY_POINTS):
-        point.load()
+        try:
+            point.load()
+        except Exception as error:
+            warnings.warn(f"the algorithms of {point.value} cannot be loaded: {error}", stacklevel=2)
 
 
 def definitions() -> list[Definition]:

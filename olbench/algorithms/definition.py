@@ -5,7 +5,7 @@ The decorators here serve the built-in files of this folder and a user's own fil
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -20,6 +20,8 @@ Order = Literal["first", "second", "object"]
 Closed = Literal["neither", "left", "right", "both"]
 
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
+#: Settings of every second-order algorithm, beside its own parameters.
+RESERVED = frozenset({"covariance", "projection", "form", "a"})
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
 
@@ -94,9 +96,21 @@ class Definition:
     doc: str = field(default="", repr=False)
 
     def __reduce__(self) -> Any:
-        from olbench.algorithms import get_definition
+        from olbench.algorithms.plugins import restore
 
-        return get_definition, (self.id,)
+        if REGISTRY.get(self.id) is not self:
+            return Definition, tuple(getattr(self, each.name) for each in fields(self))
+        return restore, (self.id, self.module, self._file)
+
+    @property
+    def module(self) -> str:
+        """The module that defines the rule or builds the object."""
+        return getattr(self.rule or self.factory, "__module__", "")
+
+    @property
+    def _file(self) -> str:
+        code = getattr(self.rule or self.factory, "__code__", None)
+        return code.co_filename if code else ""
 
     @property
     def diagonal(self) -> bool:
@@ -128,31 +142,38 @@ class Definition:
     @cached_property
     def compiled_rule(self) -> Any:
         """The rule as a first-class compiled function."""
+        from numba.core.errors import NumbaError
+
         from olbench.kernels import compile
 
         signature = compile.FIRST_ORDER_RULE if self.order == "first" else compile.SECOND_ORDER_RULE
         if self.rule is None:
             raise TypeError(f"{self.id} is an object, not a rule")
-        return compile.rule(signature, self.rule)
+        try:
+            return compile.rule(signature, self.rule)
+        except NumbaError as error:
+            reason = str(error).strip().splitlines()[0]
+            raise UserError(f"{self._file}: the rule of '{self.id}' does not compile: {reason}") from error
 
 
 REGISTRY: dict[str, Definition] = {}
 
 
 def register(definition: Definition) -> Definition:
-    """Add a definition to the listing; a name may be defined again only by the same rule."""
+    """Add a definition to the listing; a name may be defined again only where it was defined before."""
     known = REGISTRY.get(definition.id)
-    if known is not None and _origin(known) != _origin(definition):
+    if known is not None and known._file != definition._file and not known._file.startswith("<"):
         raise UserError(
-            f"an algorithm named '{definition.id}' exists already ({_origin(known)}); choose another id"
+            f"an algorithm named '{definition.id}' exists already ({known._file}); choose another id"
+        )
+    reserved = RESERVED.intersection(parameter.name for parameter in definition.parameters)
+    if definition.order == "second" and reserved:
+        raise UserError(
+            f"{definition.id}: a parameter cannot be named {', '.join(sorted(reserved))}: every second-order "
+            "algorithm has that setting already"
         )
     REGISTRY[definition.id] = definition
     return definition
-
-
-def _origin(definition: Definition) -> str:
-    code = getattr(definition.rule or definition.factory, "__code__", None)
-    return f"{code.co_filename}:{code.co_firstlineno}" if code else definition.id
 
 
 def first_order(

@@ -1,5 +1,6 @@
 """Losses and the quantile that the rules share."""
 
+import math
 from statistics import NormalDist
 
 from olbench.kernels.compile import helper
@@ -12,6 +13,8 @@ TOLERANCE = 1e-12
 def excess(wanted: float, got: float) -> float:
     """Return wanted - got, or zero where that is negative or within rounding of zero."""
     loss = wanted - got
+    if math.isinf(loss):
+        return max(0.0, loss)
     return loss if loss > TOLERANCE * max(abs(wanted), abs(got)) else 0.0
 
 

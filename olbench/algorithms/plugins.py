@@ -8,6 +8,17 @@ from pathlib import Path
 from olbench.algorithms.definition import REGISTRY, Definition
 from olbench.errors import UserError
 
+PREFIX = "olbench_plugin_"
+
+
+def restore(id: str, module: str, file: str) -> Definition:
+    """Return a definition that was pickled, in a process that may not have loaded its file yet."""
+    from olbench.algorithms import get_definition
+
+    if module.startswith(PREFIX) and module not in sys.modules:
+        load_plugin(file)
+    return get_definition(id)
+
 
 def load_plugin(path: str | Path) -> list[Definition]:
     """Run a Python file and return the algorithms that it defines; a second time it is not run again."""
@@ -18,14 +29,10 @@ def load_plugin(path: str | Path) -> list[Definition]:
     if not file.is_file():
         raise UserError(f"there is no plugin file {path}")
     # The name depends on the path alone, so that numba finds what another process compiled.
-    name = f"olbench_plugin_{file.stem}_{sha256(str(file).encode()).hexdigest()[:8]}"
+    name = f"{PREFIX}{file.stem}_{sha256(str(file).encode()).hexdigest()[:8]}"
     if name not in sys.modules:
         _execute(name, file, str(path))
-    return [
-        definition
-        for definition in REGISTRY.values()
-        if getattr(definition.rule or definition.factory, "__module__", None) == name
-    ]
+    return [definition for definition in REGISTRY.values() if definition.module == name]
 
 
 def _execute(name: str, file: Path, given: str) -> None:
@@ -38,6 +45,8 @@ def _execute(name: str, file: Path, given: str) -> None:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
+        for id in [known.id for known in REGISTRY.values() if known.module == name]:
+            del REGISTRY[id]
         if isinstance(error, UserError):
             raise
         line = _last_line(error, str(file))

@@ -67,14 +67,13 @@ def main() -> None:
     """Run the command line; a UserError is printed as one sentence and gives exit code 2."""
     debug = "--debug" in sys.argv[1:]
     try:
-        cli(standalone_mode=False)
+        # Without standalone mode, click returns the code of an Exit instead of raising it.
+        sys.exit(cli(standalone_mode=False) or 0)
     except UserError as error:
         if debug:
             raise
         click.echo(f"olbench: {error}", err=True)
         sys.exit(2)
-    except click.exceptions.Exit as exit_request:
-        sys.exit(exit_request.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -36,11 +36,16 @@ def command(names: tuple[str, ...], repeats: int, scale: float, output: str) -> 
       olbench bench --case text --repeats 3
       pip install "olbench[peers]"      adds River and Vowpal Wabbit
     """
+    from pathlib import Path
+
     from threadpoolctl import threadpool_limits
 
     from olbench.bench.cases import CASES as ALL
     from olbench.bench.cases import measure
+    from olbench.errors import UserError
 
+    if not Path(output).absolute().parent.is_dir():
+        raise UserError(f"--output {output}: there is no folder {Path(output).parent}")
     timings: list[Timing] = []
     with threadpool_limits(1):
         for case in ALL:

@@ -21,7 +21,7 @@ from olbench.kernels.compile import (
     helper,
     kernel,
 )
-from olbench.kernels.matrix import add_eight, largest_row_sum, project
+from olbench.kernels.matrix import add_eight, project, row_sums
 from olbench.kernels.rows import buffers, dot, dot_row, locate, sources
 
 # A gathered read of a large matrix costs about four streamed ones.
@@ -86,6 +86,7 @@ def run(
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     z = np.empty(d)
+    sums = np.empty(d)
     w = np.zeros(DEPTH)
     for i in order:
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
@@ -95,10 +96,10 @@ def run(
         counters[0] += 1
         t = counters[0]
         counters[1] += mistake
-        if not np.isfinite(f):
+        s = norms[i]
+        if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
             counters[4] += 1
             continue
-        s = norms[i]
         if screened:
             loss, alpha, c = rule(m, bound[0] * s, mistake, t, p)
             if loss <= 0.0 and alpha == 0.0 and c == 0.0:
@@ -112,7 +113,7 @@ def run(
         for k in range(counters[5]):
             w[k] = dot_row(pending, k, columns, at, values, o, n)
             v -= w[k] * w[k]
-        if s > 0.0 and not 0.0 < v < np.inf:
+        if n > 0 and not 0.0 < v < np.inf:
             counters[4] += 1
             v = 0.0
         loss, alpha, c = rule(m, v, mistake, t, p)
@@ -124,7 +125,8 @@ def run(
             continue
         counters[3] += 1
         if screened and counters[3] % d == 0:
-            bound[0] = min(bound[0], (1.0 + 1e-9) * largest_row_sum(sigma))
+            row_sums(sigma, sums)
+            bound[0] = min(bound[0], (1.0 + 1e-9) * sums.max())
         if not streamed:
             project(sigma, columns, at, values, o, n, z)
         if counters[5] > 0:

@@ -54,7 +54,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     """
     packed_columns, packed_values = buffers(moments.shape[0])
     columns, values = sources(rows, packed_columns, packed_values)
-    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
+    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
     for i in order:
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
@@ -66,7 +66,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
             counters[4] += 1
             continue
         if not 0.0 < v < np.inf:
-            counters[4] += norms[i] > 0.0
+            counters[4] += n > 0
             v = 0.0
         loss, alpha, c = rule(m, v, mistake, counters[0], p)
         counters[2] += loss > 0.0

@@ -47,13 +47,13 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, 
         m = y[i] * f
         counters[0] += 1
         counters[1] += mistake
-        if not np.isfinite(f):
+        s = norms[i]
+        if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
             counters[4] += 1
             continue
-        s = norms[i]
         loss, shrink, tau = rule(m, s, mistake, scalars[1], counters[0], counters[2], p)
         counters[2] += loss > 0.0
-        if s == 0.0 or (shrink == 1.0 and tau == 0.0):
+        if n == 0 or (shrink == 1.0 and tau == 0.0):
             continue
         if not (np.isfinite(shrink) and np.isfinite(tau)):
             counters[4] += 1

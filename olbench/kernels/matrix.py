@@ -72,12 +72,11 @@ def inner_row(matrix: Any, i: Any, vector: Any) -> Any:
 
 
 @helper
-def largest_row_sum(matrix: Any) -> Any:
-    """Return the largest sum of absolute values in a row: no eigenvalue of a symmetric matrix exceeds it."""
-    largest = 0.0
+def row_sums(matrix: Any, sums: Any) -> None:
+    """Set sums[i] to the sum of absolute values in row i; the largest bounds a symmetric matrix's eigenvalues."""
+    whole = matrix.shape[1] - matrix.shape[1] % 4
     for i in range(matrix.shape[0]):
         s0 = s1 = s2 = s3 = 0.0
-        whole = matrix.shape[1] - matrix.shape[1] % 4
         for j in range(0, whole, 4):
             s0 += abs(matrix[i, j])
             s1 += abs(matrix[i, j + 1])
@@ -85,8 +84,7 @@ def largest_row_sum(matrix: Any) -> Any:
             s3 += abs(matrix[i, j + 3])
         for j in range(whole, matrix.shape[1]):
             s0 += abs(matrix[i, j])
-        largest = max(largest, (s0 + s1) + (s2 + s3))
-    return largest
+        sums[i] = (s0 + s1) + (s2 + s3)
 
 
 @helper

@@ -21,44 +21,86 @@ from olbench.kernels.compile import (
     helper,
     kernel,
 )
-from olbench.kernels.matrix import inner_row, largest_column_sum, largest_row_sum, project
+from olbench.kernels.matrix import inner_row, largest_column_sum, project, row_sums
 from olbench.kernels.rows import buffers, dot, locate, sources, squared_norm
 
-# A variance this far below ||x||^2 asks for a rescaling of scale-free learners,
-SMALLEST_RATIO = 2.0**-200
-# which multiplies R and mu by this power of two while no entry of R exceeds its inverse.
-STEP = 64
+# When R' x is this far below ||x||, a scale-free learner is multiplied by 2^STEP,
+SMALLEST = 2.0**-300
+STEP = 256
+# as long as no entry of R gets above this: features that are rarely seen keep what others have long lost.
+LARGEST = 2.0**700
+EPSILON = 2.0**-52
 
 
 @helper
 def rescale(root: Any, mu: Any) -> Any:
-    """Multiply R and mu by 2^STEP if R stays below one; return the exponent used."""
+    """Multiply R and mu by 2^STEP if there is room for it; return the exponent used.
+
+    A feature that has never been seen is not in the way: beyond LARGEST its variance may as well be infinite.
+    """
     factor = 2.0**STEP
-    if np.abs(root).max() * factor > 1.0:
-        return 0
     for i in range(mu.size):
-        for j in range(mu.size):
-            root[i, j] *= factor
-    for j in range(mu.size):
-        mu[j] *= factor
+        if mu[i] != 0.0 and largest_entry(root, i) > LARGEST / factor:
+            return 0
+    for i in range(mu.size):
+        if largest_entry(root, i) <= LARGEST / factor:
+            mu[i] *= factor
+            for j in range(mu.size):
+                root[i, j] *= factor
     return STEP
+
+
+@helper
+def largest_entry(root: Any, i: Any) -> Any:
+    """Return the largest absolute value in a row."""
+    largest = 0.0
+    for j in range(root.shape[1]):
+        largest = max(largest, abs(root[i, j]))
+    return largest
+
+
+@helper
+def rounding(reach: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
+    """Return a length below which R' x is nothing but rounding."""
+    total = 0.0
+    for k in range(n):
+        total += abs(values[o + k]) * reach[columns[c + k]]
+    return EPSILON * total
+
+
+@helper
+def normalise(a: Any) -> Any:
+    """Divide a vector by its length and return the length, which neither overflows nor underflows."""
+    largest = 0.0
+    for j in range(a.size):
+        largest = max(largest, abs(a[j]))
+    if not 0.0 < largest < np.inf:
+        return largest
+    power = 2.0 ** -min(1000, max(-1000, math.frexp(largest)[1]))
+    for j in range(a.size):
+        a[j] *= power
+    length = math.sqrt(squared_norm(a, 0, a.size))
+    for j in range(a.size):
+        a[j] /= length
+    return length / power
 
 
 @kernel(
     void(
         types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_1D, WRITE_2D, WRITE_1D, WRITE_INT64, boolean, boolean,
+        WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean,
     )
 )  # fmt: skip
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    mu: Any, root: Any, bound: Any, counters: Any, screened: bool, scale_free: bool,
+    mu: Any, root: Any, bound: Any, reach: Any, counters: Any, screened: bool, scale_free: bool,
 ) -> None:  # fmt: skip
     """Run the examples of `order`; counters: rounds, mistakes, updates, effective, breakdowns, exponent.
 
-    `bound` and `screened` are as in the covariance form. A `scale_free` learner does the same whatever the
-    common scale of mu and R, so both are multiplied by a power of two (its exponent is counted) before they
-    underflow.
+    bound[0] is at least the largest singular value of R and reach[j] at least the sum of absolute values in
+    row j; `screened` is as in the covariance form. A `scale_free` learner does the same whatever the common
+    scale of mu and R: both are multiplied by a power of two (its exponent is counted) before they underflow.
+    A deviation within rounding of zero, which features that depend on each other can lead to, is a breakdown.
     """
     d = mu.size
     packed_columns, packed_values = buffers(d)
@@ -73,38 +115,50 @@ def run(
         counters[0] += 1
         t = counters[0]
         counters[1] += mistake
-        if not np.isfinite(f):
+        s = norms[i]
+        if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
             counters[4] += 1
             continue
-        s = norms[i]
+        # Scale-free rules see m / sqrt(v) and v = 1, so that v itself need not be a number that exists.
         if screened:
-            loss, alpha, c = rule(m, bound[0] * s, mistake, t, p)
-            if loss <= 0.0 and alpha == 0.0 and c == 0.0:
+            limit = bound[0] * math.sqrt(s)
+            if scale_free and 0.0 < limit < np.inf:
+                loss, alpha, c = rule(m / limit, 1.0, mistake, t, p)
+            else:
+                loss, alpha, c = rule(m, limit * limit, mistake, t, p)
+            if loss <= 0.0 and alpha == 0.0 and c == 0.0 and limit * limit < np.inf:
                 continue
         project(root, columns, at, values, o, n, a)
-        v = squared_norm(a, 0, d)
-        if s > 0.0 and not 0.0 < v < np.inf:
+        deviation = normalise(a)
+        if n > 0 and not rounding(reach, columns, at, values, o, n) < deviation < np.inf:
             counters[4] += 1
-            v = 0.0
-        loss, alpha, c = rule(m, v, mistake, t, p)
+            deviation = 0.0
+        if scale_free and deviation > 0.0:
+            loss, step, gain = rule(m / deviation, 1.0, mistake, t, p)
+        else:
+            loss, alpha, c = rule(m, deviation * deviation, mistake, t, p)
+            step, gain = alpha * deviation, c * deviation * deviation
         counters[2] += loss > 0.0
-        if v == 0.0 or (alpha == 0.0 and c == 0.0):
+        if deviation == 0.0 or (step == 0.0 and gain == 0.0):
             continue
-        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
+        if not (np.isfinite(step) and 0.0 <= gain < np.inf):
             counters[4] += 1
             continue
         counters[3] += 1
-        h = math.sqrt(1.0 + c * v)
-        g = c / (h * (h + 1.0))
+        h = math.sqrt(1.0 + gain)
+        g = gain / (h * (h + 1.0))
         for j in range(d):
             z = inner_row(root, j, a)
-            mu[j] += alpha * y[i] * z
+            mu[j] += step * y[i] * z
             weight = g * z
             for k in range(d):
                 root[j, k] -= weight * a[k]
-        if screened and counters[3] % d == 0:
-            bound[0] = min(bound[0], (1.0 + 1e-9) * largest_row_sum(root) * largest_column_sum(root, a))
-        if scale_free and v < SMALLEST_RATIO * s:
+        if counters[3] % d == 0:
+            row_sums(root, reach)
+            spread = math.sqrt(reach.max()) * math.sqrt(largest_column_sum(root, a))
+            bound[0] = min(bound[0], (1.0 + 1e-9) * spread)
+        if scale_free and deviation < SMALLEST * math.sqrt(s):
             exponent = rescale(root, mu)
-            bound[0] *= 2.0 ** (2 * exponent)
+            bound[0] *= 2.0**exponent
+            row_sums(root, reach)
             counters[5] += exponent
