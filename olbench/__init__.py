@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from olbench.algorithms.definition import Parameter, Traits, contestant, first_order, second_order
     from olbench.algorithms.plugins import load_plugin
     from olbench.contestants import wrap
+    from olbench.data.load import load_dataset
     from olbench.errors import UserError
     from olbench.learners import make_algorithm
     from olbench.online import online_pass
@@ -26,6 +27,7 @@ _HOMES = {
     "UserError": "olbench.errors",
     "contestant": "olbench.algorithms.definition",
     "first_order": "olbench.algorithms.definition",
+    "load_dataset": "olbench.data.load",
     "load_plugin": "olbench.algorithms.plugins",
     "make_algorithm": "olbench.learners",
     "online_pass": "olbench.online",
@@ -39,6 +41,7 @@ __all__ = [
     "UserError",
     "contestant",
     "first_order",
+    "load_dataset",
     "load_plugin",
     "make_algorithm",
     "online_pass",

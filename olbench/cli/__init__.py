@@ -11,6 +11,7 @@ from olbench.errors import UserError
 
 VERBS = {
     "algorithms": "List the algorithms, or describe one.",
+    "data": "List, fetch, check and generate data sets.",
     "bench": "Measure the kernels against honest peers in one run.",
 }
 

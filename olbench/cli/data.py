@@ -1,0 +1,290 @@
+"""olbench data: what data sets there are, getting them, checking them, making some up."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from olbench.errors import UserError, suggest
+
+if TYPE_CHECKING:
+    from olbench.data.catalog import Entry
+    from olbench.data.fetch import Progress
+
+VERBS = ["list", "info", "fetch", "verify", "clean", "generate"]
+MIRROR = click.option(
+    "--mirror", metavar="PLACE", help="Folder or http(s) address to look in first [default: OLBENCH_MIRROR]."
+)
+
+
+class Actions(click.Group):
+    """The actions in the order of the help page, with a suggestion for a mistyped one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the actions."""
+        return VERBS
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Suggest an action for a mistyped one."""
+        if args and not args[0].startswith("-") and args[0] not in VERBS:
+            raise UserError(
+                f"there is no command 'data {args[0]}'{suggest(args[0], VERBS)}; see `olbench data --help`"
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group("data", cls=Actions)
+def command() -> None:
+    """List, fetch, check and generate data sets.
+
+    \b
+    Examples:
+      olbench data list
+      olbench data fetch svmguide3 splice
+      olbench data fetch --all --mirror ~/mirror
+      olbench data verify
+    """
+
+
+@command.command("list")
+@MIRROR
+def show_list(mirror: str | None) -> None:
+    """List the data sets: what is here, what is not, their sizes and shapes."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from olbench.data.catalog import catalog
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in ("name", "rows", "features", "positive", "here", "title"):
+        number = heading in ("rows", "features", "positive")
+        table.add_column(heading, no_wrap=heading != "title", justify="right" if number else "left")
+    for entry in catalog().values():
+        share = f"{100 * entry.labels[1] / entry.rows:.1f}%"
+        state = _state(entry, mirror)
+        table.add_row(entry.name, f"{entry.rows:,}", f"{entry.features:,}", share, state, entry.title)
+    Console(width=None if sys.stdout.isatty() else 140, highlight=False).print(table)
+    click.echo("\nGet what is missing with `olbench data fetch NAME` or `olbench data fetch --all`.")
+
+
+def _state(entry: "Entry", mirror: str | None) -> str:
+    from olbench.data.fetch import downloads_folder, local_files
+
+    if not entry.needs_files:
+        return "built in"
+    files = local_files(entry, mirror)
+    if files is None:
+        return "no"
+    size = _size(sum(path.stat().st_size for path in files))
+    inside = all(downloads_folder() in path.parents for path in files)
+    return f"yes, {size}" if inside else f"in the mirror, {size}"
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            break
+        count /= 1000
+    return f"{count:.0f} {unit}" if unit == "B" or count >= 10 else f"{count:.1f} {unit}"
+
+
+@command.command("info")
+@click.argument("name")
+@MIRROR
+def show_info(name: str, mirror: str | None) -> None:
+    """Tell everything that is known about the data set NAME."""
+    from olbench.data.catalog import find
+    from olbench.data.fetch import fetch_command
+
+    entry = find(name)
+    state = _state(entry, mirror)
+    facts = {
+        "rows": f"{entry.rows:,}",
+        "features": f"{entry.features:,}",
+        "labels": f"-1: {entry.labels[-1]:,}, +1: {entry.labels[1]:,}",
+        "positive": _labels(entry.positive),
+        "negative": _labels(entry.negative) or ("all others" if entry.positive else ""),
+        "preprocess": ", then ".join(entry.preprocess),
+        "generator": ", ".join(f"{key} = {value}" for key, value in entry.generator.items()),
+        "variant of": entry.variant_of,
+        "files": ", ".join(entry.files),
+        "upstream": ", ".join(entry.upstream) or entry.page,
+        "here": state if state != "no" else f"no; get it with `{fetch_command([name])}`",
+        "fingerprint": entry.fingerprint,
+        "source": entry.source,
+        "citation": entry.citation,
+        "note": entry.note,
+    }
+    lines = [f"{key:12}{value}" for key, value in facts.items() if value]
+    click.echo("\n".join([f"{entry.name}: {entry.title}", "", *lines]))
+
+
+def _labels(labels: tuple[float, ...] | None) -> str:
+    return ", ".join(f"{label:g}" for label in labels or ())
+
+
+@command.command("fetch")
+@click.argument("names", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every data set of the catalogue.")
+@click.option("--config", "configs", multiple=True, type=click.Path(), help="The data sets of a config.")
+@click.option("--force", is_flag=True, help="Fetch again what is here already.")
+@MIRROR
+def fetch_files(
+    names: tuple[str, ...], everything: bool, configs: tuple[str, ...], force: bool, mirror: str | None
+) -> None:
+    """Fetch the data sets NAMES and check them: from the mirror, else from where they are published."""
+    from olbench.data.catalog import catalog, find
+    from olbench.data.fetch import mirror_place
+
+    mirror_place(mirror)
+    wanted = [*names, *(name for config in configs for name in _config_names(config))]
+    if everything:
+        wanted += list(catalog())
+    if not wanted:
+        raise UserError(
+            "name the data sets to fetch, or say --all or --config; `olbench data list` shows them"
+        )
+    entries = [find(name) for name in dict.fromkeys(wanted)]
+    failures = [reason for entry in entries if (reason := _fetch_one(entry, mirror, force))]
+    if failures:
+        for reason in failures[:-1]:
+            click.echo(f"olbench: {reason}", err=True)
+        raise UserError(failures[-1])
+
+
+def _fetch_one(entry: "Entry", mirror: str | None, force: bool) -> str:
+    """Fetch one data set and say so; return the reason where it cannot be had, so that the others go on."""
+    from olbench.data.fetch import fetch, local_files
+
+    if not entry.needs_files:
+        click.echo(f"{entry.name}: built in, nothing to fetch")
+        return ""
+    try:
+        with _progress() as progress:
+            files = fetch(entry, mirror, force, progress)
+    except UserError as error:
+        return str(error)
+    here = local_files(entry, mirror) or files
+    click.echo(f"{entry.name}: {', '.join(str(path) for path in here)}")
+    return ""
+
+
+def _config_names(path: str) -> list[str]:
+    """Return the names under `datasets` in a config; files that it names by path need no fetching."""
+    import yaml
+
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not YAML ({' '.join(str(error).split())})") from None
+    listed = content.get("datasets") if isinstance(content, dict) else None
+    if not isinstance(listed, list | dict) or not listed:
+        raise UserError(f"{path} names no data sets under 'datasets'")
+    names = [
+        item.get("name", item.get("path", "")) if isinstance(item, dict) else str(item) for item in listed
+    ]
+    return [name for name in names if name and not Path(name).is_file()]
+
+
+@contextmanager
+def _progress() -> "Iterator[Progress | None]":
+    """Yield a function that draws a bar, on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def show(name: str, received: int, expected: int) -> None:
+            task = tasks[name] if name in tasks else tasks.setdefault(name, bars.add_task(name, total=None))
+            bars.update(task, completed=received, total=expected or None)
+
+        yield show
+
+
+@command.command("verify")
+@click.argument("names", nargs=-1)
+@MIRROR
+def verify(names: tuple[str, ...], mirror: str | None) -> None:
+    """Read the data sets again and compare them with the catalogue (without NAMES: all that are here).
+
+    Exit code 1 says that one differs.
+    """
+    from olbench.data.catalog import catalog, find
+    from olbench.data.fetch import fetch_command, local_files
+
+    entries = [find(name) for name in names] or list(catalog().values())
+    wrong, checked, absent = 0, 0, []
+    for entry in entries:
+        files = local_files(entry, mirror)
+        if files is None:
+            absent.append(entry.name)
+            continue
+        reason = _difference(entry, files)
+        checked += 1
+        wrong += bool(reason)
+        click.echo(f"{entry.name:20} {'DIFFERS: ' + reason if reason else 'as in the catalogue'}")
+    if absent and names:
+        raise UserError(f"{', '.join(absent)}: not here; get it with `{fetch_command(absent)}`")
+    if absent:
+        click.echo(f"not here, not checked: {', '.join(absent)}")
+    click.echo(f"{checked} checked, {wrong} differ")
+    if wrong:
+        raise click.exceptions.Exit(1)
+
+
+def _difference(entry: "Entry", files: list[Path]) -> str:
+    """Return what is wrong with a data set, after reading its files and not the cache."""
+    from olbench.data.fingerprint import fingerprint
+    from olbench.data.sources import problems, read_examples
+
+    try:
+        X, y = read_examples(entry, files, entry.name)
+    except UserError as error:
+        return str(error)
+    return "; ".join(problems(entry, X, y, fingerprint(X, y)))
+
+
+@command.command("clean")
+@click.option("--downloads", is_flag=True, help="Remove the fetched files too.")
+def clean(downloads: bool) -> None:
+    """Remove the parsed data sets from the cache; they are made again when needed."""
+    from olbench.data.cache import cache_folder
+    from olbench.data.cache import clean as remove
+
+    freed = remove(downloads)
+    click.echo(f"{_size(freed)} removed from {cache_folder()}")
+
+
+@command.command("generate")
+@click.argument("kind", type=click.Choice(["dense", "text"]))
+@click.argument("output", type=click.Path(path_type=Path))
+@click.option("--rows", type=int, default=100_000, show_default=True)
+@click.option("--features", type=int, help="[default: 100 dense, 50,000 text]")
+@click.option("--noise", type=float, help="Share of turned labels [default: 0.1 dense, 0.05 text].")
+@click.option("--words", type=int, help="Mean length of a text [default: 80].")
+@click.option("--exponent", type=float, help="How fast word frequencies fall [default: 1.1].")
+@click.option("--seed", type=int, default=0, show_default=True)
+def generate(kind: str, output: Path, rows: int, seed: int, **options: Any) -> None:
+    """Write made-up examples to the LIBSVM file OUTPUT, of any size, for tests of scale.
+
+    KIND is `dense` (normal features, a random hyperplane) or `text` (word counts with Zipf frequencies).
+    """
+    from olbench.data.synthetic import DenseStream, TextStream, write_stream
+
+    given = {key: value for key, value in options.items() if value is not None}
+    if kind == "dense" and {"words", "exponent"} & set(given):
+        raise UserError("--words and --exponent belong to `text`")
+    stream: DenseStream | TextStream
+    stream = DenseStream(seed=seed, **given) if kind == "dense" else TextStream(seed=seed, **given)
+    size = write_stream(stream, rows, output)
+    click.echo(f"{output}: {rows:,} rows, {stream.features:,} features, {_size(size)}")

@@ -1,0 +1,198 @@
+"""Parsed data sets on disk: memory-mapped .npy arrays that processes share.
+
+An entry is a folder named by a hash of everything that decides its content. It is written under another name
+and renamed when it is complete, so that a reader sees all of it or nothing. Its meta.json, written last,
+lists the size, the time stamp and a checksum of each array: an array that was cut off or touched since is
+found out and the entry dropped. A cache that cannot be written only costs time: the
+examples then stay in memory.
+"""
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import shutil
+import uuid
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from olbench.data.rows import csr
+
+CHUNK = 1 << 22
+#: Smaller files are hashed at every load; the hash of larger ones is remembered with their time stamps.
+REMEMBERED_SIZE = 8 << 20
+
+log = logging.getLogger("olbench")
+
+
+def cache_folder() -> Path:
+    """Return the folder of all that can be downloaded or made again: OLBENCH_CACHE or the user's."""
+    given = os.environ.get("OLBENCH_CACHE")
+    if given:
+        return Path(given).expanduser()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("olbench")
+
+
+def parsed_folder() -> Path:
+    """Return where parsed data sets are kept."""
+    return cache_folder() / "parsed"
+
+
+def entry_key(recipe: dict[str, Any]) -> str:
+    """Return the name of the entry for a recipe: whatever decides the parsed arrays, as plain values."""
+    return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:40]
+
+
+def store(key: str, X: Any, y: Any, fingerprint: str) -> bool:
+    """Write an entry; return False, after one line of warning, where the folder cannot take it."""
+    folder = parsed_folder()
+    draft = folder / f".draft-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    try:
+        draft.mkdir(parents=True)
+        arrays = {name: _write(draft / f"{name}.npy", array) for name, array in _arrays(X, y).items()}
+        meta = {"shape": list(X.shape), "fingerprint": fingerprint, "arrays": arrays}
+        _write_text(draft / "meta.json", json.dumps(meta, indent=1))
+        _install(draft, folder / key)
+    except OSError as error:
+        log.warning(
+            "olbench: cannot write the cache in %s (%s); going on without it. Set OLBENCH_CACHE to a folder "
+            "with room to load faster next time.",
+            folder,
+            error.strerror or error,
+        )
+        return False
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return True
+
+
+def load(key: str, thorough: bool = False) -> tuple[Any, Any, str] | None:
+    """Return the memory-mapped (X, y, fingerprint) of an entry, or None where there is no sound one.
+
+    Arrays whose time stamp is not the one they were written with are compared with their checksums;
+    `thorough` does that for all.
+    """
+    folder = parsed_folder() / key
+    try:
+        meta = json.loads((folder / "meta.json").read_text())
+        arrays = {
+            name: _map(folder / f"{name}.npy", facts, thorough) for name, facts in meta["arrays"].items()
+        }
+        n, d = meta["shape"]
+        X = arrays["X"] if "X" in arrays else csr(arrays["data"], arrays["indices"], arrays["indptr"], d)
+        if X.shape != (n, d) or arrays["y"].shape != (n,):
+            raise ValueError("the shapes do not match")
+        return X, arrays["y"], str(meta["fingerprint"])
+    except (FileNotFoundError, NotADirectoryError):
+        if folder.is_dir():
+            _drop(folder, "a part of it is missing")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        _drop(folder, str(error))
+    return None
+
+
+def content_hash(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes as they stand on disk."""
+    facts = path.stat()
+    if facts.st_size < REMEMBERED_SIZE:
+        return _hash_file(path)
+    stamp = [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino]
+    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:40]
+    memo = cache_folder() / "hashes" / f"{name}.json"
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        remembered = json.loads(memo.read_text())
+        if remembered["stamp"] == stamp:
+            return str(remembered["sha256"])
+    found = _hash_file(path)
+    with contextlib.suppress(OSError):
+        memo.parent.mkdir(parents=True, exist_ok=True)
+        draft = memo.with_name(f".draft-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+        draft.write_text(json.dumps({"stamp": stamp, "sha256": found}))
+        draft.replace(memo)
+    return found
+
+
+def clean(downloads: bool = False) -> int:
+    """Remove the parsed data sets, and on request the downloaded files; return the bytes that were freed."""
+    folders = ["parsed", "hashes", *(["downloads"] if downloads else [])]
+    freed = 0
+    for folder in (cache_folder() / name for name in folders):
+        freed += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        shutil.rmtree(folder, ignore_errors=True)
+    return freed
+
+
+def _hash_file(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _arrays(X: Any, y: Any) -> dict[str, Any]:
+    parts = (
+        {"X": X} if isinstance(X, np.ndarray) else {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+    )
+    return {**parts, "y": y}
+
+
+def _write(path: Path, array: Any) -> dict[str, Any]:
+    """Write one .npy file in pieces, and return what is needed to recognise it."""
+    array = np.ascontiguousarray(array)
+    checksum = 0
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+        file.flush()
+        raw = memoryview(array.reshape(-1).view(np.uint8))
+        for begin in range(0, len(raw), CHUNK):
+            piece = raw[begin : begin + CHUNK]
+            file.write(piece)
+            checksum = zlib.crc32(piece, checksum)
+        file.flush()
+        os.fsync(file.fileno())
+    facts = path.stat()
+    return {"bytes": facts.st_size, "mtime_ns": facts.st_mtime_ns, "crc32": checksum}
+
+
+def _write_text(path: Path, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _install(draft: Path, final: Path) -> None:
+    """Move a complete entry to its name; where another process was faster, keep that one's."""
+    try:
+        draft.rename(final)
+    except OSError:
+        if not (final / "meta.json").exists():
+            raise
+
+
+def _map(path: Path, facts: dict[str, Any], thorough: bool) -> Any:
+    found = path.stat()
+    if found.st_size != facts["bytes"]:
+        raise ValueError(f"{path.name} has {found.st_size} bytes instead of {facts['bytes']}")
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    if thorough or found.st_mtime_ns != facts["mtime_ns"]:
+        raw = memoryview(array.reshape(-1).view(np.uint8))
+        checksum = 0
+        for begin in range(0, len(raw), CHUNK):
+            checksum = zlib.crc32(raw[begin : begin + CHUNK], checksum)
+        if checksum != facts["crc32"]:
+            raise ValueError(f"{path.name} does not have the checksum it was written with")
+    return array
+
+
+def _drop(folder: Path, reason: str) -> None:
+    """Remove a damaged entry, out of the way first: another process may be looking at it."""
+    log.warning("olbench: the cached data in %s is damaged (%s); reading the original again", folder, reason)
+    aside = folder.with_name(f".damaged-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+    with contextlib.suppress(OSError):
+        folder.rename(aside)
+    shutil.rmtree(aside, ignore_errors=True)

@@ -1,0 +1,64 @@
+"""Files as bytes: plain, gzip, bzip2 or xz, told by their content and not by their names."""
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from olbench.errors import UserError
+
+SUFFIXES = ("", ".gz", ".bz2", ".xz")
+
+_OPENERS: tuple[tuple[bytes, str, Any], ...] = (
+    (b"\x1f\x8b", "gzip", gzip.open),
+    (b"BZh", "bzip2", bz2.open),
+    (b"\xfd7zXZ\x00", "xz", lzma.open),
+)
+_FOREIGN = (
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+)
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+
+
+@contextmanager
+def open_content(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file for reading its uncompressed bytes; what goes wrong becomes a UserError with its name."""
+    kind = "plain"
+    try:
+        with open(path, "rb") as probe:
+            magic = probe.read(6)
+        for start, words in _FOREIGN:
+            if magic.startswith(start):
+                raise UserError(f"{path} is {words}; unpack it, or compress it with gzip, bzip2 or xz")
+        for start, name, opener in _OPENERS:
+            if magic.startswith(start):
+                kind = name
+                with opener(path, "rb") as stream:
+                    yield stream
+                return
+        with open(path, "rb", buffering=0) as stream:
+            yield stream
+    except _DAMAGE as error:
+        raise UserError(f"{path}: its {kind} data is damaged or cut off ({_reason(error)})") from None
+    except OSError as error:
+        if kind != "plain" and error.errno is None:
+            raise UserError(f"{path}: its {kind} data is damaged or cut off ({_reason(error)})") from None
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _reason(error: BaseException) -> str:
+    return str(error).rstrip(".") or type(error).__name__
+
+
+def base_name(name: str) -> str:
+    """Return a file name without the ending of a compression."""
+    for suffix in SUFFIXES[1:]:
+        if name.endswith(suffix):
+            return name[: -len(suffix)]
+    return name

@@ -1,0 +1,67 @@
+"""Named steps between a file and the examples; the catalogue says which data set takes which."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from olbench.errors import UserError
+from olbench.examples import Floats
+
+
+def divide_by_255(X: Any) -> Any:
+    """Bring grey values from 0..255 to [0, 1]."""
+    return X / 255.0
+
+
+def unit_range(X: Any) -> Floats:
+    """Bring each feature to [0, 1]: its least value becomes 0, its largest 1; a constant becomes 0."""
+    dense = _dense(X)
+    low = dense.min(axis=0)
+    span = dense.max(axis=0) - low
+    scaled: Floats = (dense - low) / np.where(span > 0, span, 1.0)
+    return scaled
+
+
+def normgrey(X: Any) -> Floats:
+    """Normalise square grey images as face detection does: even out the light, then the contrast.
+
+    From each image its best-fitting plane of brightness is subtracted (least squares), which removes a
+    gradient of light; then its histogram is equalised: a pixel becomes the share of the image's other pixels
+    that are darker, in [0, 1], where equal pixels count half. Both steps are those of Sung and Poggio (1998).
+    """
+    images = _dense(X)
+    side = round(images.shape[1] ** 0.5)
+    if side * side != images.shape[1]:
+        raise UserError(f"normgrey needs square images, but there are {images.shape[1]} pixels")
+    return _equalised(images - _planes(images, side))
+
+
+def _planes(images: Floats, side: int) -> Floats:
+    """Return the best-fitting plane of each image; with centred coordinates the slopes do not interact."""
+    steps = np.arange(side) - (side - 1) / 2
+    down, across = (grid.ravel() for grid in np.meshgrid(steps, steps, indexing="ij"))
+    scale = (down**2).sum()
+    slopes = [((images * axis).sum(axis=1) / scale)[:, None] * axis for axis in (down, across)]
+    planes: Floats = images.mean(axis=1, keepdims=True) + slopes[0] + slopes[1]
+    return planes
+
+
+def _equalised(images: Floats) -> Floats:
+    from scipy.stats import rankdata
+
+    # Rounded, so that pixels that are equal but for the arithmetic of the plane share their rank everywhere.
+    ranks = rankdata(np.round(images, 6), axis=1)
+    return np.asarray((ranks - 1.0) / (images.shape[1] - 1), dtype=np.float64)
+
+
+def _dense(X: Any) -> Floats:
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+
+
+STEPS: dict[str, Callable[[Any], Any]] = {
+    "divide-by-255": divide_by_255,
+    "unit-range": unit_range,
+    "normgrey": normgrey,
+}

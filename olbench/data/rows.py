@@ -1,0 +1,130 @@
+"""Rows of a sparse matrix that grow in place while a file is read, and their way to the final storage."""
+
+from typing import Any
+
+import numpy as np
+from numba import boolean, float64, int32, int64, types
+
+from olbench.examples import Floats
+from olbench.kernels.compile import kernel
+
+#: Arrays grow by an eighth: `ndarray.resize` moves pages instead of copying them, so small steps cost little.
+GROWTH = 8
+
+WRITE_INT32 = types.Array(int32, 1, "C")
+READ_BOOLEANS = types.Array(boolean, 1, "C", readonly=True)
+
+
+class Rows:
+    """Labels and features of the examples read so far, as raw arrays with some room at their ends."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.entries = 0
+        self.labels = np.empty(0, dtype=np.float64)
+        self.indptr = np.zeros(1, dtype=np.int64)
+        self.indices = np.empty(0, dtype=np.int32)
+        self.data = np.empty(0, dtype=np.float64)
+
+    def reserve(self, rows: int, entries: int) -> None:
+        """Make room for that many more rows and entries."""
+        _grow(self.labels, self.n + rows)
+        _grow(self.indptr, self.n + rows + 1)
+        _grow(self.indices, self.entries + entries)
+        _grow(self.data, self.entries + entries)
+
+    def keep(self, mask: Any) -> None:
+        """Keep the rows of a mask, in place, and store no zeros."""
+        self.labels[: mask.sum()] = self.labels[: self.n][mask]
+        self.n, self.entries = _keep(mask, self.indptr, self.indices, self.data)
+
+    def trim(self) -> None:
+        """Give back the room at the ends."""
+        self.labels.resize(self.n, refcheck=False)
+        self.indptr.resize(self.n + 1, refcheck=False)
+        self.indices.resize(self.entries, refcheck=False)
+        self.data.resize(self.entries, refcheck=False)
+
+    def matrix(self, d: int) -> Any:
+        """Return the features as a CSR matrix or, where that is smaller, an array; the rows are spent."""
+        self.trim()
+        if not dense_is_smaller(self.n, d, self.entries):
+            narrow = self.entries < np.iinfo(np.int32).max
+            indptr = self.indptr.astype(np.int32) if narrow else self.indptr
+            return csr(self.data, self.indices, indptr, d)
+        # The values are spread out within their own array, so that no second copy of the matrix is held.
+        self.data.resize(self.n * d, refcheck=False)
+        _spread(self.indptr, self.indices, self.data, d)
+        return self.data.reshape(self.n, d)
+
+
+def _grow(array: Any, size: int) -> None:
+    if array.size < size:
+        array.resize(size + size // GROWTH, refcheck=False)
+
+
+def dense_is_smaller(n: int, d: int, entries: int) -> bool:
+    """Tell whether n x d doubles take less memory than CSR arrays with that many entries."""
+    return 8 * n * d <= 12 * entries + 4 * (n + 1)
+
+
+def csr(data: Any, indices: Any, indptr: Any, d: int) -> Any:
+    """Return a CSR matrix around sorted, duplicate-free arrays, without a copy or another check."""
+    import scipy.sparse as sp
+
+    matrix = sp.csr_matrix((data, indices, indptr), shape=(indptr.size - 1, d), copy=False)
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def stored(X: Any) -> Any:
+    """Return an array or sparse matrix of examples as a C array or a CSR matrix, whichever is smaller."""
+    import scipy.sparse as sp
+
+    n, d = X.shape
+    entries = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
+    if dense_is_smaller(n, d, int(entries)):
+        dense: Floats = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        # Adding zero turns a minus zero into a plain one: a sparse matrix could not tell them apart.
+        return dense + 0.0
+    sparse = sp.csr_matrix(X, dtype=np.float64)
+    sparse.eliminate_zeros()
+    sparse.sum_duplicates()
+    return sparse
+
+
+@kernel(
+    types.UniTuple(int64, 2)(
+        READ_BOOLEANS, types.Array(int64, 1, "C"), WRITE_INT32, types.Array(float64, 1, "C")
+    )
+)
+def _keep(mask: Any, indptr: Any, indices: Any, data: Any) -> Any:
+    """Move the non-zero entries of the masked rows to the front; return the rows and entries left."""
+    rows, entries, begin = 0, 0, 0
+    for i in range(mask.size):
+        end = indptr[i + 1]
+        if mask[i]:
+            for k in range(begin, end):
+                if data[k] != 0.0:
+                    data[entries], indices[entries] = data[k], indices[k]
+                    entries += 1
+            rows += 1
+            indptr[rows] = entries
+        begin = end
+    return rows, entries
+
+
+@kernel(types.void(types.Array(int64, 1, "C"), WRITE_INT32, types.Array(float64, 1, "C"), int64))
+def _spread(indptr: Any, indices: Any, data: Any, d: Any) -> Any:
+    """Turn packed entries into full rows of d values, from the last to the first, within one array.
+
+    No entry is overwritten before it was moved: entry k of row i comes from a place at or before its own.
+    """
+    for i in range(indptr.size - 2, -1, -1):
+        k = indptr[i + 1] - 1
+        for column in range(d - 1, -1, -1):
+            if k >= indptr[i] and indices[k] == column:
+                data[i * d + column] = data[k]
+                k -= 1
+            else:
+                data[i * d + column] = 0.0
