@@ -71,7 +71,8 @@ def show_list(mirror: str | None) -> None:
 
 
 def _state(entry: "Entry", mirror: str | None) -> str:
-    from olbench.data.fetch import downloads_folder, local_files
+    from olbench.data.fetch import local_files
+    from olbench.data.folders import downloads_folder
 
     if not entry.needs_files:
         return "built in"
@@ -229,37 +230,43 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
         if files is None:
             absent.append(entry.name)
             continue
-        reason = _difference(entry, files)
+        good, words = _comparison(entry, files)
         checked += 1
-        wrong += bool(reason)
-        click.echo(f"{entry.name:20} {'DIFFERS: ' + reason if reason else 'as in the catalogue'}")
+        wrong += not good
+        click.echo(f"{entry.name:20} {words}")
     if absent and names:
         raise UserError(f"{', '.join(absent)}: not here; get it with `{fetch_command(absent)}`")
     if absent:
         click.echo(f"not here, not checked: {', '.join(absent)}")
     click.echo(f"{checked} checked, {wrong} differ")
     if wrong:
-        raise click.exceptions.Exit(1)
+        sys.exit(1)
 
 
-def _difference(entry: "Entry", files: list[Path]) -> str:
-    """Return what is wrong with a data set, after reading its files and not the cache."""
+def _comparison(entry: "Entry", files: list[Path]) -> tuple[bool, str]:
+    """Read the files of a data set, not the cache; return whether they are right, and words for it."""
     from olbench.data.fingerprint import fingerprint
     from olbench.data.sources import problems, read_examples
 
     try:
         X, y = read_examples(entry, files, entry.name)
     except UserError as error:
-        return str(error)
-    return "; ".join(problems(entry, X, y, fingerprint(X, y)))
+        return False, f"DIFFERS: {error}"
+    found = fingerprint(X, y)
+    wrong = problems(entry, X, y, found)
+    if wrong:
+        return False, f"DIFFERS: {'; '.join(wrong)}"
+    return True, "as in the catalogue" + (
+        "" if entry.fingerprint else f", which lacks its fingerprint {found}"
+    )
 
 
 @command.command("clean")
 @click.option("--downloads", is_flag=True, help="Remove the fetched files too.")
 def clean(downloads: bool) -> None:
     """Remove the parsed data sets from the cache; they are made again when needed."""
-    from olbench.data.cache import cache_folder
-    from olbench.data.cache import clean as remove
+    from olbench.data.folders import cache_folder
+    from olbench.data.folders import clean as remove
 
     freed = remove(downloads)
     click.echo(f"{_size(freed)} removed from {cache_folder()}")

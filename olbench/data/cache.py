@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from olbench.data.folders import cache_folder, parsed_folder
 from olbench.data.rows import csr
 
 CHUNK = 1 << 22
@@ -27,21 +28,6 @@ CHUNK = 1 << 22
 REMEMBERED_SIZE = 8 << 20
 
 log = logging.getLogger("olbench")
-
-
-def cache_folder() -> Path:
-    """Return the folder of all that can be downloaded or made again: OLBENCH_CACHE or the user's."""
-    given = os.environ.get("OLBENCH_CACHE")
-    if given:
-        return Path(given).expanduser()
-    from platformdirs import user_cache_path
-
-    return user_cache_path("olbench")
-
-
-def parsed_folder() -> Path:
-    """Return where parsed data sets are kept."""
-    return cache_folder() / "parsed"
 
 
 def entry_key(recipe: dict[str, Any]) -> str:
@@ -57,7 +43,7 @@ def store(key: str, X: Any, y: Any, fingerprint: str) -> bool:
         draft.mkdir(parents=True)
         arrays = {name: _write(draft / f"{name}.npy", array) for name, array in _arrays(X, y).items()}
         meta = {"shape": list(X.shape), "fingerprint": fingerprint, "arrays": arrays}
-        _write_text(draft / "meta.json", json.dumps(meta, indent=1))
+        _write_text(draft / "meta.json", json.dumps({**meta, "crc32": _meta_checksum(meta)}, indent=1))
         _install(draft, folder / key)
     except OSError as error:
         log.warning(
@@ -81,6 +67,8 @@ def load(key: str, thorough: bool = False) -> tuple[Any, Any, str] | None:
     folder = parsed_folder() / key
     try:
         meta = json.loads((folder / "meta.json").read_text())
+        if meta.pop("crc32") != _meta_checksum(meta):
+            raise ValueError("meta.json does not have the checksum it was written with")
         arrays = {
             name: _map(folder / f"{name}.npy", facts, thorough) for name, facts in meta["arrays"].items()
         }
@@ -118,14 +106,8 @@ def content_hash(path: Path) -> str:
     return found
 
 
-def clean(downloads: bool = False) -> int:
-    """Remove the parsed data sets, and on request the downloaded files; return the bytes that were freed."""
-    folders = ["parsed", "hashes", *(["downloads"] if downloads else [])]
-    freed = 0
-    for folder in (cache_folder() / name for name in folders):
-        freed += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        shutil.rmtree(folder, ignore_errors=True)
-    return freed
+def _meta_checksum(meta: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(meta, sort_keys=True).encode())
 
 
 def _hash_file(path: Path) -> str:

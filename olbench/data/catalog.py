@@ -23,7 +23,7 @@ class Entry:
     format: str
     rows: int
     features: int
-    #: How many examples have -1 and +1 in the end.
+    #: How many examples have -1 and +1 in the end; empty where nothing is known and nothing checked.
     labels: dict[int, int]
     source: str
     fingerprint: str = ""
@@ -69,9 +69,9 @@ class Entry:
 
 
 def catalog_path() -> Path:
-    """Return the catalogue's file: beside the package in a checkout, inside it when installed."""
+    """Return the catalogue's file: inside the package when installed, beside it in a checkout."""
     package = Path(__file__).resolve().parent.parent
-    for path in (package.parent / "datasets" / "catalog.yaml", package / "datasets" / "catalog.yaml"):
+    for path in (package / "datasets" / "catalog.yaml", package.parent / "datasets" / "catalog.yaml"):
         if path.is_file():
             return path
     raise UserError(f"the catalogue of data sets is missing from {package}; install olbench again")
@@ -93,6 +93,22 @@ def find(name: str) -> Entry:
             "and a path to a LIBSVM file works as well"
         )
     return entries[name]
+
+
+def resolve(name_or_path: str | Path) -> Entry | Path:
+    """Return the entry of a name, or the path; a name of the catalogue comes before a file of that name."""
+    text = str(name_or_path)
+    if isinstance(name_or_path, str) and text in catalog():
+        return catalog()[text]
+    path = Path(name_or_path).expanduser()
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise UserError(f"{text} is a folder; a data set is a file or a name from `olbench data list`")
+    raise UserError(
+        f"there is neither a file nor a data set '{text}'{suggest(text, list(catalog()))}; "
+        "`olbench data list` shows the names"
+    )
 
 
 def parse_catalog(text: str, name: str) -> dict[str, Entry]:

@@ -15,9 +15,9 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
-from olbench.data.cache import cache_folder
-from olbench.data.catalog import Entry
+from olbench.data.catalog import Entry, resolve
 from olbench.data.compressed import SUFFIXES, base_name, open_content
+from olbench.data.folders import downloads_folder
 from olbench.errors import UserError
 
 ATTEMPTS = 3
@@ -37,16 +37,9 @@ class FailedError(Exception):
     """A source has no sound copy of a file; the text says why."""
 
 
-def downloads_folder() -> Path:
-    """Return where fetched files are kept."""
-    return cache_folder() / "downloads"
-
-
 def is_present(name: str, mirror: str | None = None) -> bool:
     """Tell whether a data set of the catalogue, or a file, can be loaded without any download."""
-    from olbench.data.load import as_entry
-
-    entry = as_entry(name)
+    entry = resolve(name)
     return isinstance(entry, Path) or local_files(entry, mirror) is not None
 
 
@@ -57,15 +50,16 @@ def fetch_command(names: Sequence[str]) -> str:
 
 def local_files(entry: Entry, mirror: str | None = None) -> list[Path] | None:
     """Return an entry's files from the downloads or a mirror that is a folder; None if one is missing."""
-    folders = [downloads_folder()]
+    here = _all_in_folder(downloads_folder(), entry)
+    if here is not None:
+        return here
     place = mirror_place(mirror)
-    if isinstance(place, Path):
-        folders.append(place)
-    for folder in folders:
-        found = [_in_folder(folder, file) for file in entry.files]
-        if all(found):
-            return [path for path in found if path]
-    return None
+    return _all_in_folder(place, entry) if isinstance(place, Path) else None
+
+
+def _all_in_folder(folder: Path, entry: Entry) -> list[Path] | None:
+    found = [path for file in entry.files if (path := _in_folder(folder, file))]
+    return found if len(found) == len(entry.files) else None
 
 
 def mirror_place(given: str | None = None) -> Path | str | None:
@@ -87,10 +81,9 @@ def fetch(
     entry: Entry, mirror: str | None = None, force: bool = False, progress: Progress | None = None
 ) -> list[Path]:
     """Return the files of an entry in the downloads folder, after fetching what is not there yet."""
-    downloads = downloads_folder()
-    here = [_in_folder(downloads, file) for file in entry.files]
-    if all(here) and not force:
-        return [path for path in here if path]
+    here = _all_in_folder(downloads_folder(), entry)
+    if here is not None and not force:
+        return here
     reasons = []
     for source in _sources(entry, mirror):
         try:
@@ -290,50 +283,31 @@ def _retrieve(address: str, path: Path, limit: int, progress: Progress | None) -
 
 
 class _Downloader:
-    """pooch's downloader over http(s), with a limit to the size and news about the progress."""
+    """What pooch calls for a file: http(s) with a limit to the size, news of the progress, no loose ends.
+
+    pooch's own downloader neither limits the size nor closes the connection when writing fails.
+    """
 
     def __init__(self, limit: int, name: str, progress: Progress | None):
         self.limit, self.name, self.progress = limit, name, progress
 
     def __call__(self, url: str, output_file: Any, pooch_object: Any) -> None:
-        from pooch import HTTPDownloader
+        import requests
 
         # Without an encoding of its own the transfer has the size that the server announces.
-        identity = {"Accept-Encoding": "identity"}
-        with open(output_file, "wb") as file:
-            counted = _Counted(file, self)
-            get = HTTPDownloader(progressbar=counted, timeout=TIMEOUT, chunk_size=1 << 16, headers=identity)
-            get(url, counted, pooch_object)
+        headers = {"Accept-Encoding": "identity"}
+        with requests.get(url, stream=True, timeout=TIMEOUT, headers=headers) as response:
+            response.raise_for_status()
+            announced = response.headers.get("Content-Length", "")
+            with open(output_file, "wb") as file:
+                self._copy(response.iter_content(1 << 16), file, int(announced) if announced.isdigit() else 0)
 
-
-class _Counted:
-    """A file that counts what is written to it, and stops at the limit; for pooch also its progress bar.
-
-    pooch sets `total` to the size that the server announces.
-    """
-
-    def __init__(self, file: IO[bytes], downloader: _Downloader):
-        self.file, self.downloader, self.size, self.total = file, downloader, 0, 0
-
-    def write(self, piece: bytes) -> int:
-        """Write a piece, if it is still within the limit."""
-        self.size += len(piece)
-        if self.size > self.downloader.limit:
-            raise FailedError(
-                f"{self.downloader.name} has more than {self.downloader.limit:,} bytes, its limit"
-            )
-        if self.downloader.progress is not None:
-            self.downloader.progress(self.downloader.name, self.size, self.total)
-        return self.file.write(piece)
-
-    def flush(self) -> None:
-        """Hand on what was written."""
-        self.file.flush()
-
-    def update(self, amount: int) -> None:
-        """Do nothing: writing has counted the bytes already, and rightly."""
-
-    def reset(self) -> None:
-        """Do nothing, as above."""
-
-    close = reset
+    def _copy(self, pieces: Iterator[bytes], file: IO[bytes], total: int) -> None:
+        size = 0
+        for piece in pieces:
+            size += len(piece)
+            if max(size, total) > self.limit:
+                raise FailedError(f"{self.name} has more than {self.limit:,} bytes, its limit")
+            file.write(piece)
+            if self.progress is not None:
+                self.progress(self.name, size, total)

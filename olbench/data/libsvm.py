@@ -65,6 +65,7 @@ class _Reader:
         rows.reserve(block.count(b"\n", 0, size), entries)
         hard = np.empty((entries, 3), dtype=np.int64)
         counters[parsing.HARD_VALUES] = 0
+        lines = int(counters[parsing.LINES])
         text = np.frombuffer(block, dtype=np.uint8)
         stopped = parsing.parse_lines(
             text, size, rows.labels, rows.indptr, rows.indices, rows.data, hard, counters
@@ -72,15 +73,12 @@ class _Reader:
         rows.n, rows.entries = int(counters[parsing.ROWS]), int(counters[parsing.ENTRIES])
         for row, index, position in hard[: counters[parsing.HARD_VALUES]].tolist():
             if row < rows.n:
-                self._settle(row, index, float(_token(block, position)), block, position, name)
+                self._settle(row, index, _finite(name, lines, block, position, index))
         if stopped != parsing.FINE:
             self._refuse(stopped, block, name)
 
-    def _settle(self, row: int, index: int, value: float, block: bytearray, position: int, name: str) -> None:
+    def _settle(self, row: int, index: int, value: float) -> None:
         """Store a value that only Python's arithmetic rounds correctly."""
-        if not np.isfinite(value):
-            line = int(self.counters[parsing.LINES]) - block.count(b"\n", position, len(block)) + 1
-            raise _located(name, line, block, position, _too_large(_token(block, position), index))
         begin, end = self.rows.indptr[row], self.rows.indptr[row + 1]
         place = begin + np.searchsorted(self.rows.indices[begin:end], index)
         self.rows.data[place] = value
@@ -105,7 +103,8 @@ class _Reader:
         first = 0 if self.counters[parsing.LOWEST] == 0 else 1
         if first:
             self.rows.indices[: self.rows.entries] -= 1
-        return self.rows, max(0, int(self.counters[parsing.HIGHEST]) + 1 - first)
+        # Even examples without any feature are a matrix with a column, as for scikit-learn.
+        return self.rows, max(1, int(self.counters[parsing.HIGHEST]) + 1 - first)
 
 
 def whole_lines(stream: IO[bytes], name: str, limit: int | None) -> Iterator[tuple[bytearray, int]]:
@@ -151,6 +150,17 @@ def _quoted(token: str) -> str:
 def _located(name: str, line: int, block: bytearray, position: int, reason: str) -> UserError:
     column = position - block.rfind(b"\n", 0, position)
     return UserError(f"{name}:{line}:{column}: {reason}")
+
+
+def _finite(name: str, lines: int, block: bytearray, position: int, index: int) -> float:
+    """Return the value at a position of a block that starts after so many lines."""
+    token = _token(block, position)
+    value = float(token)
+    if not np.isfinite(value):
+        line = lines + block.count(b"\n", 0, position) + 1
+        begin = position - len(str(index)) - 1
+        raise _located(name, line, block, begin, _too_large(token, index))
+    return value
 
 
 def _too_large(token: str, index: int | str) -> str:

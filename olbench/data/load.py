@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from olbench.data import cache
-from olbench.data.catalog import Entry, catalog, find
+from olbench.data.catalog import Entry, resolve
 from olbench.data.compressed import base_name
 from olbench.data.fingerprint import fingerprint
 from olbench.data.labels import Labels
 from olbench.data.libsvm import READER_VERSION
 from olbench.data.sources import problems, read_examples
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -55,40 +55,45 @@ def load_dataset(
     >>> data.X.shape, data.fingerprint[:8]
     ((569, 30), '09b79ee7')
     """
-    entry = as_entry(name_or_path, positive, negative)
+    entry = resolve(name_or_path)
     if isinstance(entry, Path):
         return _load_path(entry, _listed(positive), _listed(negative))
     paths = _paths(entry, download, mirror)
+    if positive is not None or negative is not None:
+        entry = _with_labels(entry, positive, negative)
     return load_entry(entry, paths)
 
 
-def as_entry(name_or_path: str | Path, positive: Labels = None, negative: Labels = None) -> Entry | Path:
-    """Return the entry of a name, or the path; a name of the catalogue comes before a file of that name."""
-    text = str(name_or_path)
-    if isinstance(name_or_path, str) and name_or_path in catalog():
-        entry = find(name_or_path)
-        if positive is None and negative is None:
-            return entry
-        plus, minus = _listed(positive), _listed(negative)
-        label = "+".join(f"{k:g}" for k in plus or ()) + "".join(f"-vs-{k:g}" for k in minus or ())
-        return replace(
-            entry, name=f"{entry.name}[{label}]", positive=plus, negative=minus, rows=0, fingerprint=""
-        )
-    path = Path(name_or_path).expanduser()
-    if path.is_file():
-        return path
-    if path.is_dir():
-        raise UserError(f"{text} is a folder; a data set is a file or a name from `olbench data list`")
-    raise UserError(
-        f"there is neither a file nor a data set '{text}'{suggest(text, list(catalog()))}; "
-        "`olbench data list` shows the names"
-    )
+def _with_labels(entry: Entry, positive: Labels, negative: Labels) -> Entry:
+    """Return an entry with other labels than the catalogue's; then the facts to check no longer hold."""
+    plus, minus = _listed(positive), _listed(negative)
+    label = "+".join(f"{k:g}" for k in plus or ()) + "".join(f"-vs-{k:g}" for k in minus or ())
+    name = f"{entry.name}[{label}]"
+    return replace(entry, name=name, positive=plus, negative=minus, labels={}, fingerprint="")
 
 
 def load_entry(entry: Entry, paths: Sequence[Path], where: str = "") -> Dataset:
     """Return the examples of an entry from its files, or from the cache, after checking them."""
-    X, y, found = _cached(entry, paths, where or entry.name)
-    wrong = problems(entry, X, y, found) if entry.rows else []
+    if not paths:
+        return _checked(entry, paths, *_read(entry, paths, where))
+    key = _key(entry, paths)
+    found = cache.load(key)
+    if found is not None:
+        return _checked(entry, paths, *found)
+    data = _checked(entry, paths, *_read(entry, paths, where))
+    if cache.store(key, data.X, data.y, data.fingerprint):
+        found = cache.load(key)
+    return Dataset(entry.name, *found) if found else data
+
+
+def _read(entry: Entry, paths: Sequence[Path], where: str) -> tuple[Any, Any, str]:
+    X, y = read_examples(entry, paths, where or entry.name)
+    return X, y, fingerprint(X, y)
+
+
+def _checked(entry: Entry, paths: Sequence[Path], X: Any, y: Any, found: str) -> Dataset:
+    """Return the examples as a data set, or refuse them if the catalogue describes others."""
+    wrong = problems(entry, X, y, found) if entry.labels else []
     if wrong:
         files = ", ".join(str(path) for path in paths)
         raise UserError(
@@ -96,6 +101,14 @@ def load_entry(entry: Entry, paths: Sequence[Path], where: str = "") -> Dataset:
             + (f"; replace it with `olbench data fetch --force {entry.name}`" if paths else "")
         )
     return Dataset(entry.name, X, y, found)
+
+
+def _key(entry: Entry, paths: Sequence[Path]) -> str:
+    try:
+        hashes = [cache.content_hash(path) for path in paths]
+    except OSError as error:
+        raise UserError(f"cannot read {error.filename}: {error.strerror or error}") from None
+    return cache.entry_key({"reader": READER_VERSION, "files": hashes, **entry.recipe()})
 
 
 def _paths(entry: Entry, download: bool, mirror: str | None) -> list[Path]:
@@ -134,22 +147,3 @@ def _listed(labels: Labels) -> tuple[float, ...] | None:
         return tuple(float(label) for label in np.atleast_1d(np.asarray(labels, dtype=np.float64)).ravel())
     except (TypeError, ValueError):
         raise UserError(f"positive and negative are labels or lists of labels, not {labels!r}") from None
-
-
-def _cached(entry: Entry, paths: Sequence[Path], where: str) -> tuple[Any, Any, str]:
-    """Return (X, y, fingerprint), memory-mapped where the cache can hold them."""
-    if not paths:
-        X, y = read_examples(entry, paths, where)
-        return X, y, fingerprint(X, y)
-    try:
-        hashes = [cache.content_hash(path) for path in paths]
-    except OSError as error:
-        raise UserError(f"cannot read {error.filename}: {error.strerror or error}") from None
-    key = cache.entry_key({"reader": READER_VERSION, "files": hashes, **entry.recipe()})
-    found = cache.load(key)
-    if found is None:
-        X, y = read_examples(entry, paths, where)
-        found = X, y, fingerprint(X, y)
-        if cache.store(key, *found):
-            found = cache.load(key) or found
-    return found

@@ -8,8 +8,11 @@ from numba import boolean, float64, int32, int64, types
 from olbench.examples import Floats
 from olbench.kernels.compile import kernel
 
-#: Arrays grow by an eighth: `ndarray.resize` moves pages instead of copying them, so small steps cost little.
-GROWTH = 8
+#: Room to begin with. Pages that nothing was written to take no memory, and arrays of this size are grown by
+#: moving pages, not by copying them; so the steps of growth can be small.
+FIRST_ROWS = 5_000_000
+FIRST_ENTRIES = 9_000_000
+GROWTH = 16
 
 WRITE_INT32 = types.Array(int32, 1, "C")
 READ_BOOLEANS = types.Array(boolean, 1, "C", readonly=True)
@@ -21,10 +24,11 @@ class Rows:
     def __init__(self) -> None:
         self.n = 0
         self.entries = 0
-        self.labels = np.empty(0, dtype=np.float64)
-        self.indptr = np.zeros(1, dtype=np.int64)
-        self.indices = np.empty(0, dtype=np.int32)
-        self.data = np.empty(0, dtype=np.float64)
+        self.labels = np.empty(FIRST_ROWS, dtype=np.float64)
+        self.indptr = np.empty(FIRST_ROWS, dtype=np.int64)
+        self.indptr[0] = 0
+        self.indices = np.empty(FIRST_ENTRIES, dtype=np.int32)
+        self.data = np.empty(FIRST_ENTRIES, dtype=np.float64)
 
     def reserve(self, rows: int, entries: int) -> None:
         """Make room for that many more rows and entries."""

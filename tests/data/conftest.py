@@ -1,0 +1,68 @@
+"""Every test of the data layer gets a cache of its own, no mirror, and no way around local servers."""
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "olbench"
+
+
+def _sources_hash():
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+# Compiled code is kept between runs of the tests, but never across a change of the sources.
+os.environ.setdefault(
+    "NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"olbench-numba-{_sources_hash()}")
+)
+
+MIRROR = os.environ.get("OLBENCH_MIRROR", "")
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(tmp_path, monkeypatch):
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("OLBENCH_CACHE", str(folder))
+    monkeypatch.delenv("OLBENCH_MIRROR", raising=False)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "*")
+    return folder
+
+
+@pytest.fixture
+def libsvm_file(tmp_path):
+    """Return a function that writes bytes or text to a file and gives its path."""
+
+    def write(content, name="data.txt"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
+def real_mirror():
+    """Return the folder of real data."""
+    if not MIRROR or not Path(MIRROR).is_dir():
+        pytest.skip("the real data is needed here: set OLBENCH_MIRROR to a folder that has it")
+    return MIRROR
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Return a folder on a disk of 1 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("a small disk is needed here, and mounting one is not allowed")
+    yield folder
+    subprocess.run(["umount", folder], check=True)

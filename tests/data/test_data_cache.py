@@ -1,0 +1,291 @@
+"""The cache: a second load parses nothing; damage, haste, a full disk or a locked folder lose no data."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from olbench import UserError, load_dataset
+from olbench.data import cache
+from olbench.data.folders import clean
+
+SPARSE = "+1 1:2 30:4\n-1 20:5\n" * 50
+DENSE = "+1 1:2 2:4\n-1 1:5 2:7\n" * 50
+
+
+@pytest.fixture(params=[SPARSE, DENSE], ids=["sparse", "dense"])
+def path(request, libsvm_file):
+    return libsvm_file(request.param)
+
+
+@pytest.fixture
+def no_parsing(monkeypatch):
+    """Return a function after which reading a file is an error."""
+
+    def forbid():
+        monkeypatch.setattr(
+            "olbench.data.load.read_examples", lambda *_: pytest.fail("the file was parsed again")
+        )
+
+    return forbid
+
+
+def arrays(data):
+    return [data.X] if isinstance(data.X, np.ndarray) else [data.X.data, data.X.indices, data.X.indptr]
+
+
+def mapped(array):
+    while array is not None and not isinstance(array, np.memmap):
+        array = array.base
+    return array is not None
+
+
+def same(one, other):
+    dense = [d.X.toarray() if sp.issparse(d.X) else np.asarray(d.X) for d in (one, other)]
+    return (dense[0] == dense[1]).all() and (one.y == other.y).all() and one.fingerprint == other.fingerprint
+
+
+def entry_folder(folder):
+    (found,) = (folder / "parsed").iterdir()
+    return found
+
+
+def test_a_second_load_parses_nothing_and_maps_the_same_pages(path, no_parsing):
+    first = load_dataset(path)
+    no_parsing()
+    second = load_dataset(path)
+    assert same(first, second)
+    for data in (first, second):
+        for array in [*arrays(data), data.y]:
+            assert mapped(array)
+            assert not array.flags.writeable
+
+
+def test_the_smaller_storage_is_taken(libsvm_file):
+    assert load_dataset(libsvm_file(SPARSE, "s")).storage == "sparse"
+    assert load_dataset(libsvm_file(DENSE, "d")).storage == "dense"
+
+
+def test_learners_take_cached_examples_without_a_copy(path):
+    from olbench.examples import as_examples
+
+    data = load_dataset(path)
+    examples = as_examples(data.X)
+    assert np.shares_memory(examples.data if data.storage == "sparse" else examples.dense, arrays(data)[0])
+
+
+def test_the_content_counts_not_the_name_or_the_time(path, tmp_path, no_parsing):
+    load_dataset(path)
+    no_parsing()
+    moved = path.rename(tmp_path / "moved")
+    os.utime(moved, (1, 1))
+    assert load_dataset(moved).name == "moved"
+
+
+def test_changed_content_is_read_again(libsvm_file):
+    before = load_dataset(libsvm_file(DENSE))
+    after = load_dataset(libsvm_file(DENSE.replace("7", "8")))
+    assert before.X.max() == 7
+    assert after.X.max() == 8
+
+
+def test_a_large_file_is_hashed_once(libsvm_file, monkeypatch):
+    monkeypatch.setattr(cache, "REMEMBERED_SIZE", 10)
+    path = libsvm_file(DENSE)
+    found = cache.content_hash(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "_hash_file", lambda _: pytest.fail("hashed again"))
+        assert cache.content_hash(path) == found
+    libsvm_file(DENSE + "+1 1:1\n")
+    assert cache.content_hash(path) != found
+
+
+def test_other_labels_are_another_entry(libsvm_file):
+    path = libsvm_file("1 1:1\n2 1:2\n3 1:3\n")
+    assert load_dataset(path, positive=1).y.tolist() == [1, -1, -1]
+    assert load_dataset(path, positive=2).y.tolist() == [-1, 1, -1]
+
+
+def cut_in_half(file):
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def flip_a_bit(file):
+    content = bytearray(file.read_bytes())
+    content[-5] ^= 1
+    file.write_bytes(content)
+
+
+def empty(file):
+    file.write_bytes(b"")
+
+
+def remove(file):
+    file.unlink()
+
+
+def garble(file):
+    file.write_bytes(b"\xff" * file.stat().st_size)
+
+
+@pytest.mark.parametrize("damage", [cut_in_half, flip_a_bit, empty, remove, garble])
+@pytest.mark.parametrize("victim", ["y.npy", "largest", "meta.json"])
+def test_a_damaged_entry_is_found_out_and_made_again(path, cache_folder, no_parsing, caplog, damage, victim):
+    before = load_dataset(path)
+    expected = [before.X.toarray() if sp.issparse(before.X) else before.X.copy(), before.y.copy()]
+    folder = entry_folder(cache_folder)
+    files = sorted(folder.glob("[!my]*.npy"), key=lambda file: file.stat().st_size)
+    damage(files[-1] if victim == "largest" else folder / victim)
+    again = load_dataset(path)
+    assert "is damaged" in caplog.text
+    assert (np.asarray(again.X.todense() if sp.issparse(again.X) else again.X) == expected[0]).all()
+    assert (again.y == expected[1]).all()
+    no_parsing()
+    assert same(again, load_dataset(path))
+    assert [file.name for file in (cache_folder / "parsed").iterdir()] == [folder.name]
+
+
+def test_a_copied_cache_is_checked_and_used(path, cache_folder, no_parsing):
+    load_dataset(path)
+    for file in entry_folder(cache_folder).glob("*.npy"):
+        os.utime(file, (1, 1))
+    no_parsing()
+    load_dataset(path)
+
+
+def test_a_thorough_look_sees_damage_with_the_old_time_stamp(path, cache_folder):
+    load_dataset(path)
+    folder = entry_folder(cache_folder)
+    stamp = (folder / "y.npy").stat()
+    flip_a_bit(folder / "y.npy")
+    os.utime(folder / "y.npy", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert cache.load(folder.name, thorough=True) is None
+
+
+def test_a_cache_folder_that_cannot_be_made_only_costs_time(path, tmp_path, monkeypatch, caplog):
+    expected = load_dataset(path)
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "file" / "cache"))
+    data = load_dataset(path)
+    assert same(data, expected)
+    assert caplog.messages == [
+        f"olbench: cannot write the cache in {tmp_path}/file/cache/parsed (Not a directory); going on "
+        "without it. Set OLBENCH_CACHE to a folder with room to load faster next time."
+    ]
+
+
+def run(code, *arguments):
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+READ_ONLY = """
+import os, sys
+from olbench import load_dataset
+from olbench.data.folders import cache_folder, clean
+path = sys.argv[1]
+first = load_dataset(path).fingerprint
+clean()
+cache_folder().chmod(0o555)
+if os.getuid() == 0:
+    os.setuid(65534)
+print(load_dataset(path).fingerprint == first)
+"""
+
+
+def test_a_read_only_cache_folder_only_costs_time(path, cache_folder):
+    for folder in path.parents:
+        if "pytest" in folder.name or folder == path.parent:
+            folder.chmod(0o755)
+    outcome = run(READ_ONLY, path)
+    assert outcome.stdout == "True\n", outcome.stderr
+    assert f"cannot write the cache in {cache_folder}/parsed (Permission denied)" in outcome.stderr
+    assert not (cache_folder / "parsed").exists()
+
+
+FULL = """
+import resource, signal, sys
+from olbench import load_dataset
+from olbench.data import libsvm, load
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
+print(load_dataset(sys.argv[1]).fingerprint)
+"""
+
+
+@pytest.mark.parametrize("room", [0, 200, 5000])
+def test_a_disk_that_takes_no_more_only_costs_time(libsvm_file, cache_folder, room):
+    path = libsvm_file("".join(f"{(-1) ** k:+d} 1:{k} 2:{k * k} 3:1\n" for k in range(3000)))
+    outcome = run(FULL, path, room)
+    assert outcome.returncode == 0, outcome.stderr
+    assert "cannot write the cache" in outcome.stderr
+    assert list((cache_folder / "parsed").iterdir()) == []
+    assert outcome.stdout.strip() == load_dataset(path).fingerprint
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != room
+
+
+def test_a_full_disk_only_costs_time(libsvm_file, small_disk, monkeypatch, caplog):
+    path = libsvm_file("".join(f"{(-1) ** k:+d} 1:{k} 2:{k * k} 3:1\n" for k in range(50_000)))
+    monkeypatch.setenv("OLBENCH_CACHE", str(small_disk / "cache"))
+    data = load_dataset(path)
+    assert data.X.shape == (50_000, 3)
+    assert "No space left on device" in caplog.text
+    assert list((small_disk / "cache" / "parsed").iterdir()) == []
+
+
+TWO = """
+import sys, time
+from olbench import load_dataset
+import olbench.data.libsvm
+print("ready", flush=True)
+sys.stdin.readline()
+data = load_dataset(sys.argv[1])
+print(data.fingerprint, float(abs(data.X).sum()))
+"""
+
+
+def test_processes_that_load_the_same_file_at_once_agree(libsvm_file, cache_folder, no_parsing):
+    path = libsvm_file("".join(f"{(-1) ** k:+d} {k % 40 + 1}:{k}\n" for k in range(40_000)))
+    command = [sys.executable, "-c", TWO, str(path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen(command, **pipes) for _ in range(3)]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    outcomes = [process.communicate(timeout=120) for process in processes]
+    assert len({out for out, _ in outcomes}) == 1
+    assert [err for _, err in outcomes] == [""] * 3
+    entry_folder(cache_folder)
+    no_parsing()
+    assert load_dataset(path).fingerprint == outcomes[0][0].split()[0]
+
+
+def test_clean_removes_what_was_parsed(path, cache_folder):
+    load_dataset(path)
+    (cache_folder / "downloads" / ".partial-1-killed").mkdir(parents=True)
+    assert clean() > 0
+    assert not (cache_folder / "parsed").exists()
+    assert list((cache_folder / "downloads").iterdir()) == []
+    assert (cache_folder / "downloads").exists()
+    clean(downloads=True)
+    assert not (cache_folder / "downloads").exists()
+
+
+def test_nothing_on_disk_is_a_pickle(path, cache_folder):
+    load_dataset(path)
+    folder = entry_folder(cache_folder)
+    for file in folder.glob("*.npy"):
+        np.load(file, allow_pickle=False)
+    assert set(json.loads((folder / "meta.json").read_text())) == {"shape", "fingerprint", "arrays", "crc32"}
+
+
+def test_a_file_that_vanishes_is_an_error_not_a_crash(tmp_path):
+    with pytest.raises(UserError, match="there is neither a file nor a data set"):
+        load_dataset(tmp_path / "gone")

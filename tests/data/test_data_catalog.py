@@ -1,0 +1,199 @@
+"""The catalogue: it is valid, complete, and mistakes in it are refused with their line."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench import UserError, load_dataset
+from olbench.data.catalog import STEP_NAMES, catalog, find, parse_catalog
+from olbench.data.preprocess import STEPS
+
+#: Table 2 of scw2012: examples and features. The text of the paper lacks the 8 features of cod-rna.
+TABLE_2 = {
+    "splice": (1000, 60),
+    "svmguide3": (1243, 21),
+    "synthetic": (5000, 20),
+    "synthetic-noise": (5000, 20),
+    "mitface": (6977, 361),
+    "usps": (7291, 256),
+    "mushrooms": (8124, 112),
+    "mnist-1-vs-2": (14867, 784),
+    "w7a": (24692, 300),
+    "cod-rna": (59535, 8),
+    "ijcnn1": (141691, 22),
+    "covtype": (581012, 54),
+}
+
+
+def test_all_of_table_2_is_there_with_its_counts():
+    assert {name: (find(name).rows, find(name).features) for name in TABLE_2} == TABLE_2
+
+
+def test_every_entry_says_what_must_come_out_and_where_it_is_from():
+    for entry in catalog().values():
+        assert entry.fingerprint, entry.name
+        assert entry.source, entry.name
+        assert entry.citation, entry.name
+        assert entry.upstream or entry.page or not entry.files, entry.name
+
+
+def test_every_step_has_its_function():
+    assert set(STEP_NAMES) == set(STEPS)
+
+
+@pytest.mark.parametrize("name", ["breast-cancer", "digits-1-vs-7", "synthetic", "synthetic-noise"])
+def test_what_needs_no_download_is_as_described(name):
+    data = load_dataset(name)
+    entry = find(name)
+    assert data.name == name
+    assert data.fingerprint == entry.fingerprint
+    assert data.X.shape == (entry.rows, entry.features)
+    assert {int(k): int((data.y == k).sum()) for k in (-1, 1)} == entry.labels
+
+
+def test_the_noisy_set_is_the_other_with_a_tenth_of_its_labels_turned():
+    clean, noisy = load_dataset("synthetic"), load_dataset("synthetic-noise")
+    assert (clean.X == noisy.X).all()
+    assert np.count_nonzero(clean.y != noisy.y) == 500
+
+
+def test_unknown_names_get_a_suggestion():
+    with pytest.raises(UserError, match=r"there is no data set 'covtyp' \(did you mean 'covtype'\?\)"):
+        find("covtyp")
+    with pytest.raises(UserError, match=r"nor a data set 'mushroom' \(did you mean 'mushrooms'\?\)"):
+        load_dataset("mushroom")
+
+
+def test_a_folder_is_not_a_data_set(tmp_path):
+    with pytest.raises(UserError, match="is a folder; a data set is a file or a name"):
+        load_dataset(tmp_path)
+
+
+def test_a_name_comes_before_a_file_of_that_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("breast-cancer").write_text("+1 1:1\n-1 1:2\n")
+    assert load_dataset("breast-cancer").X.shape == (569, 30)
+    assert load_dataset("./breast-cancer").X.shape == (2, 1)
+    assert load_dataset(Path("breast-cancer")).X.shape == (2, 1)
+
+
+def test_labels_of_a_named_set_can_be_chosen():
+    data = load_dataset("digits-1-vs-7", positive=3, negative=[8, 9])
+    assert data.name == "digits-1-vs-7[3-vs-8-vs-9]"
+    assert data.X.shape[0] == 183 + 174 + 180
+    assert (load_dataset("synthetic", positive=-1).y == -load_dataset("synthetic").y).all()
+
+
+FACTS = {
+    "title": "A toy",
+    "format": "libsvm",
+    "files": "toy",
+    "upstream": "https://example.org/",
+    "rows": "2",
+    "features": "1",
+    "labels": "{-1: 1, 1: 1}",
+    "source": "made up",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"filez": "x"}, "11: unknown key 'filez' (did you mean 'files'?)"),
+        ({"rows": "two"}, "7: 'rows' must be a whole number above 0, not 'two'"),
+        ({"rows": "0"}, "7: 'rows' must be a whole number above 0, not 0"),
+        ({"rows": "3"}, "9: the labels add up to 2, but there are 3 rows"),
+        (
+            {"labels": "{0: 1, 1: 1}"},
+            "9: 'labels' must say how many examples are -1 and how many are 1",
+        ),
+        (
+            {"format": "libsvn"},
+            "4: unknown format 'libsvn' (did you mean 'libsvm'?)",
+        ),
+        (
+            {"format": "synthetic"},
+            "5: the format 'synthetic' and 'files' do not go together",
+        ),
+        ({"format": "idx"}, "5: IDX files come in pairs: images, labels"),
+        ({"files": "../toy"}, "5: '../toy' must stay below the folder of the data"),
+        (
+            {"files": "/etc/passwd"},
+            "5: '/etc/passwd' must stay below the folder of the data",
+        ),
+        ({"upstream": "ftp://x/"}, "6: 'ftp://x/' is not an http(s) address"),
+        ({"title": "[]"}, "3: 'title' must be text, not []"),
+        (
+            {"positive": "one"},
+            "11: 'positive' must be a label or a list of labels, not 'one'",
+        ),
+        (
+            {"preprocess": "normgray"},
+            "11: unknown step 'normgray' (did you mean 'normgrey'?)",
+        ),
+        ({"fingerprint": "abc"}, "11: a fingerprint has 32 hexadecimal digits"),
+        ({"sha256": "{other: abc}"}, "11: 'other' is not one of the files"),
+        ({"variant_of": "none"}, "11: there is no data set 'none' above it"),
+        ({"source": None}, "2: the key 'source' is missing"),
+        (
+            {"upstream": None},
+            "5: neither 'upstream' nor 'page' says where its files come from",
+        ),
+    ],
+)
+def test_a_mistake_in_a_catalogue_is_refused_with_its_line(changes, message):
+    facts = {**FACTS, **changes}
+    text = "datasets:\n  toy:\n" + "".join(f"    {k}: {v}\n" for k, v in facts.items() if v is not None)
+    with pytest.raises(UserError) as refused:
+        parse_catalog(text, "cat.yaml")
+    line, reason = message.split(": ", 1)
+    assert str(refused.value) == f"cat.yaml:{line}: data set 'toy': {reason}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "1: a catalogue is a mapping with the key 'datasets'"),
+        ("datasets: [a]", "1: a catalogue is a mapping with the key 'datasets'"),
+        ("datasets:\n  a: {b", "2:8: not YAML (expected ',' or '}', but got '<stream end>')"),
+        ("datasets:\n  a: 5", "2: data set 'a': its facts must be a mapping"),
+        (
+            "datasets:\n  A b: {}",
+            "2: data set 'A b': a name consists of small letters, digits, dots and hyphens",
+        ),
+    ],
+)
+def test_a_catalogue_that_is_none_is_refused(text, message):
+    with pytest.raises(UserError) as refused:
+        parse_catalog(text, "cat.yaml")
+    assert str(refused.value) == f"cat.yaml:{message}"
+
+
+def test_variants_inherit_what_they_do_not_say():
+    unit, raw = find("mnist-1-vs-2-unit"), find("mnist-1-vs-2")
+    assert unit.files == raw.files
+    assert (unit.preprocess, raw.preprocess) == (("divide-by-255",), ())
+    assert unit.fingerprint != raw.fingerprint
+
+
+def test_a_wheel_has_the_catalogue(tmp_path):
+    pytest.importorskip("hatchling", reason="hatchling builds the wheel")
+    root = Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=root, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert "olbench/datasets/catalog.yaml" in archive.namelist()
+        archive.extractall(tmp_path / "site")
+    code = "from olbench.data.catalog import catalog, catalog_path; print(catalog_path(), len(catalog()))"
+    outcome = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "site", capture_output=True, text=True, check=True
+    )
+    assert outcome.stdout.split() == [
+        str(tmp_path / "site/olbench/datasets/catalog.yaml"),
+        str(len(catalog())),
+    ]

@@ -1,0 +1,401 @@
+"""Fetching, from a local server that misbehaves: the right file in the end, or nothing and one sentence."""
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from olbench import UserError, load_dataset
+from olbench.data import fetch as fetching
+from olbench.data.catalog import parse_catalog
+from olbench.data.fetch import download, fetch, fetch_command, is_present, local_files
+from olbench.data.fingerprint import fingerprint
+from olbench.data.load import load_entry
+
+TEXT = "".join(f"{(-1) ** k:+d} 1:{k + 1} 2:0.5 {k % 7 + 3}:2\n" for k in range(200)).encode()
+LIES = TEXT.replace(b"2:0.5", b"2:0.6")
+
+
+class Server:
+    """A web server whose answers a test can choose, by path."""
+
+    def __init__(self):
+        self.answers, self.asked = {}, []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                outer.asked.append(self.path)
+                answer = outer.answers.get(self.path, not_found)
+                answer(self)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.address = f"http://127.0.0.1:{self.server.server_port}/"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def not_found(request):
+    request.send_error(404)
+
+
+def serving(content, announced=None):
+    """Answer with content, after announcing a length that may be another."""
+
+    def answer(request):
+        request.send_response(200)
+        request.send_header("Content-Length", str(len(content) if announced is None else announced))
+        request.end_headers()
+        request.wfile.write(content)
+
+    return answer
+
+
+def failing(code):
+    return lambda request: request.send_error(code)
+
+
+def redirecting(target):
+    def answer(request):
+        request.send_response(302)
+        request.send_header("Location", target)
+        request.send_header("Content-Length", "0")
+        request.end_headers()
+
+    return answer
+
+
+def slow(content, pause):
+    """Answer with one byte, a pause, and the rest."""
+
+    def answer(request):
+        request.send_response(200)
+        request.send_header("Content-Length", str(len(content)))
+        request.end_headers()
+        request.wfile.write(content[:1])
+        request.wfile.flush()
+        time.sleep(pause)
+        with contextlib.suppress(OSError):
+            request.wfile.write(content[1:])
+
+    return answer
+
+
+def first(*answers):
+    """Answer in turn, the last for ever."""
+    left = list(answers)
+    return lambda request: (left.pop(0) if len(left) > 1 else left[0])(request)
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setattr(fetching, "PAUSE", 0.01)
+    monkeypatch.setattr(fetching, "TIMEOUT", 0.4)
+    made = Server()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def toy_fingerprint(tmp_path_factory):
+    from olbench.data.libsvm import read_libsvm
+
+    path = tmp_path_factory.mktemp("toy") / "toy"
+    path.write_bytes(TEXT)
+    rows, d = read_libsvm([path])
+    y = rows.labels[: rows.n].copy()
+    return fingerprint(rows.matrix(d), y)
+
+
+@pytest.fixture
+def toy(server, toy_fingerprint):
+    """Return a function that makes an entry whose upstream is the server."""
+
+    def make(**changes):
+        facts = {
+            "title": "A toy",
+            "format": "libsvm",
+            "files": "toy.bz2",
+            "upstream": server.address + "upstream/",
+            "rows": 200,
+            "features": 9,
+            "labels": "{-1: 100, 1: 100}",
+            "fingerprint": toy_fingerprint,
+            "source": "made up",
+            **changes,
+        }
+        lines = "".join(f"    {key}: {value}\n" for key, value in facts.items())
+        return parse_catalog(f"datasets:\n  toy:\n{lines}", "toy.yaml")["toy"]
+
+    return make
+
+
+def everything_below(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def nothing_is_left(cache_folder):
+    downloads = cache_folder / "downloads"
+    return not downloads.exists() or everything_below(downloads) == []
+
+
+PACKED = bz2.compress(TEXT)
+
+
+def test_a_file_comes_from_its_upstream(server, toy, cache_folder):
+    server.answers["/upstream/toy.bz2"] = serving(PACKED)
+    (path,) = fetch(toy())
+    assert path == cache_folder / "downloads" / "toy.bz2"
+    assert path.read_bytes() == PACKED
+    assert everything_below(cache_folder / "downloads") == ["toy.bz2"]
+    assert load_entry(toy(), [path]).X.shape == (200, 9)
+
+
+def test_what_is_here_is_not_fetched_again_unless_forced(server, toy):
+    server.answers["/upstream/toy.bz2"] = serving(PACKED)
+    fetch(toy())
+    fetch(toy())
+    assert len(server.asked) == 1
+    fetch(toy(), force=True)
+    assert len(server.asked) == 2
+
+
+def test_the_mirror_comes_first_in_any_compression(server, toy, cache_folder):
+    server.answers["/mirror/toy.xz"] = serving(lzma.compress(TEXT))
+    (path,) = fetch(toy(), mirror=server.address + "mirror")
+    assert path.name == "toy.xz"
+    assert not any(asked.startswith("/upstream") for asked in server.asked)
+
+
+def test_a_mirror_can_be_a_folder(server, toy, tmp_path, monkeypatch, cache_folder):
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    (mirror / "toy.gz").write_bytes(gzip.compress(TEXT))
+    monkeypatch.setenv("OLBENCH_MIRROR", str(mirror))
+    assert local_files(toy()) == [mirror / "toy.gz"]
+    assert fetch(toy()) == [cache_folder / "downloads" / "toy.gz"]
+    assert server.asked == []
+
+
+def test_a_mirror_that_lies_is_passed_over(server, toy, cache_folder):
+    server.answers["/mirror/toy.bz2"] = serving(bz2.compress(LIES))
+    server.answers["/upstream/toy.bz2"] = serving(PACKED)
+    (path,) = fetch(toy(), mirror=server.address + "mirror/")
+    assert path.read_bytes() == PACKED
+
+
+def test_a_lie_without_a_second_source_is_refused(server, toy, cache_folder):
+    server.answers["/upstream/toy.bz2"] = serving(bz2.compress(LIES))
+    with pytest.raises(UserError, match="is not what the catalogue describes: the fingerprint"):
+        fetch(toy())
+    assert nothing_is_left(cache_folder)
+    assert not (cache_folder / "parsed").exists()
+
+
+@pytest.mark.parametrize("text", [TEXT + b"+1 1:1\n", TEXT[: len(TEXT) // 2], b"<html>login</html>", b""])
+def test_other_content_is_refused(server, toy, cache_folder, text):
+    server.answers["/upstream/toy.bz2"] = serving(text)
+    with pytest.raises(UserError, match="cannot fetch toy"):
+        fetch(toy())
+    assert nothing_is_left(cache_folder)
+
+
+def test_a_wrong_checksum_is_refused(server, toy, cache_folder):
+    server.answers["/upstream/toy.bz2"] = serving(PACKED)
+    with pytest.raises(UserError, match=r"toy.bz2 does not have the checksum of the catalogue"):
+        fetch(toy(sha256=f"{{toy.bz2: {'0' * 64}}}"))
+    assert nothing_is_left(cache_folder)
+
+
+def test_an_interrupted_download_is_tried_again(server, toy):
+    server.answers["/upstream/toy.bz2"] = first(serving(PACKED[:50], announced=len(PACKED)), serving(PACKED))
+    (path,) = fetch(toy())
+    assert path.read_bytes() == PACKED
+    assert len(server.asked) == 2
+
+
+def test_a_download_that_is_always_interrupted_leaves_nothing(server, toy, cache_folder):
+    server.answers["/upstream/toy.bz2"] = serving(PACKED[:50], announced=len(PACKED))
+    with pytest.raises(UserError, match=r"the connection broke while toy.bz2 was on its way"):
+        fetch(toy())
+    assert len(server.asked) == fetching.ATTEMPTS
+    assert nothing_is_left(cache_folder)
+
+
+def test_a_server_that_recovers_is_forgiven(server, toy):
+    server.answers["/upstream/toy.bz2"] = first(failing(503), failing(500), serving(PACKED))
+    fetch(toy())
+    assert len(server.asked) == 3
+
+
+def test_a_missing_file_is_not_asked_for_again(server, toy, cache_folder):
+    with pytest.raises(UserError) as refused:
+        fetch(toy())
+    assert server.asked == ["/upstream/toy.bz2"]
+    assert str(refused.value) == (
+        f"cannot fetch toy (toy.bz2 is not at {server.address}upstream/); get toy.bz2 by hand from "
+        f"{server.address}upstream/toy.bz2 and put it into {cache_folder}/downloads, or point OLBENCH_MIRROR "
+        "to a folder that has it"
+    )
+
+
+def test_a_forbidden_file_is_reported(server, toy):
+    server.answers["/upstream/toy.bz2"] = failing(403)
+    with pytest.raises(UserError, match=r"the server answered 403 for toy.bz2"):
+        fetch(toy())
+    assert len(server.asked) == 1
+
+
+def test_redirects_are_followed(server, toy):
+    server.answers["/upstream/toy.bz2"] = redirecting("/elsewhere/toy.bz2")
+    server.answers["/elsewhere/toy.bz2"] = serving(PACKED)
+    assert fetch(toy())[0].read_bytes() == PACKED
+
+
+@pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/toy.bz2", "/upstream/toy.bz2"])
+def test_redirects_elsewhere_or_in_circles_are_refused(server, toy, cache_folder, target):
+    server.answers["/upstream/toy.bz2"] = redirecting(target)
+    with pytest.raises(UserError, match="is redirected to where it cannot be fetched from"):
+        fetch(toy())
+    assert nothing_is_left(cache_folder)
+
+
+def test_a_slow_server_is_waited_for(server, toy):
+    server.answers["/upstream/toy.bz2"] = slow(PACKED, 0.1)
+    assert fetch(toy())[0].read_bytes() == PACKED
+
+
+def test_a_server_that_falls_silent_is_given_up(server, toy, cache_folder, monkeypatch):
+    monkeypatch.setattr(fetching, "ATTEMPTS", 2)
+    server.answers["/upstream/toy.bz2"] = slow(PACKED, 1.5)
+    with pytest.raises(UserError, match=r"no answer for 0\.4 seconds"):
+        fetch(toy())
+    assert nothing_is_left(cache_folder)
+
+
+def test_no_network_gives_one_sentence(toy, cache_folder, server):
+    server.close()
+    with pytest.raises(UserError) as refused:
+        fetch(toy(upstream=server.address))
+    assert str(refused.value) == (
+        f"cannot fetch toy ({server.address}: the server cannot be reached); get toy.bz2 by hand from "
+        f"{server.address}toy.bz2 and put it into {cache_folder}/downloads, or point OLBENCH_MIRROR to a "
+        "folder that has it"
+    )
+
+
+def test_a_file_put_there_by_hand_is_found(toy, cache_folder):
+    (cache_folder / "downloads").mkdir(parents=True)
+    (cache_folder / "downloads" / "toy").write_bytes(TEXT)
+    assert fetch(toy()) == [cache_folder / "downloads" / "toy"]
+
+
+def test_a_file_by_hand_that_is_another_is_refused_when_loaded(toy, cache_folder):
+    (cache_folder / "downloads").mkdir(parents=True)
+    (cache_folder / "downloads" / "toy").write_bytes(LIES)
+    with pytest.raises(UserError, match=r"replace it with `olbench data fetch --force toy`"):
+        load_entry(toy(), fetch(toy()))
+
+
+def test_forcing_replaces_a_copy_in_another_compression(server, toy, cache_folder):
+    (cache_folder / "downloads").mkdir(parents=True)
+    (cache_folder / "downloads" / "toy").write_bytes(LIES)
+    server.answers["/upstream/toy.bz2"] = serving(PACKED)
+    fetch(toy(), force=True)
+    assert everything_below(cache_folder / "downloads") == ["toy.bz2"]
+
+
+def test_a_failed_force_keeps_the_old_file(server, toy, cache_folder):
+    server.answers["/upstream/toy.bz2"] = first(serving(PACKED), serving(b"broken"))
+    fetch(toy())
+    with pytest.raises(UserError):
+        fetch(toy(), force=True)
+    assert (cache_folder / "downloads" / "toy.bz2").read_bytes() == PACKED
+
+
+def test_a_file_beyond_its_limit_is_stopped(server, toy, cache_folder):
+    server.answers["/upstream/toy.bz2"] = serving(b"x" * 1_000_000)
+    with pytest.raises(UserError, match=r"toy.bz2 has more than 5,000 bytes, its limit"):
+        fetch(toy(max_bytes=5000))
+    assert nothing_is_left(cache_folder)
+
+
+def test_a_bomb_is_stopped_when_it_is_unpacked(server, toy, cache_folder):
+    server.answers["/upstream/toy.bz2"] = serving(bz2.compress(b"\n" * 5_000_000))
+    with pytest.raises(UserError, match="unpacks to more than 100,000 bytes"):
+        fetch(toy(max_bytes=100_000))
+    with pytest.raises(UserError, match="unpacks to more than 100,000 bytes"):
+        fetch(toy(max_bytes=100_000, sha256=f"{{toy.bz2: {'0' * 64}}}"))
+    assert nothing_is_left(cache_folder)
+
+
+def test_a_mirror_folder_beyond_the_limit_is_refused(server, toy, tmp_path):
+    (tmp_path / "toy").write_bytes(TEXT)
+    with pytest.raises(UserError, match="has more than 100 bytes, the limit for this file"):
+        fetch(toy(max_bytes=100), mirror=str(tmp_path))
+
+
+@pytest.mark.parametrize("mirror", ["ftp://host/x", "file:///tmp", "s3://bucket", "javascript://x"])
+def test_other_addresses_are_refused(toy, mirror):
+    with pytest.raises(UserError, match="is neither a folder nor an http"):
+        fetch(toy(), mirror=mirror)
+
+
+def test_a_mirror_that_is_not_needed_is_not_looked_at(monkeypatch):
+    monkeypatch.setenv("OLBENCH_MIRROR", "/none/such")
+    assert load_dataset("breast-cancer").X.shape == (569, 30)
+
+
+def test_a_mirror_folder_must_exist(toy, tmp_path):
+    with pytest.raises(UserError, match="is not a folder; correct --mirror or OLBENCH_MIRROR"):
+        fetch(toy(), mirror=str(tmp_path / "none"))
+
+
+def test_downloads_into_a_locked_folder_are_refused(server, toy, tmp_path, monkeypatch):
+    server.answers["/upstream/toy.bz2"] = serving(PACKED)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "file"))
+    with pytest.raises(UserError, match=r"cannot write to .*: Not a directory; set OLBENCH_CACHE to"):
+        fetch(toy())
+
+
+def test_a_download_that_fills_the_disk_leaves_nothing(server, toy, small_disk, monkeypatch):
+    server.answers["/upstream/toy.bz2"] = serving(b"x" * 3_000_000)
+    monkeypatch.setenv("OLBENCH_CACHE", str(small_disk))
+    with pytest.raises(UserError) as refused:
+        fetch(toy())
+    assert str(refused.value) == (
+        f"cannot write to {small_disk}/downloads: No space left on device; "
+        "set OLBENCH_CACHE to a folder with room"
+    )
+    assert nothing_is_left(small_disk)
+
+
+def test_progress_is_told(server, tmp_path):
+    server.answers["/big"] = serving(b"x" * 300_000)
+    seen = []
+    download(server.address + "big", tmp_path / "big", 1 << 20, lambda *facts: seen.append(facts))
+    assert seen[-1] == ("big", 300_000, 300_000)
+    assert len(seen) > 2
+
+
+def test_presence_is_told_without_a_download(server, libsvm_file):
+    assert is_present("breast-cancer")
+    assert is_present("synthetic")
+    assert not is_present("covtype")
+    assert is_present(str(libsvm_file("+1 1:1\n-1 1:2\n")))
+    assert fetch_command(["covtype", "w7a"]) == "olbench data fetch covtype w7a"
+    with pytest.raises(UserError, match=r"is not here; get it with `olbench data fetch covtype`"):
+        load_dataset("covtype", download=False)

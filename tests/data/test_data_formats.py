@@ -1,0 +1,114 @@
+"""IDX and CSV files, and the steps that change values."""
+
+import gzip
+import struct
+
+import numpy as np
+import pytest
+
+from olbench import UserError, load_dataset
+from olbench.data.idx import read_idx, read_images
+from olbench.data.preprocess import divide_by_255, normgrey, unit_range
+from olbench.data.table import read_csv
+
+
+def idx(array, kind=0x08):
+    return bytes([0, 0, kind, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
+
+
+def test_an_idx_file_gives_its_array(libsvm_file):
+    images = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+    assert (read_idx(libsvm_file(idx(images))) == images).all()
+    assert (read_idx(libsvm_file(gzip.compress(idx(images)))) == images).all()
+    doubles = np.array([1.5, -2.0], dtype=">f8")
+    assert (read_idx(libsvm_file(idx(doubles, 0x0E))) == doubles).all()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is cut off: 4 of the 4 bytes of a part are missing"),
+        (b"+1 1:2 3:4\n", "is not an IDX file"),
+        (b"\0\0\x08\x01\0\0\0\x05abc", "is cut off: 2 of the 5 bytes of a part are missing"),
+        (b"\0\0\x08\x01\0\0\0\x02abc", "goes on after the 2 bytes that its header announces"),
+        (b"\0\0\x08\x03" + b"\xff" * 12, "announces 79,228,162,458,924,105,385,300,197,375 bytes"),
+        (b"\0\0\x08\x09" + b"\0" * 40, "is not an IDX file"),
+    ],
+)
+def test_a_broken_idx_file_is_refused(libsvm_file, content, message):
+    with pytest.raises(UserError, match=message.replace("+", r"\+")):
+        read_idx(libsvm_file(content), limit=1 << 20)
+
+
+def test_images_and_labels_must_go_together(libsvm_file):
+    images = libsvm_file(idx(np.zeros((3, 2, 2), dtype=np.uint8)), "images")
+    labels = libsvm_file(idx(np.zeros(2, dtype=np.uint8)), "labels")
+    with pytest.raises(UserError, match="does not go with"):
+        read_images(images, labels)
+
+
+CSV = "6,148,1\n1,85,0\n8,183,1\n"
+
+
+@pytest.mark.parametrize(
+    "text", [CSV, "a,b,label\n" + CSV, CSV.replace("\n", "\r\n"), "\n" + CSV + "\n", "\ufeff" + CSV]
+)
+def test_a_csv_file_has_its_label_last(libsvm_file, text):
+    data = load_dataset(libsvm_file(text, "data.csv"))
+    assert data.X.tolist() == [[6, 148], [1, 85], [8, 183]]
+    assert data.y.tolist() == [1, -1, 1]
+    assert data.name == "data"
+
+
+def test_the_label_of_a_csv_file_can_be_elsewhere(libsvm_file):
+    X, labels = read_csv(libsvm_file("class,a\n1,5\n2,6\n"), label="class")
+    assert (X.tolist(), labels.tolist()) == ([[5], [6]], [1, 2])
+    X, labels = read_csv(libsvm_file("1,5\n2,6\n"), label="first")
+    assert (X.tolist(), labels.tolist()) == ([[5], [6]], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "FILE holds no examples"),
+        ("a,b\n", "FILE holds no examples"),
+        ("1,2\n3\n", "FILE:2: 1 fields where the first line has 2"),
+        ("1,2\n3,x\n", "FILE:2: field 2, 'x', is not a finite number"),
+        ("1,2\n,1\n", "FILE:2: field 1, '', is not a finite number"),
+        ("1,nan\n", "FILE:1: field 2, 'nan', is not a finite number"),
+        ("1\n2\n", "FILE:1: one column only; a label and at least one feature are needed"),
+    ],
+)
+def test_a_broken_csv_file_is_refused(libsvm_file, text, message):
+    path = libsvm_file(text, "data.csv")
+    with pytest.raises(UserError) as refused:
+        load_dataset(path)
+    assert str(refused.value) == message.replace("FILE", str(path))
+
+
+def test_a_csv_file_that_is_not_text_is_refused(libsvm_file):
+    with pytest.raises(UserError, match="not a CSV file"):
+        load_dataset(libsvm_file(b"1,2\n\xff\xfe,3\n", "data.csv"))
+    with pytest.raises(UserError, match="there is no column with the heading 'y'"):
+        read_csv(libsvm_file("a,b\n1,2\n"), label="y")
+
+
+def test_scaling():
+    X = np.array([[0.0, 255.0, 7.0], [51.0, 0.0, 7.0]])
+    assert divide_by_255(X).tolist() == [[0, 1, 7 / 255], [0.2, 0, 7 / 255]]
+    assert unit_range(X).tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+def test_normgrey_does_not_see_light_contrast_or_brightness():
+    random = np.random.default_rng(1)
+    image = random.permutation(361).reshape(1, 361).astype(float)
+    down, across = np.divmod(np.arange(361), 19)
+    seen = normgrey(image)
+    assert seen.min() == 0
+    assert seen.max() == 1
+    assert np.allclose(seen, normgrey(3 * image + 20 + 2 * down - 5 * across))
+
+
+def test_normgrey_wants_square_images():
+    with pytest.raises(UserError, match="normgrey needs square images, but there are 5 pixels"):
+        normgrey(np.zeros((2, 5)))

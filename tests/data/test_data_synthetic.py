@@ -1,0 +1,108 @@
+"""Made-up examples: reproducible, of the shape the papers describe, and of any size."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from olbench import UserError, load_dataset, make_algorithm, online_pass
+from olbench.data.synthetic import DenseStream, RotatedGaussian, TextStream, write_stream
+
+
+def test_the_same_seed_gives_the_same_examples():
+    X, y = RotatedGaussian(seed=3).draw()
+    again, labels = RotatedGaussian(seed=3).draw()
+    other, _ = RotatedGaussian(seed=4).draw()
+    assert (again == X).all()
+    assert (y == labels).all()
+    assert (other != X).any()
+
+
+def test_two_coordinates_are_a_rotated_gaussian_and_the_others_are_noise():
+    X, y = RotatedGaussian(rows=50_000, long_axis=3.0, short_axis=0.5, other_deviation=2.0).draw()
+    along, across = (X[:, 1] + X[:, 0]) / np.sqrt(2), (X[:, 1] - X[:, 0]) / np.sqrt(2)
+    assert np.std(along) == pytest.approx(3.0, rel=0.02)
+    assert np.std(across) == pytest.approx(0.5, rel=0.02)
+    assert np.std(X[:, 2:]) == pytest.approx(2.0, rel=0.02)
+    assert (y == np.where(across > 0, 1, -1)).mean() > 0.9999
+    assert abs(np.corrcoef(X.T)[2:, :2]).max() < 0.03
+
+
+def test_the_share_of_turned_labels_is_exact():
+    _, y = RotatedGaussian(flips=0.0).draw()
+    _, noisy = RotatedGaussian(flips=0.1).draw()
+    assert np.count_nonzero(y != noisy) == 500
+
+
+#: Table 3 of scw2012 at parameters from the paper's grids: mistake rate and updates.
+TABLE_3 = [
+    ("synthetic", "cw", {"eta": 0.95}, 0.017, 262.9),
+    ("synthetic", "arow", {"r": 0.0625}, 0.026, 2128.0),
+    ("synthetic", "scw1", {"C": 16.0, "eta": 0.9}, 0.018, 317.9),
+    ("synthetic-noise", "cw", {"eta": 0.6}, 0.293, 2811.1),
+    ("synthetic-noise", "arow", {"r": 0.0625}, 0.133, 4122.8),
+    ("synthetic-noise", "scw1", {"C": 0.5, "eta": 0.8}, 0.135, 1373.1),
+]
+
+
+@pytest.mark.parametrize(("name", "id", "parameters", "rate", "updates"), TABLE_3)
+def test_the_rows_of_table_3_come_out(name, id, parameters, rate, updates):
+    data = load_dataset(name)
+    orders = [np.random.default_rng(p).permutation(5000) for p in range(3)]
+    passes = [online_pass(make_algorithm(id, **parameters), data.X, data.y, order=order) for order in orders]
+    assert np.mean([p.mistake_rate for p in passes]) == pytest.approx(rate, rel=0.1, abs=0.003)
+    assert np.mean([p.updates for p in passes]) == pytest.approx(updates, rel=0.12)
+
+
+@pytest.mark.parametrize("stream", [DenseStream(features=5), TextStream(features=100, words=10)])
+def test_a_stream_is_a_libsvm_file_that_can_be_learnt(tmp_path, stream):
+    path = tmp_path / "data.txt"
+    write_stream(stream, 10_000, path)
+    data = load_dataset(path)
+    assert data.X.shape == (10_000, stream.features)
+    assert data.storage == ("dense" if isinstance(stream, DenseStream) else "sparse")
+    X = data.X if data.storage == "dense" else data.X.toarray()
+    learnt = online_pass(make_algorithm("arow", r=1.0), X, data.y)
+    assert learnt.mistake_rate < stream.noise + 0.15
+    assert [file.name for file in tmp_path.glob("*data*")] == ["data.txt"]
+
+
+def test_the_first_rows_do_not_depend_on_how_many_follow(tmp_path):
+    for stream in (DenseStream(features=3), TextStream(features=50, words=5)):
+        write_stream(stream, 100, tmp_path / "short")
+        write_stream(stream, 9000, tmp_path / "long.gz")
+        long = gzip.decompress((tmp_path / "long.gz").read_bytes())
+        assert long.startswith((tmp_path / "short").read_bytes())
+
+
+def test_words_have_zipf_frequencies(tmp_path):
+    write_stream(TextStream(features=1000, words=50, exponent=1.0), 4000, tmp_path / "text")
+    data = load_dataset(tmp_path / "text")
+    counts = np.asarray(data.X.sum(axis=0)).ravel()
+    assert counts[0] / counts[9] == pytest.approx(10, rel=0.15)
+    assert data.X.sum() / 4000 == pytest.approx(50, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RotatedGaussian(rows=0),
+        lambda: RotatedGaussian(features=1),
+        lambda: RotatedGaussian(flips=1.5),
+        lambda: RotatedGaussian(short_axis=0.0),
+        lambda: DenseStream(noise=-0.1),
+        lambda: TextStream(words=0),
+        lambda: TextStream(exponent=-1),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(make):
+    with pytest.raises(UserError):
+        make()
+
+
+def test_a_stream_that_cannot_be_written_leaves_nothing(tmp_path):
+    with pytest.raises(UserError, match="cannot write"):
+        write_stream(DenseStream(), 10, tmp_path / "none" / "data")
+    with pytest.raises(UserError, match="0 rows"):
+        write_stream(DenseStream(), 0, tmp_path / "data")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,189 @@
+"""Broken files: each is refused with one sentence that names the file, the line, the column and the token."""
+
+import bz2
+import gzip
+import lzma
+
+import pytest
+
+from olbench import UserError
+from olbench.data.libsvm import read_libsvm
+
+GOOD = b"+1 1:1 2:2\n-1 1:3\n"
+LONG = b"9" * 100
+
+# What the file holds, and the exact message; FILE stands for its path.
+REPACK = "unpack it, or compress it with gzip, bzip2 or xz"
+CUT = "Compressed file ended before the end-of-stream marker was reached"
+BROKEN = [
+    # no examples at all
+    (b"", "FILE holds no examples"),
+    (b"\n\n\n", "FILE holds no examples"),
+    (b"   \t \r\n", "FILE holds no examples"),
+    (b"# only a comment", "FILE holds no examples"),
+    (b"\xef\xbb\xbf", "FILE holds no examples"),
+    # labels
+    (b"spam 1:1\n", "FILE:1:1: label 'spam' is not a number"),
+    (b"+1 1:1\n\nham 1:2\n", "FILE:3:1: label 'ham' is not a number"),
+    (b"0.5 1:1\n", "FILE:1:1: label '0.5' is not a whole number"),
+    (b"1e-3 1:1\n", "FILE:1:1: label '1e-3' is not a whole number"),
+    (b"nan 1:1\n", "FILE:1:1: label 'nan' is not a number"),
+    (b"-inf 1:1\n", "FILE:1:1: label '-inf' is not a number"),
+    (b"1e400 1:1\n", "FILE:1:1: label '1e400' is too large"),
+    (b"99999999999999999999 1:1\n", "FILE:1:1: label '99999999999999999999' is too large"),
+    (b"1,2 1:1\n", "FILE:1:1: label '1,2' names several labels, but an example has one"),
+    (b"1:1 2:1\n", "FILE:1:1: the line starts with '1:1', where a label such as +1 or -1 belongs"),
+    (b"+1 1:1\n  3:4\n", "FILE:2:3: the line starts with '3:4', where a label such as +1 or -1 belongs"),
+    (b"+ 1:1\n", "FILE:1:1: label '+' is not a number"),
+    (b"+-1 1:1\n", "FILE:1:1: label '+-1' is not a number"),
+    (b"--1 1:1\n", "FILE:1:1: label '--1' is not a number"),
+    (b". 1:1\n", "FILE:1:1: label '.' is not a number"),
+    (b"1. 1:1\n1.. 1:1\n", "FILE:2:1: label '1..' is not a number"),
+    (b"0x1 1:1\n", "FILE:1:1: label '0x1' is not a number"),
+    (b"1_0 1:1\n", "FILE:1:1: label '1_0' is not a number"),
+    (b"one:1\n", "FILE:1:1: label 'one:1' is not a number"),
+    (b"<!DOCTYPE html>\n<html>\n", "FILE:1:1: label '<!DOCTYPE' is not a number"),
+    (b"\xff\xfe1\x00 \x001\x00:\x001\x00", "FILE:1:1: label '\\xff\\xfe1\\x00' is not a number"),
+    (b"\x00\x00\x00\x00", "FILE:1:1: label '\\x00\\x00\\x00\\x00' is not a number"),
+    ("\u0661 1:1\n".encode(), "FILE:1:1: label '\u0661' is not a number"),
+    (b"\xef\xbb\xbfx 1:1\n", "FILE:1:4: label 'x' is not a number"),
+    (b"x" * 100 + b" 1:1\n", f"FILE:1:1: label '{'x' * 37}...' is not a number"),
+    # query ids
+    (b"1 qid:x 1:1\n", "FILE:1:3: query id 'x' is not a whole number"),
+    (b"1 qid: 1:1\n", "FILE:1:3: query id '' is not a whole number"),
+    (b"1 qid:1.5 1:1\n", "FILE:1:3: query id '1.5' is not a whole number"),
+    (b"1 1:1 qid:3\n", "FILE:1:7: 'qid:3' must stand right after the label"),
+    (b"1 qid:1 qid:2 1:1\n", "FILE:1:9: 'qid:2' must stand right after the label"),
+    (b"1 QID:1 1:1\n", "FILE:1:3: index 'QID' is not a whole number"),
+    # entries
+    (b"1 2\n", "FILE:1:3: '2' is not an index:value pair"),
+    (b"1 1:1 word\n", "FILE:1:7: 'word' is not an index:value pair"),
+    (b"1 1:1 -1 1:2\n", "FILE:1:7: '-1' is not an index:value pair"),
+    (b"+1 1:1\r-1 1:2\r", "FILE:1:8: '-1' is not an index:value pair"),
+    (b"1, 1:1\n", "FILE:1:1: label '1,' names several labels, but an example has one"),
+    (b"1 1:1, 2:1\n", "FILE:1:3: value '1,' of feature 1 is not a number"),
+    (b"1\x001:1\n", "FILE:1:1: label '1\\x001:1' is not a number"),
+    ("1 1:1\u00a02:1\n".encode(), "FILE:1:3: value '1\\xa02:1' of feature 1 is not a number"),
+    (b"1 :5\n", "FILE:1:3: ':5' has no index before its colon"),
+    (b"1 :\n", "FILE:1:3: ':' has no index before its colon"),
+    (b"1 a:5\n", "FILE:1:3: index 'a' is not a whole number"),
+    (b"1 1.0:5\n", "FILE:1:3: index '1.0' is not a whole number"),
+    (b"1 +1:5\n", "FILE:1:3: index '+1' is not a whole number"),
+    (b"1 0x1:5\n", "FILE:1:3: index '0x1' is not a whole number"),
+    (b"1 -1:5\n", "FILE:1:3: index '-1' is negative"),
+    (b"1 -0:5\n", "FILE:1:3: index '-0' is negative"),
+    (b"1 2147483647:5\n", "FILE:1:3: index '2147483647' is larger than 2147483646"),
+    (b"1 99999999999999999999:5\n", "FILE:1:3: index '99999999999999999999' is larger than 2147483646"),
+    (b"1 " + LONG + b":5\n", f"FILE:1:3: index '{'9' * 37}...' is larger than 2147483646"),
+    (b"1 1" + b"0" * 5000 + b":5\n", f"FILE:1:3: index '1{'0' * 36}...' is larger than 2147483646"),
+    # values
+    (b"1 1:\n", "FILE:1:3: '1:' has no value after its colon"),
+    (b"1 1: 5\n", "FILE:1:3: '1:' has no value after its colon"),
+    (b"1 1:# 5\n", "FILE:1:3: '1:' has no value after its colon"),
+    (b"1 1:2 3:four\n", "FILE:1:7: value 'four' of feature 3 is not a number"),
+    (b"1 1:2:3\n", "FILE:1:3: value '2:3' of feature 1 is not a number"),
+    (b"1 1:1.2.3\n", "FILE:1:3: value '1.2.3' of feature 1 is not a number"),
+    (b"1 1:1e\n", "FILE:1:3: value '1e' of feature 1 is not a number"),
+    (b"1 1:1e+\n", "FILE:1:3: value '1e+' of feature 1 is not a number"),
+    (b"1 1:e5\n", "FILE:1:3: value 'e5' of feature 1 is not a number"),
+    (b"1 1:1e5.0\n", "FILE:1:3: value '1e5.0' of feature 1 is not a number"),
+    (b"1 1:-\n", "FILE:1:3: value '-' of feature 1 is not a number"),
+    (b"1 1:1,5\n", "FILE:1:3: value '1,5' of feature 1 is not a number"),
+    (b"1 1:0x10\n", "FILE:1:3: value '0x10' of feature 1 is not a number"),
+    (b"1 1:1f\n", "FILE:1:3: value '1f' of feature 1 is not a number"),
+    (b"1 1:1\x00\n", "FILE:1:3: value '1\\x00' of feature 1 is not a number"),
+    (b"1 007:bad\n", "FILE:1:3: value 'bad' of feature 7 is not a number"),
+    (b"1 1:nan\n", "FILE:1:3: value 'nan' of feature 1 is not finite"),
+    (b"1 1:NaN\n", "FILE:1:3: value 'NaN' of feature 1 is not finite"),
+    (b"1 1:inf\n", "FILE:1:3: value 'inf' of feature 1 is not finite"),
+    (b"1 1:-Infinity\n", "FILE:1:3: value '-Infinity' of feature 1 is not finite"),
+    (b"1 1:1e999\n", "FILE:1:3: value '1e999' of feature 1 is too large for a 64-bit number"),
+    (b"1 1:1 12:-1.8e308\n", "FILE:1:7: value '-1.8e308' of feature 12 is too large for a 64-bit number"),
+    (b"1 1:1\n2 1:1\n3 4:2e308\n", "FILE:3:3: value '2e308' of feature 4 is too large for a 64-bit number"),
+    (
+        b"1 1:" + b"9" * 400 + b"\n",
+        f"FILE:1:3: value '{'9' * 37}...' of feature 1 is too large for a 64-bit number",
+    ),
+    # features given twice
+    (b"1 1:1 1:2\n", "FILE:1:7: '1:2' gives feature 1 a second time"),
+    (b"1 2:1 1:2 2:3\n", "FILE:1:11: '2:3' gives feature 2 a second time"),
+    (b"1 3:1 2:1 1:1 02:5 # 2:9\n", "FILE:1:15: '02:5' gives feature 2 a second time"),
+    (b"1 0:0 0:0\n", "FILE:1:7: '0:0' gives feature 0 a second time"),
+    (b"1 1:1\n-1 5:1\t5:1\n", "FILE:2:8: '5:1' gives feature 5 a second time"),
+    # a fault far down
+    (GOOD * 5000 + b"oops\n", "FILE:10001:1: label 'oops' is not a number"),
+    (GOOD * 5000 + b"+1 7:1 7:2", "FILE:10001:8: '7:2' gives feature 7 a second time"),
+    # compression
+    (gzip.compress(b"1 1:x\n"), "FILE:1:3: value 'x' of feature 1 is not a number"),
+    (bz2.compress(b"1 1:x\n"), "FILE:1:3: value 'x' of feature 1 is not a number"),
+    (lzma.compress(b"1 1:x\n"), "FILE:1:3: value 'x' of feature 1 is not a number"),
+    (gzip.compress(b""), "FILE holds no examples"),
+    (
+        gzip.compress(GOOD * 100)[:-20],
+        f"FILE: its gzip data is damaged or cut off ({CUT})",
+    ),
+    (
+        bz2.compress(GOOD * 100)[:-5],
+        f"FILE: its bzip2 data is damaged or cut off ({CUT})",
+    ),
+    (
+        lzma.compress(GOOD * 100)[:-20],
+        f"FILE: its xz data is damaged or cut off ({CUT})",
+    ),
+    (b"BZh9garbage follows here", "FILE: its bzip2 data is damaged or cut off (Invalid data stream)"),
+    (b"\xfd7zXZ\x00garbage follows", "FILE: its xz data is damaged or cut off (Corrupt input data)"),
+    (b"PK\x03\x04rest", "FILE is a zip archive; " + REPACK),
+    (
+        b"\x28\xb5\x2f\xfdrest",
+        "FILE is compressed with zstd; " + REPACK,
+    ),
+    (b"7z\xbc\xaf\x27\x1crest", "FILE is a 7z archive; " + REPACK),
+]
+
+
+def test_there_are_at_least_sixty_broken_files():
+    assert len({content for content, _ in BROKEN}) == len(BROKEN) >= 60
+
+
+@pytest.mark.parametrize(("content", "message"), BROKEN, ids=range(len(BROKEN)))
+def test_a_broken_file_is_refused_in_one_sentence(libsvm_file, content, message):
+    path = libsvm_file(content)
+    with pytest.raises(UserError) as refused:
+        read_libsvm([path])
+    assert str(refused.value) == message.replace("FILE", str(path))
+
+
+@pytest.mark.parametrize(("content", "message"), BROKEN, ids=range(len(BROKEN)))
+def test_the_place_does_not_depend_on_the_size_of_the_blocks(libsvm_file, monkeypatch, content, message):
+    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 16)
+    path = libsvm_file(content)
+    with pytest.raises(UserError) as refused:
+        read_libsvm([path])
+    assert str(refused.value) == message.replace("FILE", str(path))
+
+
+def test_files_that_cannot_be_opened_are_named(tmp_path):
+    with pytest.raises(UserError, match=f"cannot read {tmp_path}/none: No such file or directory"):
+        read_libsvm([tmp_path / "none"])
+    with pytest.raises(UserError, match=f"cannot read {tmp_path}: Is a directory"):
+        read_libsvm([tmp_path])
+
+
+def test_a_second_file_is_named_when_it_is_the_broken_one(libsvm_file):
+    good, bad = libsvm_file(GOOD, "good"), libsvm_file(b"1 1:1\n1 x\n", "bad")
+    with pytest.raises(UserError, match=f"^{bad}:2:3: 'x' is not an index:value pair$"):
+        read_libsvm([good, bad])
+
+
+def test_a_line_without_an_end_is_given_up(libsvm_file, monkeypatch):
+    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 16)
+    monkeypatch.setattr("olbench.data.libsvm.LONGEST_LINE", 1024)
+    path = libsvm_file(b"1 " + b"0" * 5000)
+    with pytest.raises(UserError, match=r"has a line of more than 1,024 bytes; is it a LIBSVM file\?"):
+        read_libsvm([path])
+
+
+def test_a_bomb_is_stopped_at_the_limit(libsvm_file):
+    path = libsvm_file(gzip.compress(b"\n" * 10_000_000), "bomb.gz")
+    with pytest.raises(UserError, match="unpacks to more than 1,000,000 bytes, the limit for this file"):
+        read_libsvm([path], limit=1_000_000)

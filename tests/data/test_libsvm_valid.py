@@ -1,0 +1,290 @@
+"""Valid files: the reader takes what real files contain, and gives what scikit-learn's reader gives."""
+
+import bz2
+import gzip
+import lzma
+import struct
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from libsvm_reference import rows_of
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from olbench import UserError, load_dataset
+from olbench.data.fingerprint import fingerprint
+from olbench.data.libsvm import read_libsvm
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    """Return one path for all examples of a property."""
+    return tmp_path_factory.mktemp("scratch") / "data"
+
+
+def parsed(path):
+    """Return (dense matrix, labels as they stand in the file)."""
+    rows, d = read_libsvm([path])
+    rows.keep(np.ones(rows.n, dtype=bool))
+    labels = rows.labels[: rows.n].copy()
+    X = rows.matrix(d)
+    return (X.toarray() if sp.issparse(X) else X), labels
+
+
+FORMS = {
+    "plain": "+1 1:2 3:4\n-1 2:5\n",
+    "comments": "# head\n+1 1:2 3:4 # note 9:9\n-1 2:5#tight\n#tail\n",
+    "blank lines": "\n\n+1 1:2 3:4\n  \n-1 2:5\n\n",
+    "spaces": "  +1   1:2\t3:4  \t\n-1 2:5 \n",
+    "CRLF": "+1 1:2 3:4\r\n-1 2:5\r\n",
+    "no last newline": "+1 1:2 3:4\n-1 2:5",
+    "unsorted": "+1 3:4 1:2\n-1 2:5\n",
+    "query ids": "+1 qid:1 1:2 3:4\n-1 qid:-2 2:5\n",
+    "numbers": "1.0 1:+2.0 3:.4e1\n-1.000 2:5.\n",
+    "zeros": "+1 1:2 2:0 3:4\n-1 1:0.0 2:5 3:-0\n",
+    "leading zeros": "+01 01:002 0003:4\n-1 2:5\n",
+    "byte order mark": "\ufeff+1 1:2 3:4\n-1 2:5\n",
+    "zero-based": "+1 0:2 2:4\n-1 1:5\n",
+    "exponents": "1e0 1:200e-2 3:0.04E+2\n-1 2:50e-1\n",
+}
+
+
+@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("block", [8, 2 << 20])
+def test_every_way_to_write_the_same_examples_gives_the_same_arrays(libsvm_file, monkeypatch, text, block):
+    monkeypatch.setattr("olbench.data.libsvm.BLOCK", block)
+    X, labels = parsed(libsvm_file(text))
+    assert X.tolist() == [[2, 0, 4], [0, 5, 0]]
+    assert labels.tolist() == [1, -1]
+
+
+def test_the_fingerprint_is_of_the_content_alone(libsvm_file):
+    texts = [text for form, text in FORMS.items()]
+    fingerprints = {
+        load_dataset(libsvm_file(pack(text.encode()), f"{k}{p}")).fingerprint
+        for k, text in enumerate(texts)
+        for p, pack in enumerate((bytes, gzip.compress, bz2.compress, lzma.compress))
+    }
+    assert len(fingerprints) == 1
+    changed = load_dataset(libsvm_file("+1 1:2 3:4\n-1 2:5.000001\n", "changed"))
+    swapped = load_dataset(libsvm_file("-1 1:2 3:4\n+1 2:5\n", "swapped"))
+    assert len(fingerprints | {changed.fingerprint, swapped.fingerprint}) == 3
+
+
+def test_the_fingerprint_is_the_same_for_both_storages():
+    X = np.random.default_rng(2).integers(0, 3, (9000, 7)).astype(float)
+    y = np.where(X[:, 0] > 1, 1.0, -1.0)
+    assert fingerprint(X, y) == fingerprint(sp.csr_matrix(X), y)
+    assert fingerprint(X, y) != fingerprint(X[:, ::-1], y)
+    assert fingerprint(X, y) != fingerprint(np.hstack([X, np.zeros((9000, 1))]), y)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("name", ["data", "data.gz", "data.xz", "data.txt"])
+def test_compression_is_told_by_content_not_by_name(libsvm_file, pack, name):
+    X, _ = parsed(libsvm_file(pack(FORMS["plain"].encode()), name))
+    assert X.shape == (2, 3)
+
+
+def test_files_of_several_compressed_parts_are_read_to_the_end(libsvm_file):
+    X, _ = parsed(libsvm_file(gzip.compress(b"+1 1:1\n") + gzip.compress(b"-1 1:2\n"), "two.gz"))
+    assert X.tolist() == [[1], [2]]
+
+
+def test_rows_without_features_are_kept(libsvm_file):
+    X, labels = parsed(libsvm_file("+1\n-1 2:1\n+1 # nothing\n"))
+    assert X.tolist() == [[0, 0], [0, 1], [0, 0]]
+    assert labels.tolist() == [1, -1, 1]
+    assert parsed(libsvm_file("+1\n-1\n"))[0].shape == (2, 1)
+
+
+def test_one_zero_anywhere_makes_all_indices_start_at_zero(libsvm_file):
+    one = libsvm_file("+1 1:1\n-1 3:1\n", "one")
+    zero = libsvm_file("+1 0:7\n-1 1:1\n", "zero")
+    assert read_libsvm([one])[1] == 3
+    rows, d = read_libsvm([one, zero])
+    assert (rows.n, d) == (4, 4)
+
+
+def test_the_last_feature_counts_even_where_it_is_zero(libsvm_file):
+    assert parsed(libsvm_file("+1 1:1 9:0\n-1 1:1\n"))[0].shape == (2, 9)
+
+
+def test_a_long_row_in_any_order_is_sorted_in_time(libsvm_file):
+    indices = np.arange(1, 300_001)[::-1]
+    text = "+1 " + " ".join(f"{i}:{i}" for i in indices) + "\n-1 1:1\n"
+    started = time.perf_counter()
+    rows, d = read_libsvm([libsvm_file(text)])
+    assert time.perf_counter() - started < 5
+    assert d == 300_000
+    assert (np.diff(rows.indices[:300_000]) == 1).all()
+    assert (rows.data[:300_000] == rows.indices[:300_000] + 1).all()
+
+
+def numbers():
+    """Texts of numbers: whatever doubles print as, and digits that no double has."""
+    exact = st.floats(allow_nan=False, allow_infinity=False).map(repr)
+    digits = st.from_regex(
+        r"[+-]?([0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?", fullmatch=True
+    )
+    return exact | digits.filter(lambda text: abs(float(text)) < float("inf"))
+
+
+@given(texts=st.lists(numbers(), min_size=1, max_size=20))
+@example(texts=["1.7976931348623157e308", "5e-324", "2.4703282292062327e-324", "2.47e-324", "1e-400"])
+@example(
+    texts=[
+        "9007199254740993",
+        "9007199254740992.5",
+        "1e22",
+        "1e23",
+        "8.5e22",
+        "123456789012345678901234567890",
+    ]
+)
+@example(texts=["1.00000000000000011102230246251565404236316680908203125", "2.2250738585072011e-308"])
+@settings(max_examples=150, deadline=None)
+def test_numbers_are_rounded_as_python_rounds_them(scratch, texts):
+    path = scratch
+    path.write_text("1 " + " ".join(f"{k + 1}:{text}" for k, text in enumerate(texts)))
+    rows, _ = read_libsvm([path])
+    expected = np.array([float(text) for text in texts])
+    assert rows.data[: rows.entries].tobytes() == expected.tobytes()
+
+
+def test_doubles_of_all_sizes_survive_being_written_and_read(tmp_path):
+    bits = np.random.default_rng(5).integers(0, 2**64, 20_000, dtype=np.uint64)
+    values = bits.view(np.float64)
+    values = values[np.isfinite(values)]
+    path = tmp_path / "data"
+    path.write_text("".join(f"1 1:{value!r}\n" for value in values.tolist()))
+    rows, _ = read_libsvm([path])
+    assert rows.data[: rows.entries].tobytes() == values.tobytes()
+    assert struct.pack("<d", rows.data[0]) == struct.pack("<d", values[0])
+
+
+VALUES = st.floats(-1e6, 1e6).filter(lambda value: value != 0)
+ROWS = st.lists(
+    st.tuples(st.sampled_from([-1, 1]), st.dictionaries(st.integers(0, 30), VALUES, max_size=8)),
+    min_size=1,
+    max_size=20,
+)
+
+
+@given(rows=ROWS, zero_based=st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_it_agrees_with_scikit_learn_on_files_that_scikit_learn_writes(scratch, rows, zero_based):
+    path = scratch
+    X = sp.lil_matrix((len(rows), 31))
+    for i, (_, entries) in enumerate(rows):
+        for j, value in entries.items():
+            X[i, j] = value
+    labels = np.array([label for label, _ in rows])
+    dump_svmlight_file(X.tocsr(), labels, str(path), zero_based=zero_based, comment="by scikit-learn")
+    theirs, their_labels = load_svmlight_file(str(path))
+    mine, my_labels = parsed(path)
+    assert my_labels.tolist() == their_labels.tolist()
+    assert mine.shape == theirs.shape
+    assert (mine == theirs.toarray()).all()
+
+
+LABELS = ["+1", "-1", "0", "2", "1.0", "1e1", ".", "-", "+", "nan", "x", "qid:3", "qid:"]
+ENTRIES = [
+    "1:",
+    ":1",
+    "1:1",
+    "2:0.5",
+    "0:3",
+    "3:1e5",
+    "7:-1",
+    "2147483646:1",
+    "4294967297:1",
+    "1:2:3",
+    "4:1e",
+]
+VALUED = ["1:nan", "5:1e999", "5:1e-999", "1:0.1234567890123456789012"]
+SPACES = [" ", "  ", "\t", "\n", "\r\n", "#", "# c\n", "\ufeff", "\0", "\u00e9"]
+PIECES = st.sampled_from([*LABELS, *ENTRIES, *VALUED, *SPACES])
+
+
+@given(content=st.lists(PIECES, max_size=30).map("".join).map(str.encode) | st.binary(max_size=60))
+@settings(max_examples=800, deadline=None)
+def test_fuzzed_files_are_read_as_the_plain_reader_does_or_refused(scratch, content):
+    _compare(scratch, content)
+
+
+@given(data=st.data(), rows=ROWS)
+@settings(max_examples=250, deadline=None)
+def test_damaged_files_are_read_as_the_plain_reader_does_or_refused(scratch, data, rows):
+    text = "".join(
+        f"{label} {' '.join(f'{j}:{v:g}' for j, v in sorted(entries.items()))}\n" for label, entries in rows
+    ).encode()
+    begin = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(begin, min(len(text), begin + 5)))
+    content = text[:begin] + data.draw(st.binary(max_size=4)) + text[end:]
+    _compare(scratch, content)
+
+
+def _compare(path, content):
+    """Read in blocks of several sizes, and compare with the plain reader."""
+    if content[:2] in (b"\x1f\x8b", b"PK") or content[:3] == b"BZh":
+        return
+    path.write_bytes(content)
+    expected = rows_of(content)
+    for block in (5, 64, 2 << 20):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("olbench.data.libsvm.BLOCK", block)
+            try:
+                rows, _ = read_libsvm([path])
+            except UserError:
+                assert expected is None
+                continue
+        assert expected is not None
+        assert rows.labels[: rows.n].tolist() == [label for label, _ in expected]
+        first = 0 if any(0 in entries for _, entries in expected) else 1
+        for i, (_, entries) in enumerate(expected):
+            span = slice(rows.indptr[i], rows.indptr[i + 1])
+            found = dict(zip((rows.indices[span] + first).tolist(), rows.data[span].tolist(), strict=True))
+            assert found == entries
+            assert (np.diff(rows.indices[span]) > 0).all()
+
+
+def test_arrays_grow_with_the_file(libsvm_file, monkeypatch):
+    monkeypatch.setattr("olbench.data.rows.FIRST_ROWS", 1)
+    monkeypatch.setattr("olbench.data.rows.FIRST_ENTRIES", 0)
+    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 256)
+    lines = [f"{(-1) ** k} {k % 9 + 1}:{k + 1} 12:{k + 2}\n" for k in range(5000)]
+    X, labels = parsed(libsvm_file("".join(lines)))
+    assert labels.tolist() == [(-1) ** k for k in range(5000)]
+    assert (X[:, 11] == np.arange(2, 5002)).all()
+    assert (X[:, :9].sum(axis=1) == np.arange(1, 5001)).all()
+
+
+MEMORY = """
+import resource, sys
+from olbench.data.fingerprint import fingerprint
+from olbench.data.libsvm import read_libsvm
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+read_libsvm([sys.argv[1]])
+before = peak()
+rows, d = read_libsvm([sys.argv[2]])
+print(peak() - before, 16 * rows.n + 12 * rows.entries)
+"""
+
+
+def test_memory_holds_the_parsed_arrays_and_one_block(libsvm_file):
+    warm = libsvm_file("+1 1:1\n-1 2:2\n", "warm")
+    rng = np.random.default_rng(0)
+    rows = [" ".join(f"{j}:{v:.3f}" for j, v in enumerate(row, 1)) for row in rng.random((2000, 40))]
+    large = libsvm_file("".join(f"{(-1) ** k} {row}\n" for k, row in enumerate(rows)) * 40, "large")
+    command = [sys.executable, "-c", MEMORY, str(warm), str(large)]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=True)
+    held, arrays = map(int, outcome.stdout.split())
+    assert arrays > 30e6
+    assert held < 1.05 * arrays + 3 * (2 << 20)
