@@ -73,7 +73,7 @@ def inner_row(matrix: Any, i: Any, vector: Any) -> Any:
 
 @helper
 def row_sums(matrix: Any, sums: Any) -> None:
-    """Set sums[i] to the sum of absolute values in row i; the largest bounds a symmetric matrix's eigenvalues."""
+    """Set sums[i] to the sum of absolute values in row i; the largest bounds the eigenvalues of Sigma."""
     whole = matrix.shape[1] - matrix.shape[1] % 4
     for i in range(matrix.shape[0]):
         s0 = s1 = s2 = s3 = 0.0
