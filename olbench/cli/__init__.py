@@ -54,6 +54,7 @@ def cli(debug: bool) -> None:
 
     \b
     Examples:
+      olbench data list               what there is to learn from
       olbench algorithms              what can be run
       olbench algorithms scw1         one algorithm in detail
       olbench bench                   how fast it runs here
