@@ -1,8 +1,10 @@
 """The cases: data of the shapes that the papers and their readers have, and who runs on it."""
 
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,11 +98,22 @@ def diagonal(n: int, d: int) -> Contestants:
     }
 
 
+def reading(n: int, d: int) -> Contestants:
+    """Return the contestants that read the same LIBSVM text, from a file that goes with them."""
+    from olbench.data.synthetic import DenseStream, write_stream
+
+    folder = tempfile.TemporaryDirectory()
+    path = Path(folder.name) / "examples.libsvm"
+    write_stream(DenseStream(features=d), n, path)
+    return {"read": peers.reader(path, folder), "read: scikit-learn": peers.sklearn_reader(path, folder)}
+
+
 CASES = (
     Case("dense-54", 20_000, 54, "full covariance, dense", full_covariance(1.0)),
     Case("dense-784", 4_000, 784, "full covariance, dense", full_covariance(1.0)),
     Case("sparse-300", 20_000, 300, "full covariance, 4% non-zeros", full_covariance(0.04)),
     Case("text", 20_000, 100_000, "diagonal covariance, 100 words a row", diagonal),
+    Case("reader", 50_000, 54, "LIBSVM text", reading),
 )
 
 

@@ -7,6 +7,7 @@ pass itself, which is what the clock sees. It returns None where its library is 
 import importlib.util
 import math
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,21 @@ def vowpal_wabbit(X: Any, y: Floats) -> Pass | None:
         return len(examples)
 
     return run
+
+
+def reader(path: Path, folder: object) -> Pass:
+    """Return our reader of LIBSVM text; `folder` keeps the file while the pass exists."""
+    from olbench.data.libsvm import read_libsvm
+
+    read_libsvm([path])
+    return lambda: (read_libsvm([path]), folder)
+
+
+def sklearn_reader(path: Path, folder: object) -> Pass:
+    """Return scikit-learn's reader of the same text."""
+    from sklearn.datasets import load_svmlight_file
+
+    return lambda: (load_svmlight_file(str(path)), folder)
 
 
 def _dicts(X: Any) -> Iterator[dict[int, float]]:

@@ -7,7 +7,7 @@ import click
 if TYPE_CHECKING:
     from olbench.bench.cases import Case, Timing
 
-CASES = ("dense-54", "dense-784", "sparse-300", "text")
+CASES = ("dense-54", "dense-784", "sparse-300", "text", "reader")
 
 
 @click.command("bench")
