@@ -1,0 +1,90 @@
+"""What the papers report: one YAML file a paper, each number as it is printed, with its table and cell."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from olbench.errors import UserError, suggest
+
+QUANTITIES = ("mistake_rate", "updates", "seconds")
+_PRINTED = re.compile(r"(\d+\.(\d+)) ± (\d+\.\d+)")
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A mean and its deviation, and half a unit of the last digit that was printed."""
+
+    mean: float
+    deviation: float
+    half_unit: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a paper reports for one algorithm on one data set."""
+
+    dataset: str
+    algorithm: str
+    where: str
+    mistake_rate: Reported
+    updates: Reported
+    seconds: Reported
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The tables of a paper."""
+
+    id: str
+    title: str
+    citation: str
+    #: The four traits of an algorithm, in the order of scw2012's Table 1.
+    traits: dict[str, tuple[bool, ...]]
+    #: Rows and features of a data set, as far as they are printed.
+    shapes: dict[str, dict[str, int]]
+    cells: tuple[Cell, ...]
+
+    def cell(self, dataset: str, algorithm: str) -> Cell | None:
+        """Return what is reported for an algorithm on a data set, if anything is."""
+        found = [cell for cell in self.cells if (cell.dataset, cell.algorithm) == (dataset, algorithm)]
+        return found[0] if found else None
+
+
+def paper_ids() -> list[str]:
+    """Return the ids of the papers whose numbers are here."""
+    return sorted(path.stem for path in Path(__file__).parent.glob("*.yaml"))
+
+
+@cache
+def load_paper(id: str) -> Paper:
+    """Return a paper by its id."""
+    import yaml
+
+    if id not in paper_ids():
+        known = ", ".join(paper_ids())
+        raise UserError(
+            f"there are no numbers of a paper '{id}'{suggest(id, paper_ids())}; there are {known}"
+        )
+    text = Path(__file__).with_name(f"{id}.yaml").read_text(encoding="utf-8")
+    content: dict[str, Any] = yaml.safe_load(text)
+    return Paper(
+        id=content["id"],
+        title=content["title"],
+        citation=content["citation"],
+        traits={name: tuple(values) for name, values in content["table1"].items()},
+        shapes=content["table2"],
+        cells=tuple(
+            Cell(dataset, algorithm, f"Table 3, {dataset}, {algorithm}", *map(_reported, printed))
+            for dataset, rows in content["table3"].items()
+            for algorithm, printed in rows.items()
+        ),
+    )
+
+
+def _reported(printed: str) -> Reported:
+    match = _PRINTED.fullmatch(printed)
+    if match is None:
+        raise ValueError(f"{printed!r} is not of the form 0.294 ± 0.011")
+    return Reported(float(match[1]), float(match[3]), 0.5 * 10.0 ** -len(match[2]))
