@@ -1,0 +1,149 @@
+"""YAML values that know their place: what a config's errors need to say file and line."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from olbench.errors import UserError, suggest
+
+#: What people write for 0.001; YAML 1.1 wants a point in it and takes it for a word.
+EXPONENT = re.compile(r"[+-]?\d+[eE][+-]?\d+")
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A scalar, a list of Placed or a dict of Placed, with the place it was read from."""
+
+    value: Any
+    place: str
+    #: The places of the keys, where the value is a dict.
+    keys: dict[str, str] = field(default_factory=dict)
+
+    def fail(self, reason: str) -> UserError:
+        """Return an error that starts with the place."""
+        return UserError(f"{self.place}: {reason}")
+
+    def mapping(self, what: str, known: list[str]) -> "dict[str, Placed]":
+        """Return the dict, or refuse another type or a key that is not known."""
+        if not isinstance(self.value, dict):
+            raise self.fail(f"{what} must be a mapping, not {self.shown()}")
+        for key in self.value:
+            if key not in known:
+                raise UserError(f"{self.keys[key]}: unknown key '{key}' in {what}{suggest(key, known)}")
+        return self.value
+
+    def items(self, what: str) -> "list[Placed]":
+        """Return the list, or refuse another type or an empty one."""
+        if not isinstance(self.value, list):
+            raise self.fail(f"{what} must be a list, not {self.shown()}")
+        if not self.value:
+            raise self.fail(f"{what} must not be empty")
+        return self.value
+
+    def text(self, what: str) -> str:
+        """Return the text, or refuse another type or an empty one."""
+        if not isinstance(self.value, str) or not self.value.strip():
+            raise self.fail(f"{what} must be text, not {self.shown()}")
+        return self.value
+
+    def choice(self, what: str, allowed: tuple[str, ...]) -> str:
+        """Return one of the allowed words, or refuse any other value."""
+        if self.value not in allowed:
+            hint = suggest(self.value, list(allowed)) if isinstance(self.value, str) else ""
+            raise self.fail(f"{what} must be one of {', '.join(allowed)}, not {self.shown()}{hint}")
+        return str(self.value)
+
+    def whole(self, what: str, low: int) -> int:
+        """Return the whole number, or refuse another type or one below `low`."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int) or not low <= self.value < 2**63:
+            raise self.fail(f"{what} must be a whole number from {low}, not {self.shown()}")
+        return self.value
+
+    def shown(self) -> str:
+        """Return the value as an error shows it."""
+        if isinstance(self.value, dict):
+            return "a mapping"
+        if isinstance(self.value, list):
+            return "a list"
+        return "nothing" if self.value is None else repr(self.value)
+
+
+def read_placed(path: Path) -> Placed:
+    """Return the content of a YAML file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UserError(f"{path}:1: not YAML (it is not UTF-8 text)") from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+    return parse_placed(text, str(path))
+
+
+def parse_placed(text: str, name: str, one_place: bool = False) -> Placed:
+    """Return the content of YAML text; with `one_place` the name alone is the place of everything."""
+    try:
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        if node is None:
+            raise UserError(f"{name}{'' if one_place else ':1'}: there is nothing in it")
+        return _Reader(loader, name, one_place).placed(node, ())
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = name if one_place else f"{name}:{mark.line + 1 if mark else 1}"
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or error
+        raise UserError(f"{place}: not YAML ({problem})") from None
+
+
+def from_plain(value: Any, place: str) -> Placed:
+    """Return plain values as Placed, all of them at one place."""
+    if isinstance(value, dict):
+        inner = {str(key): from_plain(item, place) for key, item in value.items()}
+        return Placed(inner, place, dict.fromkeys(inner, place))
+    if isinstance(value, list | tuple):
+        return Placed([from_plain(item, place) for item in value], place)
+    return Placed(value, place)
+
+
+class _Reader:
+    """Turns the nodes of one YAML document into Placed."""
+
+    def __init__(self, loader: yaml.SafeLoader, name: str, one_place: bool):
+        self.loader, self.name, self.one_place = loader, name, one_place
+
+    def place(self, node: yaml.Node) -> str:
+        """Return the place of a node."""
+        return self.name if self.one_place else f"{self.name}:{node.start_mark.line + 1}"
+
+    def placed(self, node: yaml.Node, above: tuple[int, ...]) -> Placed:
+        """Return a node and what is below it; `above` are the nodes that it is in."""
+        if id(node) in above:
+            raise UserError(f"{self.place(node)}: an alias may not stand inside of what it names")
+        inside = (*above, id(node))
+        if isinstance(node, yaml.MappingNode):
+            pairs = dict(self._pairs(node, inside))
+            places = {str(key.value): self.place(key) for key, _ in node.value}
+            return Placed(pairs, self.place(node), places)
+        if isinstance(node, yaml.SequenceNode):
+            return Placed([self.placed(item, inside) for item in node.value], self.place(node))
+        return Placed(self._scalar(node), self.place(node))
+
+    def _pairs(self, node: yaml.MappingNode, inside: tuple[int, ...]) -> Iterator[tuple[str, Placed]]:
+        seen: set[str] = set()
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise UserError(f"{self.place(key)}: a key must be a word")
+            if key.value in seen:
+                raise UserError(f"{self.place(key)}: the key '{key.value}' stands here twice")
+            seen.add(key.value)
+            yield key.value, self.placed(value, inside)
+
+    def _scalar(self, node: yaml.Node) -> Any:
+        try:
+            value = self.loader.construct_object(node)
+        except ValueError:
+            raise UserError(f"{self.place(node)}: cannot read the value {node.value}") from None
+        return float(value) if isinstance(value, str) and EXPONENT.fullmatch(value) else value
