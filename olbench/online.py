@@ -1,6 +1,7 @@
 """One pass over the examples: predict, count, learn."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,13 @@ from numpy.typing import ArrayLike
 
 from olbench.examples import Floats, Ints, as_examples, as_labels, as_order
 from olbench.learners import Algorithm, Learner
+
+#: Seconds for which a pass may hold its thread before it asks whether to stop, and rows in any case.
+SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000
+
+
+class StoppedError(Exception):
+    """A pass was asked to stop before its end."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +31,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class PassResult:
-    """What one pass measured. `seconds` excludes compilation and the checks of the input."""
+    """What one pass measured. The seconds exclude compilation and the checks of the input."""
 
     n: int
     mistakes: int
@@ -31,6 +39,7 @@ class PassResult:
     effective_updates: int
     breakdowns: int
     seconds: float
+    cpu_seconds: float
     curve: Curve
     weights: Floats
     learner: Learner
@@ -42,12 +51,18 @@ class PassResult:
 
 
 def online_pass(
-    algorithm: Algorithm, X: Any, y: ArrayLike, order: ArrayLike | None = None, curve: int = 50
+    algorithm: Algorithm,
+    X: Any,
+    y: ArrayLike,
+    order: ArrayLike | None = None,
+    curve: int = 50,
+    stopped: Callable[[], bool] | None = None,
 ) -> PassResult:
     """Run an algorithm once over the examples and count its mistakes before each of them is learnt.
 
     X is an array or a SciPy sparse matrix, y holds -1 and +1, `order` lists row numbers (default: as they
-    stand) and `curve` is the number of points at which the counters and the clock are read.
+    stand) and `curve` is the number of points at which the counters and the clock are read. Where `stopped`
+    is given it is asked a few times a second, and a true answer ends the pass with a StoppedError.
 
     >>> import numpy as np
     >>> from olbench import make_algorithm
@@ -61,16 +76,14 @@ def online_pass(
     learner = algorithm.start(examples.d)
     learner.warm_up()
     points = curve_points(rows_in_order.size, curve)
-    rows = examples.rows()
+    clock = _Clock(learner, examples.rows(), labels, stopped)
     counts = np.zeros((points.size, 2), dtype=np.int64)
     seconds = np.zeros(points.size)
-    begin, elapsed = 0, 0.0
+    begin = 0
     for k, end in enumerate(points):
-        started = time.perf_counter()
-        learner.run(rows, labels, rows_in_order[begin:end])
-        elapsed += time.perf_counter() - started
+        clock.run(rows_in_order[begin:end])
         counts[k] = learner.mistakes, learner.updates
-        seconds[k] = elapsed
+        seconds[k] = clock.seconds
         begin = end
     return PassResult(
         n=rows_in_order.size,
@@ -78,11 +91,48 @@ def online_pass(
         updates=learner.updates,
         effective_updates=learner.effective_updates,
         breakdowns=learner.breakdowns,
-        seconds=elapsed,
+        seconds=clock.seconds,
+        cpu_seconds=clock.cpu_seconds,
         curve=Curve(points, counts[:, 0], counts[:, 1], seconds),
         weights=learner.weights,
         learner=learner,
     )
+
+
+class _Clock:
+    """Runs a learner in slices and adds up what they take; between slices a pass can be stopped."""
+
+    def __init__(
+        self, learner: Learner, rows: tuple[Any, ...], labels: Floats, stopped: Callable[[], bool] | None
+    ):
+        self.learner, self.rows, self.labels, self.stopped = learner, rows, labels, stopped
+        self.seconds = self.cpu_seconds = 0.0
+        self.seen = 0
+
+    def run(self, order: Ints) -> None:
+        """Run the examples of `order`, in one slice where nobody may stop it."""
+        if self.stopped is None:
+            self._slice(order)
+            return
+        while order.size:
+            if self.stopped():
+                raise StoppedError
+            size = self._size()
+            self._slice(order[:size])
+            order = order[size:]
+
+    def _slice(self, order: Ints) -> None:
+        started, cpu_started = time.perf_counter(), time.thread_time()
+        self.learner.run(self.rows, self.labels, order)
+        self.cpu_seconds += time.thread_time() - cpu_started
+        self.seconds += time.perf_counter() - started
+        self.seen += order.size
+
+    def _size(self) -> int:
+        """Return how many rows take about SLICE_SECONDS, by those seen so far; few at first."""
+        if not self.seconds:
+            return 16
+        return int(min(max(1, SLICE_SECONDS * self.seen / self.seconds), SLICE_ROWS))
 
 
 def curve_points(n: int, count: int) -> Ints:

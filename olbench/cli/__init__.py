@@ -10,6 +10,7 @@ from olbench import __version__
 from olbench.errors import UserError
 
 VERBS = {
+    "run": "Run an experiment, or what is missing of it.",
     "algorithms": "List the algorithms, or describe one.",
     "data": "List, fetch, check and generate data sets.",
     "bench": "Measure the kernels against honest peers in one run.",
@@ -54,6 +55,7 @@ def cli(debug: bool) -> None:
 
     \b
     Examples:
+      olbench run configs/quick.yaml  a first experiment
       olbench data list               what there is to learn from
       olbench algorithms              what can be run
       olbench algorithms scw1         one algorithm in detail

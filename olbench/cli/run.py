@@ -1,0 +1,135 @@
+"""olbench run: from one YAML file, or one data file, to a complete record."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from olbench.cli.flags import experiment
+from olbench.errors import UserError
+
+if TYPE_CHECKING:
+    from olbench.config import Config
+    from olbench.engine.runner import Run
+    from olbench.experiments.online import Cell
+
+
+@click.command("run")
+@click.argument("what", metavar="CONFIG|DATA", type=click.Path())
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of results [default: results/<name>].")
+@click.option("--algorithms", help="Ids separated by commas: run them on the data set or file DATA.")
+@click.option("--positive", type=float, multiple=True, help="With DATA of many labels, those that are +1.")
+@click.option(
+    "--timing", type=click.Choice(["shared", "exclusive"]), default="shared", show_default=True,
+    help="exclusive: after the counts, time every reported trial alone and pinned.",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
+@experiment
+def command(
+    what: str, out: Path | None, algorithms: str | None, positive: tuple[float, ...], timing: str,
+    dry_run: bool, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Run the experiment of CONFIG, or what is missing of it; or a first look at the data set DATA.
+
+    Every finished trial is safe in DIR/trials.jsonl, so the same command goes on where a run was stopped, and
+    a changed config reuses what still applies.
+
+    \b
+    Examples:
+      olbench run configs/quick.yaml
+      olbench run configs/quick.yaml --set permutations=5 --out results/five
+      olbench run my.libsvm --algorithms arow,scw1
+      olbench run configs/scw.yaml --dry-run --skip-missing
+    """
+    from olbench.engine.executor import default_jobs
+    from olbench.experiments.online import cells
+    from olbench.experiments.sources import load_present
+
+    config = read(what, algorithms, positive, overrides)
+    workers = jobs or default_jobs()
+    sources, skipped = load_present(config.datasets, skip_missing)
+    planned = cells(config, sources)
+    if dry_run:
+        from olbench.cli.plan import show_plan
+
+        show_plan(config, planned, workers, skipped)
+        return
+    folder = out or Path("results") / Path(what).name.split(".")[0]
+    sys.exit(carry_out(config, planned, folder, workers, timing, quiet, skipped))
+
+
+def read(
+    what: str, algorithms: str | None, positive: tuple[float, ...], overrides: tuple[str, ...]
+) -> "Config":
+    """Return the config of a YAML file, or of a data set with the algorithms to run on it."""
+    from olbench.config import data_config, read_config
+
+    if Path(what).suffix in (".yaml", ".yml"):
+        if algorithms is not None or positive:
+            raise UserError("--algorithms and --positive go with a data set; in a config use --set")
+        return read_config(Path(what), overrides)
+    if not algorithms:
+        raise UserError(
+            f"{what} is not a .yaml file; to run on a data set say which algorithms, as in "
+            f"`olbench run {what} --algorithms arow,scw1`"
+        )
+    return data_config(what, algorithms, positive, overrides)
+
+
+def carry_out(
+    config: "Config", planned: "list[Cell]", folder: Path, jobs: int, timing: str, quiet: bool,
+    skipped: list[str],
+) -> int:  # fmt: skip
+    """Run what is missing in a folder, say how it ended, and return the exit code."""
+    from olbench.engine import runfile
+    from olbench.engine.ledger import open_ledger
+    from olbench.engine.progress import make_progress
+    from olbench.engine.runner import Run
+    from olbench.engine.stopping import stop_on_interrupt
+
+    with open_ledger(folder) as ledger, stop_on_interrupt() as stop, make_progress(quiet) as progress:
+        run = Run(planned, ledger, jobs, stop, progress)
+        if not run.missing(timing) and runfile.describes(folder, config, planned, run.known):
+            say(quiet, f"nothing to do: all {len(run.known)} trials are in {folder}")
+            return 0
+        start = runfile.now()
+        runfile.write(folder, runfile.describe(config, planned, run.known, start, None))
+        run.complete()
+        if timing == "exclusive" and not stop.is_set():
+            run.measure_alone()
+        end = None if stop.is_set() else runfile.now()
+        runfile.write(folder, runfile.describe(config, planned, run.known, start, end))
+        progress.close()
+        return conclude(run, folder, skipped, quiet)
+
+
+def conclude(run: "Run", folder: Path, skipped: list[str], quiet: bool) -> int:
+    """Print the table and what went wrong; return the exit code."""
+    from olbench.cli.plan import show_results
+
+    if not quiet:
+        show_results(run.cells, run.known)
+    say(quiet, f"{len(run.fresh)} trials run, {run.reused} reused; the record is in {folder}")
+    if skipped:
+        click.echo(f"left out, as not here: {', '.join(skipped)}; see `olbench data fetch`", err=True)
+    if run.stop.is_set():
+        click.echo(
+            "olbench: stopped; what is done is kept, and the same command goes on from there", err=True
+        )
+        return 130
+    if run.failed:
+        first = run.failed[0]
+        click.echo(
+            f"olbench: {len(run.failed)} trials failed, the first: {first['algorithm']} on "
+            f"{first['dataset']}: {first['error']}; the same command tries them again",
+            err=True,
+        )
+        return 3
+    return 0
+
+
+def say(quiet: bool, text: str) -> None:
+    """Print a line, unless asked not to."""
+    if not quiet:
+        click.echo(text)

@@ -1,0 +1,1 @@
+"""How experiments run: executor, ledger, seeds, provenance, progress."""

@@ -1,0 +1,126 @@
+"""Progress: bars on a terminal, a line now and then elsewhere, or nothing."""
+
+import sys
+import time
+from collections import defaultdict
+from types import TracebackType
+from typing import Any
+
+from olbench.experiments.trial import Record
+
+
+class Progress:
+    """Counts trials and keeps the best algorithm of each data set; shows nothing."""
+
+    def __init__(self) -> None:
+        self.totals: dict[str, int] = {}
+        self.done: dict[str, int] = defaultdict(int)
+        self.rates: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        self.started = time.monotonic()
+        self.fresh = 0
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(self, totals: dict[str, int]) -> None:
+        """Set how many trials each data set has in all."""
+        self.totals = totals
+        self.started = time.monotonic()
+
+    def add(self, record: Record, reused: bool = False) -> None:
+        """Count a trial."""
+        self.done[record["dataset"]] += 1
+        self.fresh += not reused
+        if record["status"] == "ok" and record["role"] == "report":
+            self.rates[record["dataset"]][record["algorithm"]].append(record["mistakes"] / record["n"])
+        if not reused:
+            self.show(record["dataset"])
+
+    def best(self, dataset: str) -> str:
+        """Return the algorithm with the lowest mean mistake rate on a data set so far, and that rate."""
+        means = {id: sum(rates) / len(rates) for id, rates in self.rates[dataset].items()}
+        if not means:
+            return ""
+        id = min(means, key=lambda id: means[id])
+        return f"best {id} {means[id]:.4f}"
+
+    @property
+    def speed(self) -> float:
+        """Trials a second, without those of earlier runs."""
+        return self.fresh / max(1e-9, time.monotonic() - self.started)
+
+    def show(self, dataset: str) -> None:
+        """Show that a trial of this data set has finished."""
+
+    def close(self) -> None:
+        """Stop showing."""
+
+
+class Lines(Progress):
+    """A line on standard error every few seconds."""
+
+    PAUSE = 5.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = time.monotonic()
+
+    def show(self, dataset: str) -> None:
+        """Print a line if the last one is old enough."""
+        now = time.monotonic()
+        if now - self.last < self.PAUSE:
+            return
+        self.last = now
+        done, total = sum(self.done.values()), sum(self.totals.values())
+        left = (total - done) / max(1e-9, self.speed)
+        print(
+            f"{done} of {total} trials, {self.speed:.1f} a second, about {left:.0f} s left; "
+            f"{dataset}: {self.best(dataset)}",
+            file=sys.stderr, flush=True,
+        )  # fmt: skip
+
+
+class Bars(Progress):
+    """A bar for each data set and one for all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        columns = (
+            TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
+            TextColumn("{task.fields[note]}"), TimeRemainingColumn(),
+        )  # fmt: skip
+        self.bars = RichProgress(*columns, console=Console(stderr=True), transient=True)
+        self.tasks: dict[str, Any] = {}
+
+    def start(self, totals: dict[str, int]) -> None:
+        """Draw the bars."""
+        super().start(totals)
+        self.tasks = {name: self.bars.add_task(name, total=total, note="") for name, total in totals.items()}
+        self.tasks[""] = self.bars.add_task("all", total=sum(totals.values()), note="")
+        self.bars.start()
+
+    def show(self, dataset: str) -> None:
+        """Move the bar of a data set and that of all."""
+        self.bars.update(self.tasks[dataset], completed=self.done[dataset], note=self.best(dataset))
+        note = f"{self.speed:.1f} a second"
+        self.bars.update(self.tasks[""], completed=sum(self.done.values()), note=note)
+
+    def close(self) -> None:
+        """Take the bars away."""
+        self.bars.stop()
+
+
+def make_progress(quiet: bool) -> Progress:
+    """Return what suits standard error."""
+    if quiet:
+        return Progress()
+    return Bars() if sys.stderr.isatty() else Lines()

@@ -1,0 +1,92 @@
+"""Where numbers come from: the version of the code, the packages, the machine."""
+
+import hashlib
+import os
+import platform
+import socket
+import subprocess
+import sys
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).resolve().parent.parent
+#: What decides the counts of a pass; everything else only plans, stores or prints.
+DECIDING = ("kernels", "algorithms", "learners.py", "contestants.py", "examples.py")
+PACKAGES = ("olbench", "numpy", "scipy", "numba", "llvmlite", "scikit-learn", "joblib", "pyyaml")
+
+
+@cache
+def code_version(algorithm: str) -> str:
+    """Return a hash of the sources that decide an algorithm's results, its plugin's file included."""
+    from olbench.algorithms import get_definition
+
+    definition = get_definition(algorithm)
+    code = getattr(definition.rule or definition.factory, "__code__", None)
+    own = Path(code.co_filename) if code else None
+    outside = own is not None and PACKAGE not in own.parents and own.is_file()
+    return _digest(*_deciding_files(), *([own] if own and outside else []))
+
+
+@cache
+def _deciding_files() -> tuple[Path, ...]:
+    roots = [PACKAGE / name for name in DECIDING]
+    return tuple(path for root in roots for path in (sorted(root.rglob("*.py")) if root.is_dir() else [root]))
+
+
+def _digest(*files: Path) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that numbers depend on."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """Return what the times depend on."""
+    return {
+        "host": socket.gethostname(),
+        "system": platform.platform(),
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "executable": sys.implementation.name,
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def commit() -> dict[str, Any]:
+    """Return the commit of the checkout that the package runs from, and whether files were changed since."""
+    try:
+        top = Path(_git("rev-parse", "--show-toplevel").strip())
+        if top != PACKAGE.parent:
+            return {"commit": None, "dirty": None}
+        return {"commit": _git("rev-parse", "HEAD").strip(), "dirty": bool(_git("status", "--porcelain"))}
+    except (OSError, subprocess.SubprocessError):
+        return {"commit": None, "dirty": None}
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(
+        ["git", *words], cwd=PACKAGE, capture_output=True, text=True, check=True, timeout=10,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    return done.stdout

@@ -1,0 +1,1 @@
+"""Protocols: a config in, trials out; a trial in, its outcome out."""

@@ -1,0 +1,154 @@
+"""The protocol `online`: tune on orders of their own, then one pass for each permutation."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.definition import Definition
+from olbench.config import AlgorithmSpec, Config
+from olbench.engine import seeds
+from olbench.engine.provenance import code_version
+from olbench.experiments import tuning
+from olbench.experiments.sources import Source
+from olbench.experiments.trial import Record, Trial
+from olbench.experiments.tuning import Params
+from olbench.learners import make_algorithm
+from olbench.online import PassResult, online_pass
+
+#: What is known about trials so far, by key.
+Known = Mapping[str, Record]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One algorithm on one data set: its tuning, then its reported permutations."""
+
+    config: Config
+    source: Source
+    spec: AlgorithmSpec
+
+    @property
+    def definition(self) -> Definition:
+        """The definition of the algorithm."""
+        return get_definition(self.spec.id)
+
+    @property
+    def label(self) -> str:
+        """The id, with the fixed parameters where the config has the algorithm more than once."""
+        alike = [spec for spec in self.config.algorithms if spec.id == self.spec.id]
+        if len(alike) == 1:
+            return self.spec.id
+        settings = {**self.spec.params, **self.spec.options} if self.spec.params else self.spec.options
+        shown = ", ".join(f"{name}={value}" for name, value in settings.items())
+        return f"{self.spec.id} ({'tuned, ' if self.spec.grid else ''}{shown})"
+
+    @property
+    def tuning_passes(self) -> int:
+        """How many passes the tuning takes."""
+        kind = self.config.tuning
+        return kind.permutations * tuning.passes(kind.search, self.spec.grid)
+
+    def step(self, known: Known) -> tuning.Step:
+        """Return how far the tuning is."""
+        start = self.definition.resolve(self.spec.params)
+        kind = self.config.tuning
+        return tuning.search(
+            kind.search, self.spec.grid, start, lambda params: self._score(params, known), kind.ties
+        )
+
+    def _score(self, params: Params, known: Known) -> float | None:
+        records = [known.get(trial.key) for trial in self.tuning_trials(params)]
+        found = [record for record in records if record is not None]
+        if len(found) < len(records):
+            return None
+        return sum(record["mistakes"] if record["status"] == "ok" else math.inf for record in found)
+
+    def trials(self, known: Known) -> Iterator[Trial]:
+        """Yield every trial that is determined by what is known: of the tuning, then of the report."""
+        step = self.step(known)
+        for params in step.asked:
+            yield from self.tuning_trials(params)
+        if step.chosen is not None:
+            yield from self.report_trials(step.chosen)
+
+    def reported(self, known: Known) -> list[Trial]:
+        """Return the trials of the report; none before the tuning has chosen."""
+        chosen = self.step(known).chosen
+        return [] if chosen is None else self.report_trials(chosen)
+
+    def tuning_trials(self, params: Params) -> list[Trial]:
+        """Return the passes that score a candidate."""
+        part = "tuning half" if self.config.tuning.search == "holdout" else "all"
+        return [self._trial(params, "tune", part, p) for p in range(self.config.tuning.permutations)]
+
+    def report_trials(self, params: Params) -> list[Trial]:
+        """Return the passes that are reported."""
+        part = "reported half" if self.config.tuning.search == "holdout" else "all"
+        return [self._trial(params, "report", part, p) for p in range(self.config.permutations)]
+
+    def _trial(self, params: Params, role: str, part: str, permutation: int) -> Trial:
+        return Trial(
+            dataset=self.source.name,
+            fingerprint=self.source.fingerprint,
+            algorithm=self.spec.id,
+            params=params,
+            options=self.spec.options,
+            seed=self.config.seed,
+            role=role,
+            part=part,
+            permutation=permutation,
+            points=self.config.curve if role == "report" else 1,
+            kernels=code_version(self.spec.id),
+        )
+
+
+def cells(config: Config, sources: list[Source]) -> list[Cell]:
+    """Return the cells of a config: every algorithm on every data set that is there."""
+    return [Cell(config, source, spec) for source in sources for spec in config.algorithms]
+
+
+def run_trial(trial: Trial, source: Source, stopped: Callable[[], bool]) -> Record:
+    """Run a trial and return its record."""
+    algorithm = make_algorithm(trial.algorithm, **trial.params, **trial.options)
+    order = seeds.order(
+        trial.seed, trial.dataset, trial.role, trial.permutation, trial.part, source.examples.n
+    )
+    result = online_pass(algorithm, source.examples, source.labels, order, trial.points, stopped)
+    return {"key": trial.key, **trial.identity(), **_measured(result), "timing": "shared", "status": "ok",
+            "error": None}  # fmt: skip
+
+
+def _measured(result: PassResult) -> dict[str, Any]:
+    curve = result.curve
+    return {
+        "n": result.n,
+        "mistakes": result.mistakes,
+        "updates": result.updates,
+        "effective_updates": result.effective_updates,
+        "breakdowns": result.breakdowns,
+        "seconds": round(result.seconds, 9),
+        "cpu_seconds": round(result.cpu_seconds, 9),
+        "curve": {
+            "t": curve.t.tolist(),
+            "mistakes": curve.mistakes.tolist(),
+            "updates": curve.updates.tolist(),
+            "seconds": curve.seconds.round(9).tolist(),
+        },
+    }
+
+
+def probe(cell: Cell, seconds: float = 0.03) -> float:
+    """Return the seconds an example takes, from the first examples of the first order."""
+    examples = cell.source.examples
+    params = {name: values[0] for name, values in cell.spec.grid.items()} | dict(cell.spec.params)
+    algorithm = make_algorithm(cell.spec.id, **params, **cell.spec.options)
+    order = seeds.order(cell.config.seed, cell.source.name, "report", 0, "all", examples.n)
+    size, taken = min(64, order.size), 0.0
+    online_pass(algorithm, examples, cell.source.labels, order[:1], 1)
+    while True:
+        taken = online_pass(algorithm, examples, cell.source.labels, order[:size], 1).seconds
+        if taken >= seconds or size == order.size:
+            return taken / size
+        size = min(4 * size, order.size)

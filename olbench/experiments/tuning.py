@@ -1,0 +1,70 @@
+"""Tuning: which candidates to try next, and which one wins.
+
+A search is asked again with every score that has become known, until it has chosen; it keeps no state.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from olbench.algorithms.definition import Value
+
+Params = Mapping[str, Value]
+Grid = Mapping[str, tuple[Value, ...]]
+#: The mistakes of a candidate over the tuning orders: None while unknown, infinite if it failed.
+Score = Callable[[Params], float | None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """The candidates that a search has asked for so far, and the one it chose, if it has."""
+
+    asked: tuple[Params, ...]
+    chosen: Params | None
+
+
+def search(kind: str, grid: Grid, start: Params, score: Score, ties: str) -> Step:
+    """Take a search as far as the known scores allow. A single candidate is chosen without a pass."""
+    if math.prod(len(values) for values in grid.values()) == 1:
+        return Step((), {**start, **{name: values[0] for name, values in grid.items()}})
+    if kind == "coordinate":
+        return _coordinate(grid, start, score, ties)
+    candidates = tuple({**start, **params} for params in products(grid))
+    return Step(candidates, best(candidates, score, ties))
+
+
+def products(grid: Grid) -> list[dict[str, Value]]:
+    """Return every combination of a grid, the last parameter changing fastest."""
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def _coordinate(grid: Grid, start: Params, score: Score, ties: str) -> Step:
+    """Search one parameter after the other, the others at their best so far or their default (LIBOL)."""
+    asked: tuple[Params, ...] = ()
+    current: Params | None = start
+    for name, values in grid.items():
+        candidates = tuple({**(current or start), name: value} for value in values)
+        asked += candidates
+        current = best(candidates, score, ties)
+        if current is None:
+            break
+    return Step(asked, current)
+
+
+def best(candidates: tuple[Params, ...], score: Score, ties: str) -> Params | None:
+    """Return the candidate with the fewest mistakes; None while one is unknown or if all have failed."""
+    scores = [score(candidate) for candidate in candidates]
+    known = [value for value in scores if value is not None]
+    if len(known) < len(scores) or min(known) == math.inf:
+        return None
+    winners = [c for c, value in zip(candidates, known, strict=True) if value == min(known)]
+    return winners[-1] if ties == "last" else winners[0]
+
+
+def passes(kind: str, grid: Grid) -> int:
+    """Return how many candidates a search will ask for."""
+    sizes = [len(values) for values in grid.values()]
+    if math.prod(sizes) == 1:
+        return 0
+    return sum(sizes) if kind == "coordinate" else math.prod(sizes)
