@@ -11,6 +11,10 @@ from olbench.errors import UserError
 
 VERBS = {
     "run": "Run an experiment, or what is missing of it.",
+    "check": "Compare the counts of an experiment with a baseline, for CI.",
+    "explain": "Say why trials of a results folder are or are not reused.",
+    "rerun": "Compute one trial of a results folder again and compare.",
+    "init": "Write a commented config to start from.",
     "algorithms": "List the algorithms, or describe one.",
     "data": "List, fetch, check and generate data sets.",
     "bench": "Measure the kernels against honest peers in one run.",

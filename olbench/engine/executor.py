@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import threadpool_limits
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.plugins import load_plugin
 from olbench.config import DatasetSpec
-from olbench.engine.stopping import StopFlag, flag_at, leave_interrupts_to_the_parent
+from olbench.engine.stopping import StopFlag, leave_interrupts_to_the_parent
 from olbench.errors import UserError
 from olbench.experiments.online import run_trial
 from olbench.experiments.sources import Source, load
@@ -86,12 +87,15 @@ def _in_processes(
     """Yield records from worker processes; where one dies, find out with which trial and go on."""
     left = {task.trial.key: task for task in tasks}
     try:
-        for record in _pooled(list(left.values()), jobs, stop, plugins):
+        for record in _pooled(tasks, jobs, stop, plugins):
             del left[record["key"]]
             yield record
     except TerminatedWorkerError:
         for task in left.values():
             yield from _alone(task, stop, plugins)
+    finally:
+        if tasks and not stop.is_set():
+            get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
 
 
 def _alone(task: Task, stop: StopFlag, plugins: Sequence[str]) -> Iterator[Record]:
@@ -104,24 +108,19 @@ def _alone(task: Task, stop: StopFlag, plugins: Sequence[str]) -> Iterator[Recor
 def _pooled(tasks: Sequence[Task], jobs: int, stop: StopFlag, plugins: Sequence[str]) -> Iterator[Record]:
     if not tasks:
         return
-    calls = (
-        delayed(_attempt_in_process)(task.trial, task.source.spec, stop.path, tuple(plugins))
-        for task in tasks
-        if not stop.is_set()
-    )
+    calls = (delayed(_attempt_in_process)(task.trial, task.source.spec, tuple(plugins)) for task in tasks)
     with parallel_config(
         "loky", n_jobs=jobs, inner_max_num_threads=1, initializer=leave_interrupts_to_the_parent
     ):
-        run = Parallel(return_as="generator_unordered", batch_size=1)
-        yield from (record for record in run(calls) if record is not None)
+        records = Parallel(return_as="generator_unordered", batch_size=1)(calls)
+    while (record := stop.next_or_none(records)) is not None:
+        yield record
 
 
-def _attempt_in_process(
-    trial: Trial, spec: DatasetSpec, stop_path: str, plugins: tuple[str, ...]
-) -> Record | None:
+def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...]) -> Record | None:
     for path in plugins:
         load_plugin(path)
-    return attempt(trial, load(spec), flag_at(stop_path))
+    return attempt(trial, load(spec), StopFlag())
 
 
 def attempt(trial: Trial, source: Source, stop: StopFlag) -> Record | None:

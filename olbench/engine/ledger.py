@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -40,6 +40,15 @@ def latest(records: list[Record]) -> dict[str, Record]:
         if known is None or record["status"] == "ok" or known["status"] != "ok":
             found[record["key"]] = record
     return found
+
+
+def one_key(keys: Iterable[str], beginning: str, folder: Path) -> str:
+    """Return the only key that begins like this."""
+    found = [key for key in keys if key.startswith(beginning)]
+    if len(found) != 1:
+        problem = "no trial" if not found else f"{len(found)} trials"
+        raise UserError(f"{folder}: {problem} with a key that begins with '{beginning}'")
+    return found[0]
 
 
 def _records(content: bytes, path: Path) -> Iterator[tuple[Record, int]]:

@@ -73,6 +73,7 @@ def _processor() -> str:
     return names[0] if names else platform.machine()
 
 
+@cache
 def commit() -> dict[str, Any]:
     """Return the commit of the checkout that the package runs from, and whether files were changed since."""
     try:

@@ -39,9 +39,8 @@ class Run:
     @property
     def reused(self) -> int:
         """How many trials of an earlier run serve this one."""
-        return len({trial.key for cell in self.cells for trial in cell.trials(self.known)}) - len(
-            {record["key"] for record in self.fresh}
-        )
+        needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
+        return len((needed & self.known.keys()) - {record["key"] for record in self.fresh})
 
     def missing(self, timing: str) -> bool:
         """Tell whether anything is left to run."""

@@ -59,3 +59,13 @@ def load_present(specs: Sequence[DatasetSpec], skip_missing: bool) -> tuple[list
             + ("" if skip_missing else " or go on without it with --skip-missing")
         )
     return [load(spec) for spec in specs if spec not in absent], names
+
+
+def load_named(specs: Sequence[DatasetSpec], name: str) -> Source:
+    """Return the data set that the ledger knows by a name."""
+    for spec in specs:
+        if name == spec.name or name.startswith(f"{spec.name}["):
+            source = load(spec)
+            if source.name == name:
+                return source
+    raise UserError(f"the config of the last run has no data set '{name}' any more")

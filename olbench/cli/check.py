@@ -1,0 +1,102 @@
+"""olbench check: the counts of an experiment against a committed baseline."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from olbench.cli.flags import experiment
+
+if TYPE_CHECKING:
+    from olbench.engine.baseline import Comparison
+    from olbench.engine.runner import Run
+    from olbench.experiments.online import Cell
+
+SHOWN = 20
+
+
+@click.command("check")
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option(
+    "--against", default="results/ci-baseline.json", show_default=True, type=click.Path(path_type=Path),
+    help="The baseline.",
+)  # fmt: skip
+@click.option(
+    "--tolerance", default=0.0, show_default=True, type=click.FloatRange(0, 1),
+    help="How much a count may change, as a share of the examples.",
+)  # fmt: skip
+@click.option("--update", is_flag=True, help="Write the counts of now as the new baseline.")
+@experiment
+def command(
+    config: Path, against: Path, tolerance: float, update: bool, jobs: int | None,
+    overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Run CONFIG and compare the mistakes and updates of every permutation with a baseline.
+
+    Exit code 1 says that a count has changed, 3 that trials failed, 4 that nothing was compared.
+
+    \b
+    Examples:
+      olbench check configs/ci.yaml --against results/ci-baseline.json
+      olbench check configs/ci.yaml --update
+    """
+    from olbench.config import read_config
+    from olbench.engine import baseline
+    from olbench.engine.executor import default_jobs
+    from olbench.experiments.online import cells
+    from olbench.experiments.sources import load_present
+
+    plan = read_config(config, overrides)
+    before = [] if update else baseline.read(against)
+    sources, skipped = load_present(plan.datasets, skip_missing)
+    if skipped:
+        click.echo(f"left out, as not here: {', '.join(skipped)}", err=True)
+    planned = cells(plan, sources)
+    run = measure(planned, jobs or default_jobs(), quiet)
+    now = baseline.rows(planned, run.known)
+    if update and not run.failed:
+        baseline.write(against, now)
+        click.echo(f"{against}: {len(now)} rows written")
+        return
+    sys.exit(verdict(run, baseline.compare(before, now, tolerance)))
+
+
+def measure(planned: "list[Cell]", jobs: int, quiet: bool) -> "Run":
+    """Run all trials of the cells, with a ledger that is thrown away."""
+    from tempfile import TemporaryDirectory
+
+    from olbench.engine.ledger import open_ledger
+    from olbench.engine.progress import make_progress
+    from olbench.engine.runner import Run
+    from olbench.engine.stopping import stop_on_interrupt
+
+    with (
+        TemporaryDirectory(prefix="olbench-check-") as folder,
+        open_ledger(Path(folder)) as ledger,
+        stop_on_interrupt() as stop,
+        make_progress(quiet) as progress,
+    ):
+        run = Run(planned, ledger, jobs, stop, progress)
+        run.complete()
+    if stop.is_set():
+        raise KeyboardInterrupt
+    return run
+
+
+def verdict(run: "Run", comparison: "Comparison") -> int:
+    """Print what has changed and return the exit code."""
+    for change in comparison.changes[:SHOWN]:
+        click.echo(str(change))
+    if len(comparison.changes) > SHOWN:
+        click.echo(f"... and {len(comparison.changes) - SHOWN} more")
+    for cell in comparison.unknown:
+        click.echo(f"{cell}: not in the baseline; add it with --update")
+    for record in run.failed[:SHOWN]:
+        click.echo(f"{record['dataset']}, {record['algorithm']}: failed: {record['error']}", err=True)
+    click.echo(f"{comparison.compared} counts compared, {len(comparison.changes)} changed")
+    if not comparison.compared:
+        return 3 if run.failed else 4
+    if comparison.changes:
+        return 1
+    return 3 if run.failed else 0
