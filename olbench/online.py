@@ -79,12 +79,13 @@ def online_pass(
     clock = _Clock(learner, examples.rows(), labels, stopped)
     counts = np.zeros((points.size, 2), dtype=np.int64)
     seconds = np.zeros(points.size)
-    begin = 0
+    begin, cpu_started = 0, time.thread_time()
     for k, end in enumerate(points):
         clock.run(rows_in_order[begin:end])
         counts[k] = learner.mistakes, learner.updates
         seconds[k] = clock.seconds
         begin = end
+    cpu_seconds = time.thread_time() - cpu_started
     return PassResult(
         n=rows_in_order.size,
         mistakes=learner.mistakes,
@@ -92,7 +93,7 @@ def online_pass(
         effective_updates=learner.effective_updates,
         breakdowns=learner.breakdowns,
         seconds=clock.seconds,
-        cpu_seconds=clock.cpu_seconds,
+        cpu_seconds=cpu_seconds,
         curve=Curve(points, counts[:, 0], counts[:, 1], seconds),
         weights=learner.weights,
         learner=learner,
@@ -106,8 +107,10 @@ class _Clock:
         self, learner: Learner, rows: tuple[Any, ...], labels: Floats, stopped: Callable[[], bool] | None
     ):
         self.learner, self.rows, self.labels, self.stopped = learner, rows, labels, stopped
-        self.seconds = self.cpu_seconds = 0.0
+        self.seconds = 0.0
         self.seen = 0
+        #: Rows that take about SLICE_SECONDS, by those seen so far; few at first.
+        self.size = 16
 
     def run(self, order: Ints) -> None:
         """Run the examples of `order`, in one slice where nobody may stop it."""
@@ -117,22 +120,15 @@ class _Clock:
         while order.size:
             if self.stopped():
                 raise StoppedError
-            size = self._size()
-            self._slice(order[:size])
-            order = order[size:]
+            piece, order = order[: self.size], order[self.size :]
+            self._slice(piece)
+            self.size = int(min(max(1, SLICE_SECONDS * self.seen / self.seconds), SLICE_ROWS))
 
     def _slice(self, order: Ints) -> None:
-        started, cpu_started = time.perf_counter(), time.thread_time()
+        started = time.perf_counter()
         self.learner.run(self.rows, self.labels, order)
-        self.cpu_seconds += time.thread_time() - cpu_started
         self.seconds += time.perf_counter() - started
         self.seen += order.size
-
-    def _size(self) -> int:
-        """Return how many rows take about SLICE_SECONDS, by those seen so far; few at first."""
-        if not self.seconds:
-            return 16
-        return int(min(max(1, SLICE_SECONDS * self.seen / self.seconds), SLICE_ROWS))
 
 
 def curve_points(n: int, count: int) -> Ints:

@@ -24,7 +24,8 @@ def reason(trial: Trial, records: Mapping[str, Record], nearby: Sequence[Record]
     differences = [difference(trial, record) for record in nearby]
     if not differences:
         return "it was never run"
-    return ", ".join(min(differences, key=lambda words: len(words)))
+    _, nearest = min((len(words), words) for words in differences)
+    return ", ".join(nearest)
 
 
 def difference(trial: Trial, record: Record) -> list[str]:
