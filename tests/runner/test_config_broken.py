@@ -1,0 +1,162 @@
+"""Whatever is wrong in a config is refused with its place: exit code 2, one sentence, nothing written."""
+
+from pathlib import Path
+
+import pytest
+
+GOOD = "datasets: [breast-cancer]\nalgorithms: [arow]\n"
+DATA, ALGORITHMS = "datasets: [breast-cancer]\n", "algorithms: [arow]\n"
+
+BROKEN = {
+    "": "bad.yaml:1: there is nothing in it",
+    "just words\n": "bad.yaml:1: a config is a mapping with the keys datasets and algorithms",
+    "- arow\n": "bad.yaml:1: a config is a mapping with the keys datasets and algorithms",
+    "datasets: [": "bad.yaml:1: not YAML (expected the node content, but found '<stream end>')",
+    GOOD + "a: b: c\n": "bad.yaml:3: not YAML (mapping values are not allowed here)",
+    GOOD + "---\nx: 1\n": "bad.yaml:3: not YAML (but found another document)",
+    GOOD + "seed: !!python/object:os.system x\n": "bad.yaml:3: not YAML (could not determine a constructor "
+    "for the tag 'tag:yaml.org,2002:python/object:os.system')",
+    GOOD + "paper: *nothing\n": "bad.yaml:3: not YAML (found undefined alias 'nothing')",
+    "datasets: &a [*a]\n" + ALGORITHMS: "bad.yaml:1: an alias may not stand inside of what it names",
+    GOOD + "[1, 2]: 3\n": "bad.yaml:3: a key must be a word",
+    GOOD + "seed: 1\nseed: 2\n": "bad.yaml:4: the key 'seed' stands here twice",
+    DATA: "bad.yaml:1: the key 'algorithms' is missing",
+    ALGORITHMS: "bad.yaml:1: the key 'datasets' is missing",
+    "permutation: 3\n" + GOOD: "bad.yaml:1: unknown key 'permutation' in the config "
+    "(did you mean 'permutations'?)",
+    GOOD + "plugin: [x.py]\n": "bad.yaml:3: unknown key 'plugin' in the config (did you mean 'plugins'?)",
+    GOOD + "zzz: 1\n": "bad.yaml:3: unknown key 'zzz' in the config",
+    GOOD + "protocol: onlin\n": "bad.yaml:3: protocol must be one of online, not 'onlin' "
+    "(did you mean 'online'?)",
+    GOOD + "seed: -1\n": "bad.yaml:3: seed must be a whole number from 0, not -1",
+    GOOD + "seed: 2012-01-01\n": "bad.yaml:3: seed must be a whole number from 0, "
+    "not datetime.date(2012, 1, 1)",
+    GOOD + "seed: 2012-13-45\n": "bad.yaml:3: cannot read the value 2012-13-45",
+    GOOD + "permutations: many\n": "bad.yaml:3: permutations must be a whole number from 1, not 'many'",
+    GOOD + "permutations: 0\n": "bad.yaml:3: permutations must be a whole number from 1, not 0",
+    GOOD + "permutations: 2.5\n": "bad.yaml:3: permutations must be a whole number from 1, not 2.5",
+    GOOD + "permutations: true\n": "bad.yaml:3: permutations must be a whole number from 1, not True",
+    GOOD + "curve: []\n": "bad.yaml:3: curve must be a whole number from 1, not a list",
+    GOOD + "curve:\n": "bad.yaml:3: curve must be a whole number from 1, not nothing",
+    GOOD + "paper: 2012\n": "bad.yaml:3: paper must be text, not 2012",
+    GOOD + "covariance: diagonal\n": "bad.yaml:3: covariance must be one of full, diag, not 'diagonal' "
+    "(did you mean 'diag'?)",
+    "datasets: []\n" + ALGORITHMS: "bad.yaml:1: datasets must not be empty",
+    "datasets: breast-cancer\n" + ALGORITHMS: "bad.yaml:1: datasets must be a list, not 'breast-cancer'",
+    "datasets: [5]\n" + ALGORITHMS: "bad.yaml:1: a data set must be text, not 5",
+    "datasets:\n  - breast-cancer\n  - breast-cancer\n" + ALGORITHMS: "bad.yaml:3: the data set "
+    "'breast-cancer' stands here twice",
+    "datasets: [svmguide]\n" + ALGORITHMS: "bad.yaml:1: there is no data set 'svmguide' (did you mean "
+    "'svmguide3'?); `olbench data list` shows all, and a path to a LIBSVM file works as well",
+    "datasets: [{positive: 1}]\n" + ALGORITHMS: "bad.yaml:1: a data set needs the key 'name' or 'path'",
+    "datasets: [{nam: usps}]\n" + ALGORITHMS: "bad.yaml:1: unknown key 'nam' in a data set "
+    "(did you mean 'name'?)",
+    "datasets: [{path: none.libsvm}]\n" + ALGORITHMS: "bad.yaml:1: there is no file none.libsvm",
+    "datasets: [{name: usps, positive: one}]\n" + ALGORITHMS: "bad.yaml:1: positive must be a label or a "
+    "list of labels, not 'one'",
+    "datasets: [{name: usps, negative: []}]\n" + ALGORITHMS: "bad.yaml:1: negative must not be empty",
+    DATA + "algorithms: []\n": "bad.yaml:2: algorithms must not be empty",
+    DATA + "algorithms: arow\n": "bad.yaml:2: algorithms must be a list, not 'arow'",
+    DATA + "algorithms:\n  - arow\n  - arow\n": "bad.yaml:4: the algorithm 'arow' stands here twice with the "
+    "same settings",
+    DATA + "algorithms:\n  - perceptron\n  - arrow\n": "bad.yaml:4: unknown algorithm 'arrow' (did you mean "
+    "'arow'?); `olbench algorithms` lists all of them",
+    DATA + "algorithms: [{params: {r: 1}}]\n": "bad.yaml:2: an algorithm needs the key 'id'",
+    DATA + "algorithms: [{id: arow, parms: {r: 1}}]\n": "bad.yaml:2: unknown key 'parms' in an algorithm "
+    "(did you mean 'params'?)",
+    DATA + "algorithms: [{id: arow, params: 1}]\n": "bad.yaml:2: params must be a mapping, not 1",
+    DATA + "algorithms:\n  - id: arow\n    params:\n      R: 1\n": "bad.yaml:5: arow: unknown parameter 'R' "
+    "(did you mean 'r'?); its parameters are r",
+    DATA + "algorithms: [{id: arow, params: {r: 0}}]\n": "bad.yaml:2: arow: r must lie in (0, inf), not 0",
+    DATA + "algorithms: [{id: arow, params: {r: .nan}}]\n": "bad.yaml:2: arow: r must lie in (0, inf), not nan",
+    DATA + "algorithms: [{id: arow, params: {r: big}}]\n": "bad.yaml:2: arow: r must be a number in (0, inf), "
+    "not 'big'",
+    DATA + "algorithms: [{id: perceptron, params: {C: 1}}]\n": "bad.yaml:2: perceptron: unknown parameter "
+    "'C'; it has no parameters",
+    DATA + "algorithms: [{id: arow, grid: {r: [1]}}]\n": "bad.yaml:2: a grid needs tuning; add for example "
+    "tuning: {search: grid}",
+    DATA + "tuning: {search: grid}\nalgorithms: [{id: arow, grid: {}}]\n": "bad.yaml:3: grid must be a "
+    "mapping of parameters to lists, and not empty",
+    DATA + "tuning: {search: grid}\nalgorithms: [{id: arow, grid: {r: []}}]\n": "bad.yaml:3: the grid of r "
+    "must not be empty",
+    DATA + "tuning: {search: grid}\nalgorithms: [{id: arow, grid: {r: 1}}]\n": "bad.yaml:3: the grid of r "
+    "must be a list, not 1",
+    DATA + "tuning: {search: grid}\nalgorithms: [{id: arow, grid: {r: [1, 1.0]}}]\n": "bad.yaml:3: the grid "
+    "of r has a value twice",
+    DATA + "tuning: {search: grid}\nalgorithms:\n - {id: arow, params: {r: 1},\n    grid: {r: [1, 2]}}\n":
+    "bad.yaml:5: r is both fixed in params and searched in grid",
+    DATA + "algorithms: [{id: pa, covariance: diag}]\n": "bad.yaml:2: pa has no covariance, so 'covariance' "
+    "means nothing to it",
+    DATA + "algorithms: [{id: arow, a: -1}]\n": "bad.yaml:2: arow: the initial variance a must be above "
+    "zero, not -1",
+    GOOD + "tuning: grid\n": "bad.yaml:3: tuning must be a mapping, not 'grid'",
+    GOOD + "tuning: {ties: last}\n": "bad.yaml:3: tuning needs the key 'search': one of grid, coordinate, "
+    "holdout, none",
+    GOOD + "tuning: {search: gird}\n": "bad.yaml:3: search must be one of grid, coordinate, holdout, none, "
+    "not 'gird' (did you mean 'grid'?)",
+    GOOD + "tuning: {search: grid, ties: both}\n": "bad.yaml:3: ties must be one of last, first, not 'both'",
+    GOOD + "tuning: {search: grid, permutations: 0}\n": "bad.yaml:3: permutations must be a whole number "
+    "from 1, not 0",
+    GOOD + "plugins: [none.py]\n": "bad.yaml:3: there is no plugin file none.py",
+    GOOD + "plugins: my.py\n": "bad.yaml:3: plugins must be a list, not 'my.py'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=[str(number) for number in range(len(BROKEN))])
+def test_a_broken_config_is_refused_with_its_place(text, here):
+    Path("bad.yaml").write_text(text)
+    code, out, err = here("run", "bad.yaml", "--out", "out")
+    assert (code, out, err) == (2, "", f"olbench: {BROKEN[text]}\n")
+    assert [path.name for path in Path().iterdir() if path.name != "cache"] == ["bad.yaml"]
+
+
+def test_the_corpus_is_large_enough():
+    assert len(BROKEN) >= 40
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("permutations", "--set permutations: write key=value, for example --set permutations=5"),
+        ("permutations=x", "--set permutations=x: permutations must be a whole number from 1, not 'x'"),
+        ("permutatons=3", "--set permutatons=3: unknown key 'permutatons' in the config "
+         "(did you mean 'permutations'?)"),
+        ("seed.x=3", "--set seed.x=3: there is no key 'x' below a value that is not a mapping"),
+        ("algorithms=[", "--set algorithms=[: not YAML (expected the node content, but found '<stream end>')"),
+        ("algorithms=[arrow]", "--set algorithms=[arrow]: unknown algorithm 'arrow' (did you mean 'arow'?); "
+         "`olbench algorithms` lists all of them"),
+    ],
+)  # fmt: skip
+def test_an_override_is_checked_like_the_file(override, message, here):
+    Path("good.yaml").write_text(GOOD + "seed: 1\n")
+    assert here("run", "good.yaml", "--out", "out", "--set", override) == (2, "", f"olbench: {message}\n")
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.yaml"], "cannot read none.yaml: No such file or directory"),
+        (["none.txt"], "none.txt is not a .yaml file; to run on a data set say which algorithms, as in "
+         "`olbench run none.txt --algorithms arow,scw1`"),
+        (["none.txt", "--algorithms", "arow"], "none.txt: there is no data set 'none.txt'; `olbench data "
+         "list` shows all, and a path to a LIBSVM file works as well"),
+        (["breast-cancer", "--algorithms", "arow,scw9"], "--algorithms: unknown algorithm 'scw9' "),
+        (["good.yaml", "--algorithms", "arow"], "--algorithms and --positive go with a data set; "),
+        (["splice", "--algorithms", "arow"], "splice is not here; get what is missing with `olbench data "
+         "fetch splice` or go on without it with --skip-missing"),
+    ],
+)  # fmt: skip
+def test_a_wrong_command_is_refused(words, message, here):
+    Path("good.yaml").write_text(GOOD)
+    code, out, err = here("run", *words)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"olbench: {message}")
+    assert not Path("results").exists()
+
+
+def test_jobs_from_the_environment_are_checked(here, monkeypatch):
+    Path("good.yaml").write_text(GOOD)
+    monkeypatch.setenv("OLBENCH_JOBS", "two")
+    code, _, err = here("run", "good.yaml")
+    assert (code, err) == (2, "olbench: OLBENCH_JOBS must be a whole number from 1, not 'two'\n")

@@ -1,0 +1,211 @@
+"""A run leaves a complete record; the same command again adds nothing."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.runner.conftest import SMALL
+
+FIELDS = {
+    "key", "dataset", "fingerprint", "algorithm", "params", "permutation", "n", "mistakes", "updates",
+    "effective_updates", "breakdowns", "seconds", "cpu_seconds", "timing", "curve", "status", "error", "role",
+}  # fmt: skip
+PLUGINS = Path(__file__).resolve().parents[2] / "docs" / "examples"
+
+
+def test_a_run_records_every_trial_with_all_fields(here, config, records):
+    code, out, _ = here("run", config(), "--out", "out", "--jobs", 2)
+    assert code == 0
+    assert "26 trials run, 0 reused; the record is in out" in out
+    found = records("out")
+    assert all(FIELDS <= record.keys() for record in found)
+    assert sum(record["role"] == "report" for record in found) == 2 * 3 * 3
+    assert sum(record["role"] == "tune" for record in found) == 2 * 4
+    for record in found:
+        curve = record["curve"]
+        assert len(curve["t"]) == (5 if record["role"] == "report" else 1)
+        assert (curve["t"][-1], curve["mistakes"][-1]) == (record["n"], record["mistakes"])
+
+
+def test_run_json_says_what_ran_with_what(here, config, records):
+    here("run", config(), "--out", "out")
+    run = json.loads(Path("out/run.json").read_text())
+    assert run["config"]["permutations"] == 3
+    assert run["seeds"]["seed"] == 3
+    assert run["versions"]["numba"]
+    assert run["machine"]["cores"] >= 1
+    assert {"commit", "dirty"} <= run.keys()
+    assert run["start"] <= run["end"]
+    keys = [key for cell in run["cells"] for key in cell["keys"]]
+    assert sorted(keys) == sorted(r["key"] for r in records("out") if r["role"] == "report")
+
+
+def test_a_second_run_touches_nothing_and_says_so(here, config):
+    here("run", config(), "--out", "out")
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("out").glob("*.json*")}
+    code, out, _ = here("run", "small.yaml", "--out", "out")
+    assert (code, out) == (0, "nothing to do: all 26 trials are in out\n")
+    assert {p: (p.read_bytes(), p.stat().st_mtime_ns) for p in Path("out").glob("*.json*")} == before
+
+
+def test_a_changed_config_reuses_what_still_applies(here, config, records):
+    here("run", config(), "--out", "out")
+    _, out, _ = here("run", "small.yaml", "--out", "out", "--set", "permutations=4")
+    assert "6 trials run, 26 reused" in out
+    _, out, _ = here("run", "small.yaml", "--out", "out", "--set", "permutations=2")
+    assert "0 trials run, 20 reused" in out
+    assert json.loads(Path("out/run.json").read_text())["config"]["permutations"] == 2
+    assert len(records("out")) == 32
+
+
+def test_every_algorithm_sees_the_same_orders_and_tuning_sees_others(here, config):
+    from olbench.engine.seeds import order
+
+    reported = [order(3, "d", "report", p, "all", 50).tolist() for p in range(5)]
+    tuned = [order(3, "d", "tune", p, "all", 50).tolist() for p in range(5)]
+    assert len({tuple(o) for o in reported + tuned}) == 10
+    assert order(3, "d", "report", 0, "all", 50).tolist() == reported[0]
+    assert order(4, "d", "report", 0, "all", 50).tolist() != reported[0]
+    assert order(3, "e", "report", 0, "all", 50).tolist() != reported[0]
+
+
+def test_the_halves_of_holdout_are_disjoint_and_together_all():
+    from olbench.engine.seeds import order
+
+    tuning = order(3, "d", "tune", 0, "tuning half", 51)
+    reported = order(3, "d", "report", 0, "reported half", 51)
+    assert sorted([*tuning, *reported]) == list(range(51))
+
+
+def test_one_job_two_jobs_and_processes_count_the_same(here, config, counts, monkeypatch):
+    here("run", config(), "--out", "one", "--jobs", 1)
+    here("run", "small.yaml", "--out", "two", "--jobs", 2)
+    monkeypatch.setattr("olbench.engine.executor.Task.is_object", True)
+    here("run", "small.yaml", "--out", "processes", "--jobs", 2)
+    assert counts("one") == counts("two") == counts("processes")
+    assert len(counts("one")) == 26
+
+
+def test_python_objects_run_in_processes_and_rules_of_ones_own_in_threads(here, records):
+    plugins = [str(PLUGINS / name) for name in ("my_contestants.py", "my_rule.py")]
+    Path("own.yaml").write_text(
+        f"datasets: [digits-1-vs-7]\nalgorithms: [sklearn-logistic, timid-arow]\nplugins: {plugins}\n"
+    )
+    pytest.importorskip("sklearn")
+    code, out, err = here("run", "own.yaml", "--out", "out", "--set", "permutations=2")
+    assert code == 0, err
+    assert {record["algorithm"] for record in records("out")} == {"sklearn-logistic", "timid-arow"}
+
+
+def test_a_data_file_runs_without_a_config(here, records):
+    lines = [f"{label} 1:{k % 7} 2:{label * (k % 3)}" for k, label in enumerate([1, 2, 3] * 20)]
+    Path("mine.libsvm").write_text("\n".join(lines) + "\n")
+    words = ("run", "mine.libsvm", "--algorithms", "arow,scw1", "--positive", 3, "--set", "permutations=2")
+    code, out, err = here(*words)
+    assert code == 0, err
+    assert {record["dataset"] for record in records("results/mine")} == {"mine.libsvm"}
+    assert len(records("results/mine")) == 4
+
+
+def test_failing_trials_are_recorded_the_rest_go_on_and_they_are_tried_again(here, config, records):
+    Path("bad.py").write_text(
+        "import os\nfrom olbench import contestant\n\n\n@contestant('moody')\ndef moody():\n"
+        "    '''Fail until a file is there.'''\n    if not os.path.exists('calm'):\n"
+        "        raise RuntimeError('not today')\n"
+        "    from sklearn.linear_model import Perceptron\n    return Perceptron()\n"
+    )
+    text = "datasets: [digits-1-vs-7]\nalgorithms: [perceptron, moody]\nplugins: [bad.py]\npermutations: 2\n"
+    code, out, err = here("run", config(text, "moody.yaml"), "--out", "out", "--jobs", 1)
+    assert code == 3
+    assert "2 trials failed, the first: moody on digits-1-vs-7: RuntimeError: not today" in err
+    failed = [record for record in records("out") if record["status"] == "failed"]
+    assert len(failed) == 2
+    assert all(FIELDS <= record.keys() for record in failed)
+    assert failed[0]["error"] == "RuntimeError: not today"
+    Path("calm").touch()
+    code, out, _ = here("run", "moody.yaml", "--out", "out", "--jobs", 1)
+    assert code == 0
+    assert "2 trials run, 2 reused" in out
+
+
+def test_a_worker_process_that_dies_costs_only_its_own_trials(here, config, records):
+    Path("deadly.py").write_text(
+        "import os\nfrom olbench import contestant\n\n\n@contestant('deadly')\ndef deadly():\n"
+        "    '''Take the process down.'''\n    os._exit(9)\n\n\n@contestant('sound')\ndef sound():\n"
+        "    '''Work.'''\n    from sklearn.linear_model import Perceptron\n    return Perceptron()\n"
+    )
+    text = "datasets: [digits-1-vs-7]\nalgorithms: [deadly, sound]\nplugins: [deadly.py]\npermutations: 1\n"
+    code, _, err = here("run", config(text, "deadly.yaml"), "--out", "out", "--jobs", 2)
+    assert code == 3
+    assert {r["algorithm"]: r["status"] for r in records("out")} == {"deadly": "failed", "sound": "ok"}
+
+
+def test_missing_data_stops_a_run_before_it_starts_or_is_skipped(here, config, records):
+    text = SMALL.replace("breast-cancer", "svmguide3, splice")
+    code, _, err = here("run", config(text), "--out", "out")
+    assert (code, Path("out").exists()) == (2, False)
+    assert (
+        "svmguide3, splice are not here; get what is missing with `olbench data fetch svmguide3 splice`"
+        in err
+    )
+    code, _, err = here("run", "small.yaml", "--out", "out", "--skip-missing")
+    assert code == 0
+    assert "left out, as not here: svmguide3, splice" in err
+    assert {record["dataset"] for record in records("out")} == {"digits-1-vs-7"}
+
+
+def test_exclusive_times_follow_the_counts(here, config, records):
+    here("run", config(), "--out", "out")
+    cores = os.sched_getaffinity(0)
+    code, out, _ = here("run", "small.yaml", "--out", "out", "--timing", "exclusive")
+    assert code == 0
+    assert os.sched_getaffinity(0) == cores
+    timed = [record for record in records("out") if record["timing"] == "exclusive"]
+    assert len(timed) == 18
+    assert {record["role"] for record in timed} == {"report"}
+    code, out, _ = here("run", "small.yaml", "--out", "out", "--timing", "exclusive")
+    assert out == "nothing to do: all 26 trials are in out\n"
+
+
+def test_quiet_prints_nothing(here, config):
+    assert here("run", config(), "--out", "out", "--quiet") == (0, "", "")
+
+
+def test_the_default_folder_is_named_after_the_config(here, config):
+    here("run", config(), "--set", "permutations=1", "--quiet")
+    assert Path("results/small/trials.jsonl").is_file()
+
+
+def test_lines_of_progress_tell_the_best_so_far(capsys, monkeypatch):
+    from olbench.engine.progress import Lines
+
+    monkeypatch.setattr(Lines, "PAUSE", 0.0)
+    progress = Lines()
+    progress.start({"d": 2})
+    for id, mistakes in (("arow", 20), ("scw1", 10)):
+        progress.add(
+            {
+                "dataset": "d",
+                "algorithm": id,
+                "status": "ok",
+                "role": "report",
+                "mistakes": mistakes,
+                "n": 100,
+            }
+        )
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("2 of 2 trials, ")
+    assert last.endswith("d: best scw1 0.1000")
+
+
+def test_bars_draw_on_a_terminal(capsys):
+    from olbench.engine.progress import Bars
+
+    with Bars() as progress:
+        progress.start({"d": 1})
+        progress.add(
+            {"dataset": "d", "algorithm": "arow", "status": "ok", "role": "report", "mistakes": 1, "n": 4}
+        )
+        assert progress.best("d") == "best arow 0.2500"

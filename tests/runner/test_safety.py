@@ -1,0 +1,173 @@
+"""Nothing that is done gets lost, and nothing is counted twice, however a run ends."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.runner.conftest import ROOT
+
+LONG = """\
+seed: 5
+permutations: 60
+curve: 20
+datasets: [synthetic]
+algorithms: [perceptron, arow, {id: scw1, grid: {C: [0.5, 1], eta: [0.75, 0.9]}}, cw]
+tuning: {search: grid}
+"""
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_after_thirty_kills_the_record_is_that_of_a_run_without_any(seed, here, config, counts):
+    killer = Path(__file__).with_name("killer.py")
+    done = subprocess.run(
+        [sys.executable, killer, config(LONG), "killed", "30", str(seed)],
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    killed, ended = map(int, done.stdout.split())
+    assert killed >= 15, f"the plan is too short for this machine: {ended} runs ended before they were killed"
+    assert here("run", "small.yaml", "--out", "killed", "--quiet") == (0, "", "")
+    here("run", "small.yaml", "--out", "whole", "--quiet")
+    assert counts("killed") == counts("whole")
+
+
+def test_a_full_disk_stops_a_run_that_goes_on_when_there_is_room(olbench, config, counts, records):
+    assert olbench("run", config(), "--out", "whole").returncode == 0
+    whole = Path("whole/trials.jsonl").stat().st_size
+
+    def little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (whole // 2, whole // 2))
+
+    done = olbench("run", "small.yaml", "--out", "full", preexec_fn=little_room)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "olbench: cannot write full/trials.jsonl: there is no room for a whole line; what is in it is kept, "
+        "and the same command goes on from there once there is room\n"
+    )
+    assert 0 < len(records("full")) < 26
+    done = olbench("run", "small.yaml", "--out", "full")
+    assert done.returncode == 0
+    assert counts("full") == counts("whole")
+
+
+@pytest.mark.parametrize("tail", [b'{"key": "12', b'{"key": "12"}\n', b"\0\0\0\0", b"\0\0\0\n", b"garbage\n"])
+def test_a_torn_last_line_is_repaired(tail, here, config, counts):
+    here("run", config(), "--out", "out", "--quiet")
+    before = counts("out")
+    ledger = Path("out/trials.jsonl")
+    lines = ledger.read_bytes().splitlines(keepends=True)
+    ledger.write_bytes(b"".join(lines[:-1]) + tail)
+    code, out, _ = here("run", "small.yaml", "--out", "out")
+    assert code == 0
+    assert "1 trials run, 25 reused" in out
+    assert counts("out") == before
+
+
+def test_damage_in_the_middle_is_refused_and_left_alone(here, config):
+    here("run", config(), "--out", "out", "--quiet")
+    ledger = Path("out/trials.jsonl")
+    lines = ledger.read_bytes().splitlines(keepends=True)
+    damaged = b"".join([*lines[:3], b"oops\n", *lines[3:]])
+    ledger.write_bytes(damaged)
+    code, _, err = here("run", "small.yaml", "--out", "out")
+    assert code == 2
+    assert err.startswith("olbench: out/trials.jsonl:4: this line is not a trial; ")
+    assert ledger.read_bytes() == damaged
+
+
+def test_a_second_run_on_a_folder_is_refused_with_pid_and_host(here, config):
+    from olbench.engine.ledger import open_ledger
+
+    config()
+    with open_ledger(Path("out")):
+        code, _, err = here("run", "small.yaml", "--out", "out")
+        holder = Path("out/.lock").read_text().strip()
+    assert holder.startswith(f"process {os.getpid()} on ")
+    assert (code, err) == (
+        2,
+        f"olbench: out is in use by another run ({holder}); wait until it ends, or choose another --out\n",
+    )
+    assert here("run", "small.yaml", "--out", "out", "--quiet")[0] == 0
+
+
+def test_a_folder_that_cannot_be_made_is_refused(here, config):
+    Path("file").write_text("")
+    code, _, err = here("run", config(), "--out", "file/out")
+    assert (code, err) == (
+        2, "olbench: cannot write to file/out: Not a directory; choose another --out\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_stops_at_once_keeps_what_is_done_and_says_how_to_go_on(jobs, config, counts, here):
+    text = LONG.replace("synthetic", "synthetic, synthetic-noise").replace("60", "1000")
+    run = subprocess.Popen(
+        [sys.executable, "-m", "olbench", "run", config(text), "--out", "out", "--jobs", str(jobs)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    ledger = Path("out/trials.jsonl")
+    while run.poll() is None and (not ledger.exists() or ledger.read_bytes().count(b"\n") < 20):
+        time.sleep(0.02)
+    run.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    _, err = run.communicate()
+    assert time.monotonic() - started < 3, "about a second, and this machine may be busy"
+    assert run.returncode == 130
+    assert "stopped; what is done is kept, and the same command goes on from there" in err
+    assert len(counts("out")) >= 20
+    assert json.loads(Path("out/run.json").read_text())["end"] is None
+
+
+def test_a_long_pass_asks_often_whether_to_stop():
+    import numpy as np
+
+    from olbench import make_algorithm, online_pass
+    from olbench.online import StoppedError
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 200)), rng.choice([-1.0, 1.0], 3000)
+    algorithm = make_algorithm("arow")
+    asked: list[float] = []
+
+    def stopped():
+        asked.append(time.monotonic())
+        return False
+
+    sliced = online_pass(algorithm, X, y, curve=1, stopped=stopped)
+    whole = online_pass(algorithm, X, y, curve=1)
+    assert max(np.diff(asked)) < 1
+    assert (sliced.mistakes, sliced.updates) == (whole.mistakes, whole.updates)
+    assert (sliced.weights == whole.weights).all()
+    with pytest.raises(StoppedError):
+        online_pass(algorithm, X, y, curve=1, stopped=lambda: True)
+
+
+def test_two_thousand_short_trials_cost_little_more_than_themselves(here, config, records, monkeypatch):
+    spent = [0.0]
+    real = os.fsync
+
+    def fsync(file):
+        started = time.perf_counter()
+        real(file)
+        spent[0] += time.perf_counter() - started
+
+    monkeypatch.setattr("olbench.engine.ledger.os.fsync", fsync)
+    text = "permutations: 400\ncurve: 5\ndatasets: [breast-cancer]\nalgorithms:\n" + "".join(
+        f"  - {{id: arow, params: {{r: {r}}}}}\n" for r in range(1, 6)
+    )
+    here("run", config(text), "--out", "warm", "--quiet", "--set", "permutations=1", "--jobs", 1)
+    started = time.perf_counter()
+    here("run", "small.yaml", "--out", "out", "--quiet", "--jobs", 1)
+    wall = time.perf_counter() - started
+    found = records("out")
+    passes = sum(record["seconds"] for record in found)
+    each = 1e3 * (wall - passes) / len(found)
+    print(f"{each:.2f} ms a trial, of which {1e3 * spent[0] / len(found):.2f} ms fsync")
+    assert len(found) == 2000
+    assert each - 1e3 * spent[0] / len(found) < 2

@@ -1,0 +1,89 @@
+"""Tuning chooses as each search says, and its whole table stays in the ledger."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from olbench.experiments.tuning import best, passes, search
+
+GRID = {"C": (1.0, 2.0, 4.0), "eta": (0.6, 0.9)}
+
+
+def scored(table):
+    return lambda params: table.get((params["C"], params["eta"]))
+
+
+def test_grid_asks_for_every_combination_and_takes_the_best():
+    table = {(C, eta): 10 * C + eta for C in GRID["C"] for eta in GRID["eta"]}
+    step = search("grid", GRID, {"C": 1.0, "eta": 0.7}, scored({}), "last")
+    assert len(step.asked) == 6 == passes("grid", GRID)
+    assert step.chosen is None
+    assert search("grid", GRID, {}, scored(table), "last").chosen == {"C": 1.0, "eta": 0.6}
+
+
+def test_coordinate_searches_the_first_at_the_default_of_the_second_then_the_second():
+    start = {"C": 1.0, "eta": 0.7}
+    first = {(1.0, 0.7): 5, (2.0, 0.7): 3, (4.0, 0.7): 4}
+    asked = search("coordinate", GRID, start, scored({}), "last").asked
+    assert [(p["C"], p["eta"]) for p in asked] == list(first)
+    step = search("coordinate", GRID, start, scored(first), "last")
+    assert [(p["C"], p["eta"]) for p in step.asked[3:]] == [(2.0, 0.6), (2.0, 0.9)]
+    assert step.chosen is None
+    step = search("coordinate", GRID, start, scored({**first, (2.0, 0.6): 9, (2.0, 0.9): 8}), "last")
+    assert step.chosen == {"C": 2.0, "eta": 0.9}
+    assert len(step.asked) == 5 == passes("coordinate", GRID)
+
+
+@pytest.mark.parametrize(("ties", "winner"), [("last", 4.0), ("first", 1.0)])
+def test_ties_go_to_the_later_value_or_the_first(ties, winner):
+    candidates = tuple({"C": C} for C in (1.0, 2.0, 4.0))
+    assert best(candidates, lambda p: 2 if p["C"] == 2 else 1, ties) == {"C": winner}
+
+
+def test_a_failed_candidate_cannot_win_and_if_all_fail_none_does():
+    candidates = ({"C": 1.0}, {"C": 2.0})
+    assert best(candidates, lambda p: float("inf") if p["C"] == 1 else 7, "last") == {"C": 2.0}
+    assert best(candidates, lambda p: float("inf"), "last") is None
+
+
+def test_a_single_candidate_needs_no_pass():
+    step = search("grid", {"C": (2.0,)}, {"C": 1.0}, lambda params: None, "last")
+    assert (step.asked, step.chosen) == ((), {"C": 2.0})
+    assert passes("grid", {}) == 0
+
+
+@pytest.mark.parametrize(("kind", "tuned"), [("grid", 90), ("coordinate", 18), ("holdout", 90), ("none", 0)])
+def test_every_search_runs_once_a_candidate_and_keeps_its_table(kind, tuned, here, config, records):
+    text = f"datasets: [digits-1-vs-7]\nalgorithms: [scw1]\npermutations: 2\ntuning: {{search: {kind}}}\n"
+    code, _, err = here("run", config(text), "--out", "out", "--quiet")
+    assert code == 0, err
+    tune = [record for record in records("out") if record["role"] == "tune"]
+    report = [record for record in records("out") if record["role"] == "report"]
+    assert (len(tune), len(report)) == (tuned, 2)
+    assert {r["n"] for r in report} == {181 if kind == "holdout" else 361}
+    [cell] = json.loads(Path("out/run.json").read_text())["cells"]
+    assert cell["params"] == report[0]["params"]
+    if kind in ("grid", "holdout"):
+        fewest = min(record["mistakes"] for record in tune)
+        assert cell["params"] in [record["params"] for record in tune if record["mistakes"] == fewest]
+        assert {record["n"] for record in tune} == {180 if kind == "holdout" else 361}
+
+
+def test_params_fix_and_the_papers_grid_fills_the_rest():
+    from olbench.config import from_record
+
+    content = {"datasets": ["synthetic"], "algorithms": [{"id": "scw1", "params": {"C": 1}}]}
+    [spec] = from_record({**content, "tuning": {"search": "grid"}}, "x").algorithms
+    assert list(spec.grid) == ["eta"]
+    [spec] = from_record(content, "x").algorithms
+    assert spec.grid == {}
+
+
+def test_a_config_survives_being_written_down():
+    from olbench.config import from_record, read_config
+
+    root = Path(__file__).resolve().parents[2]
+    for path in (root / "configs").glob("*.yaml"):
+        config = read_config(path)
+        assert from_record(json.loads(json.dumps(config.plain())), "x") == config

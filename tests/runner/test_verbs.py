@@ -1,0 +1,170 @@
+"""check, explain, rerun, init and the dry run say what they should, with the agreed exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.runner.conftest import ROOT, SMALL
+
+
+@pytest.fixture
+def baseline(here, config):
+    assert here("check", config(), "--against", "base.json", "--update", "--quiet")[0] == 0
+    return Path("base.json")
+
+
+def test_check_finds_nothing_changed(here, baseline):
+    code, out, _ = here("check", "small.yaml", "--against", baseline, "--quiet")
+    assert (code, out) == (0, "36 counts compared, 0 changed\n")
+
+
+def test_check_says_what_changed_and_by_how_much(here, baseline):
+    content = json.loads(baseline.read_text())
+    content["rows"][0]["mistakes"][1] += 3
+    was = content["rows"][0]["mistakes"][1]
+    baseline.write_text(json.dumps(content))
+    code, out, _ = here("check", "small.yaml", "--against", baseline, "--quiet")
+    line = f"breast-cancer, perceptron, permutation 1: mistakes {was} in the baseline, {was - 3} now (-3)\n"
+    assert (code, out) == (1, line + "36 counts compared, 1 changed\n")
+    words = ("check", "small.yaml", "--against", baseline, "--quiet", "--tolerance")
+    assert here(*words, 0.01)[0] == 0
+    assert here(*words, 0.001)[0] == 1
+
+
+def test_check_with_nothing_to_compare_exits_4(here, config, baseline):
+    baseline.write_text('{"rows": []}')
+    code, out, _ = here("check", "small.yaml", "--against", baseline, "--quiet")
+    assert code == 4
+    assert "0 counts compared, 0 changed" in out
+    assert "breast-cancer, arow: not in the baseline; add it with --update" in out
+
+
+def test_check_without_what_the_baseline_has_exits_1(here, baseline):
+    words = ("check", "small.yaml", "--against", baseline, "--quiet", "--set", "datasets=[digits-1-vs-7]")
+    code, out, _ = here(*words)
+    assert code == 1
+    assert "breast-cancer, arow, permutation 0: mistakes" in out
+    assert "in the baseline, not there now" in out
+
+
+def test_check_of_failing_trials_exits_3(here, config):
+    Path("bad.py").write_text(
+        "from olbench import contestant\n\n\n@contestant('broken')\ndef broken():\n    '''Fail.'''\n"
+        "    raise RuntimeError('no')\n"
+    )
+    text = SMALL.replace("perceptron,", "broken,") + "plugins: [bad.py]\n"
+    config(text)
+    Path("base.json").write_text('{"rows": []}')
+    words = ("check", "small.yaml", "--against", "base.json", "--quiet", "--jobs", 1)
+    code, _, err = here(*words)
+    assert code == 3
+    assert "breast-cancer, broken: failed: RuntimeError: no" in err
+    assert here(*words, "--update")[0] == 3
+    assert Path("base.json").read_text() == '{"rows": []}'
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no baseline base.json; write one with --update"),
+        ("[]", "base.json is not a baseline; write a new one with --update"),
+        ("{", "base.json is not a baseline; write a new one with --update"),
+    ],
+)
+def test_check_refuses_what_is_no_baseline(content, message, here, config):
+    if content is not None:
+        Path("base.json").write_text(content)
+    code, out, err = here("check", config(), "--against", "base.json")
+    assert (code, out, err) == (2, "", f"olbench: {message}\n")
+
+
+def test_the_committed_baseline_holds(here):
+    code, out, _ = here(
+        "check", ROOT / "configs/ci.yaml", "--against", ROOT / "results/ci-baseline.json", "--quiet"
+    )
+    assert code == 0, out
+
+
+def test_explain_tells_why_trials_are_reused_or_not(here, config):
+    here("run", config(), "--out", "out", "--quiet")
+    code, out, _ = here("explain", "out")
+    assert (code, out) == (0, "26 trials are reused: all that decides them is the same\n")
+    _, out, _ = here("explain", "out", "--config", "small.yaml", "--set", "seed=4")
+    assert "0 trials are reused" in out
+    assert ": seed is 4, not 3\n" in out
+    _, out, _ = here("explain", "out", "--config", "small.yaml", "--set", "permutations=4")
+    assert "6 trials have to run" in out
+    assert ": it was never run\n" in out
+    _, out, _ = here("explain", "out", "--config", "small.yaml", "--set", "covariance=diag")
+    assert "options is covariance=diag, projection=kl, a=1.0, not covariance=full" in out
+
+
+def test_explain_and_a_change_of_the_code_of_the_learners(here, config, monkeypatch):
+    here("run", config(), "--out", "out", "--quiet")
+    monkeypatch.setattr("olbench.experiments.online.code_version", lambda id: "another")
+    _, out, _ = here("explain", "out")
+    assert ": the code of the learners has changed\n" in out
+    _, out, _ = here("run", "small.yaml", "--out", "out")
+    assert "26 trials run, 0 reused" in out
+
+
+def test_explain_of_one_trial_and_of_none(here, config, records):
+    here("run", config(), "--out", "out", "--quiet")
+    key = records("out")[0]["key"]
+    assert "1 trials are reused" in here("explain", "out", key)[1]
+    code, _, err = here("explain", "out", "zzz")
+    assert (code, err) == (2, "olbench: out: no trial with a key that begins with 'zzz'\n")
+    code, _, err = here("explain", "nowhere")
+    assert (code, err) == (
+        2, "olbench: there is no nowhere/run.json; is nowhere a folder of results?\n"
+    )  # fmt: skip
+
+
+def test_rerun_computes_a_trial_again_and_compares(here, config, records):
+    here("run", config(), "--out", "out", "--quiet")
+    record = records("out")[-1]
+    code, out, _ = here("rerun", "out", record["key"][:8])
+    assert code == 0
+    assert f"{'mistakes':18} {record['mistakes']:>10} in the ledger {record['mistakes']:>10} now\n" in out
+    ledger = Path("out/trials.jsonl")
+    text = ledger.read_text()
+    right, wrong = f'"mistakes":{record["mistakes"]},"upd', f'"mistakes":{record["mistakes"] + 1},"upd'
+    ledger.write_text(text.replace(right, wrong))
+    code, out, _ = here("rerun", "out", record["key"])
+    assert code == 1
+    assert "DIFFERS" in out
+
+
+def test_init_writes_a_config_that_runs_and_replaces_nothing(here):
+    code, out, _ = here("init", "my.yaml")
+    assert (code, out) == (0, "my.yaml written; now `olbench run my.yaml`\n")
+    assert here("run", "my.yaml", "--set", "permutations=1", "--quiet") == (0, "", "")
+    code, _, err = here("init", "my.yaml")
+    assert (code, err) == (
+        2,
+        "olbench: my.yaml is there already; choose another name, or replace it with --force\n",
+    )
+    assert here("init", "my.yaml", "--force")[0] == 0
+    assert here("init", "my.txt")[0] == 2
+
+
+def test_the_dry_run_prints_the_plan_and_writes_nothing(here, config):
+    code, out, _ = here("run", config(), "--dry-run")
+    assert code == 0
+    assert "2 data sets x 3 algorithms x 3 permutations = 18 trials, and 8 tuning passes (grid)" in out
+    assert "of memory" in out
+    assert not Path("results").exists()
+
+
+def test_the_dry_run_of_the_paper_lists_all_of_its_tables(mirror, here, monkeypatch):
+    monkeypatch.setenv("OLBENCH_MIRROR", str(mirror))
+    code, out, err = here("run", ROOT / "configs/scw.yaml", "--dry-run")
+    assert code == 0, err
+    assert "12 data sets x 14 algorithms x 20 permutations = 3360 trials" in out
+
+
+def test_the_quick_config_needs_no_data(here):
+    code, out, _ = here("run", ROOT / "configs/quick.yaml", "--dry-run")
+    assert code == 0
+    assert "4 data sets x 14 algorithms x 5 permutations = 280 trials" in out
