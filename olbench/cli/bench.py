@@ -23,7 +23,11 @@ CASES = ("dense-54", "dense-784", "sparse-300", "text", "reader")
 @click.option(
     "--output", default="bench.json", show_default=True, type=click.Path(dir_okay=False), help="JSON."
 )
-def command(names: tuple[str, ...], repeats: int, scale: float, output: str) -> None:
+@click.option("--parallel", is_flag=True, help="Instead: what several jobs gain over one.")
+@click.option("--jobs", "-j", default=2, show_default=True, type=click.IntRange(2), help="For --parallel.")
+def command(
+    names: tuple[str, ...], repeats: int, scale: float, output: str, parallel: bool, jobs: int
+) -> None:
     """Measure the kernels against a plain NumPy loop, BLAS, scikit-learn, River and Vowpal Wabbit.
 
     Every contestant sees the same examples on the same single thread; they take turns and the best time of
@@ -34,8 +38,12 @@ def command(names: tuple[str, ...], repeats: int, scale: float, output: str) -> 
     Examples:
       olbench bench
       olbench bench --case text --repeats 3
+      olbench bench --parallel --jobs 2
       pip install "olbench[peers]"      adds River and Vowpal Wabbit
     """
+    if parallel:
+        show_parallel(jobs, scale)
+        return
     from pathlib import Path
 
     from threadpoolctl import threadpool_limits
@@ -75,6 +83,24 @@ def show(case: "Case", n: int, timings: "list[Timing]") -> None:
             ratio = "" if ":" not in timing.contestant else f"{timing.ratio:.1f}"
             table.add_row(timing.contestant, f"{timing.microseconds:.3g}", ratio)
     Console(highlight=False).print(table, "")
+
+
+def show_parallel(jobs: int, scale: float) -> None:
+    """Run equal long trials with one job and with several, and print the speed-up and the memory."""
+    from olbench.bench.parallel import long_cell, measure
+
+    cell = long_cell(max(10, int(scale * 50_000)), 100, 8 * jobs)
+    data, state = cell.source.bytes / 2**20, 8 * 100 * 108 / 2**20
+    measure(cell, jobs)  # the first run also pays for what stays: compiled code, arenas of memory
+    one, several = measure(cell, 1), measure(cell, jobs)
+    for found in (one, several):
+        click.echo(
+            f"{found.trials} trials, jobs = {found.jobs}: {found.seconds:.2f} s, "
+            f"{found.added_bytes / 2**20:.1f} MiB added"
+        )
+    click.echo(
+        f"speed-up {one.seconds / several.seconds:.2f}; the data has {data:.1f} MiB, a learner {state:.1f}"
+    )
 
 
 def write(path: str, timings: "list[Timing]") -> None:

@@ -68,9 +68,10 @@ BROKEN = {
     DATA + "algorithms:\n  - id: arow\n    params:\n      R: 1\n": "bad.yaml:5: arow: unknown parameter 'R' "
     "(did you mean 'r'?); its parameters are r",
     DATA + "algorithms: [{id: arow, params: {r: 0}}]\n": "bad.yaml:2: arow: r must lie in (0, inf), not 0",
-    DATA + "algorithms: [{id: arow, params: {r: .nan}}]\n": "bad.yaml:2: arow: r must lie in (0, inf), not nan",
-    DATA + "algorithms: [{id: arow, params: {r: big}}]\n": "bad.yaml:2: arow: r must be a number in (0, inf), "
-    "not 'big'",
+    DATA + "algorithms: [{id: arow, params: {r: .nan}}]\n": "bad.yaml:2: arow: r must lie in (0, inf), "
+    "not nan",
+    DATA + "algorithms: [{id: arow, params: {r: big}}]\n": "bad.yaml:2: arow: r must be a number in "
+    "(0, inf), not 'big'",
     DATA + "algorithms: [{id: perceptron, params: {C: 1}}]\n": "bad.yaml:2: perceptron: unknown parameter "
     "'C'; it has no parameters",
     DATA + "algorithms: [{id: arow, grid: {r: [1]}}]\n": "bad.yaml:2: a grid needs tuning; add for example "
@@ -122,7 +123,8 @@ def test_the_corpus_is_large_enough():
         ("permutatons=3", "--set permutatons=3: unknown key 'permutatons' in the config "
          "(did you mean 'permutations'?)"),
         ("seed.x=3", "--set seed.x=3: there is no key 'x' below a value that is not a mapping"),
-        ("algorithms=[", "--set algorithms=[: not YAML (expected the node content, but found '<stream end>')"),
+        ("algorithms=[", "--set algorithms=[: not YAML (expected the node content, but found "
+         "'<stream end>')"),
         ("algorithms=[arrow]", "--set algorithms=[arrow]: unknown algorithm 'arrow' (did you mean 'arow'?); "
          "`olbench algorithms` lists all of them"),
     ],

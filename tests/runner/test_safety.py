@@ -171,3 +171,11 @@ def test_two_thousand_short_trials_cost_little_more_than_themselves(here, config
     print(f"{each:.2f} ms a trial, of which {1e3 * spent[0] / len(found):.2f} ms fsync")
     assert len(found) == 2000
     assert each - 1e3 * spent[0] / len(found) < 2
+
+
+def test_bench_parallel_shares_one_copy_of_the_data(here):
+    code, out, _ = here("bench", "--parallel", "--scale", 0.2)
+    assert code == 0
+    assert "speed-up" in out
+    added = [float(line.split(" MiB")[0].split()[-1]) for line in out.splitlines()[:2]]
+    assert max(added) < 7.6, "the data has 7.7 MiB; no worker may hold a copy"
