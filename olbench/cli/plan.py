@@ -114,7 +114,10 @@ def _seconds(cell: "Cell") -> float:
     from olbench.experiments.online import probe
 
     passes = cell.tuning_passes + cell.config.permutations
-    return probe(cell) * cell.source.examples.n * passes
+    try:
+        return probe(cell) * cell.source.examples.n * passes
+    except Exception:  # a contestant that fails at once costs nothing; the run will record why
+        return 0.0
 
 
 def _duration(seconds: float) -> str:

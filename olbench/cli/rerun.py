@@ -2,8 +2,12 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from olbench.experiments.trial import Record
 
 
 @click.command("rerun")
@@ -19,26 +23,39 @@ def command(folder: Path, key: str) -> None:
       olbench rerun results/quick 3f2a
     """
     from olbench.engine import ledger, runfile
+    from olbench.engine.executor import attempt
     from olbench.engine.provenance import code_version
-    from olbench.engine.runner import COUNTS
-    from olbench.experiments.online import run_trial
+    from olbench.engine.stopping import stop_on_interrupt
     from olbench.experiments.sources import load_named
     from olbench.experiments.trial import Trial
 
     recorded = ledger.latest(ledger.read(folder))
     record = recorded[ledger.one_key(recorded, key, folder)]
-    config = runfile.read_config(folder)
-    trial, source = Trial.of(record), load_named(config.datasets, record["dataset"])
-    for name, now in (("data", source.fingerprint), ("code", code_version(trial.algorithm))):
-        if now != (trial.fingerprint if name == "data" else trial.kernels):
-            click.echo(f"the {name} is not what it was when the trial ran")
-    again = run_trial(trial, source, lambda: False)
-    about = ", ".join(f"{name}={value}" for name, value in trial.params.items())
-    click.echo(
-        f"{record['key']}: {trial.algorithm} ({about}) on {trial.dataset}, {trial.role} {trial.permutation}"
-    )
-    for name in COUNTS:
-        mark = "" if again[name] == record[name] else "  DIFFERS"
-        click.echo(f"{name:18} {record[name]!s:>10} in the ledger {again[name]:>10} now{mark}")
-    click.echo(f"{'seconds':18} {record['seconds'] or 0:>10.4g} in the ledger {again['seconds']:>10.4g} now")
-    sys.exit(int(any(again[name] != record[name] for name in COUNTS)))
+    trial = Trial.of(record)
+    source = load_named(runfile.read_config(folder).datasets, trial.dataset)
+    if source.fingerprint != trial.fingerprint:
+        click.echo("the data is not what it was when the trial ran")
+    if code_version(trial.algorithm) != trial.kernels:
+        click.echo("the code is not what it was when the trial ran")
+    with stop_on_interrupt() as stop:
+        again = attempt(trial, source, stop)
+    if again is None:
+        raise KeyboardInterrupt
+    sys.exit(show(record, again))
+
+
+def show(record: "Record", again: "Record") -> int:
+    """Print a record beside the same trial of now; return the exit code."""
+    from olbench.engine.runner import COUNTS
+
+    about = ", ".join(f"{name}={value}" for name, value in record["params"].items())
+    trial = f"{record['dataset']}, {record['role']} {record['permutation']}"
+    click.echo(f"{record['key']}: {record['algorithm']} ({about}) on {trial}")
+    if again["status"] == "failed":
+        click.echo(f"it fails: {again['error']}", err=True)
+        return 3
+    for name in (*COUNTS, "seconds"):
+        differs = name in COUNTS and again[name] != record[name]
+        mark = "  DIFFERS" if differs else ""
+        click.echo(f"{name:18} {record[name]!s:>12} in the ledger {again[name]!s:>12} now{mark}")
+    return int(any(again[name] != record[name] for name in COUNTS))

@@ -42,6 +42,7 @@ def command(
       olbench run my.libsvm --algorithms arow,scw1
       olbench run configs/scw.yaml --dry-run --skip-missing
     """
+    from olbench.data.compressed import base_name
     from olbench.engine.executor import default_jobs
     from olbench.experiments.online import cells
     from olbench.experiments.sources import load_present
@@ -55,7 +56,7 @@ def command(
 
         show_plan(config, planned, workers, skipped)
         return
-    folder = out or Path("results") / Path(what).name.split(".")[0]
+    folder = out or Path("results") / Path(base_name(Path(what).name)).stem
     sys.exit(carry_out(config, planned, folder, workers, timing, quiet, skipped))
 
 
@@ -89,15 +90,13 @@ def carry_out(
     from olbench.engine.stopping import stop_on_interrupt
 
     with open_ledger(folder) as ledger, stop_on_interrupt() as stop, make_progress(quiet) as progress:
-        run = Run(planned, ledger, jobs, stop, progress)
-        if not run.missing(timing) and runfile.describes(folder, config, planned, run.known):
+        run = Run(planned, ledger, jobs, stop, progress, timing)
+        if not run.missing and runfile.describes(folder, config, planned, run.known):
             say(quiet, f"nothing to do: all {len(run.known)} trials are in {folder}")
             return 0
         start = runfile.now()
         runfile.write(folder, runfile.describe(config, planned, run.known, start, None))
         run.complete()
-        if timing == "exclusive" and not stop.is_set():
-            run.measure_alone()
         end = None if stop.is_set() else runfile.now()
         runfile.write(folder, runfile.describe(config, planned, run.known, start, end))
         progress.close()

@@ -118,9 +118,13 @@ def _pooled(tasks: Sequence[Task], jobs: int, stop: StopFlag, plugins: Sequence[
 
 
 def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...]) -> Record | None:
-    for path in plugins:
-        load_plugin(path)
-    return attempt(trial, load(spec), StopFlag())
+    try:
+        for path in plugins:
+            load_plugin(path)
+        source = load(spec)
+    except Exception as error:
+        return trial.failed(error)
+    return attempt(trial, source, StopFlag())
 
 
 def attempt(trial: Trial, source: Source, stop: StopFlag) -> Record | None:

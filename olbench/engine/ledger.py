@@ -76,15 +76,22 @@ def _record(line: bytes) -> Record | None:
     return record if isinstance(record, dict) and {"key", "status"} <= record.keys() else None
 
 
+def _light(record: Record) -> Record:
+    """Return a record without its curve: a run of many trials keeps all of them in memory."""
+    return {**record, "curve": None}
+
+
 class Ledger:
     """The ledger of a results folder, open for writing by this process alone."""
 
     def __init__(self, folder: Path):
         self.path = folder / NAME
         content = self.path.read_bytes() if self.path.exists() else b""
-        pairs = list(_records(content, self.path))
-        self.records = latest([record for record, _ in pairs])
-        self.size = pairs[-1][1] if pairs else 0
+        whole, self.size = [], 0
+        for record, end in _records(content, self.path):
+            whole.append(_light(record))
+            self.size = end
+        self.records = latest(whole)
         self.torn = len(content) - self.size
         self.file: int | None = None
 
@@ -104,7 +111,7 @@ class Ledger:
                 "command goes on from there once there is room"
             ) from None
         self.size += len(line)
-        self.records[record["key"]] = record
+        self.records[record["key"]] = _light(record)
 
     def _open(self) -> int:
         return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)

@@ -25,6 +25,8 @@ class Run:
     jobs: int
     stop: StopFlag
     progress: Progress
+    #: "exclusive" if the reported trials are to be timed alone after the counts.
+    timing: str = "shared"
 
     def __post_init__(self) -> None:
         # A trial that failed in an earlier run is tried again, so it is not known.
@@ -42,9 +44,10 @@ class Run:
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
         return len((needed & self.known.keys()) - {record["key"] for record in self.fresh})
 
-    def missing(self, timing: str) -> bool:
-        """Tell whether anything is left to run."""
-        return bool(self.due()) or (timing == "exclusive" and any(self._untimed()))
+    @property
+    def missing(self) -> bool:
+        """Whether anything is left to run."""
+        return bool(self.due()) or (self.timing == "exclusive" and any(self._untimed()))
 
     def due(self) -> list[Task]:
         """Return the trials that can run now: those known so far to be needed that are not done."""
@@ -56,8 +59,14 @@ class Run:
         return list(tasks.values())
 
     def complete(self) -> None:
-        """Run wave after wave: a tuning decides which trials come after it."""
+        """Run what is missing: the counts, and then the times if they are to be measured alone."""
         self._start_progress()
+        self._count()
+        if self.timing == "exclusive":
+            self._measure_alone()
+
+    def _count(self) -> None:
+        """Run wave after wave: a tuning decides which trials come after it."""
         plugins = self.cells[0].config.plugins
         while not self.stop.is_set() and (tasks := self.due()):
             records = execute(tasks, self.jobs, self.stop, plugins)
@@ -73,7 +82,8 @@ class Run:
     def _start_progress(self) -> None:
         totals: dict[str, int] = {}
         for cell in self.cells:
-            count = cell.tuning_passes + cell.config.permutations
+            reported = cell.config.permutations * (2 if self.timing == "exclusive" else 1)
+            count = cell.tuning_passes + reported
             totals[cell.source.name] = totals.get(cell.source.name, 0) + count
         self.progress.start(totals)
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
@@ -82,11 +92,11 @@ class Run:
 
     def _keep(self, record: Record) -> None:
         self.ledger.append(record)
-        self.known[record["key"]] = record
-        self.fresh.append(record)
+        self.known[record["key"]] = self.ledger.records[record["key"]]
+        self.fresh.append(self.known[record["key"]])
         self.progress.add(record)
 
-    def measure_alone(self) -> None:
+    def _measure_alone(self) -> None:
         """Run the reported trials again one by one, pinned to one core, and keep their times."""
         tasks = list(self._untimed())
         warm_up(tasks)

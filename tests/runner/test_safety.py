@@ -174,7 +174,7 @@ def test_two_thousand_short_trials_cost_little_more_than_themselves(here, config
 
 
 def test_bench_parallel_shares_one_copy_of_the_data(here):
-    code, out, _ = here("bench", "--parallel", "--scale", 0.2)
+    code, out, _ = here("bench", "--parallel", "--scale", 0.2, "--repeats", 1)
     assert code == 0
     assert "speed-up" in out
     added = [float(line.split(" MiB")[0].split()[-1]) for line in out.splitlines()[:2]]

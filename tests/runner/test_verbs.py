@@ -126,7 +126,7 @@ def test_rerun_computes_a_trial_again_and_compares(here, config, records):
     record = records("out")[-1]
     code, out, _ = here("rerun", "out", record["key"][:8])
     assert code == 0
-    assert f"{'mistakes':18} {record['mistakes']:>10} in the ledger {record['mistakes']:>10} now\n" in out
+    assert f"{'mistakes':18} {record['mistakes']:>12} in the ledger {record['mistakes']:>12} now\n" in out
     ledger = Path("out/trials.jsonl")
     text = ledger.read_text()
     right, wrong = f'"mistakes":{record["mistakes"]},"upd', f'"mistakes":{record["mistakes"] + 1},"upd'
