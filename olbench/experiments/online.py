@@ -47,8 +47,8 @@ class Cell:
     @property
     def tuning_passes(self) -> int:
         """How many passes the tuning takes."""
-        kind = self.config.tuning
-        return kind.permutations * tuning.passes(kind.search, self.spec.grid)
+        kind, start = self.config.tuning, self.definition.resolve(self.spec.params)
+        return kind.permutations * tuning.passes(kind.search, self.spec.grid, start)
 
     def step(self, known: Known) -> tuning.Step:
         """Return how far the tuning is."""

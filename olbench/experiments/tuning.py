@@ -62,9 +62,12 @@ def best(candidates: tuple[Params, ...], score: Score, ties: str) -> Params | No
     return winners[-1] if ties == "last" else winners[0]
 
 
-def passes(kind: str, grid: Grid) -> int:
-    """Return how many candidates a search will ask for."""
+def passes(kind: str, grid: Grid, start: Params) -> int:
+    """Return how many different candidates a search will ask for."""
     sizes = [len(values) for values in grid.values()]
     if math.prod(sizes) == 1:
         return 0
-    return sum(sizes) if kind == "coordinate" else math.prod(sizes)
+    if kind != "coordinate":
+        return math.prod(sizes)
+    # The winner of one parameter comes back among the candidates of the next, at its default.
+    return sum(sizes) - sum(start[name] in grid[name] for name in list(grid)[1:])

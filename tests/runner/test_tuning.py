@@ -17,7 +17,7 @@ def scored(table):
 def test_grid_asks_for_every_combination_and_takes_the_best():
     table = {(C, eta): 10 * C + eta for C in GRID["C"] for eta in GRID["eta"]}
     step = search("grid", GRID, {"C": 1.0, "eta": 0.7}, scored({}), "last")
-    assert len(step.asked) == 6 == passes("grid", GRID)
+    assert len(step.asked) == 6 == passes("grid", GRID, {})
     assert step.chosen is None
     assert search("grid", GRID, {}, scored(table), "last").chosen == {"C": 1.0, "eta": 0.6}
 
@@ -32,7 +32,7 @@ def test_coordinate_searches_the_first_at_the_default_of_the_second_then_the_sec
     assert step.chosen is None
     step = search("coordinate", GRID, start, scored({**first, (2.0, 0.6): 9, (2.0, 0.9): 8}), "last")
     assert step.chosen == {"C": 2.0, "eta": 0.9}
-    assert len(step.asked) == 5 == passes("coordinate", GRID)
+    assert len(step.asked) == 5 == passes("coordinate", GRID, start)
 
 
 @pytest.mark.parametrize(("ties", "winner"), [("last", 4.0), ("first", 1.0)])
@@ -50,7 +50,7 @@ def test_a_failed_candidate_cannot_win_and_if_all_fail_none_does():
 def test_a_single_candidate_needs_no_pass():
     step = search("grid", {"C": (2.0,)}, {"C": 1.0}, lambda params: None, "last")
     assert (step.asked, step.chosen) == ((), {"C": 2.0})
-    assert passes("grid", {}) == 0
+    assert passes("grid", {}, {}) == 0
 
 
 @pytest.mark.parametrize(("kind", "tuned"), [("grid", 90), ("coordinate", 18), ("holdout", 90), ("none", 0)])
@@ -63,6 +63,7 @@ def test_every_search_runs_once_a_candidate_and_keeps_its_table(kind, tuned, her
     assert (len(tune), len(report)) == (tuned, 2)
     assert {r["n"] for r in report} == {181 if kind == "holdout" else 361}
     [cell] = json.loads(Path("out/run.json").read_text())["cells"]
+    assert cell["tuning_passes"] == tuned
     assert cell["params"] == report[0]["params"]
     if kind in ("grid", "holdout"):
         fewest = min(record["mistakes"] for record in tune)
