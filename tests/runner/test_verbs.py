@@ -1,6 +1,8 @@
 """check, explain, rerun, init and the dry run say what they should, with the agreed exit codes."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -168,3 +170,28 @@ def test_the_quick_config_needs_no_data(here):
     code, out, _ = here("run", ROOT / "configs/quick.yaml", "--dry-run")
     assert code == 0
     assert "4 data sets x 14 algorithms x 5 permutations = 280 trials" in out
+
+
+@pytest.mark.parametrize("verb", ["run", "check", "explain", "rerun", "init"])
+def test_help_is_instant_and_has_an_example(verb):
+    code = (
+        f"import olbench.cli, sys; olbench.cli.cli(['{verb}', '--help'], standalone_mode=False)\n"
+        "print([name for name in ('numba', 'numpy', 'joblib', 'yaml', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "Example" in done.stdout
+
+
+def test_rerun_of_a_trial_that_fails_says_why(here, config, records):
+    Path("bad.py").write_text(
+        "from olbench import contestant\n\n\n@contestant('hopeless')\ndef hopeless():\n    '''Fail.'''\n"
+        "    raise RuntimeError('no')\n"
+    )
+    text = "datasets: [digits-1-vs-7]\nalgorithms: [hopeless]\nplugins: [bad.py]\npermutations: 1\n"
+    assert here("run", config(text), "--out", "out", "--quiet", "--jobs", 1)[0] == 3
+    code, _, err = here("rerun", "out", records("out")[0]["key"])
+    assert (code, err) == (3, "it fails: RuntimeError: no\n")
+    _, out, _ = here("explain", "out")
+    assert ": it failed before (RuntimeError: no)\n" in out
+    assert here("run", "small.yaml", "--dry-run")[0] == 0
