@@ -134,7 +134,7 @@ def parse_config(root: Placed, folder: Path) -> Config:
             raise root.fail(f"the key '{key}' is missing")
     fields: dict[str, Any] = {}
     if "paper" in content:
-        fields["paper"] = content["paper"].text("paper")
+        fields["paper"] = _paper(content["paper"])
     if "protocol" in content:
         fields["protocol"] = content["protocol"].choice("protocol", PROTOCOLS)
     for key, low in (("seed", 0), ("permutations", 1), ("curve", 1)):
@@ -152,6 +152,14 @@ def parse_config(root: Placed, folder: Path) -> Config:
         algorithms=entries.all(content["algorithms"]),
         **fields,
     )
+
+
+def _paper(node: Placed) -> str:
+    from olbench.papers import load_paper
+
+    id = node.text("paper")
+    with _at(node):
+        return load_paper(id).id
 
 
 def _tuning(node: Placed) -> Tuning:

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 
 def test_the_tour_of_the_readme_prints_what_it_says():
     text = (ROOT / "README.md").read_text()
-    tour, estimators, data = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    tour, estimators = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     printed = io.StringIO()
     names: dict[str, object] = {}
     with contextlib.redirect_stdout(printed):
@@ -18,7 +18,6 @@ def test_the_tour_of_the_readme_prints_what_it_says():
     shown = "".join(f"    {line}\n" for line in printed.getvalue().splitlines())
     assert shown in text
     exec(estimators, names)
-    exec(data, names)
 
 
 def test_every_page_that_is_linked_exists():

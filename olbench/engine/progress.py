@@ -35,6 +35,9 @@ class Progress:
     def add(self, record: Record, reused: bool = False) -> None:
         """Count a trial."""
         self.done[record["dataset"]] += 1
+        if not reused and self.fresh == 0:
+            # what came before the first one was compilation, which says nothing about the rest
+            self.started = time.monotonic()
         self.fresh += not reused
         if record["status"] == "ok" and record["role"] == "report":
             self.rates[record["dataset"]][record["algorithm"]].append(record["mistakes"] / record["n"])
@@ -52,7 +55,7 @@ class Progress:
     @property
     def speed(self) -> float:
         """Trials a second, without those of earlier runs."""
-        return self.fresh / max(1e-9, time.monotonic() - self.started)
+        return (self.fresh - 1) / max(1e-9, time.monotonic() - self.started)
 
     def show(self, dataset: str) -> None:
         """Show that a trial of this data set has finished."""
@@ -73,7 +76,7 @@ class Lines(Progress):
     def show(self, dataset: str) -> None:
         """Print a line if the last one is old enough."""
         now = time.monotonic()
-        if now - self.last < self.PAUSE:
+        if now - self.last < self.PAUSE or self.fresh < 2:
             return
         self.last = now
         done, total = sum(self.done.values()), sum(self.totals.values())

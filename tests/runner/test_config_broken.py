@@ -39,6 +39,8 @@ BROKEN = {
     GOOD + "curve: []\n": "bad.yaml:3: curve must be a whole number from 1, not a list",
     GOOD + "curve:\n": "bad.yaml:3: curve must be a whole number from 1, not nothing",
     GOOD + "paper: 2012\n": "bad.yaml:3: paper must be text, not 2012",
+    GOOD + "paper: scw\n": "bad.yaml:3: there are no numbers of a paper 'scw' (did you mean 'scw2012'?); "
+    "there are scw2012",
     GOOD + "covariance: diagonal\n": "bad.yaml:3: covariance must be one of full, diag, not 'diagonal' "
     "(did you mean 'diag'?)",
     "datasets: []\n" + ALGORITHMS: "bad.yaml:1: datasets must not be empty",
