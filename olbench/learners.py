@@ -165,10 +165,10 @@ class FirstOrderLearner(Learner):
         self.scalars: Floats = np.array([1.0, 0.0])
 
     def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        from olbench.kernels import first_order
+        from olbench.kernels import compile, first_order
 
         rule = self.algorithm.definition.compiled_rule
-        first_order.run(rule, self.p, rows, y, order, self.w, self.scalars, self.counters)
+        compile.entry(first_order.run)(rule, self.p, rows, y, order, self.w, self.scalars, self.counters)
 
     @property
     def weights(self) -> Floats:
@@ -206,12 +206,12 @@ class CovarianceLearner(SecondOrderLearner):
         self.bound: Floats = np.array([algorithm.a * (1.0 + 1e-9)])
 
     def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        from olbench.kernels import covariance
+        from olbench.kernels import compile, covariance
 
         definition = self.algorithm.definition
         # Screening trusts that Sigma only shrinks; rounding breaks that for rules meant for the root form.
         screened = definition.monotone and definition.form == "covariance"
-        covariance.run(
+        compile.entry(covariance.run)(
             definition.compiled_rule, self.p, rows, y, order,
             self.mu, self.sigma, self.pending, self.bound, self.counters, screened,
         )  # fmt: skip
@@ -245,10 +245,10 @@ class RootLearner(SecondOrderLearner):
         self.reach: Floats = np.full(d, np.sqrt(algorithm.a))
 
     def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        from olbench.kernels import root
+        from olbench.kernels import compile, root
 
         definition = self.algorithm.definition
-        root.run(
+        compile.entry(root.run)(
             definition.compiled_rule, self.p, rows, y, order,
             self.mu, self.root, self.bound, self.reach, self.counters,
             definition.monotone, definition.scale_free,
@@ -284,11 +284,11 @@ class DiagonalLearner(SecondOrderLearner):
         self.moments[:, 1] = algorithm.a
 
     def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        from olbench.kernels import diagonal
+        from olbench.kernels import compile, diagonal
 
         kl = self.algorithm.projection == "kl"
         rule = self.algorithm.definition.compiled_rule
-        diagonal.run(rule, self.p, rows, y, order, self.moments, self.counters, kl)
+        compile.entry(diagonal.run)(rule, self.p, rows, y, order, self.moments, self.counters, kl)
 
     @property
     def weights(self) -> Floats:

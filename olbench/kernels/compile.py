@@ -9,6 +9,7 @@ a pass gives the same bits whatever the width of the machine's vectors.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import numba
@@ -55,3 +56,14 @@ def rule(signature: Any, function: Callable[..., Any]) -> Any:
         if "no locator available" not in str(error):
             raise
         return numba.cfunc(signature, error_model="numpy")(function)
+
+
+@cache
+def entry(kernel: Any) -> Any:
+    """Return the compiled code of a kernel, which does not look at the types of its arguments.
+
+    The dispatcher's look costs more than a short slice of a pass; learners only pass arrays that they made or
+    that olbench.examples has checked.
+    """
+    [compiled] = kernel.overloads.values()
+    return compiled.entry_point
