@@ -64,6 +64,7 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
 
     definition = get_definition(id)
     options: dict[str, Any] = {"form": definition.form}
+    given_form = definition.order == "second" and settings.get("form") is not None
     if definition.order == "second":
         options |= {name: settings.pop(name) for name in (*_CHOICES, "a") if settings.get(name) is not None}
         settings = {name: value for name, value in settings.items() if name not in (*_CHOICES, "a")}
@@ -73,6 +74,10 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     a = options.get("a", 1.0)
     if isinstance(a, bool) or not isinstance(a, int | float | np.number) or not 0.0 < a < np.inf:
         raise UserError(f"{id}: the initial variance a must be above zero, not {a!r}")
+    if options.get("covariance") == "diag" and given_form:
+        raise UserError(
+            f"{id}: form says how a full covariance is stored, and this one is diagonal; leave it out"
+        )
     if options.get("covariance") == "diag" and not definition.diagonal:
         raise UserError(f"{id} has no diagonal form: {definition.no_diagonal}; use covariance='full'")
     return Algorithm(definition, definition.resolve(settings), **options)

@@ -120,6 +120,8 @@ def test_orders(order, message):
         ("arow", {"covariance": "band"}, "arow: covariance must be full or diag, not 'band'"),
         ("arow", {"projection": "l1"}, "arow: projection must be kl or l2, not 'l1'"),
         ("arow", {"form": "cholesky"}, "arow: form must be covariance or root, not 'cholesky'"),
+        ("arow", {"form": "root", "covariance": "diag"}, "arow: form says how a full covariance is stored, "
+                                                         "and this one is diagonal; leave it out"),
         ("arow", {"a": 0.0}, "arow: the initial variance a must be above zero, not 0.0"),
         ("arow", {"a": "big"}, "arow: the initial variance a must be above zero, not 'big'"),
         ("pa", {"covariance": "diag"}, "pa: unknown parameter 'covariance'; it has no parameters"),

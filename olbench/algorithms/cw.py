@@ -59,7 +59,7 @@ def cw(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
 @second_order(
     "cw-var",
     title="CW-var",
-    source="Dredze, Crammer & Pereira, ICML 2008; cw2012, section 4.1",
+    source="Dredze, Crammer & Pereira, ICML 2008; cw2012, section 5.1",
     parameters=(ETA,),
     traits=TRAITS,
     constants=lambda eta: (quantile(eta),),

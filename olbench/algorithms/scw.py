@@ -63,7 +63,7 @@ def scw2(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
 @second_order(
     "scw2-libol",
     title="SCW-II (LIBOL)",
-    source="LIBOL 0.1 (2012), SCW2.m; not the optimum of scw2012, eq. (5)",
+    source="LIBOL (2012); not the optimum of scw2012, eq. (5)",
     parameters=(C, eta(0.9)),
     traits=TRAITS,
     constants=constants,

@@ -29,7 +29,7 @@ def sop(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
 @second_order(
     "sop-libol",
     title="SOP (LIBOL)",
-    source="LIBOL 0.1 (2012), SOP.m",
+    source="LIBOL (2012)",
     traits=TRAITS,
     no_diagonal=KEEPS_PRODUCT,
     monotone=True,
