@@ -95,10 +95,14 @@ def carry_out(
             say(quiet, f"nothing to do: all {len(run.known)} trials are in {folder}")
             return 0
         start = runfile.now()
-        runfile.write(folder, runfile.describe(config, planned, run.known, start, None))
-        run.complete()
-        end = None if stop.is_set() else runfile.now()
-        runfile.write(folder, runfile.describe(config, planned, run.known, start, end))
+
+        def record(end: str | None = None) -> None:
+            """Say which trials belong to the answer, as far as is known: a report needs nothing else."""
+            runfile.write(folder, runfile.describe(config, planned, run.known, start, end))
+
+        record()
+        run.complete(before_wave=record)
+        record(end=None if stop.is_set() else runfile.now())
         progress.close()
         return conclude(run, folder, skipped, quiet)
 

@@ -1,7 +1,7 @@
 """A run: what is missing from the ledger, in waves, until every cell has its report."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -58,17 +58,21 @@ class Run:
                     tasks[trial.key] = Task(trial, cell.source)
         return list(tasks.values())
 
-    def complete(self) -> None:
-        """Run what is missing: the counts, and then the times if they are to be measured alone."""
+    def complete(self, before_wave: Callable[[], None] = lambda: None) -> None:
+        """Run what is missing: the counts, and then the times if they are to be measured alone.
+
+        `before_wave` is called whenever tunings have decided and before what follows from that runs.
+        """
         self._start_progress()
-        self._count()
+        self._count(before_wave)
         if self.timing == "exclusive":
             self._measure_alone()
 
-    def _count(self) -> None:
+    def _count(self, before_wave: Callable[[], None]) -> None:
         """Run wave after wave: a tuning decides which trials come after it."""
         plugins = self.cells[0].config.plugins
         while not self.stop.is_set() and (tasks := self.due()):
+            before_wave()
             records = execute(tasks, self.jobs, self.stop, plugins)
             try:
                 for record in records:

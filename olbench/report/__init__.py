@@ -1,0 +1,1 @@
+"""From the record of a run to tables, figures, verdicts and a page."""

@@ -1,0 +1,168 @@
+"""A results folder as arrays and frames: what every table, figure and statistic starts from."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from olbench.engine import ledger, runfile
+from olbench.errors import UserError
+from olbench.experiments.trial import Record
+
+Floats = NDArray[np.float64]
+#: The columns of an entry's trials.
+MEASURED = [
+    "permutation", "n", "mistakes", "updates", "effective_updates", "breakdowns", "seconds", "cpu_seconds",
+    "timing",
+]  # fmt: skip
+CURVES = ("mistakes", "updates", "seconds")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One algorithm on one data set: a row of Table 3 with the trials behind it."""
+
+    dataset: str
+    #: The id of the algorithm, or the id with its settings where the config has it more than once.
+    label: str
+    algorithm: str
+    #: What the tuning chose, or None before it has.
+    params: Mapping[str, Any] | None
+    options: Mapping[str, Any]
+    planned: int
+    #: The trials that went well, one row a permutation in their order, with the columns MEASURED.
+    trials: pd.DataFrame
+    #: The errors of the trials that failed.
+    failures: tuple[str, ...]
+    #: Where the curves have their points, and per quantity of CURVES an array (permutations, points).
+    points: NDArray[np.int64]
+    curves: Mapping[str, Floats]
+
+    @property
+    def done(self) -> int:
+        """How many permutations there are."""
+        return len(self.trials)
+
+    @cached_property
+    def rates(self) -> Floats:
+        """The mistake rate of each permutation."""
+        return self.values("mistakes") / self.values("n")
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether every time was measured alone, so that it may stand in a column of times."""
+        return bool(self.done) and bool((self.trials["timing"] == "exclusive").all())
+
+    def values(self, quantity: str) -> Floats:
+        """Return mistake_rate, updates or seconds of each permutation."""
+        return self.rates if quantity == "mistake_rate" else np.array(self.trials[quantity], np.float64)
+
+    def spread(self, quantity: str) -> tuple[float, float] | None:
+        """Return mean and standard deviation (n - 1) over the permutations, or None without any."""
+        values = self.values(quantity)
+        if not values.size:
+            return None
+        return float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else 0.0
+
+
+@dataclass(frozen=True)
+class Results:
+    """A results folder: its entries, in the order of the config, and the content of run.json."""
+
+    folder: Path
+    info: Mapping[str, Any]
+    entries: tuple[Entry, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the folder."""
+        return self.folder.resolve().name
+
+    @property
+    def paper(self) -> str:
+        """The id of the paper that the config compares with, or an empty text."""
+        return str(self.info["config"].get("paper", ""))
+
+    @property
+    def datasets(self) -> list[str]:
+        """The data sets in the order of the config."""
+        return list(dict.fromkeys(entry.dataset for entry in self.entries))
+
+    @property
+    def labels(self) -> list[str]:
+        """The algorithms in the order of the config."""
+        return list(dict.fromkeys(entry.label for entry in self.entries))
+
+    def of(self, dataset: str) -> list[Entry]:
+        """Return the entries of a data set that have at least one trial."""
+        return [entry for entry in self.entries if entry.dataset == dataset and entry.done]
+
+    @property
+    def missing(self) -> list[str]:
+        """What the report lacks, a sentence an entry."""
+        return [sentence for entry in self.entries if (sentence := _missing(entry))]
+
+
+def _missing(entry: Entry) -> str:
+    name = f"{entry.label} on {entry.dataset}"
+    if entry.failures:
+        return f"{name}: {len(entry.failures)} of {entry.planned} trials failed ({entry.failures[0]})"
+    if entry.params is None:
+        return f"{name}: its tuning is not finished"
+    if entry.done < entry.planned:
+        return f"{name}: {entry.done} of {entry.planned} trials are done"
+    return ""
+
+
+def load_results(folder: Path) -> Results:
+    """Return what a results folder holds, finished or not."""
+    info = runfile.read(folder)
+    if not {"config", "cells"} <= info.keys():
+        raise UserError(f"{folder / runfile.NAME} is not the record of a run")
+    records = ledger.latest(ledger.read(folder))
+    planned = int(info["config"].get("permutations", 20))
+    return Results(
+        folder, info, tuple(_entry(cell, planned, _found(cell["keys"], records)) for cell in info["cells"])
+    )
+
+
+def _found(keys: Iterable[str], records: Mapping[str, Record]) -> list[Record]:
+    return [records[key] for key in keys if key in records]
+
+
+def _entry(cell: Mapping[str, Any], planned: int, records: list[Record]) -> Entry:
+    good = [record for record in records if record["status"] == "ok"]
+    good.sort(key=lambda record: int(record["permutation"]))
+    points = np.array(good[0]["curve"]["t"] if good else [], np.int64)
+    return Entry(
+        dataset=cell["dataset"],
+        label=cell["label"],
+        algorithm=cell["algorithm"],
+        params=cell["params"],
+        options=cell["options"],
+        planned=planned,
+        trials=pd.DataFrame([[record[name] for name in MEASURED] for record in good], columns=MEASURED),
+        failures=tuple(str(record["error"]) for record in records if record["status"] != "ok"),
+        points=points,
+        curves={
+            name: np.array([record["curve"][name] for record in good], np.float64).reshape(
+                len(good), points.size
+            )
+            for name in CURVES
+        },
+    )
+
+
+def newest(root: Path) -> Path:
+    """Return the folder below `root` whose run began last."""
+    starts = {path.parent: runfile.read(path.parent).get("start") for path in root.glob(f"*/{runfile.NAME}")}
+    if not starts:
+        raise UserError(
+            f"there is no run below {root}/; start one with `olbench run CONFIG`, or name its folder"
+        )
+    return max(starts, key=lambda folder: str(starts[folder]))

@@ -1,0 +1,83 @@
+"""A results folder becomes arrays without losing or inventing a trial."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench.errors import UserError
+from olbench.report.frame import load_results, newest
+
+SMALL = Path(__file__).with_name("small")
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(SMALL, tmp_path / "results" / "copy"))
+
+
+def edit(folder: Path, change) -> None:
+    path = folder / "run.json"
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def test_entries_come_in_the_order_of_the_config_with_every_permutation():
+    results = load_results(SMALL)
+    assert results.datasets == ["svmguide3", "synthetic", "splice"]
+    assert results.labels == ["perceptron", "cw", "arow", "scw1", "scw2"]
+    assert all(list(entry.trials["permutation"]) == [0, 1, 2, 3, 4] for entry in results.entries)
+    assert results.missing == []
+
+
+def test_a_curve_ends_with_the_counts_of_its_trial():
+    for entry in load_results(SMALL).entries:
+        assert entry.points[-1] == entry.trials["n"][0]
+        np.testing.assert_array_equal(entry.curves["mistakes"][:, -1], entry.trials["mistakes"])
+        np.testing.assert_array_equal(entry.curves["updates"][:, -1], entry.trials["updates"])
+
+
+def test_the_spread_is_the_sample_deviation_of_the_rates():
+    entry = load_results(SMALL).entries[0]
+    mean, deviation = entry.spread("mistake_rate") or (0, 0)
+    rates = [mistakes / 1243 for mistakes in entry.trials["mistakes"]]
+    assert mean == pytest.approx(sum(rates) / 5)
+    assert deviation == pytest.approx((sum((rate - mean) ** 2 for rate in rates) / 4) ** 0.5)
+
+
+def test_a_half_finished_run_is_read_and_says_what_is_missing(copy: Path):
+    lines = (copy / "trials.jsonl").read_text().splitlines(keepends=True)
+    kept = [line for line in lines if '"algorithm":"arow"' not in line or '"permutation":0' in line]
+    (copy / "trials.jsonl").write_text("".join(kept) + '{"key": "torn')
+
+    def forget_the_choice(content: dict) -> None:
+        content["end"] = None
+        content["cells"][3].update(params=None, keys=[])
+
+    edit(copy, forget_the_choice)
+    missing = load_results(copy).missing
+    assert "arow on svmguide3: 1 of 5 trials are done" in missing
+    assert "scw1 on svmguide3: its tuning is not finished" in missing
+    assert len(missing) == 4
+
+
+def test_a_failed_trial_is_counted_apart_with_its_error(copy: Path):
+    lines = (copy / "trials.jsonl").read_text().splitlines()
+    record = json.loads(lines[0]) | {"status": "failed", "error": "ValueError: no", "mistakes": None}
+    (copy / "trials.jsonl").write_text("\n".join([json.dumps(record), *lines[1:]]) + "\n")
+    [sentence] = load_results(copy).missing
+    assert sentence.endswith("1 of 5 trials failed (ValueError: no)")
+
+
+def test_the_newest_run_is_the_one_that_began_last(copy: Path):
+    old = Path(shutil.copytree(SMALL, copy.parent / "old"))
+    edit(old, lambda content: content.update(start="2020-01-01T00:00:00+00:00"))
+    assert newest(copy.parent) == copy
+
+
+def test_without_a_run_the_error_says_how_to_start_one(tmp_path: Path):
+    with pytest.raises(UserError, match="olbench run CONFIG"):
+        newest(tmp_path)
