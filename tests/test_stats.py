@@ -1,0 +1,280 @@
+"""The statistics are what their definitions say, by other formulas and by scipy's."""
+
+import math
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import stats as reference
+
+from olbench import stats
+
+#: Demšar, JMLR 7 (2006), Table 5a: critical values of the two-tailed Nemenyi test at 5%.
+DEMSAR = {2: 1.960, 3: 2.343, 4: 2.569, 5: 2.728, 6: 2.850, 7: 2.949, 8: 3.031, 9: 3.102, 10: 3.164}
+
+counts = hnp.arrays(np.int64, st.tuples(st.integers(2, 5), st.integers(2, 25)), elements=st.integers(0, 60))
+chances = st.lists(st.floats(0, 1), min_size=1, max_size=6)
+
+
+def rates(table: np.ndarray, n: int = 1243) -> dict[str, np.ndarray]:
+    return {f"a{i}": row / n for i, row in enumerate(table)}
+
+
+# Within a data set.
+
+
+@given(counts)
+def test_bold_are_the_best_and_those_whose_t_statistic_stays_below_the_quantile(table):
+    best = int(np.argmin(table.mean(axis=1)))
+    bound = reference.t.ppf(0.975, table.shape[1] - 1)
+    expected = set()
+    for i, row in enumerate(table):
+        apart = (row - table[best]).astype(float)
+        spread = apart.std(ddof=1)
+        t = apart.mean() * math.sqrt(apart.size) / spread if spread else math.inf * (apart.mean() > 0 or 0)
+        if i == best or math.isnan(t) or not t > bound:
+            expected.add(f"a{i}")
+    assert stats.not_worse(rates(table)) == expected
+
+
+@given(counts)
+def test_the_p_of_the_paired_test_is_scipys(table):
+    first, second = table[0] / 1243, table[1] / 1243
+    if np.ptp(table[0] - table[1]) == 0:
+        return
+    mean, p = stats.paired_t(first, second)
+    assert mean == pytest.approx((first - second).mean(), abs=1e-12)
+    assert p == pytest.approx(reference.ttest_rel(table[0], table[1]).pvalue, rel=1e-6, abs=1e-12)
+
+
+def test_equal_algorithms_are_bold_and_a_constant_distance_is_not():
+    values = np.array([0.1, 0.2, 0.3, 0.7])
+    found = stats.not_worse({"best": values, "same": values.copy(), "above": values + 1 / 1243})
+    assert found == {"best", "same"}
+    assert stats.paired_t(values + 0.01, values)[1] == 0
+    assert stats.paired_t(values, values)[1] == 1
+
+
+def test_one_permutation_says_nothing_but_exact_ties():
+    one = {"best": np.array([0.1]), "tie": np.array([0.1]), "near": np.array([0.1001])}
+    assert stats.not_worse(one) == {"best", "tie"}
+    best, [tie, near] = stats.within(one)
+    assert (best, tie.ties, near.losses) == ("best", 1, 1)
+    assert all(math.isnan(each) for each in (near.p, near.low, near.high))
+
+
+def test_only_shared_permutations_are_compared():
+    best = np.array([0.1, 0.2, 0.1, 0.2, np.nan])
+    other = np.array([np.nan, 0.21, 0.12, 0.24, 0.9])
+    _, [found] = stats.within({"best": best, "other": other, "absent": np.full(5, np.nan)})
+    assert found.label == "other"
+    assert (found.wins, found.ties, found.losses) == (0, 0, 3)
+    assert found.p == pytest.approx(reference.ttest_rel([0.21, 0.12, 0.24], [0.2, 0.1, 0.2]).pvalue)
+
+
+def test_who_shares_no_permutation_with_the_best_is_not_bold():
+    apart = {"best": np.array([0.1, 0.1, np.nan]), "other": np.array([np.nan, np.nan, 0.2])}
+    assert stats.not_worse(apart) == {"best"}
+
+
+def test_better_on_what_is_shared_is_not_worse():
+    """The best by its own mean can lose on the permutations that another has too."""
+    best = np.array([0.30, 0.31, 0.32, 0.0, 0.0, 0.0])
+    other = np.array([0.20, 0.211, 0.222, np.nan, np.nan, np.nan])
+    assert stats.not_worse({"best": best, "other": other}) == {"best", "other"}
+
+
+def test_arrays_that_are_not_aligned_are_refused():
+    with pytest.raises(ValueError, match="aligned by permutation"):
+        stats.not_worse({"a": np.zeros(3), "b": np.zeros(4)})
+    with pytest.raises(ValueError, match="no algorithm with a permutation"):
+        stats.not_worse({"a": np.full(3, np.nan)})
+
+
+@given(counts)
+@settings(max_examples=30)
+def test_wins_ties_and_losses_add_up_and_the_interval_holds_the_mean(table):
+    _, found = stats.within(rates(table), resamples=500)
+    for each in found:
+        assert each.wins + each.ties + each.losses == table.shape[1]
+        assert each.low - 1e-12 <= each.mean <= each.high + 1e-12
+        assert each.mean >= -1e-12
+
+
+def test_the_bootstrap_is_fixed_by_its_seed():
+    table = rates(np.random.default_rng(1).integers(100, 200, (3, 20)))
+    assert stats.within(table, seed=3) == stats.within(table, seed=3)
+    assert stats.within(table, seed=3) != stats.within(table, seed=4)
+
+
+def test_the_bootstrap_interval_covers_the_true_mean_about_as_often_as_it_says():
+    generator = np.random.default_rng(2012)
+    covered = 0
+    for _ in range(400):
+        noise = generator.normal(0.01, 0.02, 20)
+        # A third of the draws has the other one in front; the difference to the best changes its sign then.
+        best, [found] = stats.within({"a": np.full(20, 0.5), "b": 0.5 + noise}, resamples=1000)
+        truth = 0.01 if best == "a" else -0.01
+        covered += found.low <= truth <= found.high
+    assert 0.90 < covered / 400 < 0.97
+
+
+# Across data sets.
+
+
+@given(chances)
+def test_holm_rejects_what_the_step_down_procedure_rejects(p):
+    """By definition: from the smallest on, reject while p_(i) <= level / (m - i), then stop for good."""
+    for level in (0.01, 0.05, 0.3):
+        rejected = set()
+        for step, i in enumerate(sorted(range(len(p)), key=lambda i: p[i])):
+            if p[i] * (len(p) - step) > level:
+                break
+            rejected.add(i)
+        assert {i for i, q in enumerate(stats.holm(p)) if q <= level} == rejected
+
+
+@given(chances)
+def test_adjusted_p_values_keep_the_order_and_are_never_smaller(p):
+    adjusted = stats.holm(p)
+    assert all(q >= min(each, 1) and q <= 1 for each, q in zip(p, adjusted, strict=True))
+    assert np.all(np.diff(np.array(adjusted)[np.argsort(p, kind="stable")]) >= 0)
+
+
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=9))
+def test_wilcoxon_is_exact_with_ties_and_zeros(differences):
+    """By definition: the share of all signs whose smaller rank sum is at most the one seen."""
+    apart = np.array([each for each in differences if each], float)
+    p, untied = stats.wilcoxon(np.array(differences, float))
+    assert untied == apart.size
+    if not apart.size:
+        assert p == 1
+        return
+    ranks = reference.rankdata(np.abs(apart))
+    seen = min(ranks[apart > 0].sum(), ranks[apart < 0].sum())
+    sums = [ranks[np.array(signs) > 0].sum() for signs in product((-1, 1), repeat=apart.size)]
+    below = sum(total <= seen for total in sums) / len(sums)
+    assert p == pytest.approx(min(1, 2 * below))
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=3, max_size=30, unique=True), st.randoms())
+def test_wilcoxon_without_ties_is_scipys_exact_test(sizes, random):
+    signed = np.array([size * random.choice((-1, 1)) for size in sizes])
+    expected = reference.wilcoxon(signed, method="exact").pvalue
+    assert stats.wilcoxon(signed)[0] == pytest.approx(expected, rel=1e-6)
+
+
+def table_of(values: np.ndarray) -> dict[str, dict[str, float]]:
+    return {f"d{i}": {f"a{j}": float(value) for j, value in enumerate(row)} for i, row in enumerate(values)}
+
+
+@given(st.lists(st.permutations(range(4)), min_size=3, max_size=12))
+@settings(max_examples=40, deadline=None)
+def test_friedman_without_ties_is_the_formula_of_the_textbook(orders):
+    ranks = np.array(orders) + 1.0
+    n, k = ranks.shape
+    found = stats.across(table_of(ranks / 7))
+    assert isinstance(found, stats.Across)
+    chi2 = 12 * n / (k * (k + 1)) * (np.sum(ranks.mean(axis=0) ** 2) - k * (k + 1) ** 2 / 4)
+    assert found.statistic == pytest.approx(chi2, abs=1e-9)
+    assert found.p == pytest.approx(reference.chi2.sf(chi2, k - 1), abs=1e-9)
+    assert list(found.ranks.values()) == pytest.approx(list(ranks.mean(axis=0)))
+    if n * (k - 1) - chi2 > 1e-6:
+        assert found.iman_davenport == pytest.approx((n - 1) * chi2 / (n * (k - 1) - chi2), abs=1e-6)
+    else:
+        assert (found.iman_davenport, found.iman_davenport_p) == (math.inf, 0)
+
+
+@pytest.mark.parametrize(("k", "q"), DEMSAR.items())
+def test_critical_values_are_those_of_demsars_table(k, q):
+    """The table rounds k = 3 down; the studentized range gives 2.344."""
+    assert stats.nemenyi_q(k) == pytest.approx(q, abs=0.0011)
+    assert round(stats.nemenyi_q(3), 3) == 2.344
+
+
+def test_the_critical_difference_of_demsars_example():
+    """Demšar 2006, 3.2.2: four algorithms on 14 data sets have CD = 1.25 at 5%, 1.12 at 10%."""
+    assert stats.critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
+    assert stats.critical_difference(4, 14, level=0.1) == pytest.approx(1.12, abs=0.005)
+
+
+def test_groups_are_the_largest_sets_within_the_critical_difference():
+    values = np.array([[1, 2, 3, 4, 5, 6]] * 12)
+    found = stats.across(table_of(values))
+    assert isinstance(found, stats.Across)
+    assert 2 < found.critical_difference < 3
+    assert found.groups == (("a0", "a1", "a2"), ("a1", "a2", "a3"), ("a2", "a3", "a4"), ("a3", "a4", "a5"))
+
+
+def test_all_equal_algorithms_are_one_group_with_no_difference():
+    found = stats.across(table_of(np.full((5, 3), 0.2)))
+    assert isinstance(found, stats.Across)
+    assert (found.statistic, found.p, found.iman_davenport_p) == (0, 1, 1)
+    assert found.groups == (("a0", "a1", "a2"),)
+    assert all((pair.p, pair.adjusted, pair.untied) == (1, 1, 0) for pair in found.pairs)
+
+
+def test_means_that_differ_by_rounding_only_are_tied():
+    values = np.array([[0.1 + 0.2, 0.3, 0.4]] * 4)
+    found = stats.across(table_of(values))
+    assert isinstance(found, stats.Across)
+    assert found.ranks == {"a0": 1.5, "a1": 1.5, "a2": 3.0}
+
+
+def test_wilcoxon_across_data_sets_ranks_the_plain_differences():
+    values = np.random.default_rng(5).random((9, 3))
+    found = stats.across(table_of(values))
+    assert isinstance(found, stats.Across)
+    for pair, (i, j) in zip(found.pairs, ((0, 1), (0, 2), (1, 2)), strict=True):
+        expected = reference.wilcoxon(values[:, i], values[:, j], method="exact").pvalue
+        assert pair.p == pytest.approx(expected)
+        assert pair.significant == (pair.adjusted <= 0.05)
+
+
+def test_power_says_what_cannot_be_seen():
+    """Wilcoxon's smallest p over n data sets is 2^(1-n); times 15 pairs it is below 5% from n = 10 on."""
+    values = np.array([[1.0, 2, 3, 4, 5, 6]] * 9)
+    found = stats.across(table_of(values))
+    assert isinstance(found, stats.Across)
+    assert not any(pair.significant for pair in found.pairs)
+    assert found.power == (
+        "With 6 algorithms and 9 data sets a difference below 2.51 average ranks cannot be seen at the 5% "
+        "level, and Wilcoxon's test with Holm's correction over 15 pairs can find none with fewer than 10 "
+        "data sets."
+    )
+    more = stats.across(table_of(np.vstack([values + i / 100 for i in range(2)])))
+    assert isinstance(more, stats.Across)
+    assert any(pair.significant for pair in more.pairs)
+
+
+def test_a_data_set_without_every_algorithm_does_not_count():
+    means = table_of(np.random.default_rng(0).random((5, 3)))
+    del means["d1"]["a2"]
+    means["d3"]["a0"] = math.nan
+    found = stats.across(means)
+    assert isinstance(found, stats.Across)
+    assert found.datasets == ("d0", "d2", "d4")
+
+
+def test_too_little_to_compare_is_said():
+    assert stats.across(table_of(np.ones((5, 2)))) == (
+        "a comparison over data sets needs 3 algorithms, here are 2"
+    )
+    assert stats.across(table_of(np.ones((2, 4)))) == (
+        "a comparison over data sets needs 3 of them with all 4 algorithms, here are 2"
+    )
+    assert isinstance(stats.across({}), str)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_kendalls_tau_counts_pairs_in_the_same_order(order):
+    pairs = [(i, j) for i in range(4) for j in range(i)]
+    agree = sum(1 if order[i] > order[j] else -1 for i, j in pairs)
+    assert stats.kendall_tau([0, 1, 2, 3], order) == pytest.approx(agree / 6)
+
+
+def test_kendalls_tau_of_nothing_but_ties_is_undefined():
+    assert math.isnan(stats.kendall_tau([1, 2, 3], [0.002, 0.002, 0.002]))
