@@ -119,6 +119,21 @@ def _missing(entry: Entry) -> str:
     return ""
 
 
+def aligned(entries: Iterable[Entry], quantity: str = "mistake_rate") -> dict[str, Floats]:
+    """Return a quantity of entries of one data set by label, a position a permutation, NaN where it lacks.
+
+    This is the form in which permutations that algorithms share can be paired, as `olbench.stats` does.
+    """
+    chosen = [entry for entry in entries if entry.done]
+    there = sorted({int(each) for entry in chosen for each in entry.trials["permutation"]})
+    found = {}
+    for entry in chosen:
+        values = np.full(len(there), np.nan)
+        values[np.searchsorted(there, entry.trials["permutation"])] = entry.values(quantity)
+        found[entry.label] = values
+    return found
+
+
 def load_results(folder: Path) -> Results:
     """Return what a results folder holds, finished or not."""
     info = runfile.read(folder)

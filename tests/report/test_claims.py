@@ -1,0 +1,193 @@
+"""A claim holds, holds partly or fails on a run, and on the very numbers it was drawn from."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from olbench.papers import KINDS, Claim, Reported, Statement, load_paper
+from olbench.report.claims import check_claims, find, our_numbers, printed_test
+from olbench.stats import not_worse
+from tests.report.made import as_printed, entry, results, spread
+
+PAPER = load_paper("scw2012")
+DATASETS = ("splice", "usps", "w7a", "ijcnn1", "covtype", "cod-rna")
+NOISE = np.random.default_rng(3).normal(0, 0.004, 20).round(5)
+
+
+def made(*rows: dict, datasets=DATASETS):
+    """Return a run: per data set the rate of each algorithm, with a noise that all share and its own."""
+    found = []
+    for name, row in zip(datasets, rows, strict=False):
+        for i, (id, rate) in enumerate(row.items()):
+            values = rate + NOISE + 0.1 * np.roll(NOISE, i)
+            found.append(entry(name, id, values, values * 10_000, values))
+    return results(found)
+
+
+def check(
+    run, kind="lower", algorithms=("scw1",), than=("arow",), on="every", quantity="mistake_rate", n=None
+):
+    datasets = DATASETS[: n or len(run.datasets)]
+    says = Statement(kind, quantity, algorithms, than, on, datasets)
+    paper = dataclasses.replace(PAPER, claims=(Claim("id", "text", "where", says),))
+    [found] = check_claims(run, paper)
+    return found
+
+
+GOOD, BAD = {"scw1": 0.2, "arow": 0.3}, {"scw1": 0.3, "arow": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("on", "good", "verdict"),
+    [
+        ("every", 6, "holds"), ("every", 5, "holds partly"), ("every", 4, "holds partly"),
+        ("every", 3, "fails"),
+        ("most", 4, "holds"), ("most", 3, "holds partly"), ("most", 2, "holds partly"), ("most", 1, "fails"),
+        ("many", 2, "holds"), ("many", 1, "holds partly"), ("many", 0, "fails"),
+        ("some", 1, "holds"), ("some", 0, "fails"),
+    ],
+)  # fmt: skip
+def test_words_for_how_many_have_one_meaning(on, good, verdict):
+    assert check(made(*[GOOD] * good, *[BAD] * (6 - good)), on=on).verdict == verdict
+
+
+@pytest.mark.parametrize("quantity", ["mistake_rate", "updates"])
+def test_lower_is_true_of_each_pair_or_shows_the_pair_that_is_not(quantity):
+    three = {"scw1": 0.2, "arow": 0.3, "nherd": 0.1}
+    assert check(made(GOOD), quantity=quantity).verdict == "holds"
+    found = check(made(three), than=("arow", "nherd"), quantity=quantity)
+    assert found.verdict == "fails"
+    assert re.search(r"not on splice \(scw1 \S+, nherd \S+\)$", found.evidence)
+
+
+def test_evidence_names_the_data_sets_where_it_is_not_so():
+    found = check(made(GOOD, BAD, GOOD), on="most")
+    assert found.verdict == "holds"
+    assert found.evidence == (
+        "on 2 of 3 data sets, median ratio of the means 0.67; not on usps (scw1 0.3001, arow 0.2001)"
+    ).replace("0.3001", f"{0.3 + 1.1 * NOISE.mean():.4f}").replace(
+        "0.2001", f"{0.2 + 1.1 * NOISE.mean():.4f}"
+    )
+
+
+def test_what_is_said_of_some_shows_where_it_is_so():
+    assert "true on usps (scw1" in check(made(BAD, GOOD, BAD), on="some").evidence
+
+
+def test_significantly_lower_needs_the_paired_test():
+    noisy = np.resize([0.02, -0.0199], 20)
+    clear = results([entry("splice", "scw1", 0.2 + NOISE), entry("splice", "arow", 0.201 + NOISE * 1.01)])
+    chance = results([entry("splice", "scw1", 0.2 + NOISE), entry("splice", "arow", 0.2001 + NOISE + noisy)])
+    assert check(clear, "significantly_lower").verdict == "holds"
+    assert check(chance, "lower").verdict == "holds"
+    assert check(chance, "significantly_lower").verdict == "fails"
+    reverse = {"algorithms": ("arow",), "than": ("scw1",)}
+    assert check(clear, "not_significantly_higher", **reverse).verdict == "fails"
+    assert check(chance, "not_significantly_higher", **reverse).verdict == "holds"
+
+
+def test_not_lower_is_true_as_soon_as_one_is_as_low():
+    row = {"cw": 0.2, "pa": 0.3, "perceptron": 0.25}
+    both = {"algorithms": ("cw",), "than": ("pa", "perceptron")}
+    assert check(made(row), "not_lower", **both).verdict == "fails"
+    assert check(made(row | {"pa": 0.19}), "not_lower", **both).verdict == "holds"
+    tie = results([entry("splice", "cw", 0.2 + NOISE), entry("splice", "pa", 0.2 + NOISE)])
+    assert check(tie, "not_lower", ("cw",), ("pa",)).verdict == "holds"
+
+
+def test_mostly_lower_counts_pairs():
+    row = {"cw": 0.1, "scw1": 0.2, "pa": 0.15, "perceptron": 0.3}
+    groups = {"algorithms": ("cw", "scw1"), "than": ("pa", "perceptron")}
+    assert check(made(row), "mostly_lower", **groups).verdict == "holds"
+    assert "(2 of 4 pairs)" in check(made(row | {"perceptron": 0.18}), "mostly_lower", **groups).evidence
+
+
+def test_joint_lowest_is_one_of_the_algorithms_in_bold():
+    near = {"scw1": 0.2, "scw2": 0.4, "arow": 0.2}
+    both = {"algorithms": ("scw1", "scw2"), "than": ("scw1", "scw2", "arow")}
+    assert check(made(near), "lowest_or_joint", **both).verdict == "holds"
+    assert check(made(near | {"arow": 0.1}), "lowest_or_joint", **both).verdict == "fails"
+
+
+@given(st.lists(st.lists(st.integers(0, 40), min_size=8, max_size=8), min_size=3, max_size=3))
+@settings(max_examples=60)
+def test_joint_lowest_is_the_bold_rule(counts):
+    ids = ("scw1", "arow", "nherd")
+    run = results([entry("splice", id, np.array(row) / 1000) for id, row in zip(ids, counts, strict=True)])
+    says = Statement("lowest_or_joint", "mistake_rate", ("scw1",), ids, "every", ("splice",))
+    bold = not_worse({id: np.array(row) / 1000 for id, row in zip(ids, counts, strict=True)})
+    assert find(says, our_numbers(run, "splice", says)).true == ("scw1" in bold)
+
+
+def test_only_comparable_results_are_evidence():
+    run = made(GOOD, GOOD)
+    run.info["data"]["usps"]["fingerprint"] = "0" * 32
+    assert check(run).evidence.startswith("on 1 of 1 data set (1 more could not be checked)")
+    run.info["data"]["splice"]["fingerprint"] = "0" * 32
+    found = check(run)
+    assert (found.verdict, found.evidence) == ("not checked", "no comparable scw1, arow")
+
+
+def test_times_are_shown_but_not_judged():
+    found = check(made(GOOD), quantity="seconds")
+    assert found.verdict == "not checked"
+    assert found.evidence.startswith("times are not judged; here on 1 of 1 data set")
+    shared = entry("splice", "scw1", 0.2 + NOISE)
+    shared.trials["timing"] = "shared"
+    found = check(results([shared, entry("splice", "arow", 0.3 + NOISE)]), quantity="seconds")
+    assert found.evidence == "times are not judged, and were measured while other trials ran"
+
+
+# The paper's own table.
+
+
+def test_equal_digits_are_a_tie():
+    found = check(made(GOOD), n=2)
+    assert found.own_verdict == "fails"
+    assert found.own_table.endswith("not on usps (scw1 0.012, arow 0.012)")
+
+
+def test_print_can_only_show_what_rounding_cannot_undo():
+    """0.011 and 0.012 may both be 0.0115; 0.011 and 0.013 are at least 0.001 apart."""
+    first, second, third = (Reported(mean, 0.0, 0.0005) for mean in (0.011, 0.012, 0.013))
+    assert printed_test(first, second, 20) == 1
+    assert printed_test(first, third, 20) < 0.001
+    assert printed_test(Reported(0.2, 0.1, 0.0005), Reported(0.25, 0.1, 0.0005), 20) > 0.1
+
+
+@given(st.floats(0.1, 0.4), st.floats(0.001, 0.1), st.floats(0.1, 0.4), st.floats(0.001, 0.1))
+def test_the_test_on_print_is_welchs_where_print_is_fine(a, sd_a, b, sd_b):
+    from scipy.stats import ttest_ind_from_stats
+
+    expected = ttest_ind_from_stats(a, sd_a, 20, b, sd_b, 20, equal_var=False).pvalue
+    fine = [Reported(a, sd_a, 1e-12), Reported(b, sd_b, 1e-12)]
+    assert printed_test(*fine, 20) == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_paper_claims_more_than_its_table_shows():
+    """SCW beats CW 'significantly', but not on the separable synthetic data, and mushrooms is a tie."""
+    found = {claim.id: claim for claim in check_claims(as_printed(), PAPER)}
+    for id in ("scw1-beats-cw", "scw2-beats-cw"):
+        assert found[id].own_verdict == "holds partly"
+        assert "synthetic (" in found[id].own_table
+        assert "mushrooms (" in found[id].own_table
+    for id in ("scw1-updates-less-than-the-soft-rivals", "scw2-updates-less-than-the-soft-rivals"):
+        assert found[id].own_verdict == found[id].verdict == "holds"
+        assert found[id].own_table.startswith("on 12 of 12 data sets")
+    assert found["second-order-beats-first-order"].own_verdict == "not checked"
+
+
+def test_every_claim_is_checked_on_a_run_with_all_algorithms():
+    rows = dict.fromkeys(PAPER.groups["compared"], 0.2)
+    run = results([entry(d, id, spread(x, 0.01)) for d in PAPER.datasets for id, x in rows.items()])
+    for claim in check_claims(run, PAPER):
+        assert (claim.verdict == "not checked") == ("time" in claim.text)
+        assert claim.evidence
+
+
+def test_every_kind_of_statement_is_in_use():
+    assert {claim.says.kind for claim in PAPER.claims} == set(KINDS)

@@ -1,0 +1,275 @@
+"""A verdict says of each reported number whether this run agrees with it, by a rule that is written down."""
+
+import dataclasses
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from olbench.errors import UserError
+from olbench.papers import Reported, load_paper
+from olbench.report.frame import aligned, load_results
+from olbench.report.verdicts import (
+    CLOSE,
+    DIFFERS,
+    NOT_COMPARABLE,
+    REPRODUCED,
+    VERDICTS,
+    check_claims,
+    compare_expected,
+    judge,
+    read_expected,
+    summary,
+    taus,
+    time_ratios,
+    verdict,
+    write_expected,
+)
+from tests.report.made import as_printed, entry, results, spec, spread
+
+PAPER = load_paper("scw2012")
+SMALL = Path(__file__).with_name("small")
+CELL = Reported(0.294, 0.011, 0.0005)
+RATE = spread(0.294, 0.005)
+
+
+def only(found, algorithm="cw", quantity="mistake_rate", dataset="svmguide3"):
+    [one] = [each for each in judge(found, PAPER) if each.key == f"{dataset}, {algorithm}, {quantity}"]
+    return one
+
+
+# The rule.
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize(
+    ("deviations", "beyond", "expected"),
+    [(0, 0, REPRODUCED), (2, 0, REPRODUCED), (2, 1e-6, CLOSE), (4, 0, CLOSE), (4, 1e-6, DIFFERS)],
+)
+def test_the_bounds_are_two_and_four_deviations_and_half_a_digit(side, deviations, beyond, expected):
+    distance = deviations * CELL.deviation + CELL.half_unit + beyond if deviations else 0
+    assert verdict(CELL, CELL.mean + side * distance, 0.001) == expected
+
+
+def test_the_larger_deviation_counts():
+    assert verdict(CELL, 0.294 + 0.05, 0.001) == DIFFERS
+    assert verdict(CELL, 0.294 + 0.05, 0.025) == REPRODUCED
+
+
+def test_print_hides_half_a_digit():
+    sharp = Reported(0.002, 0.0, 0.0005)
+    assert verdict(sharp, 0.0025, 0.0) == REPRODUCED
+    assert verdict(sharp, 0.0015, 0.0) == REPRODUCED
+    assert verdict(sharp, 0.002501, 0.0) == DIFFERS
+
+
+@given(
+    st.floats(0, 1), st.floats(0, 0.2), st.floats(0, 1), st.floats(0, 0.2), st.sampled_from([0.5, 0.05, 5e-4])
+)
+def test_a_verdict_is_the_rule_of_the_paper_trail(theirs, their_sd, ours, our_sd, half):
+    distance, width = abs(ours - theirs), max(their_sd, our_sd)
+    found = verdict(Reported(theirs, their_sd, half), ours, our_sd)
+    if distance <= 2 * width + half:
+        assert found == REPRODUCED
+    elif distance > 2 * width + half * 1.00001 and distance <= 4 * width + half:
+        assert found == CLOSE
+    elif distance > 4 * width + half * 1.00001:
+        assert found == DIFFERS
+
+
+def test_every_reported_number_is_judged_and_those_of_the_table_reproduce_themselves():
+    found = judge(as_printed(), PAPER)
+    assert len(found) == 144
+    assert {each.verdict for each in found} == {REPRODUCED}
+    assert max(abs(each.z or 0) for each in found) < 1e-6
+    assert all(each.where == f"Table 3, {each.dataset}, {each.algorithm}" for each in found)
+    assert summary(found, "mistake_rate") == "72 of 72 mistake rates reproduced, 0 close, 0 differ"
+    assert summary(found, "updates") == "72 of 72 update counts reproduced, 0 close, 0 differ"
+
+
+def test_ours_stands_beside_the_reported_number():
+    one = only(results([entry("svmguide3", "cw", spread(0.31, 0.005), spread(702.6, 2))]))
+    assert (one.mean, one.deviation) == (pytest.approx(0.31), pytest.approx(0.005))
+    assert one.difference == pytest.approx(0.016)
+    error = math.sqrt(0.011**2 / 20 + 0.005**2 / 20 + 0.0005**2 / 3)
+    assert one.z == pytest.approx(0.016 / error)
+    assert (one.verdict, one.reason) == (REPRODUCED, "")
+
+
+def test_a_summary_counts_each_verdict():
+    judgement = only(results([entry("svmguide3", "cw", RATE)]))
+    some = [dataclasses.replace(judgement, verdict=VERDICTS[i]) for i in (0, 0, 0, 1, 1, 2, 3)]
+    assert summary(some, "mistake_rate") == (
+        "3 of 7 mistake rates reproduced, 2 close, 1 differs, 1 not comparable"
+    )
+
+
+# What is not comparable.
+
+
+def test_what_was_not_run_has_no_number():
+    found = results([entry("svmguide3", "cw", RATE)])
+    one = only(found, "arow")
+    assert (one.verdict, one.reason, one.mean, one.z) == (NOT_COMPARABLE, "not run", None, None)
+    assert only(found, dataset="usps").reason == "the data set is not in this run"
+    found.info["config"]["datasets"].append({"name": "usps"})
+    assert only(found, dataset="usps").reason == "the data set is left out"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"params": None, "trials": entry("svmguide3", "cw", []).trials}, "its tuning is not finished"),
+        ({"failures": ("ValueError: no",)}, "1 of 20 trials failed"),
+        ({"trials": entry("svmguide3", "cw", [0.3]).trials}, "fewer than 2 permutations are done"),
+        (
+            {"options": {"covariance": "diag", "projection": "kl", "a": 1.0}},
+            "its covariance is diagonal, the paper's is full",
+        ),
+        (
+            {"options": {"covariance": "full", "form": "root", "a": 2.0}},
+            "its covariance starts at 2 I, the paper's at I",
+        ),
+    ],
+)
+def test_an_entry_that_is_not_the_papers_is_not_judged(change, reason):
+    one = only(results([entry("svmguide3", "cw", RATE, **change)]))
+    assert (one.verdict, one.reason) == (NOT_COMPARABLE, reason)
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"grid": {"eta": [0.9, 0.95]}}, "it is tuned over another grid than the paper's"),
+        ({"grid": {}, "params": {"eta": 0.9}}, "its parameters are not tuned, the paper's are"),
+    ],
+)
+def test_another_search_is_not_judged(said, reason):
+    one = only(results([entry("svmguide3", "cw", RATE)], [spec("cw", **said)]))
+    assert (one.verdict, one.reason) == (NOT_COMPARABLE, reason)
+    assert one.difference == pytest.approx(0, abs=1e-9)
+
+
+def test_one_permutation_is_shown_without_a_deviation():
+    one = only(results([entry("svmguide3", "cw", [0.3])]))
+    assert (one.mean, one.deviation, one.z) == (0.3, None, None)
+
+
+def test_other_data_is_not_judged():
+    found = results([entry("svmguide3", "cw", RATE)])
+    found.info["data"]["svmguide3"]["fingerprint"] = "0" * 32
+    assert only(found).reason == "the data is not what the catalogue has under this name"
+    del found.info["data"]
+    assert only(found).reason == "the fingerprint of the data is not known"
+
+
+def test_holding_out_half_of_the_rows_is_not_the_papers_protocol():
+    found = results([entry("svmguide3", "cw", RATE)], tuning={"search": "holdout"})
+    assert only(found).reason == "half of the rows are held out for tuning"
+
+
+# An algorithm that stands in the config several times.
+
+
+def test_the_plain_entry_is_judged_and_its_variants_are_not():
+    diagonal = {"covariance": "diag", "projection": "kl", "a": 1.0}
+    entries = [
+        entry("svmguide3", "cw", RATE + 0.1, label="cw (diag)", options=diagonal),
+        entry("svmguide3", "cw", RATE + 0.2, label="cw (eta=0.9)"),
+        entry("svmguide3", "cw", RATE, label="cw (tuned)"),
+    ]
+    specs = [spec("cw", **diagonal), spec("cw", grid={}, params={"eta": 0.9}), spec("cw")]
+    one = only(results(entries, specs))
+    assert (one.label, one.verdict) == ("cw (tuned)", REPRODUCED)
+
+
+def test_of_two_forms_the_usual_one_is_judged():
+    """CW is kept as a root of its covariance by default, AROW as the covariance."""
+    for id, usual in (("cw", "root"), ("arow", "covariance")):
+        entries, specs = [], []
+        for form in ("covariance", "root"):
+            options = {"covariance": "full", "form": form, "a": 1.0}
+            entries.append(entry("svmguide3", id, RATE, label=f"{id} ({form})", options=options))
+            specs.append(spec(id, form=form))
+        assert only(results(entries, specs), id).label == f"{id} ({usual})"
+
+
+# Order and time.
+
+
+def test_tau_is_one_for_the_papers_order_and_undefined_where_print_has_none():
+    found = taus(as_printed(), PAPER)
+    assert "mushrooms" not in found
+    assert len(found) == 11
+    assert all(tau == pytest.approx(1) for tau in found.values())
+
+
+def test_tau_is_minus_one_for_the_opposite_order():
+    ids = ["cw", "arow", "scw1"]
+    rates = [0.1, 0.2, 0.3]
+    found = results([entry("svmguide3", id, spread(x, 0.01)) for id, x in zip(ids, rates, strict=True)])
+    assert taus(found, PAPER) == {"svmguide3": -1.0}
+
+
+def test_times_are_ratios_and_never_judged():
+    found = results([entry("svmguide3", "cw", RATE, seconds=np.full(20, 0.0019))])
+    [ratio] = time_ratios(found, PAPER)
+    assert (ratio.ratio, ratio.exclusive) == (pytest.approx(20), True)
+    assert {each.quantity for each in judge(found, PAPER)} == {"mistake_rate", "updates"}
+
+
+# Expected verdicts.
+
+
+def test_expected_verdicts_are_read_back_as_they_are_written(tmp_path: Path):
+    found = load_results(SMALL)
+    judged, claims = judge(found, PAPER), check_claims(found, PAPER)
+    write_expected(tmp_path / "expected.yaml", judged, claims)
+    expected = read_expected(tmp_path / "expected.yaml")
+    assert len(expected) == 144 + len(PAPER.claims)
+    assert expected["svmguide3, cw, updates"] == REPRODUCED
+    assert compare_expected(expected, judged, claims) == []
+
+
+def test_a_changed_verdict_is_named(tmp_path: Path):
+    path = tmp_path / "expected.yaml"
+    path.write_text(
+        "svmguide3, cw, mistake_rate: close\nusps, pa, updates: close\nclaim scw1-beats-cw: holds\n"
+    )
+    found = results([entry("svmguide3", "cw", RATE)])
+    assert compare_expected(read_expected(path), judge(found, PAPER), check_claims(found, PAPER)) == [
+        "svmguide3, cw, mistake_rate: expected close, found reproduced",
+        "usps, pa, updates: expected close, but the paper has no such",
+        "claim scw1-beats-cw: expected holds, found not checked",
+    ]
+
+
+def test_a_wrong_word_is_refused_with_its_line(tmp_path: Path):
+    path = tmp_path / "expected.yaml"
+    path.write_text("usps, cw, updates: close\nusps, cw, mistake_rate: reproducd\n")
+    with pytest.raises(
+        UserError, match=r"expected.yaml:2: .*not 'reproducd' \(did you mean 'reproduced'\?\)"
+    ):
+        read_expected(path)
+    path.write_text("- close\n")
+    with pytest.raises(UserError, match="lines like `usps, cw, updates: reproduced`"):
+        read_expected(path)
+    with pytest.raises(UserError, match="cannot write"):
+        write_expected(tmp_path / "no" / "folder.yaml", [])
+
+
+# Pairs.
+
+
+def test_entries_are_aligned_by_permutation():
+    one, other = entry("svmguide3", "cw", [0.1, 0.2, 0.3]), entry("svmguide3", "arow", [0.4, 0.5, 0.6])
+    late = dataclasses.replace(other, trials=other.trials.iloc[1:])
+    early = dataclasses.replace(one, trials=one.trials.iloc[:2])
+    none = entry("svmguide3", "pa", [])
+    found = aligned([early, late, none])
+    np.testing.assert_array_equal(found["cw"], [0.1, 0.2, np.nan])
+    np.testing.assert_array_equal(found["arow"], [np.nan, 0.5, 0.6])
+    assert "pa" not in found
