@@ -164,7 +164,7 @@ def _outcome(on: str, true: list[bool]) -> str:
 def _evidence(says: Statement, found: Mapping[str, Finding]) -> str:
     """Return on how many data sets a statement is true, and the numbers where it is not.
 
-    Of what is said of some data sets only, those where it is true are shown.
+    Of what is said of some data sets only, or of one, the numbers where it is true are shown.
     """
     true = [name for name, finding in found.items() if finding.true]
     false = [name for name in found if name not in true]
@@ -174,11 +174,11 @@ def _evidence(says: Statement, found: Mapping[str, Finding]) -> str:
     ratios = [ratio for finding in found.values() for ratio in finding.ratios]
     if ratios:
         text += f", median ratio of the means {median(ratios):.2f}"
-    shown = true if says.on == "some" or len(found) == 1 else []
-    for word, names in (("not on", [] if shown else false), ("true on", shown)):
-        if names:
-            text += f"; {word} " + ", ".join(f"{name} ({found[name].numbers})" for name in names)
-    return text
+    word, names = ("not on", false)
+    if true and (says.on == "some" or len(found) == 1):
+        word, names = ("true on", true)
+    shown = ", ".join(f"{name} ({found[name].numbers})" for name in names)
+    return f"{text}; {word} {shown}" if shown else text
 
 
 def find(says: Statement, numbers: Numbers) -> Finding:

@@ -1,6 +1,7 @@
 """Which entry of a run stands for a cell of the paper's table, and why it may not be held against it."""
 
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any, NamedTuple
 
 from olbench.algorithms import get_definition
@@ -38,9 +39,12 @@ def choose(results: Results, dataset: str, algorithm: str) -> Choice:
 
 
 def _standing(results: Results, dataset: str) -> list[tuple[Entry, Mapping[str, Any]]]:
-    """Return the entries of a data set with what the config says about each; both have one order."""
+    """Return the entries of a data set with what the config says about each; both have one order.
+
+    A file that is read twice, with other labels, has its entries twice under one name.
+    """
     entries = [entry for entry in results.entries if entry.dataset == dataset]
-    return list(zip(entries, results.info["config"]["algorithms"], strict=True)) if entries else []
+    return list(zip(entries, cycle(results.info["config"]["algorithms"]), strict=False))
 
 
 def _absent(results: Results, dataset: str) -> str:

@@ -197,6 +197,11 @@ def test_of_two_forms_the_usual_one_is_judged():
         assert only(results(entries, specs), id).label == f"{id} ({usual})"
 
 
+def test_a_file_that_is_read_twice_under_one_name_is_no_obstacle():
+    pair = [entry("svmguide3", "cw", RATE), entry("svmguide3", "arow", RATE)]
+    assert only(results(pair * 2, [spec("cw"), spec("arow")])).verdict == REPRODUCED
+
+
 # Order and time.
 
 
