@@ -1,0 +1,126 @@
+"""How an algorithm looks: one name, colour, marker and line in every figure and on the page.
+
+The hues are of Okabe and Ito's and of Tol's "muted" scheme, which stay apart for the colour-blind. Since no
+scheme has so many hues, kin share one (PA, PA-I, PA-II) and shape tells them apart: second-order algorithms
+have solid lines and filled markers, first-order ones broken lines and open markers. The two SCW stand out.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Dash = Literal["solid", "dash", "dot", "dashdot"]
+
+#: The markers of matplotlib and the names that plotly has for them.
+SYMBOLS = {
+    "o": "circle", "s": "square", "^": "triangle-up", "v": "triangle-down", "<": "triangle-left",
+    ">": "triangle-right", "D": "diamond", "P": "cross", "X": "x", "*": "star", "p": "pentagon",
+    "h": "hexagon2", "8": "octagon", "d": "diamond-tall",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Style:
+    """The look of one algorithm; `dash` is a word of plotly, `marker` one of matplotlib."""
+
+    colour: str
+    marker: str
+    dash: Dash = "solid"
+    filled: bool = True
+    width: float = 1.0
+
+    @property
+    def symbol(self) -> str:
+        """The marker in the words of plotly."""
+        return SYMBOLS[self.marker] + ("" if self.filled else "-open")
+
+
+BLACK, VERMILLION, BLUE, GREEN = "#000000", "#d55e00", "#0072b2", "#009e73"
+ORANGE, SKY, PINK, INDIGO = "#e69f00", "#56b4e9", "#cc79a7", "#332288"
+WINE, OLIVE, TEAL, GREY = "#882255", "#999933", "#44aa99", "#777777"
+
+STYLES: dict[str, Style] = {
+    "perceptron": Style(GREY, "o", "dash", filled=False),
+    "margin-perceptron": Style(GREY, "p", "dot", filled=False),
+    "romma": Style(OLIVE, "s", "dash", filled=False),
+    "aromma": Style(OLIVE, "D", "dot", filled=False),
+    "pa": Style(PINK, "<", "dash", filled=False),
+    "pa1": Style(PINK, ">", "dashdot", filled=False),
+    "pa2": Style(PINK, "h", "dot", filled=False),
+    "alma": Style(TEAL, "8", "dash", filled=False),
+    "ogd": Style(TEAL, "d", "dot", filled=False),
+    "sop": Style(INDIGO, "X"),
+    "sop-libol": Style(INDIGO, "p", "dashdot"),
+    "iellip": Style(WINE, "P"),
+    "cw": Style(BLUE, "o"),
+    "cw-var": Style(BLUE, "8", "dashdot"),
+    "nherd": Style(SKY, "s"),
+    "arow": Style(GREEN, "^"),
+    "narow": Style(ORANGE, "v"),
+    "narow2010": Style(ORANGE, "d", "dashdot"),
+    "scw1": Style(VERMILLION, "*", width=1.8),
+    "scw2": Style(BLACK, "D", width=1.8),
+    "scw2-libol": Style(BLACK, "h", "dashdot", width=1.4),
+}
+#: Colours and markers for labels that have no style of their own, in the order in which they are taken.
+_HUES = (TEAL, WINE, INDIGO, SKY, OLIVE, PINK, BLUE, ORANGE, GREEN, GREY)
+_MARKERS = ("d", "8", "p", "h", "<", ">", "P", "X", "s", "o", "^", "v", "D")
+
+
+def styles(labels: Iterable[str]) -> dict[str, Style]:
+    """Return a style for every label of a run, no two alike.
+
+    An algorithm has its own style, and so has the first of its variants; every further variant and every
+    algorithm from elsewhere takes the hue and the marker that the run uses least.
+
+    >>> found = styles(["arow (r=1.0)", "arow (r=0.1)", "mine"])
+    >>> found["arow (r=1.0)"] == STYLES["arow"], found["mine"].colour == found["arow (r=0.1)"].colour
+    (True, False)
+    """
+    labels = list(dict.fromkeys(labels))
+    taken = _owned(labels)
+    hues = Counter(style.colour for style in taken.values())
+    markers = Counter(style.marker for style in taken.values())
+    for label in labels:
+        if label not in taken:
+            taken[label] = _least_used(hues, markers, set(taken.values()))
+            hues[taken[label].colour] += 1
+            markers[taken[label].marker] += 1
+    return {label: taken[label] for label in labels}
+
+
+def _owned(labels: list[str]) -> dict[str, Style]:
+    first: dict[str, str] = {}
+    for label in labels:
+        first.setdefault(algorithm_of(label), label)
+    return {label: STYLES[id] for id, label in first.items() if id in STYLES}
+
+
+def _least_used(hues: Counter[str], markers: Counter[str], used: set[Style]) -> Style:
+    dashes: tuple[Dash, ...] = ("dashdot", "solid", "dash", "dot")
+    free = (
+        Style(hue, marker, dash)
+        for dash in dashes
+        for hue in sorted(_HUES, key=lambda hue: hues[hue])
+        for marker in sorted(_MARKERS, key=lambda marker: markers[marker])
+    )
+    return next((style for style in free if style not in used), Style(GREY, "o"))
+
+
+def algorithm_of(label: str) -> str:
+    """Return the id of the algorithm in a label: of "arow (r=1.0)" it is arow."""
+    return label.partition(" (")[0]
+
+
+def display_name(label: str) -> str:
+    """Return a label as the papers print it.
+
+    >>> display_name("scw1"), display_name("pa2 (C=1.0)"), display_name("mine")
+    ('SCW-I', 'PA-II (C=1.0)', 'mine')
+    """
+    from olbench.algorithms import definitions
+
+    id = algorithm_of(label)
+    titles = {definition.id: definition.title for definition in definitions()}
+    return titles.get(id, id) + label[len(id) :]

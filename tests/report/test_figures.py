@@ -1,0 +1,270 @@
+"""Figures show the record and nothing else, hide no data, and are the same bytes every time."""
+
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from olbench.algorithms import definitions
+from olbench.errors import UserError
+from olbench.report.figures import (
+    TEXT_WIDTH,
+    critical_difference_figure,
+    curves_figure,
+    overview_figure,
+    save_figures,
+)
+from olbench.report.frame import Entry, Results, load_results
+from olbench.report.palette import STYLES, display_name, styles
+
+SMALL = Path(__file__).with_name("small")
+DATASETS = ["svmguide3", "synthetic", "splice"]
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The part of the statistics over data sets that the diagram draws."""
+
+    datasets: tuple[str, ...]
+    labels: tuple[str, ...]
+    ranks: dict[str, float]
+    critical_difference: float
+    groups: tuple[tuple[str, ...], ...]
+
+
+RANKS = Ranks(
+    ("a", "b", "c", "d"),
+    ("perceptron", "cw", "arow", "scw1", "scw2"),
+    {"perceptron": 4.9, "cw": 3.6, "arow": 2.5, "scw1": 1.5, "scw2": 2.5},
+    2.3,
+    (("scw1", "arow", "scw2", "cw"), ("arow", "scw2", "cw"), ("perceptron",)),
+)
+
+
+@pytest.fixture(scope="module")
+def small() -> Results:
+    return load_results(SMALL)
+
+
+def change(results: Results, edit) -> Results:
+    """Return the results with every entry edited."""
+    return replace(results, entries=tuple(edit(entry) for entry in results.entries))
+
+
+def first(entry: Entry, count: int) -> Entry:
+    """Return an entry of which only the first permutations are done."""
+    curves = {name: values[:count] for name, values in entry.curves.items()}
+    return replace(entry, trials=entry.trials[:count], curves=curves)
+
+
+def scaled(entry: Entry, quantity: str, factor: float) -> Entry:
+    return replace(entry, curves={**entry.curves, quantity: entry.curves[quantity] * factor})
+
+
+def lines(panel) -> dict:
+    return {line.get_label(): line for line in panel.get_lines()}
+
+
+def boxes(figure: Figure):
+    """Return the boxes of the legend, of the panels with all their texts, and of the page, in pixels."""
+    figure.draw_without_rendering()
+    [legend] = figure.legends
+    return legend.get_window_extent(), [panel.get_tightbbox() for panel in figure.axes], figure.bbox
+
+
+def assert_nothing_hidden(figure: Figure) -> None:
+    legend, panels, page = boxes(figure)
+    for place, panel in enumerate(panels):
+        assert not legend.overlaps(panel)
+        assert not any(panel.overlaps(other) for other in panels[:place])
+    for box in (legend, *panels):
+        assert page.x0 <= box.x0
+        assert box.x1 <= page.x1
+        assert page.y0 <= box.y0
+        assert box.y1 <= page.y1
+
+
+def test_the_three_panels_draw_the_means_of_the_record(small: Results):
+    rates, updates, seconds = curves_figure(small, "synthetic").axes
+    for entry in small.of("synthetic"):
+        name = display_name(entry.label)
+        for panel, values in (
+            (rates, entry.curves["mistakes"] / entry.points),
+            (updates, entry.curves["updates"]),
+            (seconds, entry.curves["seconds"]),
+        ):
+            np.testing.assert_array_equal(lines(panel)[name].get_xdata(), entry.points)
+            np.testing.assert_allclose(lines(panel)[name].get_ydata(), values.mean(axis=0))
+        assert lines(rates)[name].get_ydata()[-1] == pytest.approx(entry.rates.mean())
+
+
+def test_a_band_is_one_deviation_over_the_permutations(small: Results):
+    updates = curves_figure(small, "splice").axes[1]
+    for entry, band in zip(small.of("splice"), updates.collections, strict=True):
+        edge = band.get_paths()[0].vertices
+        last = edge[edge[:, 0] == entry.points[-1], 1]
+        mean, deviation = entry.spread("updates") or (0, 0)
+        assert last.max() == pytest.approx(mean + deviation)
+        assert last.min() == pytest.approx(mean - deviation)
+
+
+def test_one_permutation_has_no_band(small: Results):
+    figure = curves_figure(change(small, lambda entry: first(entry, 1)), "splice")
+    assert not any(panel.collections for panel in figure.axes)
+
+
+def test_shared_times_are_called_shared_and_have_no_band(small: Results):
+    def share(entry: Entry) -> Entry:
+        return replace(entry, trials=entry.trials.assign(timing="shared"))
+
+    assert curves_figure(small, "splice").axes[2].get_title("left") == "cumulative time (s)"
+    shared = curves_figure(change(small, share), "splice").axes[2]
+    assert shared.get_title("left") == "cumulative time (s), shared"
+    assert not shared.collections
+    mixed = change(small, lambda entry: share(entry) if entry.label == "cw" else entry)
+    figure = curves_figure(mixed, "splice")
+    assert figure.axes[2].get_title("left") == "cumulative time (s), partly shared"
+    assert_nothing_hidden(figure)
+
+
+@pytest.mark.parametrize(("factor", "scale"), [(1.0, "linear"), (20.0, "log")])
+def test_an_axis_is_logarithmic_where_the_algorithms_end_a_decade_apart(small: Results, factor, scale):
+    def edit(entry: Entry) -> Entry:
+        return scaled(entry, "updates", factor) if entry.label == "arow" else entry
+
+    rates, updates, _ = curves_figure(change(small, edit), "splice").axes
+    assert updates.get_yscale() == scale
+    assert rates.get_yscale() == "linear"
+
+
+def test_the_first_rates_do_not_squash_the_rest(small: Results):
+    def edit(entry: Entry) -> Entry:
+        points = np.arange(1, 101, dtype=np.int64)
+        rates = np.where(points < 5, 0.9, 0.1 + 0.01 * small.labels.index(entry.label))
+        counts = np.tile(rates * points, (entry.done, 1))
+        return replace(entry, points=points, curves=dict.fromkeys(entry.curves, counts))
+
+    low, high = curves_figure(change(small, edit), "splice").axes[0].get_ylim()
+    assert 0.09 < low < 0.1
+    assert 0.14 < high < 0.15
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_the_legend_and_the_panels_stand_apart_on_the_page(small: Results, dataset):
+    assert_nothing_hidden(curves_figure(small, dataset))
+
+
+@pytest.mark.parametrize("count", [1, 4, 20])
+def test_the_overview_holds_all_data_sets_on_one_page(small: Results, count):
+    entries = [replace(entry, dataset=f"data {i}") for i in range(count) for entry in small.of("splice")]
+    figure = overview_figure(replace(small, entries=tuple(entries)))
+    assert [panel.get_title("left") for panel in figure.axes] == [f"data {i}" for i in range(count)]
+    assert_nothing_hidden(figure)
+    assert figure.get_figheight() <= 9.2
+
+
+def test_many_algorithms_with_long_names_fit_into_the_legend(small: Results):
+    labels = [each.id for each in definitions()] + [
+        f"narow (tuned, b={2.0**k}, covariance=diagonal)" for k in range(5)
+    ]
+    one = small.of("splice")[0]
+    many = replace(small, entries=tuple(replace(one, label=label) for label in labels))
+    figure = curves_figure(many, "splice")
+    assert_nothing_hidden(figure)
+    assert len(figure.legends[0].get_texts()) == len(labels)
+
+
+def test_every_algorithm_looks_different():
+    assert set(STYLES) == {each.id for each in definitions()}
+    assert len({(style.colour, style.marker, style.filled) for style in STYLES.values()}) == len(STYLES)
+    assert len({(style.symbol, style.dash, style.colour) for style in STYLES.values()}) == len(STYLES)
+
+
+def test_labels_from_elsewhere_get_looks_of_their_own():
+    labels = [*STYLES, *(f"arow (r={r})" for r in range(40)), *(f"mine{i}" for i in range(40))]
+    assert len(set(styles(labels).values())) == len(labels)
+    assert styles(["scw1", "mine"])["scw1"] == STYLES["scw1"]
+
+
+def test_an_algorithm_looks_the_same_on_every_data_set(small: Results):
+    def rename(entry: Entry) -> Entry:
+        return replace(entry, label={"cw": "mine", "arow": "yours"}.get(entry.label, entry.label))
+
+    renamed = change(small, rename)
+    lacking = replace(
+        renamed,
+        entries=tuple(each for each in renamed.entries if (each.dataset, each.label) != ("splice", "mine")),
+    )
+    colours = [lines(curves_figure(lacking, name).axes[0])["yours"].get_color() for name in DATASETS]
+    ranks = replace(RANKS, labels=("yours", "scw1"), ranks={"yours": 2.0, "scw1": 1.0}, groups=())
+    marks = {line.get_gid(): line for line in critical_difference_figure(ranks, lacking.labels).axes[0].lines}
+    assert {*colours, marks["yours"].get_color()} == {colours[0]}
+
+
+def test_a_half_finished_run_draws_what_there_is(small: Results, tmp_path: Path):
+    left = {"perceptron": 5, "cw": 2, "arow": 1, "scw1": 0, "scw2": 0}
+
+    def interrupt(entry: Entry) -> Entry:
+        return first(entry, 0 if entry.dataset == "splice" else left[entry.label])
+
+    partial = change(small, interrupt)
+    assert set(lines(curves_figure(partial, "synthetic").axes[0])) == {"Perceptron", "CW", "AROW"}
+    names = [path.name for path in save_figures(partial, "too few data sets", tmp_path, ("svg",))]
+    assert names == ["curves-svmguide3.svg", "curves-synthetic.svg", "overview.svg"]
+    with pytest.raises(UserError, match="no trial on splice yet"):
+        curves_figure(partial, "splice")
+    nothing = change(small, lambda entry: first(entry, 0))
+    assert save_figures(nothing, "nothing to rank", tmp_path) == []
+
+
+def test_the_diagram_has_ranks_bars_and_the_critical_difference():
+    figure = critical_difference_figure(RANKS)
+    [panel] = figure.axes
+    drawn = [(line.get_gid(), list(line.get_xdata())) for line in panel.get_lines()]
+    for label, rank in RANKS.ranks.items():
+        assert (label, [rank]) in drawn
+    assert [x for gid, x in drawn if gid == "group"] == [[1.5, 3.6], [2.5, 3.6]]
+    assert ("CD", [1, 1 + 2.3]) in drawn
+    texts = [text.get_text().strip() for text in [*panel.texts, *figure.texts]]
+    assert {"SCW-I  1.50", "4.90  Perceptron", "CD = 2.30"} <= set(texts)
+    assert "k = 5 algorithms, N = 4 data sets" in texts[-1]
+
+
+def test_the_texts_of_the_diagram_stay_on_the_page_and_apart():
+    labels = tuple(STYLES)
+    ranks = {label: 1.0 + place for place, label in enumerate(labels)}
+    figure = critical_difference_figure(replace(RANKS, labels=labels, ranks=ranks, groups=(labels,)))
+    figure.draw_without_rendering()
+    found = [text.get_window_extent() for text in [*figure.axes[0].texts, *figure.texts]]
+    for place, box in enumerate(found):
+        assert figure.bbox.x0 <= box.x0
+        assert box.x1 <= figure.bbox.x1
+        assert not any(box.overlaps(other) for other in found[:place])
+
+
+def test_the_same_record_gives_the_same_bytes_in_another_process(small: Results, tmp_path: Path):
+    here = save_figures(small, RANKS, tmp_path / "here")
+    code = (
+        "import sys, matplotlib; matplotlib.rcParams.update({'lines.linewidth': 9, 'font.size': 30})\n"
+        "from pathlib import Path\n"
+        "from olbench.report.figures import save_figures\n"
+        "from tests.report.test_figures import RANKS, SMALL, load_results\n"
+        "save_figures(load_results(SMALL), RANKS, Path(sys.argv[1]))"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "there"], check=True, cwd=Path(__file__).parents[2],
+        env={"PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "0"},
+    )  # fmt: skip
+    expected = [f"curves-{name}" for name in DATASETS] + ["overview", "ranks"]
+    assert [path.name for path in here] == [f"{name}.{f}" for name in expected for f in ("png", "pdf", "svg")]
+    for path in here:
+        assert path.read_bytes() == (tmp_path / "there" / path.name).read_bytes(), path.name
+
+
+def test_figures_are_as_wide_as_the_text(small: Results):
+    figures = [curves_figure(small, "splice"), overview_figure(small), critical_difference_figure(RANKS)]
+    assert {figure.get_figwidth() for figure in figures} == {TEXT_WIDTH}
