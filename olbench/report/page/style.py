@@ -1,0 +1,54 @@
+"""How each algorithm is drawn: colours that the colour-blind tell apart, in turns of dash and marker."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+#: Okabe and Ito's colours without yellow, which vanishes on a light ground.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+DASHES = ("solid", "dash", "dot")
+MARKERS = (
+    "circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star",
+    "pentagon", "hexagon2",
+)  # fmt: skip
+#: As bright as a line must be to stand out from a dark ground: WCAG asks for a contrast of 3.
+BRIGHT = 0.18
+
+
+def line_styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return colour on light and on dark, dash, marker and width of each label, in plotly's words."""
+    return {
+        label: {
+            "colour": COLOURS[number % len(COLOURS)],
+            "dark": on_dark(COLOURS[number % len(COLOURS)]),
+            "dash": DASHES[number // len(COLOURS) % len(DASHES)],
+            "marker": MARKERS[number % len(MARKERS)],
+            "width": 1.0,
+        }
+        for number, label in enumerate(labels)
+    }
+
+
+def on_dark(colour: str) -> str:
+    """Return the colour with as much white as it needs to be seen on a dark ground; black turns white.
+
+    >>> on_dark("#e69f00"), on_dark("#000000")
+    ('#e69f00', '#ffffff')
+    """
+    if colour == "#000000":
+        return "#ffffff"
+    channels = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
+    white = 0.0
+    while _luminance(mixed := [_towards_white(channel, white) for channel in channels]) < BRIGHT:
+        white += 0.05
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
+
+
+def _towards_white(channel: int, share: float) -> int:
+    return round(channel + (255 - channel) * share)
+
+
+def _luminance(channels: list[int]) -> float:
+    """Return WCAG's relative luminance, with the usual square for sRGB's curve."""
+    red, green, blue = (math.pow(channel / 255, 2.2) for channel in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,0 +1,112 @@
+"""The page is one safe, complete and repeatable file, whatever the run and its names."""
+
+import base64
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from olbench.config import read_config
+from olbench.engine.runfile import read_config as recorded_config
+from olbench.report.html import render
+from olbench.report.page import payload
+from tests.report.stand_in import make_report
+
+SMALL = Path(__file__).with_name("small")
+HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(SMALL, tmp_path / "copy"))
+
+
+def rewrite(path: Path, change: Callable[[str], str]) -> None:
+    path.write_text(change(path.read_text()))
+
+
+def without_scripts(page: str) -> str:
+    return re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+
+
+def test_the_same_report_gives_the_same_bytes():
+    assert render(make_report(SMALL)) == render(make_report(SMALL))
+
+
+def test_all_that_is_shown_is_plain():
+    shown = payload(make_report(SMALL))
+    assert json.loads(json.dumps(shown, allow_nan=False))["rows"][0]["dataset"] == "svmguide3"
+
+
+def test_a_name_cannot_become_a_script(copy: Path):
+    def poison(text: str) -> str:
+        return text.replace('"splice"', json.dumps(HOSTILE)).replace(
+            '"label": "cw"', f'"label": {json.dumps(HOSTILE)}'
+        )
+
+    rewrite(copy / "run.json", poison)
+    rewrite(copy / "trials.jsonl", poison)
+    page = render(make_report(copy))
+    assert HOSTILE in payload(make_report(copy))["curves"]
+    assert "<script>alert" not in page
+    assert "<img" not in without_scripts(page)
+    assert page.count("</script>") == 3
+
+
+def test_only_the_scripts_of_the_page_may_run_and_nothing_may_be_fetched():
+    page = render(make_report(SMALL))
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    assert "default-src &#39;none&#39;" in policy
+    assert policy.count("sha256-") == page.count("<script>") == 2
+    assert not re.search(r'(src|href)="(https?:)?//', without_scripts(page))
+
+
+def test_the_config_of_the_page_is_the_config_of_the_run(tmp_path: Path):
+    page = render(make_report(SMALL))
+    address = re.search(r'download="small.yaml" href="data:[^,]*,([^"]*)"', page)[1]
+    (tmp_path / "again.yaml").write_bytes(base64.b64decode(address))
+    assert read_config(tmp_path / "again.yaml").plain() == recorded_config(SMALL).plain()
+    assert yaml.safe_load(base64.b64decode(address))["permutations"] == 5
+
+
+def test_a_half_finished_run_says_what_is_missing(copy: Path):
+    rewrite(copy / "trials.jsonl", lambda text: text[: len(text) // 2])
+    page = without_scripts(render(make_report(copy)))
+    assert "This run is not complete" in page
+    assert "scw2 on splice: " in page
+
+
+def test_a_time_taken_beside_other_trials_is_never_headed_time(copy: Path):
+    assert "Time (s)" in without_scripts(render(make_report(SMALL)))
+    rewrite(copy / "trials.jsonl", lambda text: text.replace('"exclusive"', '"shared"'))
+    page = without_scripts(render(make_report(copy)))
+    assert "Time (s)" not in page
+    assert "Shared time (s)" in page
+
+
+def test_without_a_paper_nothing_is_judged(copy: Path):
+    rewrite(copy / "run.json", lambda text: re.sub(r'"paper": "scw2012",', "", text))
+    page = without_scripts(render(make_report(copy)))
+    assert "nothing is judged" in page
+    assert 'class="map"' not in page
+
+
+def test_a_number_of_ours_stands_beside_each_of_the_paper():
+    shown = payload(make_report(SMALL))
+    assert [each["total"] for each in shown["counts"]] == [72, 72]
+    for each in shown["counts"]:
+        assert sum(each["verdicts"].values()) == 72
+    missing = [cell for row in shown["maps"][0]["rows"] for cell in row["cells"] if cell["mean"] is None]
+    assert all(cell["verdict"] == "not comparable" and cell["reason"] for cell in missing)
+
+
+def test_curves_are_rounded_but_end_at_the_mean_of_the_trials():
+    report = make_report(SMALL)
+    curves = payload(report)["curves"]
+    for entry in report.results.entries:
+        mean, _ = curves[entry.dataset]["algorithms"][entry.label]["mistakes"]
+        assert mean[-1] == pytest.approx(entry.trials["mistakes"].mean(), rel=5e-4)

@@ -1,0 +1,297 @@
+"""The page in a real browser: it is quiet, it sorts, filters and draws, and it fits a phone and the dark."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from olbench.report.html import render
+from tests.report.stand_in import make_report
+
+SMALL = Path(__file__).with_name("small")
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+CSV = "dataset,algorithm,mistake_rate\nsplice,scw1,0.229\n"
+FLAGS = (
+    "headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
+    "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage",
+)  # fmt: skip
+RATE, UPDATES = 3, 6
+
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER),
+    reason="chromium and chromedriver are not installed: the page was not opened in a browser",
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.get("about:blank")
+    # The browser's own first tab asks for things, too.
+    driver.get_log("performance")
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("page") / "small.html"
+    path.write_text(render(make_report(SMALL), {"small.csv": CSV}), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, address: str) -> Any:
+    """The page, opened once: five megabytes of script take a while to read."""
+    resize(browser, 1280, 900)
+    colours(browser, "light")
+    browser.get(address)
+    return browser
+
+
+@pytest.fixture
+def page(opened: Any) -> Iterator[Any]:
+    """The page as it was opened, at the width of a desktop; whatever a test does, the console stays empty."""
+    resize(opened, 1280, 900)
+    colours(opened, "light")
+    opened.execute_script("""delete document.documentElement.dataset.theme;
+        const first = document.getElementById("dataset");
+        first.selectedIndex = 0;
+        first.dispatchEvent(new Event("change"));
+        for (const each of ["#reset", "#all", "[value=mistakes]", "[value=linear]"])
+            document.querySelector(each).click();""")
+    yield opened
+    assert opened.get_log("browser") == []
+
+
+@pytest.fixture
+def fresh(page: Any) -> Any:
+    page.refresh()
+    return page
+
+
+def resize(browser: Any, width: int, height: int) -> None:
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def colours(browser: Any, scheme: str) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def find(page: Any, selector: str) -> Any:
+    return page.find_element(By.CSS_SELECTOR, selector)
+
+
+def header(page: Any, column: int) -> Any:
+    return find(page, f"#results thead tr:last-child th:nth-child({column + 1}) button")
+
+
+def values(page: Any, column: int) -> list[float]:
+    script = """return [...document.querySelectorAll("#results tbody tr:not([hidden])")]
+        .map(row => row.cells[arguments[0]].dataset.value).filter(value => value !== "").map(Number)"""
+    return list(page.execute_script(script, column))
+
+
+def names(page: Any, column: int) -> list[str]:
+    script = """return [...document.querySelectorAll("#results tbody tr:not([hidden])")]
+        .map(row => row.cells[arguments[0]].textContent.trim())"""
+    return list(page.execute_script(script, column))
+
+
+def order(page: Any, column: int) -> str:
+    return str(header(page, column).find_element(By.XPATH, "..").get_attribute("aria-sort"))
+
+
+def curves(page: Any) -> dict[str, bool]:
+    """Which lines the plot has, and whether each is seen."""
+    return dict(
+        page.execute_script("""return Object.fromEntries(document.getElementById("plot").data
+        .filter(trace => !trace.name.endsWith(" band"))
+        .map(trace => [trace.name, trace.visible !== false]))""")
+    )
+
+
+def axis(page: Any) -> tuple[str, str]:
+    script = (
+        'const axis = document.getElementById("plot")._fullLayout.yaxis; return [axis.title.text, axis.type]'
+    )
+    return tuple(page.execute_script(script))
+
+
+def test_the_page_asks_the_network_for_nothing(browser: Any, page: Any, address: str):
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = {
+        message["params"]["request"]["url"]
+        for message in messages
+        if message["method"] == "Network.requestWillBeSent"
+    }
+    assert asked == {address}
+    assert len(curves(page)) == 5
+
+
+def test_a_click_on_a_heading_sorts_and_another_turns_the_order(page: Any):
+    unsorted = values(page, RATE)
+    assert unsorted != sorted(unsorted)
+    header(page, RATE).click()
+    assert values(page, RATE) == sorted(unsorted)
+    assert order(page, RATE) == "ascending"
+    header(page, RATE).click()
+    assert values(page, RATE) == sorted(unsorted, reverse=True)
+    assert order(page, RATE) == "descending"
+    find(page, "#reset").click()
+    assert values(page, RATE) == unsorted
+    assert order(page, RATE) == "none"
+
+
+def test_the_keyboard_sorts(page: Any):
+    header(page, UPDATES).send_keys(Keys.ENTER)
+    assert values(page, UPDATES) == sorted(values(page, UPDATES))
+    header(page, UPDATES).send_keys(Keys.SPACE)
+    assert order(page, UPDATES) == "descending"
+
+
+def test_rows_without_a_number_come_last_in_either_order(page: Any):
+    for _ in range(2):
+        header(page, RATE + 1).click()
+        assert names(page, 1)[-3:] == ["perceptron"] * 3
+
+
+def test_the_filter_keeps_the_rows_of_a_data_set_and_an_algorithm(page: Any):
+    find(page, "#filter").send_keys("synthetic cw")
+    assert names(page, 0) == ["synthetic"]
+    assert names(page, 1) == ["cw"]
+    assert find(page, "#shown").text == "1 of 15 rows"
+    find(page, "#reset").click()
+    assert len(names(page, 0)) == 15
+
+
+def test_a_press_on_an_algorithm_hides_its_curve_and_its_band(page: Any):
+    button = find(page, '.series[data-label="arow"]')
+    button.click()
+    assert curves(page) == {"perceptron": True, "cw": True, "arow": False, "scw1": True, "scw2": True}
+    assert button.get_attribute("aria-pressed") == "false"
+    assert len(page.find_elements(By.CSS_SELECTOR, "#plot .scatterlayer .trace")) == 2 * 4
+    button.send_keys(Keys.ENTER)
+    assert curves(page)["arow"]
+
+
+def test_the_switches_change_what_the_axis_shows(page: Any):
+    assert axis(page) == ("Cumulative mistake rate", "linear")
+    find(page, "#quantity [value=updates]").click()
+    assert axis(page) == ("Cumulative updates", "linear")
+    find(page, "#scale [value=log]").click()
+    assert axis(page) == ("Cumulative updates", "log")
+    find(page, "#quantity [value=seconds]").send_keys(Keys.SPACE)
+    assert axis(page) == ("Cumulative time (s)", "log")
+
+
+def test_another_data_set_brings_its_own_curve(page: Any):
+    last = 'return document.getElementById("plot").data.at(-1).x.at(-1)'
+    assert page.execute_script(last) == 1243
+    find(page, "#dataset").send_keys("synthetic")
+    assert page.execute_script(last) == 5000
+
+
+def test_the_map_is_read_with_the_arrow_keys_and_leads_to_its_row(page: Any):
+    page.execute_script("document.querySelector('.cell').focus()")
+    page.switch_to.active_element.send_keys(
+        Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.ARROW_RIGHT
+    )
+    cell = page.switch_to.active_element
+    assert (cell.get_attribute("data-dataset"), cell.get_attribute("data-label")) == ("svmguide3", "arow")
+    tip = find(page, "#tip").text
+    assert "ours 0." in tip
+    assert "reported 0.218 ± 0.005" in tip
+    cell.send_keys(Keys.ENTER)
+    assert (names(page, 0), names(page, 1)) == (["svmguide3"], ["arow"])
+
+
+def test_the_first_stop_of_the_keyboard_skips_to_the_results(fresh: Any):
+    page = fresh
+    find(page, "body").send_keys(Keys.TAB)
+    focused = page.switch_to.active_element
+    assert focused.get_attribute("class") == "skip"
+    assert focused.rect["x"] >= 0
+    assert page.execute_script("return getComputedStyle(document.activeElement).outlineStyle") != "none"
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_the_page_never_scrolls_sideways(page: Any, width: int):
+    resize(page, width, 844)
+    page.execute_script("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    assert page.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def luminance(colour: str) -> float:
+    channels = [int(value) / 255 for value in re.findall(r"\d+", colour)[:3]]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(page: Any, selector: str) -> float:
+    """The ratio of WCAG between the text of an element and the first ground below it that is not clear."""
+    script = """let at = document.querySelector(arguments[0]);
+        const ink = getComputedStyle(at).color, ground = () => getComputedStyle(at).backgroundColor;
+        while (ground() === "rgba(0, 0, 0, 0)" && at.parentElement) at = at.parentElement;
+        return [ink, ground()]"""
+    light, dark = sorted(map(luminance, page.execute_script(script, selector)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_is_readable_on_either_ground(page: Any, scheme: str):
+    colours(page, scheme)
+    elements = (
+        "h2", "nav a", "#results td", "#results .pm", "#results .quiet", ".cell.reproduced", ".cell.differs",
+        ".cell.not-comparable", ".badge.holds-partly", ".kicker", ".files a", "pre code", "#quantity button",
+    )  # fmt: skip
+    assert {each: contrast(page, each) for each in elements if contrast(page, each) < 4.5} == {}
+    ground = page.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert (luminance(ground) < 0.1) == (scheme == "dark")
+
+
+def test_the_button_turns_the_page_dark_and_the_plot_with_it(page: Any):
+    ink = 'return document.getElementById("plot")._fullLayout.font.color'
+    light = page.execute_script(ink)
+    find(page, "#theme").click()
+    assert page.execute_script(ink) != light
+    assert contrast(page, "h2") > 4.5
+
+
+def test_a_download_gives_the_file_that_is_inside_the_page(page: Any, tmp_path: Path):
+    place = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    page.execute_cdp_cmd("Browser.setDownloadBehavior", place)
+    find(page, 'a[download="small.csv"]').click()
+    saved = tmp_path / "small.csv"
+    WebDriverWait(page, 10).until(lambda _: saved.is_file() and saved.stat().st_size)
+    assert saved.read_text() == CSV
+
+
+def test_on_paper_everything_is_unfolded_light_and_without_controls(fresh: Any):
+    page = fresh
+    colours(page, "dark")
+    page.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert page.execute_script("return document.querySelectorAll('details:not([open])').length") == 0
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert not find(page, "nav").is_displayed()
+    assert not find(page, "#filter").is_displayed()
+    assert luminance(page.execute_script("return getComputedStyle(document.body).backgroundColor")) > 0.9
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    page.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert page.execute_script("return document.querySelectorAll('details:not([open])').length") > 0
