@@ -92,6 +92,8 @@ def _claims() -> list[Any]:
     }
     return [
         Plain(
+            own_verdict="holds",
+            own_table="usps 386 < 1449",
             id=verdict,
             text=text,
             where="section 5.3",

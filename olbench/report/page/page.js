@@ -71,10 +71,17 @@ function setUpFilter() {
 
 // ---- The verdict map ----
 
+let tipped = null;
+
 function showTip(cell) {
   const tip = $("#tip");
+  tipped = cell;
   tip.textContent = cell.getAttribute("aria-label");
   tip.hidden = false;
+  placeTip(tip, cell);
+}
+
+function placeTip(tip, cell) {
   const place = cell.getBoundingClientRect();
   const left = Math.min(place.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
   const below = place.bottom + 6 + tip.offsetHeight < window.innerHeight;
@@ -82,7 +89,15 @@ function showTip(cell) {
   tip.style.top = `${below ? place.bottom + 6 : place.top - tip.offsetHeight - 6}px`;
 }
 
-const hideTip = () => { $("#tip").hidden = true; };
+function hideTip() {
+  tipped = null;
+  $("#tip").hidden = true;
+}
+
+// The keyboard scrolls the page to the cell that it reaches: the tip goes along.
+function followScroll() {
+  if (tipped) placeTip($("#tip"), tipped);
+}
 
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
@@ -298,7 +313,7 @@ function start() {
   $$("table.sortable").forEach(setUpSorting);
   setUpFilter();
   $$("table.map").forEach(setUpMap);
-  addEventListener("scroll", hideTip, { passive: true });
+  addEventListener("scroll", followScroll, { passive: true });
   const redraw = $("#plot") ? setUpCurves(data) : () => {};
   setUpTheme(redraw);
   setUpPrint(redraw);
