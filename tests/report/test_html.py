@@ -29,6 +29,15 @@ def rewrite(path: Path, change: Callable[[str], str]) -> None:
     path.write_text(change(path.read_text()))
 
 
+def poison(folder: Path) -> None:
+    """Give a data set and an algorithm a name that wants to be a script."""
+    name = json.dumps(HOSTILE)
+    for path in (folder / "run.json", folder / "trials.jsonl"):
+        rewrite(
+            path, lambda text: text.replace('"splice"', name).replace('"label": "cw"', f'"label": {name}')
+        )
+
+
 def without_scripts(page: str) -> str:
     return re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
 
@@ -43,13 +52,7 @@ def test_all_that_is_shown_is_plain():
 
 
 def test_a_name_cannot_become_a_script(copy: Path):
-    def poison(text: str) -> str:
-        return text.replace('"splice"', json.dumps(HOSTILE)).replace(
-            '"label": "cw"', f'"label": {json.dumps(HOSTILE)}'
-        )
-
-    rewrite(copy / "run.json", poison)
-    rewrite(copy / "trials.jsonl", poison)
+    poison(copy)
     page = render(make_report(copy))
     assert HOSTILE in payload(make_report(copy))["curves"]
     assert "<script>alert" not in page

@@ -16,6 +16,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from olbench.report.html import render
 from tests.report.stand_in import make_report
+from tests.report.test_html import HOSTILE, poison
 
 SMALL = Path(__file__).with_name("small")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -296,3 +297,20 @@ def test_on_paper_everything_is_unfolded_light_and_without_controls(fresh: Any):
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     page.execute_script("dispatchEvent(new Event('afterprint'))")
     assert page.execute_script("return document.querySelectorAll('details:not([open])').length") > 0
+
+
+def test_a_name_that_wants_to_be_a_script_is_only_shown(page: Any, tmp_path: Path):
+    folder = Path(shutil.copytree(SMALL, tmp_path / "hostile"))
+    poison(folder)
+    (tmp_path / "hostile.html").write_text(render(make_report(folder)), encoding="utf-8")
+    tab = page.current_window_handle
+    page.switch_to.new_window("tab")
+    page.get((tmp_path / "hostile.html").as_uri())
+    try:
+        assert HOSTILE in names(page, 0)
+        assert HOSTILE in names(page, 1)
+        assert len(curves(page)) == 5
+        assert page.get_log("browser") == []
+    finally:
+        page.close()
+        page.switch_to.window(tab)

@@ -45,7 +45,6 @@ def _shown(report: Any) -> Plain:
     return {
         "name": results.name,
         "made": report.made,
-        "finished": bool(results.info.get("end")) and not results.missing,
         "paper": _paper(report.paper),
         "verdicts": [dict(zip(("name", "letter", "meaning"), each, strict=True)) for each in VERDICTS],
         "counts": [_counts(report.judgements, quantity) for quantity in QUANTITIES],
