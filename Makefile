@@ -26,7 +26,7 @@ quick: $(VENV)/.ready
 reproduce: $(VENV)/.ready
 	$(BIN)/olbench data fetch --config configs/scw.yaml || echo "some data could not be fetched; going on without it"
 	$(BIN)/olbench run configs/scw.yaml --skip-missing
-	@echo "the record is in results/scw"
+	$(BIN)/olbench report results/scw --format html --output results/scw/report.html
 
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest

@@ -10,6 +10,7 @@ Arrays of one data set are aligned: position p is permutation p, and NaN stands 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -231,9 +232,15 @@ def _bootstrap(apart: Floats, seed: int, resamples: int) -> tuple[float, float]:
     """Return the 95% percentile interval of the mean."""
     if apart.size < 2:
         return math.nan, math.nan
-    drawn = np.random.default_rng(seed).integers(apart.size, size=(resamples, apart.size))
-    low, high = np.quantile(apart[drawn].mean(axis=1), [0.025, 0.975])
+    low, high = np.quantile(_resampled(apart.size, seed, resamples) @ apart, [0.025, 0.975])
     return float(low), float(high)
+
+
+@lru_cache(maxsize=4)
+def _resampled(size: int, seed: int, resamples: int) -> Floats:
+    """Return how much weight each permutation has in each resample; every pair of a report shares them."""
+    drawn = np.random.default_rng(seed).integers(size, size=(resamples, size))
+    return np.stack([(drawn == each).mean(axis=1) for each in range(size)], axis=1)
 
 
 def _complete(row: Mapping[str, float], labels: tuple[str, ...]) -> bool:

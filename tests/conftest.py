@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -30,3 +31,21 @@ def mirror():
     if "OLBENCH_MIRROR" not in os.environ or not folder.is_dir():
         pytest.skip("OLBENCH_MIRROR names no folder: the tests on the real data did not run")
     return folder
+
+
+@pytest.fixture
+def here(capsys, monkeypatch):
+    """Return a function that runs the command in this process: (exit code, standard output, error)."""
+    from olbench.cli import main
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["olbench", *map(str, words)])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run

@@ -11,6 +11,7 @@ from olbench.errors import UserError
 
 VERBS = {
     "run": "Run an experiment, or what is missing of it.",
+    "report": "Turn a run into tables, figures, verdicts and a page.",
     "check": "Compare the counts of an experiment with a baseline, for CI.",
     "explain": "Say why trials of a results folder are or are not reused.",
     "rerun": "Compute one trial of a results folder again and compare.",
@@ -60,6 +61,7 @@ def cli(debug: bool) -> None:
     \b
     Examples:
       olbench run configs/quick.yaml  a first experiment
+      olbench report                  what came out, beside what was published
       olbench data list               what there is to learn from
       olbench algorithms              what can be run
       olbench algorithms scw1         one algorithm in detail

@@ -113,7 +113,8 @@ def conclude(run: "Run", folder: Path, skipped: list[str], quiet: bool) -> int:
 
     if not quiet:
         show_results(run.cells, run.known)
-    say(quiet, f"{len(run.fresh)} trials run, {run.reused} reused; the record is in {folder}")
+    say(quiet, f"{len(run.fresh)} trials run, {run.reused} reused; the record is in {folder}, and")
+    say(quiet, f"`olbench report {folder}` shows it in full")
     if skipped:
         click.echo(f"left out, as not here: {', '.join(skipped)}; see `olbench data fetch`", err=True)
     if run.stop.is_set():

@@ -6,6 +6,7 @@ in the middle of a line, the next one cuts that line off.
 
 import fcntl
 import json
+import lzma
 import os
 import socket
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,8 @@ from olbench.errors import UserError
 from olbench.experiments.trial import Record
 
 NAME = "trials.jsonl"
+#: A ledger that ships with the code is compressed: `xz -9 trials.jsonl`.
+PACKED = "trials.jsonl.xz"
 LOCK = ".lock"
 
 
@@ -27,9 +30,19 @@ def read(folder: Path) -> list[Record]:
     """Return the records of a results folder in the order of writing, without a torn last line."""
     path = folder / NAME
     if not path.exists():
+        path = folder / PACKED
+    if not path.exists():
         return []
-    content = path.read_bytes()
-    return [record for record, _ in _records(content, path)]
+    return [record for record, _ in _records(_content(path), path)]
+
+
+def _content(path: Path) -> bytes:
+    if path.name != PACKED:
+        return path.read_bytes()
+    try:
+        return lzma.decompress(path.read_bytes())
+    except lzma.LZMAError as error:
+        raise UserError(f"{path} is damaged: {error}") from None
 
 
 def latest(records: list[Record]) -> dict[str, Record]:

@@ -85,6 +85,11 @@ class Paper:
         """The data sets with reported numbers, in the paper's order."""
         return tuple(dict.fromkeys(cell.dataset for cell in self.cells))
 
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The algorithms with reported numbers, in the paper's order."""
+        return tuple(dict.fromkeys(cell.algorithm for cell in self.cells))
+
     def cell(self, dataset: str, algorithm: str) -> Cell | None:
         """Return what is reported for an algorithm on a data set, if anything is."""
         found = [cell for cell in self.cells if (cell.dataset, cell.algorithm) == (dataset, algorithm)]

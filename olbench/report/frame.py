@@ -21,6 +21,8 @@ MEASURED = [
     "timing",
 ]  # fmt: skip
 CURVES = ("mistakes", "updates", "seconds")
+#: The folder in a results folder for what ships with the code, beside the user's own run of the same config.
+REFERENCE = "reference"
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,12 @@ class Entry:
     def rates(self) -> Floats:
         """The mistake rate of each permutation."""
         return self.values("mistakes") / self.values("n")
+
+    def aligned(self, quantity: str = "mistake_rate") -> Floats:
+        """Return a quantity by number of permutation, NaN where there is none, for what compares in pairs."""
+        found = np.full(self.planned, np.nan)
+        found[self.trials["permutation"].to_numpy(np.int64)] = self.values(quantity)
+        return found
 
     @property
     def exclusive(self) -> bool:
@@ -120,18 +128,8 @@ def _missing(entry: Entry) -> str:
 
 
 def aligned(entries: Iterable[Entry], quantity: str = "mistake_rate") -> dict[str, Floats]:
-    """Return a quantity of entries of one data set by label, a position a permutation, NaN where it lacks.
-
-    This is the form in which permutations that algorithms share can be paired, as `olbench.stats` does.
-    """
-    chosen = [entry for entry in entries if entry.done]
-    there = sorted({int(each) for entry in chosen for each in entry.trials["permutation"]})
-    found = {}
-    for entry in chosen:
-        values = np.full(len(there), np.nan)
-        values[np.searchsorted(there, entry.trials["permutation"])] = entry.values(quantity)
-        found[entry.label] = values
-    return found
+    """Return a quantity of entries of one data set by label, so that permutations can be paired."""
+    return {entry.label: entry.aligned(quantity) for entry in entries if entry.done}
 
 
 def load_results(folder: Path) -> Results:
@@ -174,10 +172,9 @@ def _entry(cell: Mapping[str, Any], planned: int, records: list[Record]) -> Entr
 
 
 def newest(root: Path) -> Path:
-    """Return the folder below `root` whose run began last."""
-    starts = {path.parent: runfile.read(path.parent).get("start") for path in root.glob(f"*/{runfile.NAME}")}
-    if not starts:
-        raise UserError(
-            f"there is no run below {root}/; start one with `olbench run CONFIG`, or name its folder"
-        )
-    return max(starts, key=lambda folder: str(starts[folder]))
+    """Return the folder below `root` whose run began last; without one, results that ship with the code."""
+    for pattern in (f"*/{runfile.NAME}", f"*/{REFERENCE}/{runfile.NAME}"):
+        starts = {path.parent: str(runfile.read(path.parent).get("start")) for path in root.glob(pattern)}
+        if starts:
+            return max(starts, key=lambda folder: starts[folder])
+    raise UserError(f"there is no run below {root}/; start one with `olbench run CONFIG`, or name its folder")

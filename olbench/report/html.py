@@ -3,22 +3,29 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from olbench.report import latex
+from olbench.report.build import Report
+from olbench.report.data import render_csv
 from olbench.report.page import VERDICTS, payload
+from olbench.report.tables import sections
 
 FOLDER = Path(__file__).with_name("page")
 DASH = "\N{EN DASH}"
 TYPES = {"csv": "text/csv", "tex": "application/x-tex", "yaml": "application/yaml"}
 
 
-def render(report: Any, files: Mapping[str, str] | None = None) -> str:
-    """Return the page of a Report; `files` are texts by file name that it offers for download."""
+def render(report: Report) -> str:
+    """Return the page of a report, which offers its tables and its config for download."""
     shown = payload(report)
-    texts = {**(files or {}), f"{shown['name']}.yaml": shown["config"]}
+    texts = {
+        f"{shown['name']}.csv": render_csv(report),
+        f"{shown['name']}.tex": latex.render(sections(report)),
+        f"{shown['name']}.yaml": shown["config"],
+    }
     drawn = {name: shown[name] for name in ("curves", "styles")}
     scripts = [_plotly(), _text("page.js")]
     page: str = _template().render(

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from olbench.errors import UserError
 from olbench.papers import Cell, Paper, Reported
 from olbench.places import read_placed
 from olbench.report.claims import OUTCOMES, ClaimVerdict, check_claims
@@ -15,9 +14,9 @@ from olbench.report.frame import Results
 from olbench.stats import kendall_tau
 
 __all__ = [
-    "CLOSE", "DIFFERS", "NOT_COMPARABLE", "REPRODUCED", "TOLERANCES", "VERDICTS", "ClaimVerdict", "Judgement",
-    "TimeRatio", "check_claims", "compare_expected", "judge", "read_expected", "summary", "taus",
-    "time_ratios", "write_expected",
+    "CLOSE", "DIFFERS", "JUDGED", "NOT_COMPARABLE", "REPRODUCED", "TOLERANCES", "VERDICTS", "ClaimVerdict",
+    "Judgement", "TimeRatio", "check_claims", "compare_expected", "expected_text", "judge", "read_expected",
+    "summary", "taus", "time_ratios",
 ]  # fmt: skip
 
 REPRODUCED, CLOSE, DIFFERS, NOT_COMPARABLE = "reproduced", "close", "differs", "not comparable"
@@ -165,13 +164,9 @@ def compare_expected(
     ]
 
 
-def write_expected(path: Path, judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict] = ()) -> None:
-    """Write the verdicts as they are now, to be expected from now on."""
-    lines = [f"{key}: {found}\n" for key, found in _verdicts(judgements, claims).items()]
-    try:
-        path.write_text("".join(lines), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+def expected_text(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict] = ()) -> str:
+    """Return the verdicts as they are now, for a file that expects them from now on."""
+    return "".join(f"{key}: {found}\n" for key, found in _verdicts(judgements, claims).items())
 
 
 def _verdicts(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """A results folder becomes arrays without losing or inventing a trial."""
 
 import json
+import lzma
 import shutil
 from pathlib import Path
 
@@ -76,6 +77,27 @@ def test_the_newest_run_is_the_one_that_began_last(copy: Path):
     old = Path(shutil.copytree(SMALL, copy.parent / "old"))
     edit(old, lambda content: content.update(start="2020-01-01T00:00:00+00:00"))
     assert newest(copy.parent) == copy
+
+
+def test_without_a_run_of_ones_own_the_newest_is_the_reference(copy: Path):
+    reference = Path(shutil.copytree(copy, copy.parent / "scw" / "reference"))
+    assert newest(copy.parent) == copy
+    shutil.rmtree(copy)
+    assert newest(copy.parent) == reference
+
+
+def test_a_packed_ledger_reads_as_the_plain_one(copy: Path):
+    plain = load_results(copy)
+    content = (copy / "trials.jsonl").read_bytes()
+    (copy / "trials.jsonl").unlink()
+    (copy / "trials.jsonl.xz").write_bytes(lzma.compress(content))
+    packed = load_results(copy)
+    for one, other in zip(plain.entries, packed.entries, strict=True):
+        assert one.trials.equals(other.trials)
+        assert one.done == 5
+    (copy / "trials.jsonl.xz").write_bytes(lzma.compress(content)[:-9])
+    with pytest.raises(UserError, match=r"trials\.jsonl\.xz is damaged"):
+        load_results(copy)
 
 
 def test_without_a_run_the_error_says_how_to_start_one(tmp_path: Path):

@@ -12,9 +12,9 @@ import yaml
 
 from olbench.config import read_config
 from olbench.engine.runfile import read_config as recorded_config
+from olbench.report.build import make_report
 from olbench.report.html import render
 from olbench.report.page import payload
-from tests.report.stand_in import make_report
 
 SMALL = Path(__file__).with_name("small")
 HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"

@@ -45,24 +45,6 @@ def olbench():
 
 
 @pytest.fixture
-def here(capsys, monkeypatch):
-    """Return a function that runs the command in this process: (exit code, standard output, error)."""
-    from olbench.cli import main
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["olbench", *map(str, words)])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
 def config():
     """Return a function that writes a config and gives its path."""
 

@@ -9,39 +9,40 @@ import numpy as np
 import yaml
 
 from olbench.papers import Paper, Reported
+from olbench.report import verdicts
+from olbench.report.build import Report, Row
 from olbench.report.frame import Entry, Results
 from olbench.report.page.diagram import critical_difference
 from olbench.report.page.style import line_styles
+from olbench.report.tables import TRAITS, settings
+from olbench.report.verdicts import Judgement
+from olbench.stats import Across
 
 Plain = dict[str, Any]
 QUANTITIES = {"mistake_rate": "Mistake rate", "updates": "Updates"}
 #: The verdicts from good to bad, the letter that carries them beside the colour, and what they mean.
 VERDICTS = (
-    ("reproduced", "R", "within 2 deviations, the larger of the paper's and ours, and the rounding of print"),
-    ("close", "C", "within 4 deviations"),
-    ("differs", "D", "further away than that"),
-    ("not comparable", "\N{EN DASH}", "nothing of ours stands beside it, or data or protocol differ"),
+    (
+        verdicts.REPRODUCED,
+        "R",
+        "within 2 deviations, the larger of the paper's and ours, and the rounding of print",
+    ),
+    (verdicts.CLOSE, "C", "within 4 deviations"),
+    (verdicts.DIFFERS, "D", "further away than that"),
+    (verdicts.NOT_COMPARABLE, "\N{EN DASH}", "nothing of ours stands beside it, or data or protocol differ"),
 )
-TRAITS = {
-    "large_margin": "Large margin",
-    "confidence": "Confidence",
-    "non_separable": "Non-separable",
-    "adaptive_margin": "Adaptive margin",
-}
-#: A claim may come with what the paper's own table makes of it.
-CLAIM = ("id", "text", "where", "verdict", "evidence", "own_verdict", "own_table")
 #: Enough digits for a screen: a curve is some 1000 pixels wide.
 DIGITS = 4
 
 
-def payload(report: Any) -> Plain:
+def payload(report: Report) -> Plain:
     """Return all that the page shows of a Report."""
     shown: Plain = _plain(_shown(report))
     return shown
 
 
-def _shown(report: Any) -> Plain:
-    results: Results = report.results
+def _shown(report: Report) -> Plain:
+    results = report.results
     return {
         "name": results.name,
         "made": report.made,
@@ -49,8 +50,8 @@ def _shown(report: Any) -> Plain:
         "verdicts": [dict(zip(("name", "letter", "meaning"), each, strict=True)) for each in VERDICTS],
         "counts": [_counts(report.judgements, quantity) for quantity in QUANTITIES],
         "maps": [_verdict_map(report, quantity) for quantity in QUANTITIES] if report.judgements else [],
-        "claims": [{name: getattr(claim, name, "") for name in CLAIM} for claim in report.claims],
-        "rows": [_row(row, report.paper) for row in report.rows],
+        "claims": [vars(claim) for claim in report.claims],
+        "rows": [_row(row, report) for row in report.rows],
         "timing": _timing(results),
         "curves": _curves(results),
         "styles": line_styles(results.labels),
@@ -93,7 +94,7 @@ def _paper(paper: Paper | None) -> Plain | None:
     return {"id": paper.id, "title": paper.title, "citation": paper.citation} if paper else None
 
 
-def _counts(judgements: Iterable[Any], quantity: str) -> Plain:
+def _counts(judgements: Iterable[Judgement], quantity: str) -> Plain:
     found = [judgement.verdict for judgement in judgements if judgement.quantity == quantity]
     return {
         "quantity": quantity,
@@ -103,7 +104,7 @@ def _counts(judgements: Iterable[Any], quantity: str) -> Plain:
     }
 
 
-def _verdict_map(report: Any, quantity: str) -> Plain:
+def _verdict_map(report: Report, quantity: str) -> Plain:
     """Return a row a data set and a column an algorithm, as far as the paper reports them."""
     judged = {(each.dataset, each.label): each for each in report.judgements if each.quantity == quantity}
     labels = list(dict.fromkeys(label for _, label in judged))
@@ -122,22 +123,10 @@ def _verdict_map(report: Any, quantity: str) -> Plain:
     }
 
 
-def _judgement(judgement: Any) -> Plain | None:
+def _judgement(judgement: Judgement | None) -> Plain | None:
     if judgement is None:
         return None
-    names = (
-        "dataset",
-        "label",
-        "quantity",
-        "where",
-        "mean",
-        "deviation",
-        "difference",
-        "z",
-        "verdict",
-        "reason",
-    )
-    return {name: getattr(judgement, name) for name in names} | {"reported": _reported(judgement.reported)}
+    return vars(judgement) | {"reported": _reported(judgement.reported)}
 
 
 def _reported(reported: Reported) -> Plain:
@@ -145,13 +134,12 @@ def _reported(reported: Reported) -> Plain:
     return {"mean": reported.mean, "deviation": reported.deviation, "digits": digits}
 
 
-def _row(row: Any, paper: Paper | None) -> Plain:
-    entry: Entry = row.entry
-    cell = paper.cell(entry.dataset, entry.algorithm) if paper else None
+def _row(row: Row, report: Report) -> Plain:
+    entry = row.entry
     return {
         "dataset": entry.dataset,
         "label": entry.label,
-        "params": ", ".join(f"{name} {_short(value)}" for name, value in (entry.params or {}).items()),
+        "params": settings(entry),
         "done": entry.done,
         "planned": entry.planned,
         "mistake_rate": row.mistake_rate,
@@ -161,12 +149,8 @@ def _row(row: Any, paper: Paper | None) -> Plain:
         "bold": row.bold,
         "judgements": {name: _judgement(row.judgements.get(name)) for name in QUANTITIES},
         # A ratio of times says how machines differ; it is shown and never judged.
-        "time_ratio": cell.seconds.mean / row.seconds[0] if cell and row.seconds and row.seconds[0] else None,
+        "time_ratio": report.time_ratios.get((entry.dataset, entry.label)),
     }
-
-
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _timing(results: Results) -> str:
@@ -204,13 +188,12 @@ def _rounded(value: float) -> float:
     return int(number) if number.is_integer() else number
 
 
-def _within(report: Any) -> list[Plain]:
-    names = ("label", "mean", "low", "high", "wins", "ties", "losses", "p")
+def _within(report: Report) -> list[Plain]:
     return [
         {
             "dataset": dataset,
             "best": best,
-            "differences": [{name: getattr(each, name) for name in names} for each in differences],
+            "differences": [vars(each) for each in differences],
             "reach": max(
                 (abs(end) for each in differences for end in _finite(each.low, each.high, each.mean)),
                 default=0.0,
@@ -224,13 +207,10 @@ def _finite(*values: float) -> list[float]:
     return [value for value in values if math.isfinite(value)]
 
 
-def _across(across: Any) -> Plain:
+def _across(across: Across | str) -> Plain:
     if isinstance(across, str):
         return {"note": across}
-    pairs = [
-        {name: getattr(pair, name) for name in ("first", "second", "p", "adjusted", "significant")}
-        for pair in across.pairs
-    ]
+    pairs = [vars(pair) for pair in across.pairs]
     return {
         "note": "",
         "datasets": list(across.datasets),

@@ -1,16 +1,11 @@
-"""How each algorithm is drawn: colours that the colour-blind tell apart, in turns of dash and marker."""
+"""How the page draws each algorithm: the palette of the figures, with colours for a dark ground."""
 
 import math
 from collections.abc import Iterable
 from typing import Any
 
-#: Okabe and Ito's colours without yellow, which vanishes on a light ground.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-DASHES = ("solid", "dash", "dot")
-MARKERS = (
-    "circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star",
-    "pentagon", "hexagon2",
-)  # fmt: skip
+from olbench.report.palette import styles
+
 #: As bright as a line must be to stand out from a dark ground: WCAG asks for a contrast of 3.
 BRIGHT = 0.18
 
@@ -19,13 +14,13 @@ def line_styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return colour on light and on dark, dash, marker and width of each label, in plotly's words."""
     return {
         label: {
-            "colour": COLOURS[number % len(COLOURS)],
-            "dark": on_dark(COLOURS[number % len(COLOURS)]),
-            "dash": DASHES[number // len(COLOURS) % len(DASHES)],
-            "marker": MARKERS[number % len(MARKERS)],
-            "width": 1.0,
+            "colour": style.colour,
+            "dark": on_dark(style.colour),
+            "dash": style.dash,
+            "marker": style.symbol,
+            "width": style.width,
         }
-        for number, label in enumerate(labels)
+        for label, style in styles(labels).items()
     }
 
 

@@ -1,0 +1,175 @@
+"""olbench report: from the record of a run to tables, figures, verdicts and a page."""
+
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from olbench.errors import UserError
+
+if TYPE_CHECKING:
+    from olbench.report.build import Report
+    from olbench.report.frame import Results
+
+FORMATS = ("text", "md", "latex", "csv", "json", "html", "checklist")
+#: What --all writes, by format.
+FILES = {
+    "html": "report.html",
+    "text": "report.txt",
+    "md": "report.md",
+    "latex": "tables.tex",
+    "csv": "table3.csv",
+    "json": "report.json",
+    "checklist": "CHECKLIST.md",
+}
+
+
+@click.command("report")
+@click.argument("folders", metavar="[DIR]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What to make."
+)
+@click.option("--output", type=click.Path(path_type=Path), help="Write to this file, not to the terminal.")
+@click.option("--figures", type=click.Path(path_type=Path), help="Also draw Figure 1 into this folder.")
+@click.option("--all", "everything", is_flag=True, help="Write every format and the figures to DIR/report.")
+@click.option(
+    "--strict", type=click.Path(path_type=Path),
+    help="A list of expected verdicts (YAML): exit 1 if any is another now.",
+)  # fmt: skip
+@click.option("--write-expected", type=click.Path(path_type=Path), help="Write such a list from this report.")
+def command(
+    folders: tuple[Path, ...], form: str, output: Path | None, figures: Path | None, everything: bool,
+    strict: Path | None, write_expected: Path | None,
+) -> None:  # fmt: skip
+    """Report on the run in DIR, finished or not; without DIR on the newest below results/.
+
+    With several folders, put them side by side: before and after.
+
+    \b
+    Examples:
+      olbench report
+      olbench report results/scw --format html --output scw.html
+      olbench report results/scw --all
+      olbench report results/quick --format latex --output tables.tex --figures figures
+      olbench report results/before results/after
+      olbench report results/scw --strict results/scw/expected.yaml
+    """
+    from olbench.report.frame import load_results, newest
+
+    if len(folders) > 1:
+        if figures or everything or strict or write_expected:
+            raise UserError("several folders are put side by side; the other options go with one folder")
+        deliver(side_by_side([load_results(folder) for folder in folders], form), output)
+        return
+    folder = folders[0] if folders else newest(Path("results"))
+    sys.exit(report_on(folder, form, output, figures, everything, strict, write_expected))
+
+
+def report_on(
+    folder: Path, form: str, output: Path | None, figures: Path | None, everything: bool, strict: Path | None,
+    write_expected: Path | None,
+) -> int:  # fmt: skip
+    """Make what is asked for of one run; return the exit code."""
+    from olbench.report.build import make_report
+
+    report = make_report(folder)
+    if not report.rows:
+        click.echo(f"olbench: no trial of {folder} is done yet; run its config first", err=True)
+        return 4
+    if everything:
+        write_all(report, folder / "report")
+    else:
+        deliver(rendered(report, form, output), output)
+    if figures:
+        draw(report, figures)
+    for sentence in report.results.missing if output or everything else []:
+        click.echo(f"missing: {sentence}", err=True)
+    if write_expected:
+        from olbench.report.verdicts import expected_text
+
+        deliver(expected_text(report.judgements, report.claims), write_expected)
+    return judge_strictly(report, strict) if strict else 0
+
+
+def rendered(report: "Report", form: str, output: Path | None = None) -> str:
+    """Return the report in a format."""
+    from olbench.report import checklist, data, html, latex, markdown, tables, text
+
+    if form == "text":
+        terminal = output is None and sys.stdout.isatty()
+        width = max(shutil.get_terminal_size().columns, 100) if terminal else 160
+        return text.render(tables.sections(report), width, terminal)
+    renderers: dict[str, Callable[[Report], str]] = {
+        "md": lambda report: markdown.render(tables.sections(report)),
+        "latex": lambda report: latex.render(tables.sections(report)),
+        "csv": data.render_csv,
+        "json": data.render_json,
+        "html": html.render,
+        "checklist": checklist.render,
+    }
+    return renderers[form](report)
+
+
+def side_by_side(runs: "Sequence[Results]", form: str) -> str:
+    """Return several runs in one table."""
+    import json
+
+    from olbench.report import comparison, data, latex, markdown, text
+
+    if form in ("csv", "json"):
+        records = comparison.records(runs)
+        return data.write_csv(records) if form == "csv" else json.dumps(records, indent=1) + "\n"
+    makers = {"text": text.render, "md": markdown.render, "latex": latex.render}
+    if form not in makers:
+        raise UserError(f"several folders have no {form} report; use {', '.join([*makers, 'csv', 'json'])}")
+    return makers[form](comparison.compare(runs))
+
+
+def write_all(report: "Report", folder: Path) -> None:
+    """Write every format and the figures."""
+    for form, name in FILES.items():
+        deliver(rendered(report, form, folder / name), folder / name)
+    draw(report, folder / "figures")
+
+
+def draw(report: "Report", folder: Path) -> None:
+    """Draw the figures into a folder."""
+    from olbench.report.figures import save_figures
+
+    paths = save_figures(report.results, report.across, folder)
+    click.echo(f"{len(paths)} figures are in {folder}", err=True)
+
+
+def deliver(content: str, output: Path | None) -> None:
+    """Print a report, or write it to a file as a whole and say where."""
+    if output is None:
+        click.echo(content, nl=False)
+        return
+    draft = output.with_name(f".{output.name}.part")
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(content, encoding="utf-8")
+        draft.replace(output)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise UserError(f"cannot write {output}: {error.strerror or error}") from None
+    click.echo(f"the report is in {output}")
+
+
+def judge_strictly(report: "Report", expected: Path) -> int:
+    """Compare the verdicts with those expected; return the exit code."""
+    from olbench.report.verdicts import compare_expected, read_expected
+
+    wanted = read_expected(expected)
+    changes = compare_expected(wanted, report.judgements, report.claims)
+    for change in changes:
+        click.echo(change, err=True)
+    click.echo(f"{len(wanted)} verdicts compared, {len(changes)} changed", err=True)
+    if not wanted:
+        return 4
+    return 1 if changes else 0

@@ -1,0 +1,87 @@
+r"""Tables in LaTeX: a fragment for \input, with booktabs and longtable, which breaks over pages."""
+
+import re
+from collections.abc import Iterable
+
+from olbench.report.grid import Cell, Grid
+
+HEAD = r"""% Tables made by olbench. In the preamble: \usepackage{booktabs,longtable}
+\begingroup\footnotesize\setlength{\tabcolsep}{4pt}\setlength{\LTcapwidth}{\linewidth}
+"""
+FOOT = r"""\endgroup
+"""
+#: A column with a longer text than this breaks its lines.
+LONG = 40
+SIGNS = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
+    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "×": r"$\times$",
+    "≤": r"$\leq$", "≥": r"$\geq$", "<": r"$<$", ">": r"$>$", "τ": r"$\tau$", "✓": r"$\bullet$", "–": "--",
+    "—": "---", "…": r"\dots{}", "−": "$-$", "“": "``", "”": "''", "’": "'", '"': "''",
+}  # fmt: skip
+SIDES = {"left": "l", "right": "r", "center": "c"}
+
+
+def render(parts: Iterable[Grid | str]) -> str:
+    """Return tables and paragraphs as a fragment that compiles."""
+    body = (_grid(_printed(part)) if isinstance(part, Grid) else _paragraph(part) for part in parts)
+    return HEAD + "\n".join(body) + FOOT
+
+
+def document(fragment: str) -> str:
+    """Return a whole document around a fragment."""
+    return "\n".join([
+        r"\documentclass{article}", r"\usepackage[margin=2cm]{geometry}", r"\usepackage{booktabs,longtable}",
+        r"\begin{document}", fragment, r"\end{document}", "",
+    ])  # fmt: skip
+
+
+def escape(text: str) -> str:
+    """Return a text that LaTeX prints as it is; a sign that it has no ASCII for becomes a question mark."""
+    known = "".join(SIGNS.get(sign, sign) for sign in text)
+    return known.encode("ascii", "replace").decode()
+
+
+def _paragraph(text: str) -> str:
+    return "\\noindent\n" + " \\\\\n".join(escape(line) for line in text.splitlines() if line) + "\n\n"
+
+
+def _printed(grid: Grid) -> Grid:
+    """Return what of a table fits on a page; its number is LaTeX's affair."""
+    kept = [number for number, column in enumerate(grid.columns) if not column.optional]
+    return Grid(
+        re.sub(r"^Table \d: ", "", grid.title),
+        tuple(grid.columns[number] for number in kept),
+        tuple(tuple(row[number] for number in kept) for row in grid.rows),
+        grid.note,
+    )
+
+
+def _grid(grid: Grid) -> str:
+    heading = " & ".join(escape(column.heading) for column in grid.columns) + r" \\"
+    rows = [" & ".join(map(_cell, row)) + r" \\" for row in grid.rows]
+    note = rf"\multicolumn{{{len(grid.columns)}}}{{p{{.9\linewidth}}}}{{{escape(grid.note)}}}\\"
+    return "\n".join([
+        rf"\begin{{longtable}}{{{_types(grid)}}}",
+        rf"\caption{{{escape(grid.title)}}}\\",
+        r"\toprule", heading, r"\midrule", r"\endhead",
+        *rows, r"\bottomrule", *([note] if grid.note else []), r"\end{longtable}", "",
+    ])  # fmt: skip
+
+
+def _types(grid: Grid) -> str:
+    """Return the types of the columns: those of long texts share the width that the others leave."""
+    longest = [
+        max((len(row[number].text) for row in grid.rows), default=0) for number in range(len(grid.columns))
+    ]
+    wide = sum(length > LONG for length in longest)
+    narrow = len(longest) - wide
+    share = rf"p{{{(0.92 - 0.1 * narrow) / max(wide, 1):.2f}\linewidth}}"
+    return "".join(
+        share if length > LONG else SIDES[column.side]
+        for length, column in zip(longest, grid.columns, strict=True)
+    )
+
+
+def _cell(cell: Cell) -> str:
+    text = escape(cell.text)
+    return rf"\textbf{{{text}}}" if cell.bold and text else text

@@ -1,0 +1,152 @@
+"""Each format says the same as the ledger, byte for byte as before.
+
+`OLBENCH_UPDATE_GOLDEN=1 pytest tests/report/test_formats.py` rewrites the golden files; read the diff then.
+"""
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from olbench.cli.report import rendered, side_by_side
+from olbench.report import latex, markdown, text
+from olbench.report.build import make_report
+from olbench.report.frame import load_results
+from olbench.report.grid import Cell, Grid, left, right
+
+HERE = Path(__file__).parent
+SMALL = HERE / "small"
+GOLDEN = {"text": "report.txt", "md": "report.md", "latex": "tables.tex", "csv": "table3.csv",
+          "json": "report.json", "checklist": "CHECKLIST.md"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def report():
+    return make_report(SMALL)
+
+
+@pytest.mark.parametrize("form", GOLDEN)
+def test_a_format_is_as_its_golden_file(form, report):
+    path = HERE / "golden" / GOLDEN[form]
+    content = rendered(report, form)
+    if os.environ.get("OLBENCH_UPDATE_GOLDEN"):
+        path.write_text(content, encoding="utf-8")
+    assert content == path.read_text(encoding="utf-8")
+
+
+def test_the_numbers_of_the_csv_are_those_of_the_trials(report):
+    rows = list(csv.DictReader(io.StringIO(rendered(report, "csv"))))
+    assert len(rows) == 15
+    for row in rows:
+        entry = next(e for e in report.results.of(row["dataset"]) if e.label == row["label"])
+        assert float(row["mistake_rate_mean"]) == pytest.approx(entry.rates.mean(), rel=1e-12)
+        assert float(row["updates_std"]) == pytest.approx(entry.values("updates").std(ddof=1), rel=1e-12)
+
+
+def test_the_json_has_the_agreed_fields(report):
+    content = json.loads(rendered(report, "json"))
+    agreed = {"dataset", "algorithm", "params", "permutations", "mistake_rate", "updates", "seconds"}
+    assert all(agreed | {"reported", "verdict"} <= row.keys() for row in content["rows"])
+    perceptron = content["rows"][0]
+    assert perceptron["algorithm"] == "perceptron"
+    assert (perceptron["reported"], perceptron["verdict"]) == (None, None)
+
+
+def test_rows_of_the_paper_come_in_its_order_and_others_before(report):
+    labels = [row.entry.label for row in report.block("svmguide3")]
+    assert labels == ["perceptron", "cw", "arow", "scw1", "scw2"]
+
+
+def test_a_time_that_was_shared_is_in_brackets(tmp_path):
+    folder = Path(shutil.copytree(SMALL, tmp_path / "shared"))
+    ledger = folder / "trials.jsonl"
+    ledger.write_text(ledger.read_text().replace('"timing":"exclusive"', '"timing":"shared"'))
+    shown = rendered(make_report(folder), "text")
+    assert "(seconds, shared)" in shown
+    assert re.search(r"\(0\.\d+ ± 0\.\d+\)", shown)
+
+
+NASTY = Grid(
+    "100% of A_B & {C} #1 ~ ^ \\ $x$ <y>",
+    (*left("name|pipe"), *right("rate ±")),
+    ((Cell("a_b|c*d`e`[f](g)"), Cell("0.5 ± 0.1", bold=True)), (Cell("é → ∞ “quoted”"), Cell(""))),
+    "50% of $5 & more_",
+)
+
+
+def test_markdown_keeps_signs_of_a_name_from_becoming_markup():
+    shown = markdown.render([NASTY])
+    assert r"a\_b\|c\*d\`e\`\[f](g)" in shown
+    assert "**0.5 ± 0.1**" in shown
+
+
+def test_text_marks_the_best_without_colour_and_with_it():
+    assert "0.5 ± 0.1*" in text.render([NASTY])
+    assert "\x1b[1m0.5 ± 0.1*" in text.render([NASTY], colour=True)
+
+
+@pytest.mark.parametrize("what", ["report", "nasty", "side by side"])
+def test_latex_compiles(what, report, tmp_path):
+    run = load_results(SMALL)
+    other = load_results(Path(shutil.copytree(SMALL, tmp_path / "after_100%")))
+    fragment = {
+        "report": lambda: rendered(report, "latex"),
+        "nasty": lambda: latex.render([NASTY, "a_b & c\nd % e"]),
+        "side by side": lambda: side_by_side([run, other], "latex"),
+    }[what]()
+    check_latex(fragment)
+    if shutil.which("pdflatex"):
+        compile_latex(fragment, tmp_path)
+
+
+def check_latex(fragment: str) -> None:
+    """Parse what we write: balanced groups and environments, and as many cells a row as columns."""
+    bare = re.sub(r"(?<!\\)%.*", "", fragment)
+    bare = bare.replace(r"\{", "").replace(r"\}", "").replace("\\\\", "\n")
+    assert bare.isascii()
+    assert bare.count("{") == bare.count("}")
+    assert re.sub(r"\\\$", "", bare).count("$") % 2 == 0
+    for table in re.findall(r"\\begin\{longtable\}.*?\\end\{longtable\}", fragment, re.DOTALL):
+        lines = table.splitlines()
+        columns = len(re.sub(r"p\{[^}]*\}", "p", lines[0].removeprefix(r"\begin{longtable}")).strip("{}"))
+        rows = [line for line in lines[2:] if line.endswith(r"\\") and "multicolumn" not in line]
+        assert rows
+        assert all(len(re.findall(r"(?<!\\)&", row)) == columns - 1 for row in rows)
+
+
+def compile_latex(fragment: str, folder: Path) -> None:
+    (folder / "doc.tex").write_text(latex.document(fragment), encoding="ascii")
+    done = subprocess.run(
+        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "doc.tex"],
+        cwd=folder, capture_output=True, text=True, errors="replace", timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_side_by_side_shows_the_change_and_marks_what_is_significant(tmp_path):
+    after = Path(shutil.copytree(SMALL, tmp_path / "after"))
+    lines = [json.loads(line) for line in (after / "trials.jsonl").read_text().splitlines()]
+    for record in lines:
+        if record["algorithm"] == "arow" and record["dataset"] == "splice":
+            record["mistakes"] += 50 + record["permutation"]
+    (after / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lines))
+    shown = side_by_side([load_results(SMALL), load_results(after)], "text")
+    [changed] = [
+        line for line in shown.splitlines() if "splice" in line and "arow" in line and "+0.05" in line
+    ]
+    assert changed.endswith("+0.0520*")
+    assert "+0.0000*" not in shown
+
+
+def test_the_same_ledger_gives_the_same_bytes_whatever_the_order_of_its_lines(tmp_path, report):
+    folder = Path(shutil.copytree(SMALL, tmp_path / "small"))
+    lines = (folder / "trials.jsonl").read_text().splitlines(keepends=True)
+    (folder / "trials.jsonl").write_text("".join(reversed(lines)))
+    for form in ("text", "json", "csv", "html"):
+        assert rendered(make_report(folder), form) == rendered(report, form)

@@ -1,0 +1,106 @@
+"""olbench report: what a user types, and what comes back."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+SMALL = Path(__file__).with_name("small")
+
+
+@pytest.fixture(autouse=True)
+def run(tmp_path, monkeypatch):
+    """Work in a folder where results/small is the only run."""
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copytree(SMALL, Path("results") / "small"))
+
+
+def test_without_arguments_it_takes_the_newest_run(here, run):
+    old = Path(shutil.copytree(run, "results/old"))
+    content = json.loads((old / "run.json").read_text()) | {"start": "2001-01-01T00:00:00+00:00"}
+    (old / "run.json").write_text(json.dumps(content))
+    code, out, _ = here("report")
+    assert code == 0
+    assert out.startswith("small: 3 data sets, 5 algorithms, 5 permutations")
+
+
+def test_without_any_run_it_says_how_to_start_one(here, run):
+    shutil.rmtree(run)
+    code, _, err = here("report")
+    assert code == 2
+    hint = "start one with `olbench run CONFIG`, or name its folder"
+    assert err == f"olbench: there is no run below results/; {hint}\n"
+
+
+@pytest.mark.parametrize("name", ["results", "nowhere"])
+def test_a_folder_that_is_no_run_is_refused(here, name):
+    code, _, err = here("report", name)
+    assert code == 2
+    assert err == f"olbench: there is no {name}/run.json; is {name} a folder of results?\n"
+
+
+def test_a_run_without_a_single_trial_measured_nothing(here, run):
+    (run / "trials.jsonl").unlink()
+    code, out, err = here("report", run)
+    assert (code, out) == (4, "")
+    assert err == "olbench: no trial of results/small is done yet; run its config first\n"
+
+
+def test_a_half_finished_run_is_reported_and_says_what_is_missing(here, run):
+    lines = (run / "trials.jsonl").read_text().splitlines(keepends=True)
+    (run / "trials.jsonl").write_text("".join(line for line in lines if '"dataset":"splice"' not in line))
+    code, out, _ = here("report", run)
+    assert code == 0
+    assert "INCOMPLETE: 5 of 15 rows are not finished:" in out
+    assert "  cw on splice: 0 of 5 trials are done" in out
+    assert "Table 3: svmguide3" in out
+    assert "Table 3: splice" not in out
+    code, _, err = here("report", run, "--output", "r.txt")
+    assert code == 0
+    assert "missing: scw2 on splice: 0 of 5 trials are done" in err
+
+
+def test_all_writes_every_format_and_the_figures(here, run):
+    code, out, _ = here("report", run, "--all")
+    assert code == 0
+    made = {path.name for path in (run / "report").iterdir()}
+    assert made == {"report.html", "report.txt", "report.md", "tables.tex", "table3.csv", "report.json",
+                    "CHECKLIST.md", "figures"}  # fmt: skip
+    assert "the report is in results/small/report/report.html" in out
+    names = {path.name for path in (run / "report" / "figures").iterdir()}
+    assert {"curves-splice.png", "curves-splice.pdf", "curves-splice.svg", "overview.pdf"} <= names
+
+
+def test_an_output_that_cannot_be_written_is_one_sentence(here, run):
+    Path("file").write_text("")
+    code, _, err = here("report", run, "--output", "file/report.txt")
+    assert code == 2
+    assert err.startswith("olbench: cannot write file/report.txt: ")
+    assert err.count("\n") == 1
+
+
+def test_strict_compares_with_the_verdicts_that_were_expected(here, run):
+    assert here("report", run, "--write-expected", "expected.yaml")[0] == 0
+    code, _, err = here("report", run, "--strict", "expected.yaml")
+    assert code == 0
+    assert err.endswith("verdicts compared, 0 changed\n")
+    text = Path("expected.yaml").read_text()
+    assert text.count("reproduced") > 5
+    Path("expected.yaml").write_text(text.replace("reproduced", "differs", 1))
+    code, _, err = here("report", run, "--strict", "expected.yaml")
+    assert code == 1
+    assert "1 changed" in err
+
+
+def test_several_folders_stand_side_by_side(here, run):
+    shutil.copytree(run, "after")
+    code, out, _ = here("report", run, "after")
+    assert code == 0
+    assert "after less small" in out
+    code, _, err = here("report", run, "after", "--format", "html")
+    assert code == 2
+    assert "several folders have no html report" in err
+    code, _, err = here("report", run, run)
+    assert code == 2
+    assert "the same folder is named twice" in err
