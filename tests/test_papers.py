@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from olbench import UserError
+from olbench import UserError, make_algorithm
 from olbench.algorithms import get_definition
 from olbench.data.catalog import find
 from olbench.papers import QUANTITIES, _statement, load_paper, paper_ids
@@ -92,6 +92,14 @@ def test_a_claim_outside_the_vocabulary_is_refused():
     said = {"kind": "nicer", "quantity": "updates", "algorithms": "scw1", "than": "arow", "for": "every"}
     with pytest.raises(ValueError, match="not in the vocabulary"):
         _statement(said, {}, ["usps"])
+
+
+def test_variants_are_other_ways_to_run_an_algorithm_of_the_paper():
+    for row, entries in PAPER.variants.items():
+        assert row in PAPER.traits
+        for entry in entries:
+            assert entry != {"id": row}
+            make_algorithm(**entry)
 
 
 def test_a_cell_is_found_by_data_set_and_algorithm():

@@ -15,7 +15,7 @@ class Progress:
     def __init__(self) -> None:
         self.totals: dict[str, int] = {}
         self.done: dict[str, int] = defaultdict(int)
-        self.rates: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        self.rates: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
         self.started = time.monotonic()
         self.fresh = 0
 
@@ -32,6 +32,10 @@ class Progress:
         self.totals = totals
         self.started = time.monotonic()
 
+    def expect(self, totals: dict[str, int]) -> None:
+        """Correct how many trials each data set has in all, now that more is known."""
+        self.totals = totals
+
     def add(self, record: Record, reused: bool = False) -> None:
         """Count a trial."""
         self.done[record["dataset"]] += 1
@@ -40,17 +44,18 @@ class Progress:
             self.started = time.monotonic()
         self.fresh += not reused
         if record["status"] == "ok" and record["role"] == "report":
-            self.rates[record["dataset"]][record["algorithm"]].append(record["mistakes"] / record["n"])
+            setting = record["algorithm"], str(record.get("params"))
+            self.rates[record["dataset"]][setting].append(record["mistakes"] / record["n"])
         if not reused:
             self.show(record["dataset"])
 
     def best(self, dataset: str) -> str:
         """Return the algorithm with the lowest mean mistake rate on a data set so far, and that rate."""
-        means = {id: sum(rates) / len(rates) for id, rates in self.rates[dataset].items()}
+        means = [(sum(rates) / len(rates), id) for (id, _), rates in self.rates[dataset].items()]
         if not means:
             return ""
-        id = min(means, key=lambda id: means[id])
-        return f"best {id} {means[id]:.4f}"
+        mean, id = min(means, key=lambda pair: pair[0])
+        return f"best {id} {mean:.4f}"
 
     @property
     def speed(self) -> float:
@@ -110,6 +115,12 @@ class Bars(Progress):
         self.tasks = {name: self.bars.add_task(name, total=total, note="") for name, total in totals.items()}
         self.tasks[""] = self.bars.add_task("all", total=sum(totals.values()), note="")
         self.bars.start()
+
+    def expect(self, totals: dict[str, int]) -> None:
+        """Lengthen the bars."""
+        super().expect(totals)
+        for name, total in {**totals, "": sum(totals.values())}.items():
+            self.bars.update(self.tasks[name], total=total)
 
     def show(self, dataset: str) -> None:
         """Move the bar of a data set and that of all."""

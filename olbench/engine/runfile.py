@@ -73,18 +73,18 @@ def read_config(folder: Path) -> Config:
     return from_record(read(folder).get("config"), str(folder / NAME))
 
 
-def write(folder: Path, content: dict[str, Any]) -> None:
-    """Replace run.json as a whole."""
-    draft = folder / f".{NAME}"
+def write(folder: Path, content: dict[str, Any], name: str = NAME) -> None:
+    """Replace run.json, or another file of that kind, as a whole."""
+    draft = folder / f".{name}"
     try:
         with open(draft, "w", encoding="utf-8") as file:
             file.write(json.dumps(content, indent=1) + "\n")
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(folder / NAME)
+        draft.replace(folder / name)
     except OSError as error:
         draft.unlink(missing_ok=True)
-        raise UserError(f"cannot write {folder / NAME}: {error.strerror or error}") from None
+        raise UserError(f"cannot write {folder / name}: {error.strerror or error}") from None
 
 
 def describes(folder: Path, config: Config, cells: list[Cell], known: Known) -> bool:

@@ -73,6 +73,7 @@ class Run:
         plugins = self.cells[0].config.plugins
         while not self.stop.is_set() and (tasks := self.due()):
             before_wave()
+            self.progress.expect(self._totals())
             records = execute(tasks, self.jobs, self.stop, plugins)
             try:
                 for record in records:
@@ -83,13 +84,17 @@ class Run:
                     continue
                 raise
 
-    def _start_progress(self) -> None:
+    def _totals(self) -> dict[str, int]:
+        """Return how many trials each data set will have, as far as is known."""
         totals: dict[str, int] = {}
         for cell in self.cells:
-            reported = cell.config.permutations * (2 if self.timing == "exclusive" else 1)
-            count = cell.tuning_passes + reported
+            again = cell.config.permutations if self.timing == "exclusive" else 0
+            count = cell.planned(self.known) + again
             totals[cell.source.name] = totals.get(cell.source.name, 0) + count
-        self.progress.start(totals)
+        return totals
+
+    def _start_progress(self) -> None:
+        self.progress.start(self._totals())
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
         for key in needed & self.known.keys():
             self.progress.add(self.known[key], reused=True)

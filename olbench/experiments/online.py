@@ -50,6 +50,10 @@ class Cell:
         kind, start = self.config.tuning, self.definition.resolve(self.spec.params)
         return kind.permutations * tuning.passes(kind.search, self.spec.grid, start)
 
+    def planned(self, known: Known) -> int:
+        """Return how many trials there will be, as far as is known."""
+        return self.tuning_passes + self.config.permutations
+
     def step(self, known: Known) -> tuning.Step:
         """Return how far the tuning is."""
         start = self.definition.resolve(self.spec.params)

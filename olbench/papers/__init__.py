@@ -9,6 +9,7 @@ from typing import Any
 
 from olbench.errors import UserError, suggest
 
+FOLDER = Path(__file__).parent
 QUANTITIES = ("mistake_rate", "updates", "seconds")
 KINDS = (
     "lower", "mostly_lower", "significantly_lower", "not_significantly_higher", "not_lower",
@@ -79,6 +80,8 @@ class Paper:
     cells: tuple[Cell, ...]
     groups: dict[str, tuple[str, ...]]
     claims: tuple[Claim, ...]
+    #: What may stand for a reported row besides the algorithm of that name: an id, with options or not.
+    variants: dict[str, tuple[dict[str, Any], ...]]
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -98,7 +101,7 @@ class Paper:
 
 def paper_ids() -> list[str]:
     """Return the ids of the papers whose numbers are here."""
-    return sorted(path.stem for path in Path(__file__).parent.glob("*.yaml"))
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 @cache
@@ -111,7 +114,7 @@ def load_paper(id: str) -> Paper:
         raise UserError(
             f"there are no numbers of a paper '{id}'{suggest(id, paper_ids())}; there are {known}"
         )
-    text = Path(__file__).with_name(f"{id}.yaml").read_text(encoding="utf-8")
+    text = (FOLDER / f"{id}.yaml").read_text(encoding="utf-8")
     content: dict[str, Any] = yaml.safe_load(text)
     groups = {name: tuple(members) for name, members in content["groups"].items()}
     return Paper(
@@ -131,6 +134,10 @@ def load_paper(id: str) -> Paper:
             Claim(id, claim["text"], claim["where"], _statement(claim["says"], groups, content["table3"]))
             for id, claim in content["claims"].items()
         ),
+        variants={
+            row: tuple({"id": entry} if isinstance(entry, str) else entry for entry in entries)
+            for row, entries in content.get("variants", {}).items()
+        },
     )
 
 
