@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from olbench.experiments.sources import Source
 
 
-def _table(headings: dict[str, str]) -> Any:
+def new_table(headings: dict[str, str]) -> Any:
+    """Return an empty table for a terminal, with the side on which each column is flush."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
@@ -23,7 +24,8 @@ def _table(headings: dict[str, str]) -> Any:
     return table
 
 
-def _print(table: Any) -> None:
+def print_table(table: Any) -> None:
+    """Print a table, as wide as the terminal."""
     from rich.console import Console
 
     Console(width=None if sys.stdout.isatty() else 140, highlight=False).print(table)
@@ -32,7 +34,7 @@ def _print(table: Any) -> None:
 def show_results(cells: "Sequence[Cell]", known: "Known") -> None:
     """Print the mistake rate and updates of each cell: mean and deviation over the permutations."""
     right = "right"
-    table = _table(
+    table = new_table(
         {"data set": "left", "algorithm": "left", "mistake rate": right, "updates": right, "params": "left"}
     )
     before = ""
@@ -42,7 +44,7 @@ def show_results(cells: "Sequence[Cell]", known: "Known") -> None:
         name = cell.source.name if cell.source.name != before else ""
         before = cell.source.name
         table.add_row(name, cell.label, *_measures(good, len(records) - len(good)))
-    _print(table)
+    print_table(table)
 
 
 def _measures(records: list[dict[str, Any]], failed: int) -> list[str]:
@@ -67,7 +69,7 @@ def _spread(values: list[Any], form: str) -> str:
 def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: list[str]) -> None:
     """Print what a run would do: trials, tuning passes, memory, and time by a short probe of each cell."""
     right = "right"
-    table = _table(
+    table = new_table(
         {"data set": "left", "rows": right, "features": right, "trials": right, "tuning passes": right,
          "data": right, "each worker": right, "time": right}
     )  # fmt: skip
@@ -78,13 +80,13 @@ def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: lis
         estimate = sum(_seconds(cell) for cell in own)
         seconds += estimate
         table.add_row(*_row(source, own, estimate / jobs))
-    _print(table)
+    print_table(table)
     counts = len(sources), len(config.algorithms), config.permutations
     passes = sum(cell.tuning_passes for cell in cells)
     click.echo("\n{} data sets x {} algorithms x {} permutations".format(*counts), nl=False)
     click.echo(f" = {math.prod(counts)} trials, and {passes} tuning passes ({config.tuning.search})")
     memory = sum(source.bytes for source in sources.values()) + jobs * max(_state(cell) for cell in cells)
-    click.echo(f"about {_duration(seconds / jobs)} with {jobs} jobs, and {memory / 2**20:,.0f} MiB of memory")
+    click.echo(f"about {duration(seconds / jobs)} with {jobs} jobs, and {memory / 2**20:,.0f} MiB of memory")
     if skipped:
         click.echo(f"left out, as not here: {', '.join(skipped)}; see `olbench data fetch`")
 
@@ -99,7 +101,7 @@ def _row(source: "Source", cells: "list[Cell]", seconds: float) -> list[str]:
         f"{sum(cell.tuning_passes for cell in cells):,}",
         f"{source.bytes / 2**20:,.1f} MiB",
         f"{max(_state(cell) for cell in cells) / 2**20:,.1f} MiB",
-        _duration(seconds),
+        duration(seconds),
     ]
 
 
@@ -120,7 +122,8 @@ def _seconds(cell: "Cell") -> float:
         return 0.0
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time in the unit that reads best."""
     if seconds < 100:
         return f"{seconds:.1f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,292 @@
+"""Forensics finds the setting that made a number, or that only a variant did, or that nothing did."""
+
+import csv
+import io
+import json
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench import load_dataset, make_algorithm, online_pass
+from olbench.config import from_record
+from olbench.experiments import forensics
+from olbench.experiments.consistency import CONSISTENT, NEAR, Pair, Spread, distance, only_by_spread
+from olbench.papers import Cell, Reported, load_paper
+from tests.runner.conftest import ROOT
+
+PAPER = """\
+id: {id}
+title: Made up
+citation: nobody
+table1: {{}}
+table2: {{}}
+variants: {{cw: [{{id: cw, form: covariance}}], scw2: [scw2-libol]}}
+table3:
+"""
+CONFIG = """\
+paper: {paper}
+seed: 5
+datasets: [{datasets}]
+algorithms: [{algorithms}]
+tuning: {{search: coordinate}}
+"""
+TRUTH = {
+    "scw1": ("scw1", {"C": 2.0, "eta": 0.8}),
+    "cw": ("cw", {"eta": 0.9}),
+    "nherd": ("nherd", {"C": 0.125}),
+    "scw2": ("scw2-libol", {"C": 16.0, "eta": 0.55}),
+}
+IMPOSSIBLE = '["0.001 ± 0.000", "4900.0 ± 3.0", "0.1 ± 0.0"]'
+
+
+def printed(id, params):
+    """What a paper would print for a setting: 20 orders that olbench has never seen."""
+    data = load_dataset("synthetic-noise")
+    random = np.random.default_rng(99)
+    rates, updates = [], []
+    for _ in range(20):
+        result = online_pass(make_algorithm(id, **params), data.X, data.y, order=random.permutation(5000))
+        rates.append(result.mistake_rate)
+        updates.append(result.updates)
+    columns = (
+        f"{statistics.fmean(rates):.3f} ± {statistics.stdev(rates):.3f}",
+        f"{statistics.fmean(updates):.1f} ± {statistics.stdev(updates):.1f}",
+        "0.1 ± 0.0",
+    )
+    return json.dumps(columns, ensure_ascii=False)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return {row: printed(*truth) for row, truth in TRUTH.items()} | {"arow": IMPOSSIBLE}
+
+
+@pytest.fixture
+def paper(rows, tmp_path, monkeypatch):
+    """Return a function that makes a paper with these rows for a data set, and gives its id."""
+    monkeypatch.setattr("olbench.papers.FOLDER", tmp_path / "papers")
+    load_paper.cache_clear()
+    (tmp_path / "papers").mkdir()
+
+    def write(dataset="synthetic-noise", wanted=tuple(rows), id="madeup"):
+        lines = "".join(f"    {row}: {rows[row]}\n" for row in wanted)
+        text = PAPER.format(id=id) + f"  {dataset}:\n{lines}"
+        (tmp_path / "papers" / f"{id}.yaml").write_text(text, encoding="utf-8")
+        return id
+
+    yield write
+    load_paper.cache_clear()
+
+
+@pytest.fixture
+def investigate(paper, config, here):
+    """Return a function that runs forensics and gives the rows of its JSON by algorithm."""
+
+    def run(algorithms, datasets="synthetic-noise", reported="synthetic-noise"):
+        id = paper(reported)
+        path = config(CONFIG.format(paper=id, datasets=datasets, algorithms=algorithms))
+        code, out, err = here("forensics", path, "--out", "out", "--format", "json", "--quiet")
+        assert code == 0, err
+        content = json.loads(out)
+        return {row["algorithm"]: row for row in content["rows"]}, content["summary"]
+
+    return run
+
+
+def cell(rate=(0.2, 0.01), updates=(1000.0, 10.0)):
+    reported = Reported(*rate, 0.0005), Reported(*updates, 0.05), Reported(1.0, 0.0, 0.0005)
+    return Cell("d", "a", "Table 3, d, a", *reported)
+
+
+def pair(rate, updates, rate_deviation=0.0, updates_deviation=0.0):
+    return Pair(5, Spread(rate, rate_deviation), Spread(updates, updates_deviation), 0)
+
+
+@pytest.mark.parametrize(
+    ("ours", "consistent"),
+    [
+        (pair(0.2, 1000), True),
+        (pair(0.2204, 1000), True),
+        (pair(0.2206, 1000), False),
+        (pair(0.2206, 1000, rate_deviation=0.011), True),
+        (pair(0.2, 1029), True),
+        (pair(0.2, 1031), False),
+        (pair(0.2, 1031, updates_deviation=20), True),
+        (pair(0.2206, 1031), False),
+    ],
+)
+def test_consistent_is_two_deviations_or_three_percent_of_the_updates(ours, consistent):
+    assert (distance(ours, cell(), CONSISTENT) <= 1.0) is consistent
+
+
+def test_screening_is_wider_than_judging_and_allows_for_rounded_deviations():
+    exact = cell(rate=(0.002, 0.0), updates=(1000.0, 10.0))
+    assert distance(pair(0.0054, 1099), exact, NEAR) <= 1.0 < distance(pair(0.0056, 1000), exact, NEAR)
+    assert distance(pair(0.0054, 1000), exact, CONSISTENT) > 1.0
+    assert distance(pair(0.2, 1101), exact, NEAR) > 1.0
+
+
+def test_agreement_that_rests_on_our_own_spread_is_marked():
+    assert only_by_spread(pair(0.25, 1000, rate_deviation=0.03), cell())
+    assert not only_by_spread(pair(0.21, 1000, rate_deviation=0.03), cell())
+    assert not only_by_spread(pair(0.35, 1000, rate_deviation=0.03), cell())
+
+
+def test_every_true_setting_is_found_and_the_impossible_is_not(investigate):
+    found, sentence = investigate("cw, nherd, arow, scw1, scw2, scw2-libol")
+    for row in ("scw1", "cw", "nherd"):
+        [finding] = found[row]["findings"]
+        consistent = [setting["params"] for setting in finding["settings"] if setting["consistent"]]
+        assert TRUTH[row][1] in consistent, row
+        assert not found[row]["only_variant"]
+        assert len(consistent) < finding["screened"]
+    assert found["scw2"]["only_variant"]
+    plain, variant = found["scw2"]["findings"]
+    assert (plain["variant"], plain["consistent"]) == ("", 0)
+    assert variant["variant"] == "scw2-libol"
+    assert TRUTH["scw2"][1] in [s["params"] for s in variant["settings"] if s["consistent"]]
+    assert not found["arow"]["reached"]
+    assert len(found["arow"]["findings"][0]["settings"]) >= forensics.NEAREST
+    assert sentence.startswith("4 of 5 pairs are reached by some setting (1 only by a variant, ")
+    assert sentence.endswith("; 1 by none")
+
+
+def test_the_table_says_who_reaches_a_cell(paper, config, here):
+    text = CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="arow, cw, scw2, scw2-libol")
+    code, out, _ = here("forensics", config(text), "--out", "out")
+    assert code == 0
+    lines = {line[17:].split()[0]: line for line in out.splitlines()[1:4]}
+    assert "only scw2-libol (" in lines["scw2"]
+    assert " none " in lines["arow"]
+    assert "nearest: r=" in lines["arow"]
+    assert " plain (" in lines["cw"]
+    assert out.splitlines()[-1].startswith("2 of 3 pairs are reached by some setting (1 only by a variant, ")
+
+
+def test_a_variant_of_the_data_is_named(investigate):
+    found, sentence = investigate("cw", "synthetic, synthetic-noise", reported="synthetic")
+    plain, variant = found["cw"]["findings"]
+    assert (plain["data"], plain["consistent"]) == ("synthetic", 0)
+    assert variant["variant"] == "on synthetic-noise"
+    assert variant["consistent"]
+    assert sentence.startswith("1 of 1 pairs are reached by some setting (1 only by a variant, ")
+
+
+def test_options_make_a_variant_where_the_paper_names_them():
+    content = {"datasets": ["synthetic"], "tuning": {"search": "grid"}}
+    entries = ["cw", {"id": "cw", "form": "covariance"}, {"id": "cw", "a": 2}, "scw2-libol", "perceptron"]
+    specs = from_record({**content, "algorithms": entries}, "x").algorithms
+    rows = [forensics.stands_for_row(load_paper("scw2012"), spec) for spec in specs]
+    assert rows == [
+        ("cw", ""), ("cw", "cw (form=covariance)"), ("", "cw"), ("scw2", "scw2-libol"), ("perceptron", "")
+    ]  # fmt: skip
+
+
+def test_the_config_adds_values_and_fixes_parameters(investigate):
+    found, _ = investigate("{id: scw1, params: {eta: 0.8}, grid: {C: [1.5, 2]}}")
+    [finding] = found["scw1"]["findings"]
+    assert finding["screened"] == 10
+    assert {setting["params"]["eta"] for setting in finding["settings"]} == {0.8}
+
+
+def test_what_is_done_is_not_done_again_and_a_killed_run_goes_on(paper, config, here):
+    path = config(CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="cw, arow, nherd"))
+    words = ("forensics", path, "--out", "out", "--format", "csv")
+    code, first, err = here(*words)
+    assert code == 0
+    assert " trials run, 0 reused" in err
+    code, again, err = here(*words)
+    assert (code, again) == (0, first)
+    assert "\n0 trials run, " in err
+    ledger = Path("out/trials.jsonl")
+    lines = ledger.read_bytes().splitlines(keepends=True)
+    ledger.write_bytes(b"".join(lines[:40]) + lines[40][:30])
+    code, again, err = here(*words, "--jobs", 2)
+    assert (code, again) == (0, first)
+    assert f"\n{len(lines) - 40} trials run, 40 reused" in err
+
+
+def test_a_run_and_its_forensics_share_a_folder_and_the_tuning(paper, config, here):
+    text = CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="arow") + "permutations: 2\n"
+    assert here("run", config(text), "--out", "out", "--quiet")[0] == 0
+    before = Path("out/run.json").read_bytes()
+    code, _, err = here("forensics", "small.yaml", "--out", "out")
+    assert code == 0
+    assert "9 reused" in err
+    assert Path("out/run.json").read_bytes() == before
+    record = json.loads(Path("out/forensics.json").read_text())
+    assert {"summary", "rows", "config", "versions", "machine", "end"} <= record.keys()
+    chosen = json.loads(before)["cells"][0]["params"]
+    [finding] = record["rows"][0]["findings"]
+    assert finding["chosen"] == chosen == finding["picks"]["coordinate"] == finding["picks"]["grid"]
+    assert [setting["chosen"] for setting in finding["settings"]].count(True) == 1
+
+
+def test_the_formats_say_the_same_and_a_file_is_replaced_whole(paper, config, here):
+    path = config(CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="cw, arow"))
+    words = ("forensics", path, "--out", "out", "--quiet")
+    assert here(*words) == (0, "", "")
+    summary = json.loads(here(*words, "--format", "json")[1])["summary"]
+    markdown = here(*words, "--format", "md")[1]
+    assert markdown.startswith("| data set | row | reported |")
+    assert markdown.endswith(f"\n{summary}\n")
+    lines = list(csv.DictReader(io.StringIO(here(*words, "--format", "csv")[1])))
+    assert {line["algorithm"] for line in lines} == {"cw", "arow"}
+    assert {line["permutations"] for line in lines} == {"5"}
+    assert all(float(line["mistake_rate_mean"]) < 1 for line in lines)
+    assert here(*words, "--format", "md", "--output", "f.md") == (0, "", "")
+    assert Path("f.md").read_text(encoding="utf-8") == markdown
+    assert not list(Path().glob(".f.md*"))
+    code, _, err = here(*words, "--output", "nowhere/f.md")
+    assert (code, err) == (2, "olbench: --output nowhere/f.md: there is no folder nowhere\n")
+
+
+def test_without_a_paper_it_is_refused_and_with_nothing_to_compare_it_exits_4(paper, config, here):
+    code, _, err = here("forensics", config())
+    assert code == 2
+    assert err == (
+        "olbench: small.yaml: forensics needs a paper to compare with; add for example paper: scw2012\n"
+    )
+    text = CONFIG.format(paper=paper(), datasets="digits-1-vs-7", algorithms="arow")
+    code, _, err = here("forensics", config(text))
+    assert (code, err) == (4, "olbench: madeup reports no algorithm and data set of small.yaml\n")
+    assert not Path("results").exists()
+
+
+def test_failing_trials_exit_3_and_the_rest_is_judged(paper, config, here, monkeypatch):
+    import olbench.experiments.online as online
+
+    def make(id, **settings):
+        if settings.get("r") == 4.0:
+            raise RuntimeError("no")
+        return make_algorithm(id, **settings)
+
+    monkeypatch.setattr(online, "make_algorithm", make)
+    path = config(CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="arow"))
+    code, out, err = here("forensics", path, "--format", "json")
+    assert code == 3
+    assert "the first: arow on synthetic-noise: RuntimeError: no" in err
+    assert json.loads(out)["rows"][0]["findings"][0]["settings"]
+
+
+def test_the_dry_run_counts_the_settings_and_writes_nothing(paper, config, here):
+    text = CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="cw, scw2, scw2-libol")
+    code, out, _ = here("forensics", config(text), "--dry-run")
+    assert code == 0
+    assert "2 reported pairs, 3 ways to them: 190 settings are screened with one pass" in out
+    assert not Path("results").exists()
+
+
+def test_the_config_of_the_paper_names_every_row_and_its_variants():
+    from olbench.config import read_config
+
+    config = read_config(ROOT / "configs/forensics.yaml")
+    paper = load_paper(config.paper)
+    stand = [forensics.stands_for_row(paper, spec) for spec in config.algorithms]
+    assert {row for row, _ in stand} == {cell.algorithm for cell in paper.cells}
+    assert [variant for _, variant in stand if variant] == [
+        "cw (form=covariance)", "cw-var", "narow2010", "scw2-libol"
+    ]  # fmt: skip
+    assert {cell.dataset for cell in paper.cells} <= {spec.name for spec in config.datasets}
