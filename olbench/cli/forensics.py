@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from olbench.experiments.forensics import Case, Suspect
 
 NAME = "forensics.json"
+#: Columns, more than any table needs.
+WIDTH = 1000
 
 
 @click.command("forensics")
@@ -179,7 +181,7 @@ def text_table(cases: "list[Case]") -> str:
         table.add_row(name if name != before else "", *cells)
         before = name
     # Wider than a terminal rather than cut: what is left out would be the finding.
-    console = Console(width=max(200, Console().width), highlight=False)
+    console = Console(width=WIDTH, highlight=False)
     with console.capture() as capture:
         console.print(table)
     lines = "\n".join(line.rstrip() for line in capture.get().splitlines())

@@ -162,6 +162,7 @@ def test_the_table_says_who_reaches_a_cell(paper, config, here):
     assert " none " in lines["arow"]
     assert "nearest: r=" in lines["arow"]
     assert " plain (" in lines["cw"]
+    assert "…" not in out
     assert out.splitlines()[-1].startswith("2 of 3 pairs are reached by some setting (1 only by a variant, ")
 
 
