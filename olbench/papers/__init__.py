@@ -116,7 +116,7 @@ def load_paper(id: str) -> Paper:
         )
     text = (FOLDER / f"{id}.yaml").read_text(encoding="utf-8")
     content: dict[str, Any] = yaml.safe_load(text)
-    groups = {name: tuple(members) for name, members in content["groups"].items()}
+    groups = {name: tuple(members) for name, members in content.get("groups", {}).items()}
     return Paper(
         id=content["id"],
         title=content["title"],
@@ -132,7 +132,7 @@ def load_paper(id: str) -> Paper:
         groups=groups,
         claims=tuple(
             Claim(id, claim["text"], claim["where"], _statement(claim["says"], groups, content["table3"]))
-            for id, claim in content["claims"].items()
+            for id, claim in content.get("claims", {}).items()
         ),
         variants={
             row: tuple({"id": entry} if isinstance(entry, str) else entry for entry in entries)

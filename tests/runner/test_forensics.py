@@ -18,6 +18,7 @@ from tests.runner.conftest import ROOT
 
 PAPER = """\
 id: {id}
+permutations: 20
 title: Made up
 citation: nobody
 table1: {{}}
