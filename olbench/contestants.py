@@ -1,5 +1,6 @@
 """Online learners from elsewhere: any object with predict_one/learn_one or predict/partial_fit."""
 
+import time
 from copy import deepcopy
 from inspect import signature
 from typing import Any
@@ -71,7 +72,18 @@ class ObjectLearner(Learner):
     def warm_up(self) -> None:
         """There is nothing to compile."""
 
-    def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+    def _trace(
+        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
+    ) -> None:
+        started = time.perf_counter()
+        begin = 0
+        for k, end in enumerate(ends):
+            self._learn(rows, y, order[begin:end])
+            begin = end
+            seconds[k] = time.perf_counter() - started
+            counts[k] = self.mistakes, self.updates
+
+    def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         step = self._learn_one if self.style == "one" else self._partial_fit
         for i in order:
             indices, values = _row(rows, i)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Definition, Value
 from olbench.errors import UserError
-from olbench.examples import Floats, Ints, as_examples
+from olbench.examples import Floats, Ints
 
 Covariance = Literal["full", "diag"]
 Projection = Literal["kl", "l2"]
@@ -18,6 +18,8 @@ Form = Literal["covariance", "root"]
 
 # Rows at a time where a product with the covariance would be as large as a dense X.
 BLOCK = 1024
+# So many bytes are not asked for: the question costs as much as a short pass.
+SURELY_THERE = 2**20
 _CHOICES = {"covariance": ("full", "diag"), "projection": ("kl", "l2"), "form": ("covariance", "root")}
 
 
@@ -97,7 +99,10 @@ def available_memory() -> int:
 
 def refuse_large(d: int) -> None:
     """Refuse a full covariance that memory cannot hold."""
-    needed, available = 8 * d * d, available_memory()
+    needed = 8 * d * d
+    if needed < SURELY_THERE:
+        return
+    available = available_memory()
     if needed > 0.9 * available:
         raise UserError(
             f"a full covariance of {d:,} features needs {needed / 2**30:,.1f} GiB, and "
@@ -116,24 +121,32 @@ class Learner(ABC):
 
     def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         """Predict and learn the examples of `order`, one after the other."""
+        self.trace(rows, y, order, np.array([order.size]))
+
+    def trace(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
+        """Run, and return (mistakes, updates) so far and the seconds taken after each of `ends` examples."""
         for name, value in vars(self).items():
             # joblib hands large arrays to its processes as read-only memory maps
             if isinstance(value, np.ndarray) and not value.flags.writeable:
                 setattr(self, name, value.copy())
-        self._run(rows, y, order)
+        counts, seconds = np.empty((ends.size, 2), dtype=np.int64), np.empty(ends.size)
+        self._trace(rows, y, order, ends, counts, seconds)
+        return counts, seconds
 
     @abstractmethod
-    def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None: ...
+    def _trace(
+        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
+    ) -> None:
+        """Run up to each of `ends` and note there what `trace` returns."""
 
     @property
     @abstractmethod
     def weights(self) -> Floats:
         """The weight vector that predicts."""
 
+    @abstractmethod
     def warm_up(self) -> None:
         """Compile, or load from the cache, what `run` needs."""
-        none = as_examples(np.empty((0, self.d)))
-        self.run(none.rows(), np.empty(0), np.empty(0, dtype=np.int64))
 
     @property
     def rounds(self) -> int:
@@ -161,7 +174,32 @@ class Learner(ABC):
         return int(self.counters[4])
 
 
-class FirstOrderLearner(Learner):
+class KernelLearner(Learner):
+    """A learner whose passes are compiled."""
+
+    @abstractmethod
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        """Return the kernel, and what it takes after the order: the state and how it changes."""
+
+    def _trace(
+        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
+    ) -> None:
+        from olbench.kernels.trace import Address, tracer
+
+        kernel, state = self._kernel()
+        compiled = self.algorithm.definition.compiled_rule
+        rule = Address(compiled, compiled.address)
+        tracer(kernel)(rule, self.p, rows, y, order, state, ends, self.counters, counts, seconds)
+
+    def warm_up(self) -> None:
+        """Compile, or load from the cache, the kernel and the rule."""
+        from olbench.kernels.trace import tracer
+
+        tracer(self._kernel()[0])
+        _ = self.algorithm.definition.compiled_rule
+
+
+class FirstOrderLearner(KernelLearner):
     """A weight vector, as a common factor times an array."""
 
     def __init__(self, algorithm: Algorithm, d: int):
@@ -169,11 +207,10 @@ class FirstOrderLearner(Learner):
         self.w: Floats = np.zeros(d)
         self.scalars: Floats = np.array([1.0, 0.0])
 
-    def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        from olbench.kernels import compile, first_order
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.first_order import run
 
-        rule = self.algorithm.definition.compiled_rule
-        compile.entry(first_order.run)(rule, self.p, rows, y, order, self.w, self.scalars, self.counters)
+        return run, (self.w, self.scalars, self.counters)
 
     @property
     def weights(self) -> Floats:
@@ -182,7 +219,7 @@ class FirstOrderLearner(Learner):
         return weights
 
 
-class SecondOrderLearner(Learner):
+class SecondOrderLearner(KernelLearner):
     """A Gaussian over weight vectors: mean and covariance."""
 
     @property
@@ -210,16 +247,13 @@ class CovarianceLearner(SecondOrderLearner):
         self.pending: Floats = np.zeros((8, d))
         self.bound: Floats = np.array([algorithm.a * (1.0 + 1e-9)])
 
-    def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        from olbench.kernels import compile, covariance
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.covariance import run
 
         definition = self.algorithm.definition
         # Screening trusts that Sigma only shrinks; rounding breaks that for rules meant for the root form.
         screened = definition.monotone and definition.form == "covariance"
-        compile.entry(covariance.run)(
-            definition.compiled_rule, self.p, rows, y, order,
-            self.mu, self.sigma, self.pending, self.bound, self.counters, screened,
-        )  # fmt: skip
+        return run, (self.mu, self.sigma, self.pending, self.bound, self.counters, screened)
 
     @property
     def weights(self) -> Floats:
@@ -249,15 +283,12 @@ class RootLearner(SecondOrderLearner):
         self.bound: Floats = np.array([np.sqrt(algorithm.a) * (1.0 + 1e-9)])
         self.reach: Floats = np.full(d, np.sqrt(algorithm.a))
 
-    def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        from olbench.kernels import compile, root
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.root import run
 
         definition = self.algorithm.definition
-        compile.entry(root.run)(
-            definition.compiled_rule, self.p, rows, y, order,
-            self.mu, self.root, self.bound, self.reach, self.counters,
-            definition.monotone, definition.scale_free,
-        )  # fmt: skip
+        promises = definition.monotone, definition.scale_free
+        return run, (self.mu, self.root, self.bound, self.reach, self.counters, *promises)
 
     @property
     def scale_exponent(self) -> int:
@@ -288,12 +319,10 @@ class DiagonalLearner(SecondOrderLearner):
         self.moments: Floats = np.zeros((d, 2))
         self.moments[:, 1] = algorithm.a
 
-    def _run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        from olbench.kernels import compile, diagonal
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.diagonal import run
 
-        kl = self.algorithm.projection == "kl"
-        rule = self.algorithm.definition.compiled_rule
-        compile.entry(diagonal.run)(rule, self.p, rows, y, order, self.moments, self.counters, kl)
+        return run, (self.moments, self.counters, self.algorithm.projection == "kl")
 
     @property
     def weights(self) -> Floats:

@@ -13,6 +13,8 @@ from olbench.learners import Algorithm, Learner
 
 #: Seconds for which a pass may hold its thread before it asks whether to stop, and rows in any case.
 SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000
+#: Rows from which it first learns how long a row takes.
+FIRST_ROWS = 16
 
 
 class StoppedError(Exception):
@@ -76,15 +78,12 @@ def online_pass(
     learner = algorithm.start(examples.d)
     learner.warm_up()
     points = curve_points(rows_in_order.size, curve)
-    clock = _Clock(learner, examples.rows(), labels, stopped)
-    counts = np.zeros((points.size, 2), dtype=np.int64)
-    seconds = np.zeros(points.size)
-    begin, cpu_started = 0, time.thread_time()
-    for k, end in enumerate(points):
-        clock.run(rows_in_order[begin:end])
-        counts[k] = learner.mistakes, learner.updates
-        seconds[k] = clock.seconds
-        begin = end
+    slices = _Slices(learner, examples.rows(), labels, rows_in_order, points)
+    cpu_started = time.thread_time()
+    if stopped is None:
+        slices.run(rows_in_order.size)
+    else:
+        slices.run_until(stopped)
     cpu_seconds = time.thread_time() - cpu_started
     return PassResult(
         n=rows_in_order.size,
@@ -92,43 +91,43 @@ def online_pass(
         updates=learner.updates,
         effective_updates=learner.effective_updates,
         breakdowns=learner.breakdowns,
-        seconds=clock.seconds,
+        seconds=slices.seconds,
         cpu_seconds=cpu_seconds,
-        curve=Curve(points, counts[:, 0], counts[:, 1], seconds),
+        curve=Curve(points, slices.counts[:, 0], slices.counts[:, 1], slices.curve_seconds),
         weights=learner.weights,
         learner=learner,
     )
 
 
-class _Clock:
-    """Runs a learner in slices and adds up what they take; between slices a pass can be stopped."""
+class _Slices:
+    """Runs a learner along an order, slice after slice, and draws its curve on the way."""
 
-    def __init__(
-        self, learner: Learner, rows: tuple[Any, ...], labels: Floats, stopped: Callable[[], bool] | None
-    ):
-        self.learner, self.rows, self.labels, self.stopped = learner, rows, labels, stopped
+    def __init__(self, learner: Learner, rows: tuple[Any, ...], labels: Floats, order: Ints, points: Ints):
+        self.learner, self.rows, self.labels, self.order, self.points = learner, rows, labels, order, points
+        self.counts: Ints = np.zeros((points.size, 2), dtype=np.int64)
+        self.curve_seconds: Floats = np.zeros(points.size)
         self.seconds = 0.0
         self.seen = 0
-        #: Rows that take about SLICE_SECONDS, by those seen so far; few at first.
-        self.size = 16
 
-    def run(self, order: Ints) -> None:
-        """Run the examples of `order`, in one slice where nobody may stop it."""
-        if self.stopped is None:
-            self._slice(order)
-            return
-        while order.size:
-            if self.stopped():
+    def run_until(self, stopped: Callable[[], bool]) -> None:
+        """Run all that is left in slices of about SLICE_SECONDS, and ask before each whether to stop."""
+        size = FIRST_ROWS
+        while self.seen < self.order.size:
+            if stopped():
                 raise StoppedError
-            piece, order = order[: self.size], order[self.size :]
-            self._slice(piece)
-            self.size = int(min(max(1, SLICE_SECONDS * self.seen / self.seconds), SLICE_ROWS))
+            self.run(size)
+            size = int(min(max(1, SLICE_SECONDS * self.seen / max(1e-9, self.seconds)), SLICE_ROWS))
 
-    def _slice(self, order: Ints) -> None:
-        started = time.perf_counter()
-        self.learner.run(self.rows, self.labels, order)
-        self.seconds += time.perf_counter() - started
-        self.seen += order.size
+    def run(self, size: int) -> None:
+        """Run the next `size` examples, or as many as are left."""
+        begin, end = self.seen, min(self.seen + size, self.order.size)
+        first, last = np.searchsorted(self.points, (begin, end), side="right")
+        ends = np.append(self.points[first:last], end) - begin
+        counts, seconds = self.learner.trace(self.rows, self.labels, self.order[begin:end], ends)
+        self.counts[first:last] = counts[:-1]
+        self.curve_seconds[first:last] = self.seconds + seconds[:-1]
+        self.seconds += float(seconds[-1])
+        self.seen = end
 
 
 def curve_points(n: int, count: int) -> Ints:

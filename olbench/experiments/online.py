@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from olbench.algorithms import get_definition
@@ -92,7 +93,19 @@ class Cell:
         part = "reported half" if self.config.tuning.search == "holdout" else "all"
         return [self._trial(params, "report", part, p) for p in range(self.config.permutations)]
 
+    @cached_property
+    def _trials(self) -> dict[tuple[Any, ...], Trial]:
+        """Those made so far: they are asked for again and again, and their keys are hashes."""
+        return {}
+
     def _trial(self, params: Params, role: str, part: str, permutation: int) -> Trial:
+        place = (*params.items(), role, part, permutation)
+        trial = self._trials.get(place)
+        if trial is None:
+            trial = self._trials[place] = self._new_trial(params, role, part, permutation)
+        return trial
+
+    def _new_trial(self, params: Params, role: str, part: str, permutation: int) -> Trial:
         return Trial(
             dataset=self.source.name,
             fingerprint=self.source.fingerprint,

@@ -35,11 +35,11 @@ class Trial:
     @classmethod
     def of(cls, record: Record) -> "Trial":
         """Return the trial that a line of the ledger is about."""
-        return cls(**{field.name: record[field.name] for field in fields(cls)})
+        return cls(**{name: record[name] for name in FIELDS})
 
     def identity(self) -> dict[str, Any]:
         """Return the fields by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: getattr(self, name) for name in FIELDS}
 
     @cached_property
     def key(self) -> str:
@@ -55,3 +55,6 @@ class Trial:
         reason = f"{type(error).__name__}: {error}"
         return {"key": self.key, **self.identity(), **empty, "timing": "shared", "status": "failed",
                 "error": reason}  # fmt: skip
+
+
+FIELDS = tuple(field.name for field in fields(Trial))

@@ -9,7 +9,6 @@ a pass gives the same bits whatever the width of the machine's vectors.
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeVar, cast
 
 import numba
@@ -25,6 +24,7 @@ READ_INT64 = types.Array(int64, 1, "C", readonly=True)
 WRITE_1D = types.Array(float64, 1, "C")
 WRITE_2D = types.Array(float64, 2, "C")
 WRITE_INT64 = types.Array(int64, 1, "C")
+WRITE_2D_INT64 = types.Array(int64, 2, "C")
 
 #: dense (without rows for CSR storage), data, columns, indptr, ||x||^2, and whether dense rows hold zeros
 ROWS = types.Tuple((READ_2D, READ_1D, READ_UINT32, READ_INT64, READ_1D, boolean))
@@ -41,7 +41,7 @@ def helper(function: Function) -> Function:
 
 
 def kernel(signature: Any) -> Callable[[Function], Function]:
-    """Compile a pass over examples for one signature, without the GIL, cached on disk."""
+    """Compile a pass over examples for one signature, or None for later, without the GIL, cached on disk."""
     decorate: Callable[[Function], Function] = numba.njit(
         signature, nogil=True, cache=True, error_model="numpy"
     )
@@ -56,14 +56,3 @@ def rule(signature: Any, function: Callable[..., Any]) -> Any:
         if "no locator available" not in str(error):
             raise
         return numba.cfunc(signature, error_model="numpy")(function)
-
-
-@cache
-def entry(kernel: Any) -> Any:
-    """Return the compiled code of a kernel, which does not look at the types of its arguments.
-
-    The dispatcher's look costs more than a short slice of a pass; learners only pass arrays that they made or
-    that olbench.examples has checked.
-    """
-    [compiled] = kernel.overloads.values()
-    return compiled.entry_point

@@ -148,29 +148,57 @@ def test_a_long_pass_asks_often_whether_to_stop():
         online_pass(algorithm, X, y, curve=1, stopped=lambda: True)
 
 
-def test_two_thousand_short_trials_cost_little_more_than_themselves(here, config, records, monkeypatch):
-    spent = [0.0]
-    real = os.fsync
+def test_two_thousand_trials_of_a_millisecond_cost_at_most_two_more_each(here, config, records, monkeypatch):
+    synced = _measured_fsync(monkeypatch)
+    text = "permutations: 400\ndatasets: [breast-cancer]\nalgorithms:\n" + "".join(
+        f"  - {{id: cw, params: {{eta: {eta}}}, form: root}}\n" for eta in (0.6, 0.7, 0.8, 0.9, 0.95)
+    )
+    here("run", config(text), "--out", "warm", "--quiet", "--set", "permutations=1", "--jobs", 1)
+    tries = []
+    for k in range(4):  # another process may take the core or the disk for a while
+        synced.clear()
+        started = time.perf_counter()
+        here("run", "small.yaml", "--out", f"out{k}", "--quiet", "--jobs", 1)
+        wall = time.perf_counter() - started
+        found = records(f"out{k}")
+        assert {len(record["curve"]["t"]) for record in found} == {50}
+        assert len(found) == 2000
+        passes = sum(record["seconds"] for record in found)
+        tries.append(tuple(1e3 * seconds / 2000 for seconds in (wall - passes, sum(synced), passes)))
+        print("{:.2f} ms a trial, of which {:.2f} ms fsync, beside {:.2f} ms of its pass".format(*tries[-1]))
+        if tries[-1][0] <= 2:
+            return
+    own, fsync = min(each - fsync for each, fsync, _ in tries), min(fsync for _, fsync, _ in tries)
+    assert own <= 1.5, f"{own:.2f} ms a trial without fsync"
+    assert fsync > 0.5, "the harness alone is too slow"
+    pytest.skip(f"the harness takes {own:.2f} ms a trial, but an fsync {fsync:.2f} ms on this disk now")
+
+
+def test_the_points_of_a_curve_are_not_hidden_in_the_time_of_the_pass():
+    from olbench import load_dataset, make_algorithm, online_pass
+
+    data, algorithm = load_dataset("breast-cancer"), make_algorithm("arow")
+
+    def seconds(curve):
+        passes = (
+            online_pass(algorithm, data.X, data.y, curve=curve, stopped=lambda: False) for _ in range(50)
+        )
+        return min(result.seconds for result in passes)
+
+    assert seconds(50) < 1.25 * seconds(1)
+
+
+def _measured_fsync(monkeypatch):
+    """Return a list that fills with the seconds of each fsync."""
+    spent, real = [], os.fsync
 
     def fsync(file):
         started = time.perf_counter()
         real(file)
-        spent[0] += time.perf_counter() - started
+        spent.append(time.perf_counter() - started)
 
-    monkeypatch.setattr("olbench.engine.ledger.os.fsync", fsync)
-    text = "permutations: 400\ncurve: 5\ndatasets: [breast-cancer]\nalgorithms:\n" + "".join(
-        f"  - {{id: arow, params: {{r: {r}}}}}\n" for r in range(1, 6)
-    )
-    here("run", config(text), "--out", "warm", "--quiet", "--set", "permutations=1", "--jobs", 1)
-    started = time.perf_counter()
-    here("run", "small.yaml", "--out", "out", "--quiet", "--jobs", 1)
-    wall = time.perf_counter() - started
-    found = records("out")
-    passes = sum(record["seconds"] for record in found)
-    each = 1e3 * (wall - passes) / len(found)
-    print(f"{each:.2f} ms a trial, of which {1e3 * spent[0] / len(found):.2f} ms fsync")
-    assert len(found) == 2000
-    assert each - 1e3 * spent[0] / len(found) < 2
+    monkeypatch.setattr("os.fsync", fsync)
+    return spent
 
 
 def test_bench_parallel_shares_one_copy_of_the_data(here):
