@@ -1,7 +1,9 @@
 """Running trials: threads over one copy of the data for kernels, processes for Python objects."""
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from joblib import Parallel, delayed, parallel_config
@@ -12,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from olbench.algorithms import get_definition
 from olbench.algorithms.plugins import load_plugin
 from olbench.config import DatasetSpec
-from olbench.engine.stopping import StopFlag, leave_interrupts_to_the_parent
+from olbench.engine.stopping import StopFlag, holding_interrupts, quiet_threads
 from olbench.errors import UserError
 from olbench.experiments.online import run_trial
 from olbench.experiments.sources import Source, load
@@ -57,20 +59,20 @@ def execute(tasks: Sequence[Task], jobs: int, stop: StopFlag, plugins: Sequence[
     ordered = sorted(tasks, key=lambda task: task.cost, reverse=True)
     kernels = [task for task in ordered if not task.is_object]
     objects = [task for task in ordered if task.is_object]
-    warm_up(kernels)
-    with threadpool_limits(1):
+    warm_up(kernels, stop)
+    with threadpool_limits(1), quiet_threads(stop):
         yield from _in_threads(kernels, jobs, stop)
         yield from _in_processes(objects, jobs, stop, plugins)
 
 
-def warm_up(tasks: Sequence[Task]) -> None:
+def warm_up(tasks: Sequence[Task], stop: StopFlag) -> None:
     """Compile, or load from numba's cache, what the tasks need, before threads would wait for it."""
     seen = {(task.trial.algorithm, str(task.trial.options)): task.trial for task in tasks}
     for trial in seen.values():
-        try:
-            make_algorithm(trial.algorithm, **trial.params, **trial.options).start(2).warm_up()
-        except Exception:  # the trials will fail with it, one by one, and be recorded
-            continue
+        # the trials of what does not compile will fail with it, one by one, and be recorded
+        with suppress(Exception):
+            algorithm = make_algorithm(trial.algorithm, **trial.params, **trial.options)
+            stop.or_none(algorithm.start(2).warm_up)
 
 
 def _in_threads(tasks: Sequence[Task], jobs: int, stop: StopFlag) -> Iterator[Record]:
@@ -106,15 +108,21 @@ def _alone(task: Task, stop: StopFlag, plugins: Sequence[str]) -> Iterator[Recor
 
 
 def _pooled(tasks: Sequence[Task], jobs: int, stop: StopFlag, plugins: Sequence[str]) -> Iterator[Record]:
-    if not tasks:
+    if not tasks or stop.is_set():
         return
-    calls = (delayed(_attempt_in_process)(task.trial, task.source.spec, tuple(plugins)) for task in tasks)
-    with parallel_config(
-        "loky", n_jobs=jobs, inner_max_num_threads=1, initializer=leave_interrupts_to_the_parent
-    ):
+    calls = (
+        delayed(_attempt_in_process)(task.trial, task.source.spec, tuple(plugins))
+        for task in tasks
+        if not stop.is_set()
+    )
+    with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1), holding_interrupts():
         records = Parallel(return_as="generator_unordered", batch_size=1)(calls)
-    while (record := stop.next_or_none(records)) is not None:
+    while (record := stop.or_none(lambda: next(records, None))) is not None:
         yield record
+    with warnings.catch_warnings():
+        # joblib kills its workers when their results are not wanted any more, and says so
+        warnings.simplefilter("ignore", UserWarning)
+        records.close()
 
 
 def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...]) -> Record | None:

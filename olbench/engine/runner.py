@@ -108,7 +108,7 @@ class Run:
     def _measure_alone(self) -> None:
         """Run the reported trials again one by one, pinned to one core, and keep their times."""
         tasks = list(self._untimed())
-        warm_up(tasks)
+        warm_up(tasks, self.stop)
         with pinned():
             for task in tasks:
                 record = attempt(task.trial, task.source, self.stop)

@@ -2,8 +2,9 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from types import FrameType
 from typing import TypeVar
 
@@ -11,19 +12,23 @@ Item = TypeVar("Item")
 
 
 class StopFlag(threading.Event):
-    """Set when everyone should stop. Threads ask for it; a wait for processes is broken off."""
+    """Set when everyone should stop. Passes ask for it; what cannot ask is broken off."""
 
-    waiting = False
+    breakable = False
 
-    def next_or_none(self, items: Iterator[Item]) -> Item | None:
-        """Return the next item; None at the end, or at once when it is time to stop."""
-        self.waiting = True
+    def or_none(self, work: Callable[[], Item]) -> Item | None:
+        """Return what some work returns; None if it is time to stop, also in the middle of it."""
+        self.breakable = True
         try:
-            return None if self.is_set() else next(items, None)
+            if self.is_set():
+                return None
+            item = work()
+            self.breakable = False  # in here, so that no interrupt comes after this block
+            return item
         except KeyboardInterrupt:
             return None
         finally:
-            self.waiting = False
+            self.breakable = False
 
 
 @contextmanager
@@ -32,7 +37,7 @@ def stop_on_interrupt() -> Iterator[StopFlag]:
     flag = StopFlag()
 
     def ask(number: int, frame: FrameType | None) -> None:
-        impatient = flag.is_set() or flag.waiting
+        impatient = flag.is_set() or flag.breakable
         flag.set()
         if impatient:
             raise KeyboardInterrupt
@@ -48,6 +53,28 @@ def stop_on_interrupt() -> Iterator[StopFlag]:
             signal.signal(number, handler)
 
 
-def leave_interrupts_to_the_parent() -> None:
-    """Ignore Ctrl-C in a worker process: the parent ends it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def holding_interrupts() -> Iterator[None]:
+    """Let Ctrl-C wait. Processes started meanwhile never see it: their parent ends them."""
+    resource_tracker.ensure_running()  # it would end the wait when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def quiet_threads(flag: StopFlag) -> Iterator[None]:
+    """After a stop, print no traceback of a thread whose work was taken away from it."""
+    before = threading.excepthook
+
+    def show(failure: threading.ExceptHookArgs) -> None:
+        if not flag.is_set():
+            before(failure)
+
+    threading.excepthook = show
+    try:
+        yield
+    finally:
+        threading.excepthook = before

@@ -14,6 +14,7 @@ from pathlib import Path
 from olbench.cli.run import carry_out
 from olbench.config import read_config
 from olbench.engine.executor import Task, warm_up
+from olbench.engine.stopping import StopFlag
 from olbench.experiments.online import cells
 from olbench.experiments.sources import load_present
 
@@ -22,7 +23,7 @@ def main(path: str, folder: str, kills: int, seed: int) -> None:
     config = read_config(Path(path))
     sources, _ = load_present(config.datasets, False)
     planned = cells(config, sources)
-    warm_up([Task(trial, cell.source) for cell in planned for trial in cell.trials({})])
+    warm_up([Task(trial, cell.source) for cell in planned for trial in cell.trials({})], StopFlag())
     moments, ended = random.Random(seed), 0
     for _ in range(kills):
         child = os.fork()

@@ -104,24 +104,78 @@ def test_a_folder_that_cannot_be_made_is_refused(here, config):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_ctrl_c_stops_at_once_keeps_what_is_done_and_says_how_to_go_on(jobs, config, counts, here):
-    text = LONG.replace("synthetic", "synthetic, synthetic-noise").replace("60", "1000")
-    run = subprocess.Popen(
-        [sys.executable, "-m", "olbench", "run", config(text), "--out", "out", "--jobs", str(jobs)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    ledger = Path("out/trials.jsonl")
-    while run.poll() is None and (not ledger.exists() or ledger.read_bytes().count(b"\n") < 20):
+SLOW = """\
+import time
+from olbench import contestant
+
+
+@contestant("slow")
+def slow():
+    '''Take a tenth of a second for a pass.'''
+    return Slow()
+
+
+class Slow:
+    def predict_one(self, x):
+        return True
+
+    def learn_one(self, x, y):
+        time.sleep(2e-4)
+"""
+IN_THREADS = LONG.replace("synthetic", "synthetic, synthetic-noise").replace("60", "1000")
+IN_PROCESSES = "datasets: [breast-cancer]\nalgorithms: [slow]\nplugins: [slow.py]\npermutations: 1000\n"
+
+
+@pytest.mark.parametrize(("text", "jobs"), [(IN_THREADS, 1), (IN_THREADS, 2), (IN_PROCESSES, 2)])
+def test_ctrl_c_stops_within_a_second_keeps_what_is_done_and_says_how_to_go_on(text, jobs, config, counts):
+    Path("slow.py").write_text(SLOW)
+    taken = []
+    for k in range(3):  # another process may have the core for a while
+        code, err, seconds = interrupted(config(text), f"out{k}", jobs)
+        assert code == 130
+        assert err.splitlines()[-1] == (
+            "olbench: stopped; what is done is kept, and the same command goes on from there"
+        )
+        assert "Traceback" not in err
+        assert "Warning" not in err
+        assert len(counts(f"out{k}")) >= 10
+        assert json.loads(Path(f"out{k}/run.json").read_text())["end"] is None
+        taken.append(seconds)
+        if seconds < 1:
+            return
+    assert min(taken) < 1
+
+
+def interrupted(path, folder, jobs):
+    """Press Ctrl-C in the middle of a run, as a terminal does: (exit code, error, seconds it took)."""
+    words = [sys.executable, "-m", "olbench", "run", path, "--out", folder, "--jobs", str(jobs)]
+    run = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    ledger = Path(folder, "trials.jsonl")
+    while run.poll() is None and (not ledger.exists() or ledger.read_bytes().count(b"\n") < 10):
         time.sleep(0.02)
-    run.send_signal(signal.SIGINT)
+    os.killpg(run.pid, signal.SIGINT)
     started = time.monotonic()
-    _, err = run.communicate()
-    assert time.monotonic() - started < 3, "about a second, and this machine may be busy"
-    assert run.returncode == 130
-    assert "stopped; what is done is kept, and the same command goes on from there" in err
-    assert len(counts("out")) >= 20
-    assert json.loads(Path("out/run.json").read_text())["end"] is None
+    run.wait()
+    seconds = time.monotonic() - started
+    print(f"stopped after {seconds:.2f} s")
+    _, err = run.communicate(timeout=20)  # ends only when no worker is left to hold the other end
+    return run.returncode, err, seconds
+
+
+def test_ctrl_c_while_workers_start_shows_nothing_of_them(config):
+    Path("slow.py").write_text(SLOW)
+    words = [sys.executable, "-m", "olbench", "run", config(IN_PROCESSES), "--out", "out", "--jobs", "2"]
+    for delay in (0.0, 0.2, 0.5):
+        run = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        while run.poll() is None and not Path("out/run.json").exists():
+            time.sleep(0.01)
+        time.sleep(delay)
+        os.killpg(run.pid, signal.SIGINT)
+        _, err = run.communicate(timeout=20)
+        assert (run.returncode, err) == (
+            130, "olbench: stopped; what is done is kept, and the same command goes on from there\n"
+        )  # fmt: skip
+        Path("out/run.json").unlink()
 
 
 def test_a_long_pass_asks_often_whether_to_stop():
