@@ -1,7 +1,9 @@
-"""Start a run again and again in forks of this process, and kill each at a random moment.
+"""Start runs in forks of this process until so many of them were killed, each at a random moment of its life.
 
-Usage: killer.py CONFIG DIR KILLS SEED. Everything is imported and compiled before the first fork, so that the
-kills hit the run itself. Prints how many runs were killed and how many ended before.
+Usage: killer.py CONFIG KILLS SEED. A run goes on in the folder of the last one; where one came to its end
+before its moment, that kill is drawn again in a new folder: killed0, killed1, ... Everything is imported and
+compiled before the first fork, so that the kills hit the run itself. Prints for each kill the folder and how
+many trials its ledger had.
 """
 
 import os
@@ -13,27 +15,41 @@ from pathlib import Path
 
 from olbench.cli.run import carry_out
 from olbench.config import read_config
+from olbench.engine import provenance
 from olbench.engine.executor import Task, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.experiments.online import cells
 from olbench.experiments.sources import load_present
 
 
-def main(path: str, folder: str, kills: int, seed: int) -> None:
+def main(path: str, kills: int, seed: int) -> None:
     config = read_config(Path(path))
     sources, _ = load_present(config.datasets, False)
     planned = cells(config, sources)
     warm_up([Task(trial, cell.source) for cell in planned for trial in cell.trials({})], StopFlag())
+    provenance.commit()
     moments, ended = random.Random(seed), 0
-    for _ in range(kills):
+    while kills:
+        folder = Path(f"killed{ended}")
         child = os.fork()
         if not child:
-            os._exit(carry_out(config, planned, Path(folder), 2, "shared", True, []))
-        time.sleep(moments.uniform(0.01, 0.3))
-        os.kill(child, signal.SIGKILL)
-        ended += os.waitpid(child, 0)[1] == 0
-    print(kills - ended, ended)
+            os._exit(carry_out(config, planned, folder, 2, "shared", True, []))
+        if dies_of_a_kill(child, moments.uniform(0.005, 0.3)):
+            kills -= 1
+            ledger = folder / "trials.jsonl"
+            print(folder, ledger.read_bytes().count(b"\n") if ledger.exists() else 0)
+        else:
+            ended += 1
+
+
+def dies_of_a_kill(child: int, after: float) -> bool:
+    """Kill a process after some seconds; False if it had come to a good end before."""
+    time.sleep(after)
+    os.kill(child, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status in (0, -signal.SIGKILL), f"a run ended with {status}"
+    return status != 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
