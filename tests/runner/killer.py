@@ -34,7 +34,7 @@ def main(path: str, kills: int, seed: int) -> None:
         child = os.fork()
         if not child:
             os._exit(carry_out(config, planned, folder, 2, "shared", True, []))
-        if dies_of_a_kill(child, moments.uniform(0.005, 0.3)):
+        if dies_of_a_kill(child, moments.uniform(0.01, 0.6)):
             kills -= 1
             ledger = folder / "trials.jsonl"
             print(folder, ledger.read_bytes().count(b"\n") if ledger.exists() else 0)

@@ -57,6 +57,49 @@ def test_a_full_disk_stops_a_run_that_goes_on_when_there_is_room(olbench, config
     assert counts("full") == counts("whole")
 
 
+@pytest.fixture
+def small_disk():
+    """Mount a file system of 256 KiB at ./disk."""
+    Path("disk").mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", "disk"], capture_output=True, text=True
+    )
+    if done.returncode:
+        pytest.skip(f"a full file system needs leave to mount one: {done.stderr.strip()}")
+    yield Path("disk")
+    subprocess.run(["umount", "disk"], check=True)
+
+
+def fill(disk, room):
+    """Write a file that leaves only so many bytes of room; return its path."""
+    filler = disk / "filler"
+    free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
+    filler.write_bytes(b"x" * (free - room))
+    return filler
+
+
+@pytest.mark.parametrize(("blocks", "refused"), [(0, "run.json"), (5, "trials.jsonl")])
+def test_a_full_file_system_stops_a_run_that_goes_on_when_there_is_room(
+    blocks, refused, small_disk, olbench, config, counts, records
+):
+    assert olbench("run", config(), "--out", "whole").returncode == 0
+    filler = fill(small_disk, 4096 * blocks)
+    done = olbench("run", "small.yaml", "--out", "disk/full")
+    assert (done.returncode, done.stdout) == (2, "")
+    [sentence] = done.stderr.splitlines()
+    assert sentence.startswith(f"olbench: cannot write disk/full/{refused}: ")
+    assert "no room" in sentence or "No space left on device" in sentence
+    ledger = small_disk / "full" / "trials.jsonl"
+    kept = ledger.read_bytes() if ledger.exists() else b""
+    assert bool(kept) == (refused == "trials.jsonl")
+    assert kept.count(b"\n") == len(records(ledger.parent) if kept else []) < 26
+    filler.unlink()
+    done = olbench("run", "small.yaml", "--out", "disk/full")
+    assert done.returncode == 0, done.stderr
+    assert ledger.read_bytes().startswith(kept)
+    assert counts("disk/full") == counts("whole")
+
+
 @pytest.mark.parametrize("tail", [b'{"key": "12', b'{"key": "12"}\n', b"\0\0\0\0", b"\0\0\0\n", b"garbage\n"])
 def test_a_torn_last_line_is_repaired(tail, here, config, counts):
     here("run", config(), "--out", "out", "--quiet")
