@@ -116,7 +116,8 @@ def plan_line(found: "list[Suspect]") -> str:
 
 def show_plan(found: "list[Suspect]", jobs: int) -> None:
     """Print for each data set how many settings are screened and how long that takes by a short probe."""
-    from olbench.cli.plan import duration, new_table, print_table
+    from olbench.cli.plan import new_table, print_table
+    from olbench.engine.estimate import duration
     from olbench.experiments.online import probe
 
     right = "right"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olbench.engine.estimate import duration
+
 if TYPE_CHECKING:
     from olbench.config import Config
     from olbench.experiments.online import Cell, Known
@@ -120,10 +122,3 @@ def _seconds(cell: "Cell") -> float:
         return probe(cell) * cell.source.examples.n * passes
     except Exception:  # a contestant that fails at once costs nothing; the run will record why
         return 0.0
-
-
-def duration(seconds: float) -> str:
-    """Return a time in the unit that reads best."""
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -16,7 +16,7 @@ from olbench.algorithms.plugins import load_plugin
 from olbench.config import DatasetSpec
 from olbench.engine.stopping import StopFlag, holding_interrupts, quiet_threads
 from olbench.errors import UserError
-from olbench.experiments.online import run_trial
+from olbench.experiments.online import cost, run_trial
 from olbench.experiments.sources import Source, load
 from olbench.experiments.trial import Record, Trial
 from olbench.learners import make_algorithm
@@ -38,9 +38,7 @@ class Task:
     @property
     def cost(self) -> float:
         """Roughly how long it takes, to compare with others."""
-        examples = self.source.examples
-        full = self.trial.options.get("covariance") == "full"
-        return float(examples.n) * examples.d * (examples.d if full else 1)
+        return cost(self.source, self.trial.algorithm, self.trial.options)
 
 
 def default_jobs() -> int:

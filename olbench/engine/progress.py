@@ -3,9 +3,11 @@
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
+from olbench.engine.estimate import Kind, Share, TimeLeft, duration
 from olbench.experiments.trial import Record
 
 
@@ -18,6 +20,8 @@ class Progress:
         self.rates: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
         self.started = time.monotonic()
         self.fresh = 0
+        self.time_left = TimeLeft({}, 1)
+        self.done_before = 0.0
 
     def __enter__(self) -> "Progress":
         return self
@@ -27,21 +31,30 @@ class Progress:
     ) -> None:
         self.close()
 
-    def start(self, totals: dict[str, int]) -> None:
-        """Set how many trials each data set has in all."""
-        self.totals = totals
+    def start(self, shares: Mapping[Kind, Share], jobs: int) -> None:
+        """Set how many trials there are of each kind."""
+        self.time_left = TimeLeft(shares, jobs)
         self.started = time.monotonic()
+        self._count_totals()
 
-    def expect(self, totals: dict[str, int]) -> None:
-        """Correct how many trials each data set has in all, now that more is known."""
-        self.totals = totals
+    def expect(self, planned: Mapping[Kind, int]) -> None:
+        """Correct how many trials there are of each kind, now that more is known."""
+        for kind, count in planned.items():
+            self.time_left.shares[kind].planned = count
+        self._count_totals()
+
+    def _count_totals(self) -> None:
+        self.totals = {}
+        for (dataset, *_), share in self.time_left.shares.items():
+            self.totals[dataset] = self.totals.get(dataset, 0) + share.planned
 
     def add(self, record: Record, reused: bool = False) -> None:
         """Count a trial."""
         self.done[record["dataset"]] += 1
+        self.time_left.take(record, reused)
         if not reused and self.fresh == 0:
             # what came before the first one was compilation, which says nothing about the rest
-            self.started = time.monotonic()
+            self.started, self.done_before = time.monotonic(), self.time_left.done
         self.fresh += not reused
         if record["status"] == "ok" and record["role"] == "report":
             setting = record["algorithm"], str(record.get("params"))
@@ -61,6 +74,12 @@ class Progress:
     def speed(self) -> float:
         """Trials a second, without those of earlier runs."""
         return (self.fresh - 1) / max(1e-9, time.monotonic() - self.started)
+
+    @property
+    def pace(self) -> str:
+        """Trials a second and the time left, in words."""
+        elapsed, done = time.monotonic() - self.started, self.time_left.done - self.done_before
+        return f"{self.speed:.1f} a second, about {duration(self.time_left.seconds(elapsed, done))} left"
 
     def show(self, dataset: str) -> None:
         """Show that a trial of this data set has finished."""
@@ -85,12 +104,8 @@ class Lines(Progress):
             return
         self.last = now
         done, total = sum(self.done.values()), sum(self.totals.values())
-        left = (total - done) / max(1e-9, self.speed)
-        print(
-            f"{done} of {total} trials, {self.speed:.1f} a second, about {left:.0f} s left; "
-            f"{dataset}: {self.best(dataset)}",
-            file=sys.stderr, flush=True,
-        )  # fmt: skip
+        line = f"{done} of {total} trials, {self.pace}; {dataset}: {self.best(dataset)}"
+        print(line, file=sys.stderr, flush=True)
 
 
 class Bars(Progress):
@@ -99,34 +114,34 @@ class Bars(Progress):
     def __init__(self) -> None:
         super().__init__()
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
         columns = (
             TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}"), TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
         )  # fmt: skip
         self.bars = RichProgress(*columns, console=Console(stderr=True), transient=True)
         self.tasks: dict[str, Any] = {}
 
-    def start(self, totals: dict[str, int]) -> None:
+    def start(self, shares: Mapping[Kind, Share], jobs: int) -> None:
         """Draw the bars."""
-        super().start(totals)
-        self.tasks = {name: self.bars.add_task(name, total=total, note="") for name, total in totals.items()}
-        self.tasks[""] = self.bars.add_task("all", total=sum(totals.values()), note="")
+        super().start(shares, jobs)
+        for name, total in self.totals.items():
+            self.tasks[name] = self.bars.add_task(name, total=total, note="")
+        self.tasks[""] = self.bars.add_task("all", total=sum(self.totals.values()), note="")
         self.bars.start()
 
-    def expect(self, totals: dict[str, int]) -> None:
+    def expect(self, planned: Mapping[Kind, int]) -> None:
         """Lengthen the bars."""
-        super().expect(totals)
-        for name, total in {**totals, "": sum(totals.values())}.items():
+        super().expect(planned)
+        for name, total in {**self.totals, "": sum(self.totals.values())}.items():
             self.bars.update(self.tasks[name], total=total)
 
     def show(self, dataset: str) -> None:
         """Move the bar of a data set and that of all."""
         self.bars.update(self.tasks[dataset], completed=self.done[dataset], note=self.best(dataset))
-        note = f"{self.speed:.1f} a second"
-        self.bars.update(self.tasks[""], completed=sum(self.done.values()), note=note)
+        self.bars.update(self.tasks[""], completed=sum(self.done.values()), note=self.pace)
 
     def close(self) -> None:
         """Take the bars away."""

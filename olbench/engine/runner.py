@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from olbench.engine.estimate import Kind, Share
 from olbench.engine.executor import Task, attempt, execute, warm_up
 from olbench.engine.ledger import Ledger, LedgerFullError
 from olbench.engine.progress import Progress
@@ -73,7 +74,7 @@ class Run:
         plugins = self.cells[0].config.plugins
         while not self.stop.is_set() and (tasks := self.due()):
             before_wave()
-            self.progress.expect(self._totals())
+            self.progress.expect(self._planned())
             records = execute(tasks, self.jobs, self.stop, plugins)
             try:
                 for record in records:
@@ -84,17 +85,18 @@ class Run:
                     continue
                 raise
 
-    def _totals(self) -> dict[str, int]:
-        """Return how many trials each data set will have, as far as is known."""
-        totals: dict[str, int] = {}
+    def _planned(self) -> dict[Kind, int]:
+        """Return how many trials of each kind there will be, as far as is known."""
+        counts: dict[Kind, int] = {}
         for cell in self.cells:
             again = cell.config.permutations if self.timing == "exclusive" else 0
-            count = cell.planned(self.known) + again
-            totals[cell.source.name] = totals.get(cell.source.name, 0) + count
-        return totals
+            counts[cell.kind] = counts.get(cell.kind, 0) + cell.planned(self.known) + again
+        return counts
 
     def _start_progress(self) -> None:
-        self.progress.start(self._totals())
+        costs = {cell.kind: cell.cost for cell in self.cells}
+        planned = self._planned()
+        self.progress.start({kind: Share(planned[kind], cost) for kind, cost in costs.items()}, self.jobs)
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
         for key in needed & self.known.keys():
             self.progress.add(self.known[key], reused=True)

@@ -20,6 +20,8 @@ from olbench.online import PassResult, online_pass
 
 #: What is known about trials so far, by key.
 Known = Mapping[str, Record]
+#: A round of a Python object takes as long as so many multiplications of a kernel.
+OBJECT_COST = 50_000
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,16 @@ class Cell:
         settings = {**self.spec.params, **self.spec.options} if self.spec.params else self.spec.options
         shown = ", ".join(f"{name}={value}" for name, value in settings.items())
         return f"{self.spec.id} ({'tuned, ' if self.spec.grid else ''}{shown})"
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """What its trials have in common that decides how long they take."""
+        return self.source.name, self.spec.id, str(dict(self.spec.options))
+
+    @property
+    def cost(self) -> float:
+        """Roughly how long a trial takes, to compare with those of other cells."""
+        return cost(self.source, self.spec.id, self.spec.options)
 
     @property
     def tuning_passes(self) -> int:
@@ -124,6 +136,14 @@ class Cell:
 def cells(config: Config, sources: list[Source]) -> list[Cell]:
     """Return the cells of a config: every algorithm on every data set that is there."""
     return [Cell(config, source, spec) for source in sources for spec in config.algorithms]
+
+
+def cost(source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
+    """Return roughly how many multiplications a pass takes."""
+    n, d = float(source.examples.n), source.examples.d
+    if get_definition(algorithm).order == "object":
+        return n * (d + OBJECT_COST)
+    return n * d * (d if options.get("covariance") == "full" else 1)
 
 
 def run_trial(trial: Trial, source: Source, stopped: Callable[[], bool]) -> Record:

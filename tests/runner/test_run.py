@@ -173,36 +173,3 @@ def test_quiet_prints_nothing(here, config):
 def test_the_default_folder_is_named_after_the_config(here, config):
     here("run", config(), "--set", "permutations=1", "--quiet")
     assert Path("results/small/trials.jsonl").is_file()
-
-
-def test_lines_of_progress_tell_the_best_so_far(capsys, monkeypatch):
-    from olbench.engine.progress import Lines
-
-    monkeypatch.setattr(Lines, "PAUSE", 0.0)
-    progress = Lines()
-    progress.start({"d": 2})
-    for id, mistakes in (("arow", 20), ("scw1", 10)):
-        progress.add(
-            {
-                "dataset": "d",
-                "algorithm": id,
-                "status": "ok",
-                "role": "report",
-                "mistakes": mistakes,
-                "n": 100,
-            }
-        )
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last.startswith("2 of 2 trials, ")
-    assert last.endswith("d: best scw1 0.1000")
-
-
-def test_bars_draw_on_a_terminal(capsys):
-    from olbench.engine.progress import Bars
-
-    with Bars() as progress:
-        progress.start({"d": 1})
-        progress.add(
-            {"dataset": "d", "algorithm": "arow", "status": "ok", "role": "report", "mistakes": 1, "n": 4}
-        )
-        assert progress.best("d") == "best arow 0.2500"

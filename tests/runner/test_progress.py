@@ -1,0 +1,88 @@
+"""What a run shows while it runs: how far it is, who leads, and a time left that can be believed."""
+
+import pytest
+
+from olbench.engine.estimate import Share, TimeLeft, duration
+from olbench.engine.progress import Bars, Lines
+
+LONG, SHORT = ("mnist", "arow", "{}"), ("digits", "arow", "{}")
+
+
+def record(kind=SHORT, seconds=1.0, status="ok", mistakes=10):
+    dataset, algorithm, _ = kind
+    about = {"dataset": dataset, "algorithm": algorithm, "options": {}, "role": "report"}
+    return {**about, "status": status, "mistakes": mistakes, "n": 100, "seconds": seconds}
+
+
+def test_a_long_trial_says_that_short_ones_are_short():
+    left = TimeLeft({LONG: Share(2, cost=1000.0), SHORT: Share(500, cost=1.0)}, jobs=1)
+    left.take(record(LONG, 10.0), reused=False)
+    assert left.seconds(elapsed=10.0, done=10.0) == pytest.approx(10 + 500 * 0.01)
+
+
+def test_what_a_kind_took_counts_more_than_what_was_guessed():
+    left = TimeLeft({LONG: Share(1, cost=1000.0), SHORT: Share(3, cost=1.0)}, jobs=1)
+    left.take(record(LONG, 10.0), reused=False)
+    left.take(record(SHORT, 2.0), reused=False)
+    assert left.seconds(elapsed=12.0, done=12.0) == pytest.approx(2 * 2.0)
+
+
+def test_jobs_share_what_is_left_even_when_their_first_trials_end_together():
+    left = TimeLeft({LONG: Share(10, cost=1.0)}, jobs=2)
+    left.take(record(LONG, 5.0), reused=False)
+    left.take(record(LONG, 5.0), reused=False)
+    assert left.seconds(elapsed=1e-6, done=5.0) == pytest.approx(8 * 5.0 / 2)
+
+
+def test_time_between_passes_counts():
+    left = TimeLeft({SHORT: Share(101, cost=1.0)}, jobs=1)
+    left.take(record(SHORT, 0.001), reused=False)
+    assert left.seconds(elapsed=0.3, done=0.1) == pytest.approx(100 * 0.003)
+
+
+def test_reused_and_failed_trials_are_done_but_say_nothing_about_time():
+    left = TimeLeft({LONG: Share(3, cost=1.0)}, jobs=1)
+    left.take(record(LONG, 99.0), reused=True)
+    left.take(record(LONG, None, status="failed"), reused=False)
+    assert left.seconds(elapsed=1.0, done=0.0) == 0.0
+    left.take(record(LONG, 4.0), reused=False)
+    assert left.seconds(elapsed=1.0, done=0.0) == 0.0
+    assert left.done == 4.0
+
+
+def test_the_time_left_is_right_within_a_third_from_the_first_trial_on():
+    # The longest first, and every guess of a cost wrong by up to a quarter.
+    seconds = {("d", f"a{k}", "{}"): 2.0**-k for k in range(10)}
+    shares = {kind: Share(20, cost=s * (1 + 0.25 * (-1) ** k)) for k, (kind, s) in enumerate(seconds.items())}
+    left, rest = TimeLeft(shares, jobs=1), 20 * sum(seconds.values())
+    for kind, taken in seconds.items():
+        for _ in range(20):
+            left.take(record(kind, taken), reused=False)
+            rest -= taken
+            assert left.seconds(left.done, left.done) == pytest.approx(rest, rel=1 / 3, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(3.21, "3.2 s"), (42.0, "42 s"), (300, "5 min"), (9000, "2.5 h")]
+)
+def test_a_duration_has_the_unit_that_suits_it(seconds, words):
+    assert duration(seconds) == words
+
+
+def test_lines_tell_the_best_so_far_and_the_time_left(capsys, monkeypatch):
+    monkeypatch.setattr(Lines, "PAUSE", 0.0)
+    progress = Lines()
+    scw1 = ("digits", "scw1", "{}")
+    progress.start({SHORT: Share(1, 1.0), scw1: Share(3, 1.0)}, jobs=1)
+    progress.add(record(SHORT, mistakes=20))
+    progress.add(record(scw1, seconds=60.0))
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("2 of 4 trials, ")
+    assert last.endswith(" a second, about 2 min left; digits: best scw1 0.1000")
+
+
+def test_bars_draw_on_a_terminal():
+    with Bars() as progress:
+        progress.start({SHORT: Share(1, 1.0)}, jobs=1)
+        progress.add(record())
+        assert progress.best("digits") == "best arow 0.1000"
