@@ -3,6 +3,7 @@
 import atexit
 import gc
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -80,6 +81,8 @@ def main() -> None:
     """Run the command line; a UserError is printed as one sentence and gives exit code 2."""
     # At its end Python looks for garbage among all objects, for most of a second; none is worth that.
     atexit.register(gc.freeze)
+    if sys.stdout is None:  # closed, as with >&-
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     debug = "--debug" in sys.argv[1:]
     try:
         # Without standalone mode, click returns the code of an Exit instead of raising it.
@@ -88,6 +91,12 @@ def main() -> None:
         if debug:
             raise
         click.echo(f"olbench: {error}", err=True)
+        sys.exit(2)
+    except OSError as error:
+        if debug:
+            raise
+        place = f" ({error.filename})" if error.filename else ""
+        click.echo(f"olbench: {error.strerror or error}{place}", err=True)
         sys.exit(2)
     except click.ClickException as error:
         error.show()

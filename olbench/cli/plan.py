@@ -1,9 +1,11 @@
 """What `run` prints: the plan before and the table after."""
 
 import math
+import os
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,7 +32,21 @@ def print_table(table: Any) -> None:
     """Print a table, as wide as the terminal."""
     from rich.console import Console
 
-    Console(width=None if sys.stdout.isatty() else 140, highlight=False).print(table)
+    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
+    with console.capture() as text:
+        console.print(table)
+    click.echo(text.get(), nl=False)
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Go on where nobody reads standard output any more, as in `olbench run ... | head -1`."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would complain at its end about what is still in the buffer
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def show_results(cells: "Sequence[Cell]", known: "Known") -> None:

@@ -83,6 +83,7 @@ def carry_out(
     skipped: list[str],
 ) -> int:  # fmt: skip
     """Run what is missing in a folder, say how it ended, and return the exit code."""
+    from olbench.cli.plan import reader_may_leave
     from olbench.engine import runfile
     from olbench.engine.ledger import open_ledger
     from olbench.engine.progress import make_progress
@@ -92,7 +93,8 @@ def carry_out(
     with open_ledger(folder) as ledger, stop_on_interrupt() as stop, make_progress(quiet) as progress:
         run = Run(planned, ledger, jobs, stop, progress, timing)
         if not run.missing and runfile.describes(folder, config, planned, run.known):
-            say(quiet, f"nothing to do: all {len(run.known)} trials are in {folder}")
+            with reader_may_leave():
+                say(quiet, f"nothing to do: all {len(run.known)} trials are in {folder}")
             return 0
         start = runfile.now()
 
@@ -109,12 +111,13 @@ def carry_out(
 
 def conclude(run: "Run", folder: Path, skipped: list[str], quiet: bool) -> int:
     """Print the table and what went wrong; return the exit code."""
-    from olbench.cli.plan import show_results
+    from olbench.cli.plan import reader_may_leave, show_results
 
-    if not quiet:
-        show_results(run.cells, run.known)
-    say(quiet, f"{len(run.fresh)} trials run, {run.reused} reused; the record is in {folder}, and")
-    say(quiet, f"`olbench report {folder}` shows it in full")
+    with reader_may_leave():
+        if not quiet:
+            show_results(run.cells, run.known)
+        say(quiet, f"{len(run.fresh)} trials run, {run.reused} reused; the record is in {folder}, and")
+        say(quiet, f"`olbench report {folder}` shows it in full")
     if skipped:
         click.echo(f"left out, as not here: {', '.join(skipped)}; see `olbench data fetch`", err=True)
     if run.stop.is_set():

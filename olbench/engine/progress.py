@@ -4,6 +4,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -105,7 +106,8 @@ class Lines(Progress):
         self.last = now
         done, total = sum(self.done.values()), sum(self.totals.values())
         line = f"{done} of {total} trials, {self.pace}; {dataset}: {self.best(dataset)}"
-        print(line, file=sys.stderr, flush=True)
+        with suppress(OSError):  # a run does not end because nobody reads about it
+            print(line, file=sys.stderr, flush=True)
 
 
 class Bars(Progress):

@@ -2,7 +2,11 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from tests.runner.conftest import SMALL
 
@@ -173,3 +177,23 @@ def test_quiet_prints_nothing(here, config):
 def test_the_default_folder_is_named_after_the_config(here, config):
     here("run", config(), "--set", "permutations=1", "--quiet")
     assert Path("results/small/trials.jsonl").is_file()
+
+
+@pytest.mark.parametrize(
+    ("shell", "code"),
+    [
+        ("{run} | head -1", 0),  # the reader leaves
+        ("{run} | true", 0),
+        ("{run} 2>&1 >&- ", 0),  # closed
+        ("LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 PYTHONIOENCODING=ascii {run}", 0),
+        ("{run} > /dev/full", 2),
+    ],
+)
+def test_a_run_is_complete_whatever_becomes_of_its_output(shell, code, config, records):
+    config("permutations: 1\ndatasets: [breast-cancer]\nalgorithms: [perceptron]\n")
+    command = shell.format(run=f"{sys.executable} -m olbench run small.yaml --out out")
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    expected = "olbench: No space left on device\n" if code else ""
+    assert (done.returncode, done.stderr) == (code, expected)
+    assert len(records("out")) == 1
+    assert json.loads(Path("out/run.json").read_text())["end"]

@@ -140,6 +140,14 @@ def test_a_second_run_on_a_folder_is_refused_with_pid_and_host(here, config):
     assert here("run", "small.yaml", "--out", "out", "--quiet")[0] == 0
 
 
+def test_a_read_only_folder_is_refused(small_disk, here, config):
+    subprocess.run(["mount", "-o", "remount,ro", "disk"], check=True)
+    code, _, err = here("run", config(), "--out", "disk/out")
+    assert (code, err) == (
+        2, "olbench: cannot write to disk/out: Read-only file system; choose another --out\n"
+    )  # fmt: skip
+
+
 def test_a_folder_that_cannot_be_made_is_refused(here, config):
     Path("file").write_text("")
     code, _, err = here("run", config(), "--out", "file/out")
