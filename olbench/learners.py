@@ -245,7 +245,8 @@ class CovarianceLearner(SecondOrderLearner):
         self.mu: Floats = np.zeros(d)
         self.sigma: Floats = algorithm.a * np.eye(d)
         self.pending: Floats = np.zeros((8, d))
-        self.bound: Floats = np.array([algorithm.a * (1.0 + 1e-9)])
+        self.axis: Floats = np.zeros(d)
+        self.bound: Floats = np.array([algorithm.a * (1.0 + 1e-9), np.inf])
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.covariance import run
@@ -253,7 +254,9 @@ class CovarianceLearner(SecondOrderLearner):
         definition = self.algorithm.definition
         # Screening trusts that Sigma only shrinks; rounding breaks that for rules meant for the root form.
         screened = definition.monotone and definition.form == "covariance"
-        return run, (self.mu, self.sigma, self.pending, self.bound, self.counters, screened)
+        adaptive = screened and (definition.traits is None or definition.traits.adaptive_margin)
+        state = (self.mu, self.sigma, self.pending, self.axis, self.bound, self.counters)
+        return run, (*state, screened, adaptive)
 
     @property
     def weights(self) -> Floats:

@@ -142,7 +142,7 @@ def test_no_scale_breaks_the_arithmetic(id, options, scale):
         assert result.breakdowns == 0
 
 
-@pytest.mark.parametrize("d", [12, 150])
+@pytest.mark.parametrize("d", [12, 55, 150])
 @pytest.mark.parametrize("id", SECOND)
 def test_sigma_is_symmetric_to_the_bit_and_positive_definite(id, d):
     X, y = noisy(n=400, d=d, density=0.7)
@@ -206,10 +206,10 @@ def test_slices_equal_the_whole_pass(id, options, storage):
     assert len(cut.curve.t) == 37
 
 
-@pytest.mark.parametrize("density", [0.04, 0.5, 1.0])
+@pytest.mark.parametrize(("d", "density"), [(140, 0.04), (140, 0.5), (140, 1.0), (54, 0.5), (54, 1.0)])
 @every_variant
-def test_dense_and_csr_are_equal_to_the_bit(id, options, density):
-    X, y = noisy(n=150, d=140, density=density)
+def test_dense_and_csr_are_equal_to_the_bit(id, options, d, density):
+    X, y = noisy(n=150, d=d, density=density)
     algorithm = make_algorithm(id, **options)
     dense, sparse = online_pass(algorithm, X, y), online_pass(algorithm, sp.csr_matrix(X), y)
     assert counts(dense) == counts(sparse)

@@ -6,6 +6,10 @@ Entries are named as matrix[i, j] throughout: a view of a row would cost two cou
 from typing import Any
 
 from olbench.kernels.compile import helper
+from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
+
+# Up to this many entries, rows are summed in panels of columns; beyond, whole rows come faster from memory.
+PANELS_UP_TO = 2**14
 
 
 @helper
@@ -32,6 +36,50 @@ def entry(columns: Any, c: Any, values: Any, o: Any, n: Any, k: Any) -> Any:
 @helper
 def project(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any) -> None:
     """Set target to the sum of the matrix rows that a row of n entries names, weighted by its values."""
+    if target.size >= 8 and n * target.size <= PANELS_UP_TO:
+        sum_panels(matrix, columns, c, values, o, n, target)
+    else:
+        sum_rows(matrix, columns, c, values, o, n, target)
+
+
+@helper
+def sum_panels(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any) -> None:
+    """Project in panels of columns, each a sum in registers; the last one may repeat columns before it."""
+    d, rest = target.size, target.size % 32
+    if d < 16:
+        sum_panel(matrix, columns, c, values, o, n, target, 0, zeros(8))
+        sum_panel(matrix, columns, c, values, o, n, target, d - 8, zeros(8))
+        return
+    if d < 32:
+        sum_panel(matrix, columns, c, values, o, n, target, 0, zeros(16))
+        sum_panel(matrix, columns, c, values, o, n, target, d - 16, zeros(16))
+        return
+    for j in range(0, d - rest, 32):
+        sum_panel(matrix, columns, c, values, o, n, target, j, zeros(32))
+    if rest > 24:
+        sum_panel(matrix, columns, c, values, o, n, target, d - 32, zeros(32))
+    elif rest > 16:
+        sum_panel(matrix, columns, c, values, o, n, target, d - 24, zeros(24))
+    elif rest > 8:
+        sum_panel(matrix, columns, c, values, o, n, target, d - 16, zeros(16))
+    elif rest > 0:
+        sum_panel(matrix, columns, c, values, o, n, target, d - 8, zeros(8))
+
+
+@helper
+def sum_panel(
+    matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any, j: Any, total: Any
+) -> None:
+    """Set as many entries of target as `total` has, from j on; the rows are added one after the other."""
+    for k in range(n):
+        row = load(total, matrix, (columns[c + k], j))
+        total = add(total, multiply(spread(total, values[o + k]), row))
+    store(total, target, (j,))
+
+
+@helper
+def sum_rows(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any) -> None:
+    """Project in sweeps over the target, eight rows at a time."""
     target[:] = 0.0
     whole = n - n % 8
     for k in range(0, whole, 8):
@@ -56,18 +104,29 @@ def project(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, targ
 
 
 @helper
-def inner_row(matrix: Any, i: Any, vector: Any) -> Any:
-    """Return matrix[i] . vector, summed in four lanes by position."""
-    n = vector.size
-    whole = n - n % 4
-    s0 = s1 = s2 = s3 = 0.0
+def inner(vector: Any, values: Any, o: Any) -> Any:
+    """Return the product of a vector with as many values from offset o on, summed in four lanes."""
+    whole = vector.size - vector.size % 4
+    total = zeros(4)
     for j in range(0, whole, 4):
-        s0 += matrix[i, j] * vector[j]
-        s1 += matrix[i, j + 1] * vector[j + 1]
-        s2 += matrix[i, j + 2] * vector[j + 2]
-        s3 += matrix[i, j + 3] * vector[j + 3]
-    for j in range(whole, n):
-        s0 += matrix[i, j] * vector[j]
+        total = add(total, multiply(load(total, vector, (j,)), load(total, values, (o + j,))))
+    s0, s1, s2, s3 = four(total)
+    for j in range(whole, vector.size):
+        s0 += vector[j] * values[o + j]
+    return (s0 + s1) + (s2 + s3)
+
+
+@helper
+def inner_row(matrix: Any, i: Any, values: Any, o: Any) -> Any:
+    """Return the product of matrix[i] with as many values from offset o on, summed as `inner` does."""
+    d = matrix.shape[1]
+    whole = d - d % 4
+    total = zeros(4)
+    for j in range(0, whole, 4):
+        total = add(total, multiply(load(total, matrix, (i, j)), load(total, values, (o + j,))))
+    s0, s1, s2, s3 = four(total)
+    for j in range(whole, d):
+        s0 += matrix[i, j] * values[o + j]
     return (s0 + s1) + (s2 + s3)
 
 
@@ -85,6 +144,15 @@ def row_sums(matrix: Any, sums: Any) -> None:
         for j in range(whole, matrix.shape[1]):
             s0 += abs(matrix[i, j])
         sums[i] = (s0 + s1) + (s2 + s3)
+
+
+@helper
+def residual_sums(matrix: Any, axis: Any, sums: Any) -> None:
+    """Do as `row_sums` for a symmetric matrix less the outer product of an axis with itself."""
+    sums[:] = 0.0
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            sums[j] += abs(matrix[i, j] - axis[i] * axis[j])
 
 
 @helper

@@ -148,7 +148,7 @@ def run(
         h = math.sqrt(1.0 + gain)
         g = gain / (h * (h + 1.0))
         for j in range(d):
-            z = inner_row(root, j, a)
+            z = inner_row(root, j, a, 0)
             mu[j] += step * y[i] * z
             weight = g * z
             for k in range(d):

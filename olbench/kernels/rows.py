@@ -11,6 +11,7 @@ import numpy as np
 from numba import void
 
 from olbench.kernels.compile import ROWS, WRITE_1D, helper, kernel
+from olbench.kernels.matrix import inner, inner_row
 
 
 @helper
@@ -56,7 +57,9 @@ def pack(dense: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
 
 @helper
 def dot(vector: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
-    """Return vector . x, summed in four lanes by position."""
+    """Return vector . x, summed in four lanes by position; a row without zeros is read straight on."""
+    if n == vector.size:
+        return inner(vector, values, o)
     whole = n - n % 4
     s0 = s1 = s2 = s3 = 0.0
     for k in range(0, whole, 4):
@@ -72,6 +75,8 @@ def dot(vector: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
 @helper
 def dot_row(matrix: Any, i: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return matrix[i] . x, summed as `dot` does."""
+    if n == matrix.shape[1]:
+        return inner_row(matrix, i, values, o)
     whole = n - n % 4
     s0 = s1 = s2 = s3 = 0.0
     for k in range(0, whole, 4):

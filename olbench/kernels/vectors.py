@@ -1,0 +1,162 @@
+"""Runs of neighbouring doubles that stay in registers, for sums over the rows of a matrix.
+
+The compiler's own vectors end where a loop's length is not a multiple of theirs, and a sum over rows is
+stored and loaded again with every few rows. A run is a value of its own: LLVM spreads it over whatever
+registers the machine has, and since each lane is a sum of its own, in the order written, the bits do not
+depend on them. Nothing here looks whether a run lies within its array: callers do.
+"""
+
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any
+
+from llvmlite import ir
+from numba import float64, types
+from numba.core import cgutils
+from numba.core.datamodel import PrimitiveModel
+from numba.extending import intrinsic, register_model
+
+INDEX = ir.IntType(32)
+
+
+def emitted(prefer_literal: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Type numba's decorator for functions that write their own LLVM code."""
+    decorate: Callable[[Callable[..., Any]], Any] = intrinsic(prefer_literal=prefer_literal)
+    return decorate
+
+
+class Run(types.Type):  # type: ignore[misc]
+    """The numba type of `width` neighbouring doubles."""
+
+    def __init__(self, width: int):
+        self.width = width
+        super().__init__(name=f"Run({width})")
+
+    @property
+    def pieces(self) -> list[int]:
+        """The widths of the vectors that hold the run: LLVM handles powers of two well, others badly."""
+        return [4] * (self.width // 4) + [piece for piece in (2, 1) if self.width & piece]
+
+
+@register_model(Run)
+class RunModel(PrimitiveModel):  # type: ignore[misc]
+    """A run as LLVM sees it: a structure of vectors."""
+
+    def __init__(self, manager: Any, run: Run):
+        super().__init__(manager, run, ir.LiteralStructType([vector(width) for width in run.pieces]))
+
+
+def vector(width: int) -> Any:
+    """Return LLVM's type of this many doubles."""
+    return ir.VectorType(ir.DoubleType(), width)
+
+
+def assemble(context: Any, builder: Any, run: Run, pieces: list[Any]) -> Any:
+    """Return the run that these vectors make up."""
+    value = ir.Constant(context.get_value_type(run), ir.Undefined)
+    for k, piece in enumerate(pieces):
+        value = builder.insert_value(value, piece, k)
+    return value
+
+
+def addresses(
+    context: Any, builder: Any, run: Run, array: tuple[Any, Any], index: tuple[Any, Any]
+) -> list[Any]:
+    """Return where in an array the vectors of a run lie that starts at `index`."""
+    (array_type, array_value), (index_type, index_value) = array, index
+    fields = context.make_array(array_type)(context, builder, array_value)
+    indices = [
+        context.cast(builder, value, kind, types.intp)
+        for value, kind in zip(cgutils.unpack_tuple(builder, index_value), index_type, strict=True)
+    ]
+    shape, strides = (cgutils.unpack_tuple(builder, field) for field in (fields.shape, fields.strides))
+    first = cgutils.get_item_pointer2(context, builder, fields.data, shape, strides, "C", indices)
+    offsets = accumulate(run.pieces, initial=0)
+    return [
+        builder.bitcast(builder.gep(first, [INDEX(offset)]), vector(width).as_pointer())
+        for offset, width in zip(offsets, run.pieces, strict=False)
+    ]
+
+
+@emitted(prefer_literal=True)
+def zeros(typing: Any, width: Any) -> Any:
+    """Return a run of `width` zeros."""
+    run = Run(width.literal_value)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(context.get_value_type(run), None)
+
+    return run(width), generate
+
+
+@emitted()
+def load(typing: Any, like: Any, array: Any, index: Any) -> Any:
+    """Return the run of an array from `index` on that is as wide as `like`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        where = addresses(context, builder, like, (array, arguments[1]), (index, arguments[2]))
+        return assemble(context, builder, like, [builder.load(address, align=8) for address in where])
+
+    return like(like, array, index), generate
+
+
+@emitted()
+def store(typing: Any, run: Any, array: Any, index: Any) -> Any:
+    """Write a run into an array from `index` on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        where = addresses(context, builder, run, (array, arguments[1]), (index, arguments[2]))
+        for k, address in enumerate(where):
+            builder.store(builder.extract_value(arguments[0], k), address, align=8)
+        return context.get_dummy_value()
+
+    return types.none(run, array, index), generate
+
+
+def lane_by_lane(operation: Callable[[Any, Any, Any], Any]) -> Any:
+    """Return the function that applies an operation of LLVM's builder to two runs."""
+
+    def combine(typing: Any, left: Any, right: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pairs = [[builder.extract_value(run, k) for run in arguments] for k in range(len(left.pieces))]
+            return assemble(context, builder, left, [operation(builder, *pair) for pair in pairs])
+
+        return left(left, right), generate
+
+    return emitted()(combine)
+
+
+add = lane_by_lane(lambda builder, left, right: builder.fadd(left, right))
+subtract = lane_by_lane(lambda builder, left, right: builder.fsub(left, right))
+multiply = lane_by_lane(lambda builder, left, right: builder.fmul(left, right))
+
+
+@emitted()
+def spread(typing: Any, like: Any, number: Any) -> Any:
+    """Return a run as wide as `like` with the same number in every lane."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return assemble(context, builder, like, [everywhere(builder, arguments[1], k) for k in like.pieces])
+
+    return like(like, float64), generate
+
+
+def everywhere(builder: Any, number: Any, width: int) -> Any:
+    """Return a vector with the same number in every lane."""
+    nothing = ir.Constant(vector(width), ir.Undefined)
+    first = builder.insert_element(nothing, number, INDEX(0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(INDEX, width), [0] * width))
+
+
+@emitted()
+def four(typing: Any, run: Any) -> Any:
+    """Return the lanes of a run of four as a tuple."""
+    lanes = types.UniTuple(float64, 4)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values = builder.extract_value(arguments[0], 0)
+        return context.make_tuple(
+            builder, lanes, [builder.extract_element(values, INDEX(k)) for k in range(4)]
+        )
+
+    return lanes(run), generate

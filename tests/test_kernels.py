@@ -1,0 +1,122 @@
+"""The sums inside the kernels: right for every d, within their arrays, with the bits that were promised."""
+
+import numpy as np
+import pytest
+
+from olbench import make_algorithm, online_pass
+from olbench.kernels.covariance import apply_two
+from olbench.kernels.matrix import inner, inner_row, project
+from olbench.kernels.rows import dot, dot_row
+from tests.examples import noisy
+
+SIZES = [*range(1, 71), 96, 100, 127, 128, 130]
+GUARD = -7.25
+
+
+def guarded(*shape):
+    """Return an array and the buffer around it, whose other entries nobody may touch."""
+    size = int(np.prod(shape))
+    buffer = np.full(size + 64, GUARD)
+    return buffer[32 : 32 + size].reshape(shape), buffer
+
+
+def untouched(buffer):
+    return (buffer[:32] == GUARD).all() and (buffer[-32:] == GUARD).all()
+
+
+def symmetric(rng, d):
+    factor = rng.normal(size=(d, d))
+    sigma = factor @ factor.T
+    return (sigma + sigma.T) / 2
+
+
+def sparse_row(rng, d, n):
+    return np.sort(rng.permutation(d)[:n]).astype(np.uint32), rng.normal(size=n)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_sigma_x_is_right_for_every_d(share):
+    rng = np.random.default_rng(0)
+    for d in SIZES:
+        sigma, (columns, values) = symmetric(rng, d), sparse_row(rng, d, max(1, int(share * d)))
+        z, around = guarded(d)
+        project(sigma, columns, 0, values, 0, values.size, z)
+        exact = sigma[:, columns].astype(np.longdouble) @ values.astype(np.longdouble)
+        scale = np.abs(sigma[:, columns]) @ np.abs(values)
+        assert (np.abs(z - exact) <= 2.0**-52 * d * scale).all()
+        assert untouched(around)
+
+
+def test_two_collected_changes_leave_sigma_right_and_symmetric_to_the_bit():
+    rng = np.random.default_rng(1)
+    for d in SIZES:
+        sigma, around = guarded(d, d)
+        sigma[:] = symmetric(rng, d)
+        pending = rng.normal(size=(8, d))
+        u, v = pending[:2].astype(np.longdouble)
+        exact = sigma - np.outer(u, u) - np.outer(v, v)
+        scale = np.abs(sigma) + np.outer(np.abs(u), np.abs(u)) + np.outer(np.abs(v), np.abs(v))
+        apply_two(sigma, pending)
+        assert (np.abs(sigma - exact) <= 2.0**-51 * scale).all()
+        np.testing.assert_array_equal(sigma, sigma.T)
+        assert untouched(around)
+
+
+def four_lanes(left, right):
+    lanes = np.zeros(4)
+    whole = left.size - left.size % 4
+    for k in range(0, whole, 4):
+        lanes += left[k : k + 4] * right[k : k + 4]
+    for k in range(whole, left.size):
+        lanes[0] += left[k] * right[k]
+    return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
+
+
+def test_margins_have_the_same_bits_whether_a_row_is_read_straight_or_gathered():
+    rng = np.random.default_rng(2)
+    for d in SIZES:
+        vector, values, every = rng.normal(size=d), rng.normal(size=d + 3), np.arange(d, dtype=np.uint32)
+        expected = four_lanes(vector, values[3:])
+        assert inner(vector, values, 3) == dot(vector, every, 0, values, 3, d) == expected
+        matrix = np.vstack([values[3:], vector])
+        assert inner_row(matrix, 1, values, 3) == dot_row(matrix, 1, every, 0, values, 3, d) == expected
+        longer = np.append(vector, 1.0)
+        assert dot(longer, every, 0, values, 3, d) == expected
+
+
+@pytest.mark.parametrize("d", [5, 54, 140])
+@pytest.mark.parametrize("id", ["scw1", "scw2"])
+def test_the_bounds_on_the_variance_hold_after_every_change(id, d):
+    """Sigma never exceeds the bounds that screen rounds, with or without the axis along the mean."""
+    X, y = noisy(n=6 * d, d=d)
+    learner = make_algorithm(id).start(d)
+    for begin in range(0, len(y), d // 2):
+        part = slice(begin, begin + d // 2)
+        learner = run_on(learner, X[part], y[part])
+        sigma, (whole, rest) = learner.covariance, learner.bound
+        assert np.linalg.eigvalsh(sigma).max() <= whole
+        if rest < np.inf:
+            assert np.linalg.eigvalsh(sigma - np.outer(learner.axis, learner.axis)).max() <= rest
+
+
+def run_on(learner, X, y):
+    from olbench.examples import as_examples
+
+    learner.run(as_examples(X).rows(), y, np.arange(len(y)))
+    return learner
+
+
+@pytest.mark.parametrize("id", ["scw1", "scw2"])
+def test_screening_along_the_mean_changes_nothing(id):
+    """On features that are alike the axis is in use, and saves work only."""
+    from dataclasses import replace
+
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(4000, 20))
+    y = np.where(X @ rng.normal(size=20) + rng.normal(size=4000) >= 0, 1.0, -1.0)
+    algorithm = make_algorithm(id)
+    plain = replace(algorithm, definition=replace(algorithm.definition, monotone=False))
+    screened, unscreened = online_pass(algorithm, X, y), online_pass(plain, X, y)
+    assert screened.learner.bound[1] < np.inf
+    assert (screened.mistakes, screened.updates) == (unscreened.mistakes, unscreened.updates)
+    np.testing.assert_array_equal(screened.weights, unscreened.weights)
