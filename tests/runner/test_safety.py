@@ -78,7 +78,7 @@ def fill(disk, room):
     return filler
 
 
-@pytest.mark.parametrize(("blocks", "refused"), [(0, "run.json"), (5, "trials.jsonl")])
+@pytest.mark.parametrize(("blocks", "refused"), [(0, "run.json"), (4, "trials.jsonl")])
 def test_a_full_file_system_stops_a_run_that_goes_on_when_there_is_room(
     blocks, refused, small_disk, olbench, config, counts, records
 ):
