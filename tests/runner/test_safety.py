@@ -178,7 +178,11 @@ IN_THREADS = LONG.replace("synthetic", "synthetic, synthetic-noise").replace("15
 IN_PROCESSES = "datasets: [breast-cancer]\nalgorithms: [slow]\nplugins: [slow.py]\npermutations: 1000\n"
 
 
-@pytest.mark.parametrize(("text", "jobs"), [(IN_THREADS, 1), (IN_THREADS, 2), (IN_PROCESSES, 2)])
+@pytest.mark.parametrize(
+    ("text", "jobs"),
+    [(IN_THREADS, 1), (IN_THREADS, 2), (IN_PROCESSES, 2)],
+    ids=["one", "threads", "processes"],
+)
 def test_ctrl_c_stops_within_a_second_keeps_what_is_done_and_says_how_to_go_on(text, jobs, config, counts):
     Path("slow.py").write_text(SLOW)
     taken = []
