@@ -19,6 +19,22 @@ from olbench.kernels.compile import (
     kernel,
 )
 from olbench.kernels.rows import buffers, locate, sources
+from olbench.kernels.vectors import (
+    add,
+    divide,
+    four,
+    load,
+    multiply,
+    pack_four,
+    prefetch,
+    spread,
+    subtract,
+    zeros,
+)
+
+# How many rounds ahead a row is asked for, and how many doubles a cache line has.
+AHEAD = 2
+LINE = 8
 
 
 @helper
@@ -40,6 +56,40 @@ def margin_and_variance(moments: Any, columns: Any, c: Any, values: Any, o: Any,
     return f0 + f1, v0 + v1
 
 
+@helper
+def announce(indptr: Any, columns: Any, values: Any, i: Any) -> None:
+    """Ask for a row that will be read soon: in a random order the machine cannot guess which."""
+    for k in range(indptr[i], indptr[i + 1], LINE):
+        prefetch(values, (k,))
+        prefetch(columns, (k,))
+
+
+@helper
+def update_four(
+    moments: Any, columns: Any, a: Any, values: Any, o: Any, step: Any, c: Any, beta: Any, kl: Any
+) -> None:
+    """Update four moments at once: one division of four numbers costs little more than one of one."""
+    j0, j1, j2, j3 = columns[a], columns[a + 1], columns[a + 2], columns[a + 3]
+    x = load(zeros(4), values, (o,))
+    sigma = pack_four(moments[j0, 1], moments[j1, 1], moments[j2, 1], moments[j3, 1])
+    s0, s1, s2, s3 = four(multiply(multiply(spread(x, step), sigma), x))
+    moments[j0, 0] += s0
+    moments[j1, 0] += s1
+    moments[j2, 0] += s2
+    moments[j3, 0] += s3
+    one = spread(x, 1.0)
+    if kl:
+        reduced = divide(sigma, add(one, multiply(multiply(multiply(spread(x, c), sigma), x), x)))
+    else:
+        part = multiply(multiply(multiply(spread(x, beta), sigma), x), x)
+        reduced = multiply(sigma, subtract(one, part))
+    v0, v1, v2, v3 = four(reduced)
+    moments[j0, 1] = v0
+    moments[j1, 1] = v1
+    moments[j2, 1] = v2
+    moments[j3, 1] = v3
+
+
 @kernel(
     void(
         types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
@@ -55,7 +105,11 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     packed_columns, packed_values = buffers(moments.shape[0])
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    for i in order:
+    sparse = dense.shape[0] == 0
+    for t in range(order.size):
+        i = order[t]
+        if sparse and t + AHEAD < order.size:
+            announce(indptr, columns, values, order[t + AHEAD])
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)
@@ -78,9 +132,11 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
         counters[3] += 1
         step = alpha * y[i]
         beta = c / (1.0 + c * v)
-        for k in range(n):
-            x = values[o + k]
-            j = columns[at + k]
+        whole = n - n % 4
+        for k in range(0, whole, 4):
+            update_four(moments, columns, at + k, values, o + k, step, c, beta, kl)
+        for k in range(whole, n):
+            j, x = columns[at + k], values[o + k]
             sigma = moments[j, 1]
             moments[j, 0] += step * sigma * x
             if kl:

@@ -129,6 +129,7 @@ def lane_by_lane(operation: Callable[[Any, Any, Any], Any]) -> Any:
 add = lane_by_lane(lambda builder, left, right: builder.fadd(left, right))
 subtract = lane_by_lane(lambda builder, left, right: builder.fsub(left, right))
 multiply = lane_by_lane(lambda builder, left, right: builder.fmul(left, right))
+divide = lane_by_lane(lambda builder, left, right: builder.fdiv(left, right))
 
 
 @emitted()
@@ -160,3 +161,33 @@ def four(typing: Any, run: Any) -> Any:
         )
 
     return lanes(run), generate
+
+
+@emitted()
+def pack_four(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Return a run of these four numbers."""
+    run = Run(4)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values = ir.Constant(vector(4), ir.Undefined)
+        for k, number in enumerate(arguments):
+            values = builder.insert_element(values, number, INDEX(k))
+        return assemble(context, builder, run, [values])
+
+    return run(float64, float64, float64, float64), generate
+
+
+@emitted()
+def prefetch(typing: Any, array: Any, index: Any) -> Any:
+    """Ask for the cache line of an entry that will be read soon; nothing waits for it."""
+    byte_pointer = ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [byte_pointer, INDEX, INDEX, INDEX])
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        [address] = addresses(context, builder, Run(1), (array, arguments[0]), (index, arguments[1]))
+        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        # to read, kept in all caches, data
+        builder.call(ask, [builder.bitcast(address, byte_pointer), INDEX(0), INDEX(3), INDEX(1)])
+        return context.get_dummy_value()
+
+    return types.none(array, index), generate
