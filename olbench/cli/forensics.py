@@ -1,14 +1,13 @@
 """olbench forensics: which settings could have made the numbers of a paper."""
 
-import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from olbench.cli.flags import experiment
+from olbench.cli.output import deliver, exit_code
 from olbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -72,8 +71,9 @@ def command(
         show_plan(found, workers)
         return
     run, cases = investigate(found, out or Path("results") / config.stem, workers, quiet)
-    write_findings(cases, form, output, quiet)
-    sys.exit(conclude(run, cases))
+    if output is not None or not quiet or form != "text":
+        deliver(rendered(cases, form), output, None if quiet else "table of findings")
+    sys.exit(exit_code(run) or (0 if cases else 4))
 
 
 def investigate(
@@ -138,70 +138,14 @@ def show_plan(found: "list[Suspect]", jobs: int) -> None:
     click.echo(f"the screening takes about {duration(total)} with {jobs} jobs; what follows, often as long")
 
 
-def write_findings(cases: "list[Case]", form: str, output: Path | None, quiet: bool) -> None:
-    """Print the findings, or put them into a file as a whole."""
-    text = rendered(cases, form)
-    if output is None:
-        if not quiet or form != "text":
-            click.echo(text, nl=False)
-        return
-    draft = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(output)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise UserError(f"cannot write {output}: {error.strerror or error}") from None
-
-
 def rendered(cases: "list[Case]", form: str) -> str:
     """Return the findings in a format."""
-    from olbench.report import forensics
+    from olbench.report import forensics, markdown, text
 
-    if form == "text":
-        return text_table(cases)
-    forms: dict[str, Callable[[list[Case]], str]] = {
-        "md": forensics.markdown,
-        "json": forensics.as_json,
-        "csv": forensics.as_csv,
-    }
-    return forms[form](cases)
-
-
-def text_table(cases: "list[Case]") -> str:
-    """Return the table as a terminal shows it, with the summary below."""
-    from rich.console import Console
-
-    from olbench.cli.plan import new_table
-    from olbench.experiments.forensics import summary
-    from olbench.report.forensics import HEADINGS, rows
-
-    table = new_table(dict.fromkeys(HEADINGS, "left"))
-    before = ""
-    for name, *cells in rows(cases):
-        table.add_row(name if name != before else "", *cells)
-        before = name
+    if form == "json":
+        return forensics.as_json(cases)
+    if form == "csv":
+        return forensics.as_csv(cases)
+    parts = forensics.sections(cases)
     # Wider than a terminal rather than cut: what is left out would be the finding.
-    console = Console(width=WIDTH, highlight=False)
-    with console.capture() as capture:
-        console.print(table)
-    lines = "\n".join(line.rstrip() for line in capture.get().splitlines())
-    return f"{lines}\n\n{summary(cases)}\n"
-
-
-def conclude(run: "Run", cases: "list[Case]") -> int:
-    """Say what went wrong; return the exit code."""
-    if run.stop.is_set():
-        click.echo(
-            "olbench: stopped; what is done is kept, and the same command goes on from there", err=True
-        )
-        return 130
-    if run.failed:
-        first = run.failed[0]
-        click.echo(
-            f"olbench: {len(run.failed)} trials failed, the first: {first['algorithm']} on "
-            f"{first['dataset']}: {first['error']}; the same command tries them again",
-            err=True,
-        )
-        return 3
-    return 0 if cases else 4
+    return markdown.render(parts) if form == "md" else text.render(parts, WIDTH)

@@ -3,12 +3,12 @@
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from olbench.cli.output import deliver
 from olbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def report_on(
     if write_expected:
         from olbench.report.verdicts import expected_text
 
-        deliver(expected_text(report.judgements, report.claims), write_expected)
+        deliver(expected_text(report.judgements, report.claims), write_expected, "list of verdicts")
     return judge_strictly(report, strict) if strict else 0
 
 
@@ -142,23 +142,6 @@ def draw(report: "Report", folder: Path) -> None:
 
     paths = save_figures(report.results, report.across, folder)
     click.echo(f"{len(paths)} figures are in {folder}", err=True)
-
-
-def deliver(content: str, output: Path | None) -> None:
-    """Print a report, or write it to a file as a whole and say where."""
-    if output is None:
-        click.echo(content, nl=False)
-        return
-    draft = output.with_name(f".{output.name}.part")
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(content, encoding="utf-8")
-        draft.replace(output)
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
-        raise UserError(f"cannot write {output}: {error.strerror or error}") from None
-    click.echo(f"the report is in {output}")
 
 
 def judge_strictly(report: "Report", expected: Path) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import experiment
+from olbench.cli.output import exit_code
 from olbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -120,20 +121,7 @@ def conclude(run: "Run", folder: Path, skipped: list[str], quiet: bool) -> int:
         say(quiet, f"`olbench report {folder}` shows it in full")
     if skipped:
         click.echo(f"left out, as not here: {', '.join(skipped)}; see `olbench data fetch`", err=True)
-    if run.stop.is_set():
-        click.echo(
-            "olbench: stopped; what is done is kept, and the same command goes on from there", err=True
-        )
-        return 130
-    if run.failed:
-        first = run.failed[0]
-        click.echo(
-            f"olbench: {len(run.failed)} trials failed, the first: {first['algorithm']} on "
-            f"{first['dataset']}: {first['error']}; the same command tries them again",
-            err=True,
-        )
-        return 3
-    return 0
+    return exit_code(run)
 
 
 def say(quiet: bool, text: str) -> None:

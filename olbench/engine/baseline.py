@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from olbench.engine import ledger, runfile
 from olbench.errors import UserError
 from olbench.experiments.online import Cell, Known
+from olbench.experiments.trial import Record
 
 COUNTS = ("mistakes", "updates")
 Row = dict[str, Any]
@@ -51,13 +53,13 @@ def rows(cells: Sequence[Cell], known: Known) -> list[Row]:
         records = [known[trial.key] for trial in cell.reported(known) if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
         if len(good) == cell.config.permutations:
-            found.append(_row(cell, good))
+            found.append(_row(cell.source.name, cell.label, good))
     return found
 
 
-def _row(cell: Cell, records: list[dict[str, Any]]) -> Row:
+def _row(dataset: str, label: str, records: list[Record]) -> Row:
     counts = {count: [record[count] for record in records] for count in COUNTS}
-    about = {"dataset": cell.source.name, "algorithm": cell.label, "params": dict(records[0]["params"])}
+    about = {"dataset": dataset, "algorithm": label, "params": dict(records[0]["params"])}
     return {**about, "n": records[0]["n"], **counts}
 
 
@@ -93,7 +95,9 @@ def _differs(change: Change, allowed: float) -> bool:
 
 
 def read(path: Path) -> list[Row]:
-    """Return the rows of a baseline."""
+    """Return the rows of a baseline: a file, or the folder of a run."""
+    if path.is_dir():
+        return recorded(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         found: list[Row] = content["rows"]
@@ -102,6 +106,17 @@ def read(path: Path) -> list[Row]:
         raise UserError(f"there is no baseline {path}; write one with --update") from None
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(f"{path} is not a baseline; write a new one with --update") from None
+    return found
+
+
+def recorded(folder: Path) -> list[Row]:
+    """Return the rows of a run, such as the reference results that ship with the code."""
+    records = ledger.latest(ledger.read(folder))
+    found = []
+    for cell in runfile.read(folder)["cells"]:
+        own = [records[key] for key in cell["keys"] if key in records]
+        if own and all(record["status"] == "ok" for record in own):
+            found.append(_row(cell["dataset"], cell["label"], own))
     return found
 
 

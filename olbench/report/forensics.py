@@ -1,7 +1,5 @@
 """The findings of forensics as a table of text or Markdown, as CSV and as JSON."""
 
-import csv
-import io
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -9,15 +7,19 @@ from typing import Any
 from olbench.experiments.consistency import Spread
 from olbench.experiments.forensics import Case, Finding, Setting, summary
 from olbench.papers import Reported
+from olbench.report.data import write_csv
+from olbench.report.grid import Grid, cells, left
+from olbench.report.tables import short
 
 HEADINGS = (
     "data set", "row", "reported", "reached by", "setting", "with it", "the tuner picks", "reaches it"
 )  # fmt: skip
 
 
-def rows(cases: list[Case]) -> list[tuple[str, ...]]:
-    """Return a row of text for each reported cell, under HEADINGS."""
-    return [_row(case) for case in cases]
+def sections(cases: list[Case]) -> list[Grid | str]:
+    """Return a table with a row for each reported cell, and the summary."""
+    rows = tuple(cells(*_row(case)) for case in cases)
+    return [Grid("What reaches the reported mistakes and updates", left(*HEADINGS), rows), summary(cases)]
 
 
 def _row(case: Case) -> tuple[str, ...]:
@@ -59,19 +61,11 @@ def notes(setting: Setting) -> str:
 
 def setting_text(params: Mapping[str, Any] | None) -> str:
     """Return parameters as C=1, eta=0.9."""
-    shown = (f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in (params or {}).items())
-    return ", ".join(shown)
+    return ", ".join(f"{name}={short(value)}" for name, value in (params or {}).items())
 
 
 def _pair(rate: Spread | Reported, updates: Spread | Reported) -> str:
     return f"{rate.mean:.3f} ± {rate.deviation:.3f}, {updates.mean:.1f} ± {updates.deviation:.1f}"
-
-
-def markdown(cases: list[Case]) -> str:
-    """Return the table in Markdown, with the summary below."""
-    lines = [HEADINGS, tuple("---" for _ in HEADINGS), *rows(cases)]
-    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"{table}\n\n{summary(cases)}\n"
 
 
 def as_csv(cases: list[Case]) -> str:
@@ -81,11 +75,7 @@ def as_csv(cases: list[Case]) -> str:
          **_flat(_setting(setting, finding))}
         for case in cases for finding in case.findings for setting in finding.settings
     ]  # fmt: skip
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(lines[0]) if lines else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return text.getvalue()
+    return write_csv(lines)
 
 
 def _flat(content: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """A results folder as arrays and frames: what every table, figure and statistic starts from."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,6 +42,8 @@ class Entry:
     trials: pd.DataFrame
     #: The errors of the trials that failed.
     failures: tuple[str, ...]
+    #: The mistake rate of the chosen parameters in the orders that chose them, or None without a tuning.
+    tuned: float | None
     #: Where the curves have their points, and per quantity of CURVES an array (permutations, points).
     points: NDArray[np.int64]
     curves: Mapping[str, Floats]
@@ -88,8 +91,9 @@ class Results:
 
     @property
     def name(self) -> str:
-        """The name of the folder."""
-        return self.folder.resolve().name
+        """The name of the folder, or of the one above for results that ship."""
+        folder = self.folder.resolve()
+        return folder.parent.name if folder.name == REFERENCE else folder.name
 
     @property
     def paper(self) -> str:
@@ -139,16 +143,33 @@ def load_results(folder: Path) -> Results:
         raise UserError(f"{folder / runfile.NAME} is not the record of a run")
     records = ledger.latest(ledger.read(folder))
     planned = int(info["config"].get("permutations", 20))
-    return Results(
-        folder, info, tuple(_entry(cell, planned, _found(cell["keys"], records)) for cell in info["cells"])
-    )
+    scores = _scores(records.values())
+    entries = (_entry(cell, planned, _found(cell["keys"], records), scores) for cell in info["cells"])
+    return Results(folder, info, tuple(entries))
+
+
+def _scores(records: Iterable[Record]) -> dict[str, float]:
+    """Return the mean mistake rate of each candidate over its tuning orders."""
+    rates: dict[str, list[float]] = {}
+    for record in records:
+        if record["role"] == "tune" and record["status"] == "ok":
+            rates.setdefault(_candidate(record), []).append(record["mistakes"] / record["n"])
+    return {candidate: sum(found) / len(found) for candidate, found in rates.items()}
+
+
+def _candidate(record: Mapping[str, Any]) -> str:
+    """Return what makes a candidate of a tuning."""
+    names = ("dataset", "fingerprint", "algorithm", "params", "options", "seed", "kernels")
+    return json.dumps([record[name] for name in names], sort_keys=True)
 
 
 def _found(keys: Iterable[str], records: Mapping[str, Record]) -> list[Record]:
     return [records[key] for key in keys if key in records]
 
 
-def _entry(cell: Mapping[str, Any], planned: int, records: list[Record]) -> Entry:
+def _entry(
+    cell: Mapping[str, Any], planned: int, records: list[Record], scores: Mapping[str, float]
+) -> Entry:
     good = [record for record in records if record["status"] == "ok"]
     good.sort(key=lambda record: int(record["permutation"]))
     points = np.array(good[0]["curve"]["t"] if good else [], np.int64)
@@ -161,6 +182,7 @@ def _entry(cell: Mapping[str, Any], planned: int, records: list[Record]) -> Entr
         planned=planned,
         trials=pd.DataFrame([[record[name] for name in MEASURED] for record in good], columns=MEASURED),
         failures=tuple(str(record["error"]) for record in records if record["status"] != "ok"),
+        tuned=scores.get(_candidate(good[0])) if good and cell["tuning_passes"] else None,
         points=points,
         curves={
             name: np.array([record["curve"][name] for record in good], np.float64).reshape(

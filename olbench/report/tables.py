@@ -37,6 +37,7 @@ def sections(report: Report) -> Iterator[Grid | str]:
     yield from table3(report)
     if report.paper:
         yield from _verdicts(report)
+    yield from tuning(report)
     yield from _statistics(report)
     yield table1(report)
     yield table2(report)
@@ -142,6 +143,7 @@ def ours(judgement: Judgement) -> str:
 
 
 def _verdicts(report: Report) -> Iterator[Grid | str]:
+    yield glance(report)
     yield verdict_map(report)
     yield not_reproduced(report)
     yield from not_comparable(report)
@@ -170,6 +172,29 @@ def verdict_map(report: Report) -> Grid:
         f"{_width(verdicts.REPRODUCED)} of each other, and half a unit of the last printed digit; close: "
         f"{_width(verdicts.CLOSE)}.",
     )
+
+
+def glance(report: Report) -> Grid:
+    """Return the mistake rates of the paper's table on one page: ours, the paper's, and the verdict."""
+    assert report.paper is not None
+    rates = {(j.dataset, j.algorithm): j for j in report.judgements if j.quantity == "mistake_rate"}
+    best = {(row.entry.dataset, row.entry.algorithm) for row in report.rows if row.bold}
+    rows = []
+    for dataset in [name for name in report.results.datasets if name in report.paper.datasets]:
+        found = [Cell(_beside(rates[dataset, id]), (dataset, id) in best) for id in report.paper.algorithms]
+        rows.append((Cell(dataset), *found))
+    return Grid(
+        "Mistake rates, ours / the paper's",
+        (*left("data set"), *right(*report.paper.algorithms)),
+        tuple(rows),
+        "* or bold: lowest in our run, or not significantly higher. R reproduced, c close, D differs.",
+    )
+
+
+def _beside(judgement: Judgement) -> str:
+    if judgement.mean is None:
+        return f"– / {judgement.reported.mean:.3f}"
+    return f"{judgement.mean:.3f} / {judgement.reported.mean:.3f} {LETTERS[judgement.verdict]}"
 
 
 def _width(verdict: str) -> str:
@@ -218,6 +243,28 @@ def claims(report: Report) -> Grid:
     rows = [cells(c.text, c.where, c.verdict, c.own_verdict, c.evidence) for c in report.claims]
     columns = left("claim", "where", "here", "in its own table", "evidence here")
     return Grid("Claims of the paper", columns, tuple(rows))
+
+
+def tuning(report: Report) -> Iterator[Grid]:
+    """Yield how much lower the chosen parameters scored in the orders that chose them."""
+    tuned = [entry for entry in report.results.entries if entry.tuned is not None]
+    labels = list(dict.fromkeys(entry.label for entry in tuned))
+    found = {
+        (entry.dataset, entry.label): float(entry.rates.mean()) - (entry.tuned or 0.0) for entry in tuned
+    }
+    rows = []
+    for dataset in dict.fromkeys(entry.dataset for entry in tuned):
+        own = [found.get((dataset, label)) for label in labels]
+        known = [each for each in own if each is not None]
+        shown = ["" if each is None else f"{each:+.4f}" for each in own]
+        rows.append(cells(dataset, *shown, f"{sum(known) / len(known):+.4f}"))
+    if rows:
+        yield Grid(
+            "Optimism of the tuning: the reported mistake rate less that in the orders which chose",
+            (*left("data set"), *right(*labels, "mean")),
+            tuple(rows),
+            "Who reports the best pass of a search instead of new orders gains this much, by luck.",
+        )
 
 
 def _statistics(report: Report) -> Iterator[Grid | str]:

@@ -56,7 +56,9 @@ def entry(dataset: str, id: str, rates, updates=None, seconds=None, **changes: A
         "failures": (),
     }
     none = {name: np.zeros((rates.size, 0)) for name in CURVES}
-    return Entry(dataset, algorithm=id, points=np.zeros(0, np.int64), curves=none, **{**about, **changes})
+    return Entry(
+        dataset, algorithm=id, tuned=None, points=np.zeros(0, np.int64), curves=none, **{**about, **changes}
+    )
 
 
 def results(entries: list[Entry], specs: list[dict[str, Any]] | None = None, **config: Any) -> Results:

@@ -84,6 +84,7 @@ def test_without_a_run_of_ones_own_the_newest_is_the_reference(copy: Path):
     assert newest(copy.parent) == copy
     shutil.rmtree(copy)
     assert newest(copy.parent) == reference
+    assert load_results(reference).name == "scw"
 
 
 def test_a_packed_ledger_reads_as_the_plain_one(copy: Path):
@@ -103,3 +104,18 @@ def test_a_packed_ledger_reads_as_the_plain_one(copy: Path):
 def test_without_a_run_the_error_says_how_to_start_one(tmp_path: Path):
     with pytest.raises(UserError, match="olbench run CONFIG"):
         newest(tmp_path)
+
+
+def test_the_score_of_the_chosen_parameters_comes_from_the_orders_that_chose_them(copy: Path):
+    reported = [json.loads(line) for line in (copy / "trials.jsonl").read_text().splitlines()]
+    chosen = next(record for record in reported if record["algorithm"] == "arow")
+    tuned = [
+        {**chosen, "key": f"tune-{n}", "role": "tune", "permutation": n, "mistakes": mistakes, "curve": None}
+        for n, mistakes in enumerate((100, 200))
+    ]
+    other = {**tuned[0], "key": "other", "params": {"r": 77.0}, "mistakes": 1}
+    with open(copy / "trials.jsonl", "a") as ledger:
+        ledger.writelines(json.dumps(record) + "\n" for record in (*tuned, other))
+    entries = [entry for entry in load_results(copy).entries if entry.tuned is not None]
+    assert [(entry.dataset, entry.label) for entry in entries] == [(chosen["dataset"], "arow")]
+    assert entries[0].tuned == pytest.approx(150 / chosen["n"])

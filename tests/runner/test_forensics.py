@@ -158,7 +158,7 @@ def test_the_table_says_who_reaches_a_cell(paper, config, here):
     text = CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="arow, cw, scw2, scw2-libol")
     code, out, _ = here("forensics", config(text), "--out", "out")
     assert code == 0
-    lines = {line[17:].split()[0]: line for line in out.splitlines()[1:4]}
+    lines = {line.split()[1]: line for line in out.splitlines() if line.startswith("synthetic-noise")}
     assert "only scw2-libol (" in lines["scw2"]
     assert " none " in lines["arow"]
     assert "nearest: r=" in lines["arow"]
@@ -232,7 +232,7 @@ def test_the_formats_say_the_same_and_a_file_is_replaced_whole(paper, config, he
     assert here(*words) == (0, "", "")
     summary = json.loads(here(*words, "--format", "json")[1])["summary"]
     markdown = here(*words, "--format", "md")[1]
-    assert markdown.startswith("| data set | row | reported |")
+    assert "| data set | row | reported |" in markdown
     assert markdown.endswith(f"\n{summary}\n")
     lines = list(csv.DictReader(io.StringIO(here(*words, "--format", "csv")[1])))
     assert {line["algorithm"] for line in lines} == {"cw", "arow"}

@@ -50,6 +50,19 @@ def test_check_without_what_the_baseline_has_exits_1(here, baseline):
     assert "in the baseline, not there now" in out
 
 
+def test_check_against_a_run_compares_the_data_sets_that_it_has_in_common(here, config):
+    assert here("run", config(), "--out", "out", "--quiet")[0] == 0
+    code, out, _ = here("check", "small.yaml", "--against", "out", "--quiet")
+    assert (code, out) == (0, "36 counts compared, 0 changed\n")
+    words = ("check", "small.yaml", "--against", "out", "--quiet", "--set")
+    code, out, _ = here(*words, "datasets=[digits-1-vs-7]")
+    assert (code, out) == (0, "18 counts compared, 0 changed\n")
+    code, out, _ = here(*words, "seed=4")
+    assert code == 1
+    code, _, _ = here(*words, "datasets=[synthetic]")
+    assert code == 4
+
+
 def test_check_of_failing_trials_exits_3(here, config):
     Path("bad.py").write_text(
         "from olbench import contestant\n\n\n@contestant('broken')\ndef broken():\n    '''Fail.'''\n"

@@ -1,0 +1,48 @@
+"""What verbs share when they end: a text for the terminal or a file, and the word on a run."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from olbench.errors import UserError
+
+if TYPE_CHECKING:
+    from olbench.engine.runner import Run
+
+
+def deliver(content: str, output: Path | None, what: str | None = "report") -> None:
+    """Print a text, or write it to a file as a whole and say where `what` is; without it, nothing."""
+    if output is None:
+        click.echo(content, nl=False)
+        return
+    draft = output.with_name(f".{output.name}.part")
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(content, encoding="utf-8")
+        draft.replace(output)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise UserError(f"cannot write {output}: {error.strerror or error}") from None
+    if what:
+        click.echo(f"the {what} is in {output}")
+
+
+def exit_code(run: "Run") -> int:
+    """Say whether a run was stopped or trials of it failed; return the exit code."""
+    if run.stop.is_set():
+        click.echo(
+            "olbench: stopped; what is done is kept, and the same command goes on from there", err=True
+        )
+        return 130
+    if run.failed:
+        first = run.failed[0]
+        click.echo(
+            f"olbench: {len(run.failed)} trials failed, the first: {first['algorithm']} on "
+            f"{first['dataset']}: {first['error']}; the same command tries them again",
+            err=True,
+        )
+        return 3
+    return 0
