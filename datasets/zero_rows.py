@@ -1,0 +1,58 @@
+"""Compare the SCW rows of w7a in Table 3 of scw2012 with passes that count rows of zeros as updates.
+
+    olbench data fetch w7a && python datasets/zero_rows.py
+
+A row of zeros has margin and variance zero, so CW and SCW suffer no loss and nothing can change. Printed for
+each algorithm: the settings of the paper's grid whose mistake rate and updates come nearest to the paper's,
+without and with every row of zeros counted as an update, over permutations of the report.
+"""
+
+from itertools import product
+
+import numpy as np
+
+from olbench import load_dataset, make_algorithm, online_pass
+from olbench.algorithms import get_definition
+from olbench.engine import seeds
+from olbench.papers import load_paper
+
+ROWS = {"cw": "cw", "scw1": "scw1", "scw2": "scw2", "scw2-libol": "scw2"}
+PERMUTATIONS, SHOWN = 5, 3
+
+
+def measured(id, params, X, y):
+    """Return mistake rate and updates over the permutations."""
+    passes = [
+        online_pass(
+            make_algorithm(id, **params), X, y, order=seeds.order(2012, "w7a", "report", p, "all", len(y))
+        )
+        for p in range(PERMUTATIONS)
+    ]
+    return np.array([[each.mistake_rate, each.updates] for each in passes])
+
+
+def main():
+    """Print the nearest settings."""
+    data = load_dataset("w7a")
+    zeros = int((np.diff(data.X.indptr) == 0).sum())
+    negative = int((data.y[np.diff(data.X.indptr) == 0] < 0).sum())
+    print(f"w7a has {zeros:,} rows of zeros, {negative:,} of them labelled -1")
+    for id, row in ROWS.items():
+        cell = load_paper("scw2012").cell("w7a", row)
+        theirs = np.array([cell.mistake_rate.mean, cell.updates.mean])
+        print(f"{id}: the paper has {theirs[0]:.3f} and {theirs[1]:,.1f} ± {cell.updates.deviation}")
+        grid = get_definition(id).grid
+        found = []
+        for values in product(*grid.values()):
+            params = dict(zip(grid, values, strict=True))
+            mean = measured(id, params, data.X, data.y).mean(axis=0)
+            for counted in (0, zeros):
+                ours = mean + np.array([0, counted])
+                found.append((np.abs(ours / theirs - 1).max(), params, *ours, counted))
+        for _, params, rate, updates, counted in sorted(found, key=lambda each: each[0])[:SHOWN]:
+            how = "with rows of zeros" if counted else "without"
+            print(f"  {rate:.4f} and {updates:,.1f} {how}: {params}")
+
+
+if __name__ == "__main__":
+    main()
