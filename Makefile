@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: quick reproduce test lint bench clean help
 
 help:
-	@echo "make quick      set up $(VENV) and run a first experiment, in seconds and without a download"
+	@echo "make quick      set up $(VENV) and run a first experiment without a download: a minute or two"
 	@echo "make reproduce  the SCW paper's tables on every data set that the mirror or the network gives"
 	@echo "make test       every test"
 	@echo "make lint       ruff and mypy"
@@ -21,6 +21,7 @@ $(VENV)/.ready: pyproject.toml
 
 quick: $(VENV)/.ready
 	$(BIN)/olbench run configs/quick.yaml
+	@echo "now: source $(VENV)/bin/activate && olbench report --all"
 
 # A data set that cannot be had is left out and named at the end; the two synthetic ones are always there.
 reproduce: $(VENV)/.ready

@@ -85,8 +85,9 @@ def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
 
 
 def data_config(
-    data: str, algorithms: str, positive: tuple[float, ...], overrides: Iterable[str] = ()
-) -> Config:
+    data: str, algorithms: str, positive: tuple[float, ...], overrides: Iterable[str] = (),
+    plugins: Iterable[str] = (),
+) -> Config:  # fmt: skip
     """Return the config of a first look at one data set, without a file: ids separated by commas."""
     labels: dict[str, Any] = {"positive": list(positive)} if positive else {}
     ids = [id.strip() for id in algorithms.split(",") if id.strip()]
@@ -94,6 +95,8 @@ def data_config(
         "datasets": from_plain([{"name": data, **labels} if labels else data], data),
         "algorithms": from_plain(ids, "--algorithms"),
     }
+    if plugins := list(plugins):
+        parts["plugins"] = from_plain(plugins, "--plugin")
     root = Placed(parts, data, dict.fromkeys(parts, data))
     return parse_config(_overridden(root, overrides), Path())
 

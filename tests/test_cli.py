@@ -117,3 +117,20 @@ def test_bench_peers_count_the_same_mistakes():
             for run in (peers.kernel(id, X, y), peers.numpy_loop(id, X, y), peers.tuned_numpy_loop(id, X, y))
         }
         assert len(counted) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("olbench algorithms aro", ["aromma", "arow"]),
+        ("olbench run my.libsvm --algorithms pa1,scw", ["pa1,scw1", "pa1,scw2", "pa1,scw2-libol"]),
+        ("olbench data fetch svm", ["svmguide3"]),
+    ],
+)
+def test_the_shell_completes_names(words, offered):
+    asked = {"_OLBENCH_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run(
+        [sys.executable, "-c", "import olbench.cli; olbench.cli.cli(prog_name='olbench')"],
+        capture_output=True, text=True, check=True, env=os.environ | asked,
+    )  # fmt: skip
+    assert sorted(line.split(",", 1)[1] for line in done.stdout.splitlines()) == offered

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olbench.cli.flags import complete_algorithms
+
 if TYPE_CHECKING:
     from olbench.algorithms.definition import Definition
 
@@ -19,7 +21,7 @@ TRAITS = (
 
 
 @click.command("algorithms")
-@click.argument("id", required=False)
+@click.argument("id", required=False, shell_complete=complete_algorithms)
 @click.option(
     "--plugin", "plugins", multiple=True, type=click.Path(), help="Python file with more algorithms."
 )

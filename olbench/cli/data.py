@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olbench.cli.flags import complete_datasets
 from olbench.errors import UserError, suggest
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _size(count: float) -> str:
 
 
 @command.command("info")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_datasets)
 @MIRROR
 def show_info(name: str, mirror: str | None) -> None:
     """Tell everything that is known about the data set NAME."""
@@ -128,7 +129,7 @@ def _labels(labels: tuple[float, ...] | None) -> str:
 
 
 @command.command("fetch")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, shell_complete=complete_datasets)
 @click.option("--all", "everything", is_flag=True, help="Every data set of the catalogue.")
 @click.option("--config", "configs", multiple=True, type=click.Path(), help="The data sets of a config.")
 @click.option("--force", is_flag=True, help="Fetch again what is here already.")
@@ -213,7 +214,7 @@ def _progress() -> "Iterator[Progress | None]":
 
 
 @command.command("verify")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, shell_complete=complete_datasets)
 @MIRROR
 def verify(names: tuple[str, ...], mirror: str | None) -> None:
     """Read the data sets again and compare them with the catalogue (without NAMES: all that are here).

@@ -23,3 +23,18 @@ def experiment(command: Callable[..., Any]) -> Callable[..., Any]:
     for flag in (QUIET, SKIP_MISSING, SET, JOBS):
         command = flag(command)
     return command
+
+
+def complete_algorithms(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the ids that begin like this, after those of a list that are there already."""
+    from olbench.algorithms import definitions
+
+    before, comma, last = incomplete.rpartition(",")
+    return [before + comma + each.id for each in definitions() if each.id.startswith(last)]
+
+
+def complete_datasets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of the catalogue that begin like this."""
+    from olbench.data.catalog import catalog
+
+    return [name for name in catalog() if name.startswith(incomplete)]

@@ -86,8 +86,9 @@ def report_on(
         deliver(rendered(report, form, output), output)
     if figures:
         draw(report, figures)
-    for sentence in report.results.missing if output or everything else []:
-        click.echo(f"missing: {sentence}", err=True)
+    if report.results.missing and (output or everything):
+        rows, missing = len(report.results.entries), len(report.results.missing)
+        click.echo(f"incomplete: {missing} of {rows} rows are not finished; the report says which", err=True)
     if write_expected:
         from olbench.report.verdicts import expected_text
 

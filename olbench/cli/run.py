@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.flags import experiment
+from olbench.cli.flags import complete_algorithms, experiment
 from olbench.cli.output import exit_code
 from olbench.errors import UserError
 
@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 @click.command("run")
 @click.argument("what", metavar="CONFIG|DATA", type=click.Path())
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of results [default: results/<name>].")
-@click.option("--algorithms", help="Ids separated by commas: run them on the data set or file DATA.")
+@click.option(
+    "--algorithms", shell_complete=complete_algorithms,
+    help="Ids separated by commas: run them on the data set or file DATA.",
+)  # fmt: skip
+@click.option(
+    "--plugin", "plugins", multiple=True, type=click.Path(),
+    help="With DATA, a Python file with algorithms of your own; a config has the key plugins.",
+)  # fmt: skip
 @click.option("--positive", type=float, multiple=True, help="With DATA of many labels, those that are +1.")
 @click.option(
     "--timing", type=click.Choice(["shared", "exclusive"]), default="shared", show_default=True,
@@ -28,8 +35,9 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
 @experiment
 def command(
-    what: str, out: Path | None, algorithms: str | None, positive: tuple[float, ...], timing: str,
-    dry_run: bool, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
+    what: str, out: Path | None, algorithms: str | None, plugins: tuple[str, ...],
+    positive: tuple[float, ...], timing: str, dry_run: bool, jobs: int | None, overrides: tuple[str, ...],
+    skip_missing: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Run the experiment of CONFIG, or what is missing of it; or a first look at the data set DATA.
 
@@ -41,14 +49,14 @@ def command(
       olbench run configs/quick.yaml
       olbench run configs/quick.yaml --set permutations=5 --out results/five
       olbench run my.libsvm --algorithms arow,scw1
+      olbench run my.libsvm --algorithms arow,my-rule --plugin my_rule.py
       olbench run configs/scw.yaml --dry-run --skip-missing
     """
-    from olbench.data.compressed import base_name
     from olbench.engine.executor import default_jobs
     from olbench.experiments.online import cells
     from olbench.experiments.sources import load_present
 
-    config = read(what, algorithms, positive, overrides)
+    config = read(what, algorithms, positive, overrides, plugins)
     workers = jobs or default_jobs()
     sources, skipped = load_present(config.datasets, skip_missing)
     planned = cells(config, sources)
@@ -57,26 +65,43 @@ def command(
 
         show_plan(config, planned, workers, skipped)
         return
-    folder = out or Path("results") / Path(base_name(Path(what).name)).stem
+    folder = out or Path("results") / default_name(what)
     sys.exit(carry_out(config, planned, folder, workers, timing, quiet, skipped))
 
 
+def default_name(what: str) -> str:
+    """Return the name of a config, or of a data file with its ending: my.yaml is not my.libsvm."""
+    from olbench.data.compressed import base_name
+
+    return Path(what).stem if is_config(what) else base_name(Path(what).name)
+
+
+def is_config(what: str) -> bool:
+    """Tell a config from a data set by its ending."""
+    return Path(what).suffix in (".yaml", ".yml")
+
+
 def read(
-    what: str, algorithms: str | None, positive: tuple[float, ...], overrides: tuple[str, ...]
-) -> "Config":
+    what: str, algorithms: str | None, positive: tuple[float, ...], overrides: tuple[str, ...],
+    plugins: tuple[str, ...],
+) -> "Config":  # fmt: skip
     """Return the config of a YAML file, or of a data set with the algorithms to run on it."""
     from olbench.config import data_config, read_config
 
-    if Path(what).suffix in (".yaml", ".yml"):
-        if algorithms is not None or positive:
-            raise UserError("--algorithms and --positive go with a data set; in a config use --set")
+    if is_config(what):
+        if algorithms is not None or positive or plugins:
+            raise UserError(
+                "--algorithms, --positive and --plugin go with a data set; in a config use its keys or --set"
+            )
         return read_config(Path(what), overrides)
+    if Path(what).suffix and not Path(what).exists():
+        raise UserError(f"there is no file {what}")
     if not algorithms:
         raise UserError(
             f"{what} is not a .yaml file; to run on a data set say which algorithms, as in "
             f"`olbench run {what} --algorithms arow,scw1`"
         )
-    return data_config(what, algorithms, positive, overrides)
+    return data_config(what, algorithms, positive, overrides, plugins)
 
 
 def carry_out(
@@ -95,7 +120,7 @@ def carry_out(
         run = Run(planned, ledger, jobs, stop, progress, timing)
         if not run.missing and runfile.describes(folder, config, planned, run.known):
             with reader_may_leave():
-                say(quiet, f"nothing to do: all {len(run.known)} trials are in {folder}")
+                say(quiet, f"nothing to do: all {run.reused} trials are in {folder}")
             return 0
         start = runfile.now()
 

@@ -12,6 +12,8 @@ from olbench.errors import UserError
 from olbench.experiments.online import Cell, Known
 
 NAME = "run.json"
+#: The folder in a results folder for what ships with the code, beside the user's own run of the same config.
+REFERENCE = "reference"
 
 
 def now() -> str:
@@ -62,7 +64,11 @@ def read(folder: Path) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UserError(f"there is no {path}; is {folder} a folder of results?") from None
+        shipped = folder / REFERENCE
+        hint = f"did you mean {shipped}?" if shipped.is_dir() else f"is {folder} a folder of results?"
+        raise UserError(f"there is no {path}; {hint}") from None
+    except NotADirectoryError:
+        raise UserError(f"{folder} is a file; name the folder of a run, such as results/quick") from None
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}: {error}") from None
     return content

@@ -91,4 +91,6 @@ def _unfinished(entry: Entry) -> str:
         return f"{len(entry.failures)} of {entry.planned} trials failed"
     if entry.done < FEWEST:
         return f"fewer than {FEWEST} permutations are done"
-    return ""
+    # What comes after a breakdown is a matter of rounding, and no number of the algorithm.
+    broken = int((entry.trials["breakdowns"] > 0).sum())
+    return f"{broken} of {entry.done} passes break down numerically" if broken else ""

@@ -22,8 +22,6 @@ MEASURED = [
     "timing",
 ]  # fmt: skip
 CURVES = ("mistakes", "updates", "seconds")
-#: The folder in a results folder for what ships with the code, beside the user's own run of the same config.
-REFERENCE = "reference"
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ class Results:
     def name(self) -> str:
         """The name of the folder, or of the one above for results that ship."""
         folder = self.folder.resolve()
-        return folder.parent.name if folder.name == REFERENCE else folder.name
+        return folder.parent.name if folder.name == runfile.REFERENCE else folder.name
 
     @property
     def paper(self) -> str:
@@ -195,7 +193,7 @@ def _entry(
 
 def newest(root: Path) -> Path:
     """Return the folder below `root` whose run began last; without one, results that ship with the code."""
-    for pattern in (f"*/{runfile.NAME}", f"*/{REFERENCE}/{runfile.NAME}"):
+    for pattern in (f"*/{runfile.NAME}", f"*/{runfile.REFERENCE}/{runfile.NAME}"):
         starts = {path.parent: str(runfile.read(path.parent).get("start")) for path in root.glob(pattern)}
         if starts:
             return max(starts, key=lambda folder: starts[folder])

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from olbench.algorithms.definition import REGISTRY
+from olbench.algorithms import definitions
+from olbench.algorithms.definition import Definition
 from olbench.report import verdicts
 from olbench.report.build import Report, Row
 from olbench.report.frame import Entry
@@ -16,12 +17,15 @@ TRAITS = {
     "non_separable": "non-separable",
     "adaptive_margin": "adaptive margin",
 }
+#: So many sentences about what is missing can be read.
+FEW = 12
 BOLD_NOTE = (
     "* or bold: the lowest mean, and all that the paired t-test over the shared permutations does not find "
     "different from it at the 95% level."
 )
 SHARED_NOTE = (
-    "Times in brackets were taken while other trials ran: no column of times; --timing exclusive measures it."
+    "Times in brackets were taken while other trials ran, so they stand for nothing; `olbench run --timing "
+    "exclusive` measures them alone."
 )
 LETTERS = {
     verdicts.REPRODUCED: "R",
@@ -47,19 +51,33 @@ def sections(report: Report) -> Iterator[Grid | str]:
 def _headline(report: Report) -> str:
     results = report.results
     tuning = results.info["config"].get("tuning", {}).get("search", "none")
-    counts = f"{len(results.datasets)} data sets, {len(results.labels)} algorithms"
+    counts = f"{_count(len(results.datasets), 'data set')}, {_count(len(results.labels), 'algorithm')}"
     lines = [
         f"{results.name}: {counts}, {results.info['config'].get('permutations', 20)} permutations, "
         f"tuning: {tuning}; run of {report.made}"
     ]
-    missing = results.missing
-    if missing:
-        lines.append(f"INCOMPLETE: {len(missing)} of {len(results.entries)} rows are not finished:")
-        lines += [f"  {sentence}" for sentence in missing[:20]]
-        lines += [f"  and {len(missing) - 20} more"] if len(missing) > 20 else []
+    if results.missing:
+        lines += _incomplete(report)
     if report.paper:
         lines += [verdicts.summary(report.judgements, quantity) for quantity in verdicts.JUDGED]
     return "\n".join(lines)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def _incomplete(report: Report) -> list[str]:
+    """Return what is missing: a line each while they are few, else a line a data set."""
+    missing, results = report.results.missing, report.results
+    lines = [f"INCOMPLETE: {len(missing)} of {len(results.entries)} rows are not finished:"]
+    if len(missing) <= FEW:
+        return [*lines, *(f"  {sentence}" for sentence in missing)]
+    for dataset in results.datasets:
+        own = [entry for entry in results.entries if entry.dataset == dataset]
+        done = sum(entry.done == entry.planned for entry in own)
+        lines.append(f"  {dataset}: {done} of {len(own)} rows are finished")
+    return lines
 
 
 def spread(values: tuple[float, float], form: str) -> str:
@@ -207,7 +225,8 @@ def not_reproduced(report: Report) -> Grid:
     others = [judgement for judgement in report.judgements if judgement.verdict not in passed]
     return Grid(
         "Not reproduced",
-        (*left("data set", "algorithm", "quantity"), *right("paper", "ours", "difference", "z"),
+        (*left("data set", "algorithm", "quantity"),
+         *right("paper", "ours", "difference", "z (standard errors)"),
          *left("verdict")),
         tuple(_judgement_row(judgement) for judgement in others),
     )  # fmt: skip
@@ -324,17 +343,18 @@ def pairs(found: Across) -> Grid:
 
 def table1(report: Report) -> Grid:
     """Return Table 1: the traits of the algorithms, from the registry."""
-    ids = list(dict.fromkeys(entry.algorithm for entry in report.results.entries))
+    known = {definition.id: definition for definition in definitions()}
+    ids = dict.fromkeys(entry.algorithm for entry in report.results.entries)
     columns = (*left("algorithm", "name"), *(Column(words, "center") for words in TRAITS.values()))
-    return Grid("Table 1: traits", (*columns, *left("source")), tuple(map(_traits, ids)))
+    rows = tuple(_traits(id, known.get(id)) for id in ids)
+    return Grid("Table 1: traits", (*columns, *left("source")), rows)
 
 
-def _traits(id: str) -> tuple[Cell, ...]:
-    definition = REGISTRY.get(id)
-    if definition is None or definition.traits is None:
-        title = definition.title if definition else id
-        return cells(id, title, *[""] * len(TRAITS), "not in the registry" if definition is None else "")
-    marks = ("✓" if getattr(definition.traits, name) else "" for name in TRAITS)
+def _traits(id: str, definition: Definition | None) -> tuple[Cell, ...]:
+    if definition is None:
+        return cells(id, id, *[""] * len(TRAITS), "of the user's own")
+    traits = definition.traits
+    marks = ("✓" if traits and getattr(traits, name) else "" for name in TRAITS)
     return cells(id, definition.title, *marks, definition.source)
 
 
@@ -361,7 +381,7 @@ def _in_paper(report: Report, name: str, facts: dict[str, int]) -> str:
     if printed is None:
         return ""
     different = [f"{value:,} {key}" for key, value in printed.items() if facts[key] != value]
-    return ", ".join(different) or "the same"
+    return ", ".join(different) or "the same size"
 
 
 def _provenance(report: Report) -> str:

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,7 +60,7 @@ def test_a_half_finished_run_is_reported_and_says_what_is_missing(here, run):
     assert "Table 3: splice" not in out
     code, _, err = here("report", run, "--output", "r.txt")
     assert code == 0
-    assert "missing: scw2 on splice: 0 of 5 trials are done" in err
+    assert err == "incomplete: 5 of 15 rows are not finished; the report says which\n"
 
 
 def test_all_writes_every_format_and_the_figures(here, run):
@@ -104,3 +106,43 @@ def test_several_folders_stand_side_by_side(here, run):
     code, _, err = here("report", run, run)
     assert code == 2
     assert "the same folder is named twice" in err
+
+
+def test_table_1_knows_the_algorithms_of_a_run_without_a_paper(olbench_alone, run):
+    content = json.loads((run / "run.json").read_text())
+    del content["config"]["paper"]
+    (run / "run.json").write_text(json.dumps(content))
+    out = olbench_alone("report", run)
+    assert "Psychological Review" in out
+    assert "of the user's own" not in out
+
+
+@pytest.fixture
+def olbench_alone():
+    """Return a function that runs the command in a fresh process, where nothing is loaded yet."""
+
+    def call(*words):
+        command = [sys.executable, "-W", "error", "-m", "olbench", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    return call
+
+
+def test_the_folder_above_results_that_ship_leads_to_them(here, run):
+    shutil.copytree(run, "results/scw/reference")
+    code, _, err = here("report", "results/scw")
+    assert code == 2
+    assert err == "olbench: there is no results/scw/run.json; did you mean results/scw/reference?\n"
+    code, _, err = here("report", run / "run.json")
+    assert (code, err.endswith("is a file; name the folder of a run, such as results/quick\n")) == (2, True)
+
+
+def test_much_that_is_missing_is_told_by_data_set(here, run):
+    lines = (run / "trials.jsonl").read_text().splitlines(keepends=True)
+    (run / "trials.jsonl").write_text("".join(line for line in lines if '"algorithm":"cw"' in line))
+    _, out, _ = here("report", run)
+    assert "INCOMPLETE: 12 of 15 rows are not finished:" in out
+    kept = [line for line in lines if '"algorithm":"cw"' in line and "splice" in line]
+    (run / "trials.jsonl").write_text("".join(kept))
+    _, out, _ = here("report", run)
+    assert "  splice: 1 of 5 rows are finished" in out

@@ -126,6 +126,10 @@ def test_what_was_not_run_has_no_number():
         ({"failures": ("ValueError: no",)}, "1 of 20 trials failed"),
         ({"trials": entry("svmguide3", "cw", [0.3]).trials}, "fewer than 2 permutations are done"),
         (
+            {"trials": entry("svmguide3", "cw", RATE).trials.assign(breakdowns=[0, 7] + [0] * 18)},
+            "1 of 20 passes break down numerically",
+        ),
+        (
             {"options": {"covariance": "diag", "projection": "kl", "a": 1.0}},
             "its covariance is diagonal, the paper's is full",
         ),

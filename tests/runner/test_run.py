@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runner.conftest import SMALL
+from tests.runner.conftest import ROOT, SMALL
 
 FIELDS = {
     "key", "dataset", "fingerprint", "algorithm", "params", "permutation", "n", "mistakes", "updates",
@@ -106,8 +106,8 @@ def test_a_data_file_runs_without_a_config(here, records):
     words = ("run", "mine.libsvm", "--algorithms", "arow,scw1", "--positive", 3, "--set", "permutations=2")
     code, _, err = here(*words)
     assert code == 0, err
-    assert {record["dataset"] for record in records("results/mine")} == {"mine.libsvm"}
-    assert len(records("results/mine")) == 4
+    assert {record["dataset"] for record in records("results/mine.libsvm")} == {"mine.libsvm"}
+    assert len(records("results/mine.libsvm")) == 4
 
 
 def test_failing_trials_are_recorded_the_rest_go_on_and_they_are_tried_again(here, config, records):
@@ -197,3 +197,27 @@ def test_a_run_is_complete_whatever_becomes_of_its_output(shell, code, config, r
     assert (done.returncode, done.stderr) == (code, expected)
     assert len(records("out")) == 1
     assert json.loads(Path("out/run.json").read_text())["end"]
+
+
+def test_a_data_file_and_a_config_of_one_name_have_folders_of_their_own(here, config):
+    Path("small.libsvm").write_text("+1 1:1\n-1 1:-1\n" * 20)
+    words = ("--algorithms", "perceptron", "--set", "permutations=2", "--quiet")
+    assert here("run", "small.libsvm", *words)[0] == 0
+    assert here("run", config(), "--quiet")[0] == 0
+    assert {path.name for path in Path("results").iterdir()} == {"small.libsvm", "small"}
+
+
+def test_a_first_look_takes_a_rule_of_ones_own(here):
+    plugin = ROOT / "docs/examples/my_rule.py"
+    words = ("run", "breast-cancer", "--algorithms", "arow,timid-arow", "--set", "permutations=2")
+    code, out, _ = here(*words, "--plugin", plugin)
+    assert code == 0
+    assert "timid-arow" in out
+    code, _, err = here("run", "my.yaml", "--plugin", plugin)
+    assert code == 2
+    assert "--plugin go with a data set" in err
+
+
+def test_a_file_that_is_not_there_is_said_before_anything_else(here):
+    code, _, err = here("run", "nosuch.libsvm")
+    assert (code, err) == (2, "olbench: there is no file nosuch.libsvm\n")
