@@ -1,9 +1,10 @@
 """Pack a run as reference results that ship with the code.
 
-    python results/pack.py results/scw
+    python results/pack.py results/scw results/scw/reference
+    python results/pack.py results/scw-variants results/scw/variants
 
-writes results/scw/reference with run.json and trials.jsonl.xz: of each trial the record that counts, times to
-the microsecond, and of the machine no name. `olbench report results/scw/reference` reads it.
+writes run.json and trials.jsonl.xz: of each trial the record that counts, times to the microsecond, and of
+the machine no name. `olbench report` reads the folder.
 """
 
 import json
@@ -13,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from olbench.engine import ledger, runfile
-from olbench.report.frame import REFERENCE
 
 
 def rounded(record: dict[str, Any]) -> dict[str, Any]:
@@ -26,10 +26,9 @@ def rounded(record: dict[str, Any]) -> dict[str, Any]:
             "cpu_seconds": round(record["cpu_seconds"], 6)}  # fmt: skip
 
 
-def pack(folder: Path) -> Path:
-    """Write the reference of a results folder and return its place."""
-    target = folder / REFERENCE
-    target.mkdir(exist_ok=True)
+def pack(folder: Path, target: Path) -> None:
+    """Write what ships of a results folder."""
+    target.mkdir(parents=True, exist_ok=True)
     info = runfile.read(folder)
     info["machine"].pop("host", None)
     runfile.write(target, info)
@@ -38,10 +37,10 @@ def pack(folder: Path) -> Path:
     (target / ledger.PACKED).write_bytes(
         lzma.compress("".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME)
     )
-    return target
 
 
 if __name__ == "__main__":
-    place = pack(Path(sys.argv[1]))
-    for path in sorted(place.iterdir()):
+    source, target = map(Path, sys.argv[1:])
+    pack(source, target)
+    for path in sorted(target.iterdir()):
         print(f"{path}: {path.stat().st_size:,} bytes")
