@@ -202,6 +202,8 @@ def _datasets(node: Placed, folder: Path) -> tuple[DatasetSpec, ...]:
         spec = _dataset(item, folder)
         if any((spec.name, spec.positive, spec.negative) == (s.name, s.positive, s.negative) for s in specs):
             raise item.fail(f"the data set '{spec.name}' stands here twice")
+        if any(spec.name == other.name and (spec.path or other.path) for other in specs):
+            raise item.fail(f"two data sets would be called '{spec.name}'; give one of them another name")
         specs.append(spec)
     return tuple(specs)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import experiment
+from olbench.errors import UserError
 
 if TYPE_CHECKING:
     from olbench.engine.baseline import Comparison
@@ -48,6 +49,8 @@ def command(
     from olbench.experiments.online import cells
     from olbench.experiments.sources import load_present
 
+    if update and against.is_dir():
+        raise UserError(f"{against} is the folder of a run; --update writes a file, named by --against")
     plan = read_config(config, overrides)
     before = [] if update else baseline.read(against)
     sources, skipped = load_present(plan.datasets, skip_missing)

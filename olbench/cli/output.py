@@ -27,7 +27,7 @@ def deliver(content: str, output: Path | None, what: str | None = "report") -> N
             draft.unlink()
         raise UserError(f"cannot write {output}: {error.strerror or error}") from None
     if what:
-        click.echo(f"the {what} is in {output}")
+        click.echo(f"the {what} is in {output}", err=True)
 
 
 def exit_code(run: "Run") -> int:

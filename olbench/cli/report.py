@@ -33,7 +33,11 @@ FILES = {
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What to make."
 )
-@click.option("--output", type=click.Path(path_type=Path), help="Write to this file, not to the terminal.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file, not to the terminal.",
+)
 @click.option("--figures", type=click.Path(path_type=Path), help="Also draw Figure 1 into this folder.")
 @click.option("--all", "everything", is_flag=True, help="Write every format and the figures to DIR/report.")
 @click.option(
@@ -65,6 +69,8 @@ def command(
             raise UserError("several folders are put side by side; the other options go with one folder")
         deliver(side_by_side([load_results(folder) for folder in folders], form), output)
         return
+    if everything and (output or form != "text"):
+        raise UserError("--all writes every format to DIR/report; it takes neither --format nor --output")
     folder = folders[0] if folders else newest(Path("results"))
     sys.exit(report_on(folder, form, output, figures, everything, strict, write_expected))
 
@@ -80,6 +86,8 @@ def report_on(
     if not report.rows:
         click.echo(f"olbench: no trial of {folder} is done yet; run its config first", err=True)
         return 4
+    if (strict or write_expected) and report.paper is None:
+        raise UserError(f"the config of {folder} names no paper, so there are no verdicts")
     if everything:
         write_all(report, folder / "report")
     else:

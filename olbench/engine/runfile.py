@@ -71,6 +71,8 @@ def read(folder: Path) -> dict[str, Any]:
         raise UserError(f"{folder} is a file; name the folder of a run, such as results/quick") from None
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}: {error}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path} is not the record of a run")
     return content
 
 

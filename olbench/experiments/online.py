@@ -1,7 +1,7 @@
 """The protocol `online`: tune on orders of their own, then one pass for each permutation."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -39,13 +39,13 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """The id, with the fixed parameters where the config has the algorithm more than once."""
-        alike = [spec for spec in self.config.algorithms if spec.id == self.spec.id]
+        """The id and, where the config has it more than once, what sets this entry apart from the others."""
+        alike = [_settings(spec) for spec in self.config.algorithms if spec.id == self.spec.id]
         if len(alike) == 1:
             return self.spec.id
-        settings = {**self.spec.params, **self.spec.options} if self.spec.params else self.spec.options
-        shown = ", ".join(f"{name}={value}" for name, value in settings.items())
-        return f"{self.spec.id} ({'tuned, ' if self.spec.grid else ''}{shown})"
+        own = _settings(self.spec)
+        apart = [text for text in own if any(text not in other for other in alike)]
+        return f"{self.spec.id} ({', '.join(apart) or 'defaults'})"
 
     @property
     def kind(self) -> tuple[str, str, str]:
@@ -131,6 +131,19 @@ class Cell:
             points=self.config.curve if role == "report" else 1,
             kernels=code_version(self.spec.id),
         )
+
+
+def _settings(spec: AlgorithmSpec) -> list[str]:
+    """Return everything that a config says about an algorithm, a text each."""
+    searched = {
+        name: "tuned" if tuple(values) == get_definition(spec.id).grid.get(name) else f"[{_listed(values)}]"
+        for name, values in spec.grid.items()
+    }
+    return [f"{name}={value}" for name, value in {**spec.params, **searched, **spec.options}.items()]
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
 
 
 def cells(config: Config, sources: list[Source]) -> list[Cell]:

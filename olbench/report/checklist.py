@@ -56,9 +56,10 @@ def _about_parameters(report: Report) -> dict[str, str]:
     tuning = config.get("tuning", {"search": "none"})
     rule = SEARCHES[tuning["search"]].format(p=tuning.get("permutations", 1))
     ties = tuning.get("ties", "last")
+    chosen = "" if tuning["search"] == "none" else f" The fewest mistakes; of equals the {ties} tried."
     return {
         "Ranges of the parameters": markdown([_grids(config)]),
-        "How parameters were chosen": f"Search: {rule}. The fewest mistakes; of equals the {ties} tried.",
+        "How parameters were chosen": f"Search: {rule}.{chosen}",
         "What was chosen": markdown([_chosen(report)]),
     }
 

@@ -26,6 +26,11 @@ def compare(runs: Sequence[Results]) -> list[Grid | str]:
     if not keys:
         raise UserError("the runs have no algorithm on the same data set in common: nothing to compare")
     titles = names(runs)
+    other = [
+        f"{dataset}: the data is not the same in all runs, so no change is tested"
+        for dataset in dict.fromkeys(dataset for dataset, _ in keys)
+        if not _same_data(runs, dataset)
+    ]
     alone = [
         f"{title}: {len(missing)} rows that no other run has"
         for title, run in zip(titles, runs, strict=True)
@@ -34,7 +39,7 @@ def compare(runs: Sequence[Results]) -> list[Grid | str]:
     grids: list[Grid | str] = [
         _grid(runs, titles, keys, quantity) for quantity in ("mistake_rate", "updates")
     ]
-    return [*grids, *alone]
+    return [*grids, *other, *alone]
 
 
 def records(runs: Sequence[Results]) -> list[dict[str, Any]]:
@@ -66,15 +71,17 @@ def _shared(runs: Sequence[Results]) -> list[tuple[str, str]]:
 
 
 def _grid(runs: Sequence[Results], titles: list[str], keys: list[tuple[str, str]], quantity: str) -> Grid:
-    changes = [Column(f"{title} less {titles[0]}") for title in titles[1:]]
+    less = [Column(f"{title} less {titles[0]}") for title in titles[1:]]
     rows = []
     for key in keys:
         entries = [_find(run, key) for run in runs]
         values = [_shown(entry, quantity) for entry in entries]
-        rows.append((*cells(*key, *values), *(_change(entries[0], entry, quantity) for entry in entries[1:])))
+        tested = _same_data(runs, key[0])
+        changes = [_change(entries[0], entry, quantity, tested) for entry in entries[1:]]
+        rows.append((*cells(*key, *values), *changes))
     return Grid(
         f"Side by side: {quantity.replace('_', ' ')}",
-        (*left("data set", "algorithm"), *right(*titles), *changes),
+        (*left("data set", "algorithm"), *right(*titles), *less),
         tuple(rows),
         "* or bold: significant at the 95% level, by the t-test over permutations of the same number.",
     )
@@ -89,11 +96,17 @@ def _shown(entry: Entry | None, quantity: str) -> str:
     return spread(values, _form(quantity)) if values else ""
 
 
-def _change(before: Entry | None, after: Entry | None, quantity: str) -> Cell:
+def _same_data(runs: Sequence[Results], dataset: str) -> bool:
+    """Tell whether all runs that have a data set saw the same examples under its name."""
+    found = [run.info.get("data", {}).get(dataset) for run in runs]
+    return len({facts.get("fingerprint") for facts in found if facts}) < 2
+
+
+def _change(before: Entry | None, after: Entry | None, quantity: str, tested: bool) -> Cell:
     if before is None or after is None:
         return Cell("")
     first, second = before.aligned(quantity), after.aligned(quantity)
     shared = min(first.size, second.size)
     _, p = paired_t(second[:shared], first[:shared])
     change = float(after.values(quantity).mean() - before.values(quantity).mean())
-    return Cell(f"{change:+{_form(quantity)}}", p < LEVEL)
+    return Cell(f"{change:+{_form(quantity)}}", tested and p < LEVEL)

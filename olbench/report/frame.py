@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -120,6 +121,8 @@ class Results:
 
 def _missing(entry: Entry) -> str:
     name = f"{entry.label} on {entry.dataset}"
+    if entry.params is None and entry.failures:
+        return f"{name}: its tuning failed ({entry.failures[0]})"
     if entry.failures:
         return f"{name}: {len(entry.failures)} of {entry.planned} trials failed ({entry.failures[0]})"
     if entry.params is None:
@@ -141,16 +144,20 @@ def load_results(folder: Path) -> Results:
         raise UserError(f"{folder / runfile.NAME} is not the record of a run")
     records = ledger.latest(ledger.read(folder))
     planned = int(info["config"].get("permutations", 20))
-    scores = _scores(records.values())
-    entries = (_entry(cell, planned, _found(cell["keys"], records), scores) for cell in info["cells"])
+    scores = _scores(records.values(), info["config"].get("tuning", {}))
+    failed = [r for r in records.values() if r.get("role") == "tune" and r["status"] != "ok"]
+    entries = (_entry(cell, planned, _found(cell, records, failed), scores) for cell in info["cells"])
     return Results(folder, info, tuple(entries))
 
 
-def _scores(records: Iterable[Record]) -> dict[str, float]:
-    """Return the mean mistake rate of each candidate over its tuning orders."""
+def _scores(records: Iterable[Record], tuning: Mapping[str, Any]) -> dict[str, float]:
+    """Return the mean mistake rate of each candidate over the orders of this tuning, and of no other."""
+    part = "tuning half" if tuning.get("search") == "holdout" else "all"
+    orders = range(tuning.get("permutations", 1))
     rates: dict[str, list[float]] = {}
     for record in records:
-        if record["role"] == "tune" and record["status"] == "ok":
+        used = record.get("role") == "tune" and record.get("part") == part and record["permutation"] in orders
+        if used and record["status"] == "ok":
             rates.setdefault(_candidate(record), []).append(record["mistakes"] / record["n"])
     return {candidate: sum(found) / len(found) for candidate, found in rates.items()}
 
@@ -158,11 +165,15 @@ def _scores(records: Iterable[Record]) -> dict[str, float]:
 def _candidate(record: Mapping[str, Any]) -> str:
     """Return what makes a candidate of a tuning."""
     names = ("dataset", "fingerprint", "algorithm", "params", "options", "seed", "kernels")
-    return json.dumps([record[name] for name in names], sort_keys=True)
+    return json.dumps([record.get(name) for name in names], sort_keys=True)
 
 
-def _found(keys: Iterable[str], records: Mapping[str, Record]) -> list[Record]:
-    return [records[key] for key in keys if key in records]
+def _found(cell: Mapping[str, Any], records: Mapping[str, Record], failed: list[Record]) -> list[Record]:
+    """Return the trials of a cell or, where its tuning has chosen nothing, those of it that failed."""
+    if cell["params"] is not None:
+        return [records[key] for key in cell["keys"] if key in records]
+    names = ("dataset", "algorithm", "options")
+    return [record for record in failed if all(record[name] == cell[name] for name in names)]
 
 
 def _entry(
@@ -178,8 +189,10 @@ def _entry(
         params=cell["params"],
         options=cell["options"],
         planned=planned,
-        trials=pd.DataFrame([[record[name] for name in MEASURED] for record in good], columns=MEASURED),
-        failures=tuple(str(record["error"]) for record in records if record["status"] != "ok"),
+        trials=pd.DataFrame(
+            [[record.get(name, 0) for name in MEASURED] for record in good], columns=MEASURED
+        ),
+        failures=tuple(" ".join(str(r["error"]).split()) for r in records if r["status"] != "ok"),
         tuned=scores.get(_candidate(good[0])) if good and cell["tuning_passes"] else None,
         points=points,
         curves={
@@ -194,7 +207,10 @@ def _entry(
 def newest(root: Path) -> Path:
     """Return the folder below `root` whose run began last; without one, results that ship with the code."""
     for pattern in (f"*/{runfile.NAME}", f"*/{runfile.REFERENCE}/{runfile.NAME}"):
-        starts = {path.parent: str(runfile.read(path.parent).get("start")) for path in root.glob(pattern)}
+        starts: dict[Path, str] = {}
+        for path in root.glob(pattern):
+            with suppress(UserError):  # what is no run is none, but does not stand before those that are
+                starts[path.parent] = str(runfile.read(path.parent).get("start") or "")
         if starts:
             return max(starts, key=lambda folder: starts[folder])
     raise UserError(f"there is no run below {root}/; start one with `olbench run CONFIG`, or name its folder")

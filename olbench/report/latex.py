@@ -17,6 +17,7 @@ SIGNS = {
     "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "×": r"$\times$",
     "≤": r"$\leq$", "≥": r"$\geq$", "<": r"$<$", ">": r"$>$", "τ": r"$\tau$", "✓": r"$\bullet$", "–": "--",
     "—": "---", "…": r"\dots{}", "−": "$-$", "“": "``", "”": "''", "’": "'", '"': "''",
+    "[": "{[}", "*": "{*}",
 }  # fmt: skip
 SIDES = {"left": "l", "right": "r", "center": "c"}
 
@@ -75,7 +76,7 @@ def _types(grid: Grid) -> str:
     ]
     wide = sum(length > LONG for length in longest)
     narrow = len(longest) - wide
-    share = rf"p{{{(0.92 - 0.1 * narrow) / max(wide, 1):.2f}\linewidth}}"
+    share = rf"p{{{max(0.92 - 0.1 * narrow, 0.1 * wide) / max(wide, 1):.2f}\linewidth}}"
     return "".join(
         share if length > LONG else SIDES[column.side]
         for length, column in zip(longest, grid.columns, strict=True)

@@ -13,7 +13,7 @@ def render(parts: Iterable[Grid | str]) -> str:
 
 
 def _grid(grid: Grid) -> str:
-    heading = _line(column.heading for column in grid.columns)
+    heading = _line(_escaped(column.heading) for column in grid.columns)
     rule = "|" + "|".join(SIDES[column.side] for column in grid.columns) + "|"
     rows = [_line(map(_cell, row)) for row in grid.rows]
     lines = [f"**{_escaped(grid.title)}**", "", heading, rule, *rows]

@@ -107,19 +107,19 @@ def short(value: object) -> str:
 
 
 def table3(report: Report) -> Iterator[Grid]:
-    """Yield Table 3, a block a data set."""
-    for dataset in report.results.datasets:
+    """Yield Table 3, a block a data set, with what its marks mean below the last one."""
+    datasets = list(dict.fromkeys(row.entry.dataset for row in report.rows))
+    alone = all(row.entry.exclusive for row in report.rows)
+    for dataset in datasets:
         rows = report.block(dataset)
-        if not rows:
-            continue
         heading = "seconds" if all(row.entry.exclusive for row in rows) else "(seconds, shared)"
         columns = (*left("algorithm"), *right("mistake rate", "updates", heading))
         columns += left("parameters", optional=True)
         if report.paper:
             columns += right("paper: mistake rate", "updates") + right("seconds / ours", optional=True)
-        note = BOLD_NOTE if all(row.entry.exclusive for row in rows) else f"{BOLD_NOTE} {SHARED_NOTE}"
-        last = dataset == report.results.datasets[-1]
+        note = BOLD_NOTE if alone else f"{BOLD_NOTE} {SHARED_NOTE}"
         body = tuple(_table3_row(row, report) for row in rows)
+        last = dataset == datasets[-1]
         yield Grid(f"Table 3: {_shape(report, dataset)}", columns, body, note if last else "")
 
 
@@ -136,9 +136,17 @@ def _table3_row(row: Row, report: Report) -> tuple[Cell, ...]:
     )
     if report.paper is None:
         return ours
-    ratio = report.time_ratios.get((row.entry.dataset, row.entry.label))
     judged = [row.judgements.get(quantity) for quantity in verdicts.JUDGED]
-    return *ours, *cells(*map(_judged, judged), f"{ratio:,.0f}" if ratio else "")
+    return *ours, *cells(*map(_judged, judged), _ratio(row, report))
+
+
+def _ratio(row: Row, report: Report) -> str:
+    """Return the paper's seconds over ours; in brackets, as our time, unless that was measured alone."""
+    ratio = report.time_ratios.get((row.entry.dataset, row.entry.label))
+    judgement = row.judgements.get("mistake_rate")
+    if ratio is None or judgement is None or judgement.verdict == verdicts.NOT_COMPARABLE:
+        return ""
+    return f"{ratio:,.0f}" if row.entry.exclusive else f"({ratio:,.0f})"
 
 
 def _judged(judgement: Judgement | None) -> str:
@@ -196,11 +204,11 @@ def glance(report: Report) -> Grid:
     """Return the mistake rates of the paper's table on one page: ours, the paper's, and the verdict."""
     assert report.paper is not None
     rates = {(j.dataset, j.algorithm): j for j in report.judgements if j.quantity == "mistake_rate"}
-    best = {(row.entry.dataset, row.entry.algorithm) for row in report.rows if row.bold}
+    best = {(row.entry.dataset, row.entry.label) for row in report.rows if row.bold}
     rows = []
     for dataset in [name for name in report.results.datasets if name in report.paper.datasets]:
-        found = [Cell(_beside(rates[dataset, id]), (dataset, id) in best) for id in report.paper.algorithms]
-        rows.append((Cell(dataset), *found))
+        own = [rates[dataset, id] for id in report.paper.algorithms]
+        rows.append((Cell(dataset), *(Cell(_beside(j), (dataset, j.label) in best) for j in own)))
     return Grid(
         "Mistake rates, ours / the paper's",
         (*left("data set"), *right(*report.paper.algorithms)),
@@ -266,21 +274,21 @@ def claims(report: Report) -> Grid:
 
 def tuning(report: Report) -> Iterator[Grid]:
     """Yield how much lower the chosen parameters scored in the orders that chose them."""
-    tuned = [entry for entry in report.results.entries if entry.tuned is not None]
-    labels = list(dict.fromkeys(entry.label for entry in tuned))
-    found = {
-        (entry.dataset, entry.label): float(entry.rates.mean()) - (entry.tuned or 0.0) for entry in tuned
-    }
     rows = []
-    for dataset in dict.fromkeys(entry.dataset for entry in tuned):
-        own = [found.get((dataset, label)) for label in labels]
-        known = [each for each in own if each is not None]
-        shown = ["" if each is None else f"{each:+.4f}" for each in own]
-        rows.append(cells(dataset, *shown, f"{sum(known) / len(known):+.4f}"))
+    for dataset in report.results.datasets:
+        found = sorted(
+            (float(entry.rates.mean()) - entry.tuned, entry.label)
+            for entry in report.results.of(dataset)
+            if entry.tuned is not None
+        )
+        if found:
+            mean = sum(optimism for optimism, _ in found) / len(found)
+            ends = (f"{optimism:+.4f} ({label})" for optimism, label in (found[0], found[-1]))
+            rows.append(cells(dataset, str(len(found)), f"{mean:+.4f}", *ends))
     if rows:
         yield Grid(
             "Optimism of the tuning: the reported mistake rate less that in the orders which chose",
-            (*left("data set"), *right(*labels, "mean")),
+            (*left("data set"), *right("tuned", "mean", "smallest", "largest")),
             tuple(rows),
             "Who reports the best pass of a search instead of new orders gains this much, by luck.",
         )

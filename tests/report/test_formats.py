@@ -75,7 +75,7 @@ def test_a_time_that_was_shared_is_in_brackets(tmp_path):
 NASTY = Grid(
     "100% of A_B & {C} #1 ~ ^ \\ $x$ <y>",
     (*left("name|pipe"), *right("rate ±")),
-    ((Cell("a_b|c*d`e`[f](g)"), Cell("0.5 ± 0.1", bold=True)), (Cell("é → ∞ “quoted”"), Cell(""))),
+    ((Cell("a_b|c*d`e`[f](g)"), Cell("0.5 ± 0.1", bold=True)), (Cell("[x]é → ∞ “quoted”"), Cell(""))),
     "50% of $5 & more_",
 )
 

@@ -118,4 +118,9 @@ def test_the_score_of_the_chosen_parameters_comes_from_the_orders_that_chose_the
         ledger.writelines(json.dumps(record) + "\n" for record in (*tuned, other))
     entries = [entry for entry in load_results(copy).entries if entry.tuned is not None]
     assert [(entry.dataset, entry.label) for entry in entries] == [(chosen["dataset"], "arow")]
-    assert entries[0].tuned == pytest.approx(150 / chosen["n"])
+    assert entries[0].tuned == pytest.approx(100 / chosen["n"]), "the tuning of this run has one order"
+    edit(copy, lambda content: content["config"]["tuning"].update(permutations=2))
+    [entry] = [entry for entry in load_results(copy).entries if entry.tuned is not None]
+    assert entry.tuned == pytest.approx(150 / chosen["n"])
+    edit(copy, lambda content: content["config"]["tuning"].update(search="holdout"))
+    assert all(entry.tuned is None for entry in load_results(copy).entries)

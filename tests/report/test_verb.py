@@ -60,16 +60,16 @@ def test_a_half_finished_run_is_reported_and_says_what_is_missing(here, run):
     assert "Table 3: splice" not in out
     code, _, err = here("report", run, "--output", "r.txt")
     assert code == 0
-    assert err == "incomplete: 5 of 15 rows are not finished; the report says which\n"
+    assert err.endswith("incomplete: 5 of 15 rows are not finished; the report says which\n")
 
 
 def test_all_writes_every_format_and_the_figures(here, run):
-    code, out, _ = here("report", run, "--all")
+    code, _, err = here("report", run, "--all")
     assert code == 0
     made = {path.name for path in (run / "report").iterdir()}
     assert made == {"report.html", "report.txt", "report.md", "tables.tex", "table3.csv", "report.json",
                     "CHECKLIST.md", "figures"}  # fmt: skip
-    assert "the report is in results/small/report/report.html" in out
+    assert "the report is in results/small/report/report.html" in err
     names = {path.name for path in (run / "report" / "figures").iterdir()}
     assert {"curves-splice.png", "curves-splice.pdf", "curves-splice.svg", "overview.pdf"} <= names
 
@@ -146,3 +146,97 @@ def test_much_that_is_missing_is_told_by_data_set(here, run):
     (run / "trials.jsonl").write_text("".join(kept))
     _, out, _ = here("report", run)
     assert "  splice: 1 of 5 rows are finished" in out
+
+
+def rewrite(run, change):
+    """Change every record of the ledger, and leave out those for which the change gives nothing."""
+    records = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
+    kept = [record for record in map(change, records) if record]
+    (run / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in kept))
+
+
+def test_what_the_marks_mean_stands_below_the_last_block_that_is_shown(here, run):
+    shared = {"timing": "shared"}
+    rewrite(run, lambda r: r["dataset"] != "splice" and (r | shared if r["dataset"] == "svmguide3" else r))
+    _, out, _ = here("report", run)
+    assert "Table 3: splice" not in out
+    words = " ".join(out.split())
+    assert words.count("* or bold: the lowest mean") == 1
+    assert words.count("Times in brackets were taken while other trials ran") == 1
+
+
+def test_a_ratio_of_shared_times_is_in_brackets_and_that_of_another_protocol_not_there(here, run):
+    assert "12  " in line_of(here, run, "cw")
+    rewrite(run, lambda record: record | {"timing": "shared"})
+    assert line_of(here, run, "cw").rstrip().endswith(")")
+    assert line_of(here, run, "scw1").rstrip().endswith("–")
+
+
+def line_of(here, run, algorithm):
+    _, out, _ = here("report", run)
+    return next(line for line in out.splitlines() if line.startswith(f"{algorithm} ")) + "  "
+
+
+def test_runs_on_other_data_of_one_name_are_not_tested_against_each_other(here, run):
+    after = Path(shutil.copytree(run, "after"))
+    rewrite(after, lambda record: record | {"mistakes": record["mistakes"] + 100})
+    _, out, _ = here("report", run, after)
+    assert out.count("*\n") == 15
+    info = json.loads((after / "run.json").read_text())
+    info["data"]["splice"]["fingerprint"] = "other"
+    (after / "run.json").write_text(json.dumps(info))
+    _, out, _ = here("report", run, after)
+    assert out.count("*\n") == 10
+    assert "splice: the data is not the same in all runs, so no change is tested" in out
+
+
+def test_a_broken_folder_does_not_hide_the_runs_beside_it(here, run):
+    for name, content in (("list", "[1]"), ("torn", "{"), ("timeless", "{}")):
+        (Path("results") / name).mkdir()
+        (Path("results") / name / "run.json").write_text(content)
+    code, out, _ = here("report")
+    assert (code, out.startswith("small: ")) == (0, True)
+    code, _, err = here("report", "results/list")
+    assert (code, err) == (2, "olbench: results/list/run.json is not the record of a run\n")
+
+
+def test_a_tuning_that_failed_is_not_called_unfinished(here, run):
+    info = json.loads((run / "run.json").read_text())
+    cell = info["cells"][1]
+    cell.update(params=None, keys=[])
+    (run / "run.json").write_text(json.dumps(info))
+    failed = {"status": "failed", "error": "ValueError: no\nreally", "role": "tune", "curve": None}
+    chosen = ("dataset", "algorithm")
+    rewrite(run, lambda r: r | failed if all(r[name] == cell[name] for name in chosen) else r)
+    _, out, _ = here("report", run)
+    assert "cw on svmguide3: its tuning failed (ValueError: no really)" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--all", "--output", "x.txt"), "--all writes every format to DIR/report"),
+        (("--output", "."), "is a directory"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(words, message, here, run):
+    code, _, err = here("report", run, *words)
+    assert code == 2
+    assert message in err
+
+
+def test_without_a_paper_there_are_no_verdicts_to_expect(here, run):
+    content = json.loads((run / "run.json").read_text())
+    del content["config"]["paper"]
+    (run / "run.json").write_text(json.dumps(content))
+    code, _, err = here("report", run, "--write-expected", "expected.yaml")
+    assert (code, err) == (
+        2,
+        "olbench: the config of results/small names no paper, so there are no verdicts\n",
+    )
+    assert not Path("expected.yaml").exists()
+
+
+def test_json_stays_json_whatever_else_is_written(here, run):
+    _, out, _ = here("report", run, "--format", "json", "--write-expected", "expected.yaml")
+    assert json.loads(out)["rows"]

@@ -141,12 +141,13 @@ def test_an_override_is_checked_like_the_file(override, message, here):
     ("words", "message"),
     [
         (["none.yaml"], "cannot read none.yaml: No such file or directory"),
-        (["none.txt"], "none.txt is not a .yaml file; to run on a data set say which algorithms, as in "
-         "`olbench run none.txt --algorithms arow,scw1`"),
-        (["none.txt", "--algorithms", "arow"], "none.txt: there is no data set 'none.txt'; `olbench data "
-         "list` shows all, and a path to a LIBSVM file works as well"),
+        (["splice"], "splice is not a .yaml file; to run on a data set say which algorithms, as in "
+         "`olbench run splice --algorithms arow,scw1`"),
+        (["none.txt"], "there is no file none.txt"),
+        (["none.txt", "--algorithms", "arow"], "there is no file none.txt"),
+        (["nothing", "--algorithms", "arow"], "nothing: there is no data set 'nothing'"),
         (["breast-cancer", "--algorithms", "arow,scw9"], "--algorithms: unknown algorithm 'scw9' "),
-        (["good.yaml", "--algorithms", "arow"], "--algorithms and --positive go with a data set; "),
+        (["good.yaml", "--algorithms", "arow"], "--algorithms, --positive and --plugin go with a data set; "),
         (["splice", "--algorithms", "arow"], "splice is not here; get what is missing with `olbench data "
          "fetch splice` or go on without it with --skip-missing"),
     ],

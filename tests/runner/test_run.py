@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -221,3 +222,25 @@ def test_a_first_look_takes_a_rule_of_ones_own(here):
 def test_a_file_that_is_not_there_is_said_before_anything_else(here):
     code, _, err = here("run", "nosuch.libsvm")
     assert (code, err) == (2, "olbench: there is no file nosuch.libsvm\n")
+
+
+def test_entries_of_one_algorithm_are_told_apart_by_what_sets_them_apart(here, config):
+    text = """\
+        datasets: [breast-cancer]
+        permutations: 2
+        tuning: {search: grid}
+        algorithms:
+          - {id: pa1, grid: {C: [0.001, 0.002]}}
+          - {id: pa1, grid: {C: [1, 2]}}
+          - pa1
+          - {id: arow, params: {r: 1.0}}
+          - {id: arow, params: {r: 1.0}, covariance: diag}
+    """
+    assert here("run", config(textwrap.dedent(text)), "--out", "out", "--quiet")[0] == 0
+    labels = [cell["label"] for cell in json.loads(Path("out/run.json").read_text())["cells"]]
+    assert labels == [
+        "pa1 (C=[0.001, 0.002])", "pa1 (C=[1, 2])", "pa1 (C=tuned)",
+        "arow (covariance=full, form=covariance)", "arow (covariance=diag, projection=kl)",
+    ]  # fmt: skip
+    code, out, _ = here("check", "small.yaml", "--against", "out", "--quiet")
+    assert (code, out) == (0, "20 counts compared, 0 changed\n")
