@@ -1,8 +1,9 @@
 """olbench forensics: which settings could have made the numbers of a paper."""
 
+import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from olbench.experiments.forensics import Case, Suspect
 
 NAME = "forensics.json"
+#: What the file says; the rest of it is about when, where and with what versions that was found.
+SAID = ("summary", "rows", "config", "data", "cells")
 #: Columns, more than any table needs.
 WIDTH = 1000
 
@@ -95,13 +98,24 @@ def investigate(
             click.echo(plan_line(found), err=True)
         run.complete()
         judged = cases(found, run.known)
-        if run.fresh or not (folder / NAME).exists():
-            end = None if stop.is_set() else runfile.now()
-            about = runfile.describe(found[0].config, list(found), run.known, start, end)
-            runfile.write(folder, {**content(judged), **about}, NAME)
+        end = None if stop.is_set() else runfile.now()
+        about = runfile.describe(found[0].config, list(found), run.known, start, end)
+        record = {**content(judged), **about}
+        if run.fresh or not holds(folder / NAME, record):
+            runfile.write(folder, record, NAME)
     if not quiet:
         click.echo(f"{len(run.fresh)} trials run, {run.reused} reused; the record is in {folder}", err=True)
     return run, judged
+
+
+def holds(path: Path, record: dict[str, Any]) -> bool:
+    """Tell whether a file is finished and says the same as a record, whenever and wherever it was made."""
+    try:
+        there = json.loads(path.read_text(encoding="utf-8"))
+        old, new = ({name: each[name] for name in SAID} for each in (there, record))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return bool(there.get("end")) and json.dumps(old) == json.dumps(new)
 
 
 def plan_line(found: "list[Suspect]") -> str:

@@ -226,6 +226,27 @@ def test_a_run_and_its_forensics_share_a_folder_and_the_tuning(paper, config, he
     assert [setting["chosen"] for setting in finding["settings"]].count(True) == 1
 
 
+def test_the_record_follows_the_findings_and_is_else_left_alone(paper, config, here):
+    path = config(CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="arow"))
+    words = ("forensics", path, "--out", "out", "--quiet")
+    record = Path("out/forensics.json")
+    written = {}
+    for count in (4, 2):
+        assert here(*words, "-p", count)[0] == 0
+        written[count] = json.loads(record.read_text())
+        assert written[count]["config"]["permutations"] == count
+        settings = written[count]["rows"][0]["findings"][0]["settings"]
+        assert {setting["permutations"] for setting in settings} == {count}
+    record.write_text(json.dumps({**written[2], "end": "long ago", "versions": {}}))
+    assert here(*words, "-p", 2)[0] == 0
+    assert json.loads(record.read_text())["end"] == "long ago"
+    for spoilt in ("not JSON", "[]", json.dumps({**written[2], "end": None})):
+        record.write_text(spoilt)
+        assert here(*words, "-p", 2)[0] == 0
+        assert json.loads(record.read_text())["rows"] == written[2]["rows"]
+        assert json.loads(record.read_text())["end"]
+
+
 def test_the_formats_say_the_same_and_a_file_is_replaced_whole(paper, config, here):
     path = config(CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="cw, arow"))
     words = ("forensics", path, "--out", "out", "--quiet")
