@@ -3,7 +3,9 @@
 The same record gives the same bytes: no date, no version and no setting of the user's matplotlib enters.
 """
 
+import itertools
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -59,7 +61,11 @@ SETTINGS = {
     "axes.grid": True, "axes.grid.axis": "y", "grid.color": "#e6e6e6", "grid.linewidth": 0.4,
     "axes.axisbelow": True, "legend.frameon": False, "savefig.dpi": 220,
     "pdf.fonttype": 42, "svg.hashsalt": "olbench",
+    # A name with two dollar signs is a name and no formula.
+    "text.parse_math": False,
 }  # fmt: skip
+#: What matplotlib warns of where the font lacks a letter of a name; the figure then has a box in its place.
+NO_GLYPH = r"Glyph .* missing from"
 #: What the writers of matplotlib would put in by themselves: dates and versions.
 METADATA: dict[str, dict[str, str | None]] = {
     "png": {"Software": None},
@@ -384,12 +390,35 @@ def save_figures(
     """Write curves-<data set>, overview and ranks in each format, as far as there are trials for them."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = [dataset for dataset in results.datasets if results.of(dataset)]
-    figures = {f"curves-{file_name(dataset)}": partial(curves_figure, results, dataset) for dataset in drawn}
+    figures = {
+        f"curves-{name}": partial(curves_figure, results, dataset)
+        for dataset, name in file_names(drawn).items()
+    }
     if drawn:
         figures["overview"] = partial(overview_figure, results)
     if not isinstance(across, str):
         figures["ranks"] = partial(critical_difference_figure, across, results.labels)
     return [path for name, draw in figures.items() for path in _save(draw(), folder / name, formats)]
+
+
+def file_names(datasets: Sequence[str]) -> dict[str, str]:
+    """Return a file name for each data set; those that would get the same one are numbered in their order.
+
+    Names that differ only in case count as the same: on some systems their files would be.
+
+    >>> file_names(["a b", "a-b", "a-b-2", "A/b"])
+    {'a b': 'a-b', 'a-b': 'a-b-3', 'a-b-2': 'a-b-2', 'A/b': 'A-b-4'}
+    """
+    plain = {dataset: file_name(dataset) for dataset in datasets}
+    wanted = {name.casefold() for name in plain.values()}
+    taken: set[str] = set()
+    names = {}
+    for dataset, name in plain.items():
+        numbered = (f"{name}-{number}" for number in itertools.count(2))
+        free = (each for each in numbered if each.casefold() not in wanted | taken)
+        names[dataset] = next(free) if name.casefold() in taken else name
+        taken.add(names[dataset].casefold())
+    return names
 
 
 def file_name(dataset: str) -> str:
@@ -403,7 +432,8 @@ def file_name(dataset: str) -> str:
 
 def _save(figure: Figure, stem: Path, formats: Sequence[str]) -> list[Path]:
     paths = [stem.with_name(f"{stem.name}.{format}") for format in formats]
-    with _our_settings():
+    with _our_settings(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", NO_GLYPH, UserWarning)
         for format, path in zip(formats, paths, strict=True):
             figure.savefig(path, format=format, metadata=METADATA.get(format))
     return paths

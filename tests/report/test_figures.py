@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -263,6 +264,55 @@ def test_the_same_record_gives_the_same_bytes_in_another_process(small: Results,
     assert [path.name for path in here] == [f"{name}.{f}" for name in expected for f in ("png", "pdf", "svg")]
     for path in here:
         assert path.read_bytes() == (tmp_path / "there" / path.name).read_bytes(), path.name
+
+
+def renamed(results: Results, names: dict[str, str]) -> Results:
+    """Return the results with other names of some data sets."""
+    return change(results, lambda entry: replace(entry, dataset=names.get(entry.dataset, entry.dataset)))
+
+
+def test_a_name_with_dollar_signs_is_drawn_as_it_stands(small: Results, tmp_path: Path):
+    name = "a$b_$c.libsvm"
+    results = renamed(small, {"splice": name})
+    [path, *_] = save_figures(replace(results, entries=tuple(results.of(name))), "one", tmp_path, ("png",))
+    assert path.name == "curves-a-b_-c.libsvm.png"
+    figure = curves_figure(results, name)
+    figure.savefig(tmp_path / "again.svg")
+    assert figure.texts[0].get_text() == name
+    assert not figure.texts[0].get_parse_math()
+
+
+def test_no_tick_has_the_marks_of_a_formula(small: Results):
+    def edit(entry: Entry) -> Entry:
+        return scaled(entry, "seconds", 1e-4) if entry.label == "arow" else scaled(entry, "updates", 1e3)
+
+    figure = curves_figure(change(small, edit), "splice")
+    figure.draw_without_rendering()
+    axes = [axis for panel in figure.axes for axis in (panel.xaxis, panel.yaxis)]
+    texts = [
+        text.get_text()
+        for axis in axes
+        for text in (*axis.get_ticklabels(which="both"), axis.get_offset_text())
+    ]
+    assert {panel.get_yscale() for panel in figure.axes} == {"linear", "log"}
+    assert any("k" in text for text in texts)
+    assert not [text for text in texts if "$" in text or "\\" in text]
+
+
+def test_data_sets_with_like_names_have_files_of_their_own(small: Results, tmp_path: Path):
+    names = dict(zip(DATASETS, ("a b.libsvm", "a-b.libsvm", "A/b.libsvm"), strict=True))
+    paths = save_figures(renamed(small, names), "not ranked", tmp_path, ("svg",))
+    assert [path.name for path in paths] == [
+        "curves-a-b.libsvm.svg", "curves-a-b.libsvm-2.svg", "curves-A-b.libsvm-3.svg", "overview.svg"
+    ]  # fmt: skip
+    assert len({path.read_bytes() for path in paths}) == 4
+
+
+def test_a_name_that_the_font_lacks_warns_of_nothing(small: Results, tmp_path: Path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        paths = save_figures(renamed(small, {"splice": "数据"}), "not ranked", tmp_path)
+    assert tmp_path / "curves-数据.pdf" in paths
 
 
 def test_figures_are_as_wide_as_the_text(small: Results):

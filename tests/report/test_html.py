@@ -107,6 +107,53 @@ def test_a_number_of_ours_stands_beside_each_of_the_paper():
     assert all(cell["verdict"] == "not comparable" and cell["reason"] for cell in missing)
 
 
+def test_an_algorithm_that_is_run_twice_has_one_column_of_verdicts(copy: Path):
+    def twice(text: str) -> str:
+        info = json.loads(text)
+        place = [each["id"] for each in info["config"]["algorithms"]].index("arow")
+        info["config"]["algorithms"].insert(
+            place + 1, info["config"]["algorithms"][place] | {"covariance": "diagonal"}
+        )
+        cells = []
+        for cell in info["cells"]:
+            if cell["label"] == "arow" and cell["dataset"] != "splice":
+                cells += [
+                    cell | {"label": f"arow ({kind})", "options": cell["options"] | {"covariance": kind}}
+                    for kind in ("full", "diagonal")
+                ]
+            else:
+                cells.append(cell)
+        return json.dumps(info | {"cells": cells})
+
+    rewrite(copy / "run.json", twice)
+    report = make_report(copy)
+    assert {"arow", "arow (full)"} <= {each.label for each in report.judgements}
+    for each in payload(report)["maps"]:
+        assert each["algorithms"] == list(dict.fromkeys(cell.algorithm for cell in report.paper.cells))
+        assert all(None not in row["cells"] for row in each["rows"])
+
+
+def test_a_run_that_does_not_describe_its_data_has_dashes(copy: Path):
+    def forget(text: str) -> str:
+        return json.dumps({name: value for name, value in json.loads(text).items() if name != "data"})
+
+    rewrite(copy / "run.json", forget)
+    page = without_scripts(render(make_report(copy)))
+    table = re.search(r'aria-label="Data sets">.*?</table>', page, re.DOTALL)[0]
+    assert table.count("<td>\N{EN DASH}</td>") == 3
+    assert table.count('<td class="num">\N{EN DASH}</td>') == 6
+    assert "None" not in table
+
+
+def test_the_commands_time_alone_what_was_timed_alone(copy: Path):
+    run, again, report = payload(make_report(copy))["commands"]
+    assert run == "olbench run copy.yaml --out results/copy"
+    assert again == f"{run} --timing exclusive"
+    assert report.startswith("olbench report results/copy ")
+    rewrite(copy / "trials.jsonl", lambda text: text.replace('"exclusive"', '"shared"', 10))
+    assert payload(make_report(copy))["commands"] == [run, report]
+
+
 def test_curves_are_rounded_but_end_at_the_mean_of_the_trials():
     report = make_report(SMALL)
     curves = payload(report)["curves"]

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ FLAGS = (
     "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage",
 )  # fmt: skip
 RATE, UPDATES = 3, 6
+#: How far the page can be scrolled sideways, in pixels. On a phone innerWidth would grow with the content.
+SIDEWAYS = "const all = document.documentElement; return all.scrollWidth - all.clientWidth"
+#: As long as a path can be, with nothing to break it at.
+LONG = "a_data_set_with_a_name_as_long_as_the_path_of_a_file.libsvm.x"
 
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER),
@@ -237,7 +242,41 @@ def test_the_first_stop_of_the_keyboard_skips_to_the_results(fresh: Any):
 def test_the_page_never_scrolls_sideways(page: Any, width: int):
     resize(page, width, 844)
     page.execute_script("document.querySelectorAll('details').forEach(each => { each.open = true })")
-    assert page.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+    assert page.execute_script(SIDEWAYS) <= 0
+
+
+def test_long_names_do_not_widen_the_page_of_a_phone(page: Any, tmp_path: Path):
+    folder = Path(shutil.copytree(SMALL, tmp_path / "long"))
+    lengthen(folder)
+    (tmp_path / "long.html").write_text(render(make_report(folder)), encoding="utf-8")
+    with other_tab(page, (tmp_path / "long.html").as_uri()):
+        resize(page, 390, 844)
+        assert LONG in names(page, 0)
+        page.execute_script("document.querySelectorAll('details').forEach(each => { each.open = true })")
+        assert page.execute_script("return document.documentElement.clientWidth") == 390
+        assert page.execute_script(SIDEWAYS) <= 0
+        # The names stay in sight, and must leave room for the numbers.
+        assert find(page, "#results tbody tr:last-child th").rect["width"] < 390 / 2
+
+
+def lengthen(folder: Path) -> None:
+    """Give a data set and an algorithm long names."""
+    for path in (folder / "run.json", folder / "trials.jsonl"):
+        text = path.read_text().replace('"splice"', f'"{LONG}"')
+        path.write_text(text.replace('"label": "arow"', f'"label": "arow ({LONG})"'))
+
+
+@contextmanager
+def other_tab(page: Any, address: str) -> Iterator[None]:
+    """Open another page beside the one that the tests share."""
+    tab = page.current_window_handle
+    page.switch_to.new_window("tab")
+    page.get(address)
+    try:
+        yield
+    finally:
+        page.close()
+        page.switch_to.window(tab)
 
 
 def luminance(colour: str) -> float:
@@ -303,14 +342,8 @@ def test_a_name_that_wants_to_be_a_script_is_only_shown(page: Any, tmp_path: Pat
     folder = Path(shutil.copytree(SMALL, tmp_path / "hostile"))
     poison(folder)
     (tmp_path / "hostile.html").write_text(render(make_report(folder)), encoding="utf-8")
-    tab = page.current_window_handle
-    page.switch_to.new_window("tab")
-    page.get((tmp_path / "hostile.html").as_uri())
-    try:
+    with other_tab(page, (tmp_path / "hostile.html").as_uri()):
         assert HOSTILE in names(page, 0)
         assert HOSTILE in names(page, 1)
         assert len(curves(page)) == 5
         assert page.get_log("browser") == []
-    finally:
-        page.close()
-        page.switch_to.window(tab)

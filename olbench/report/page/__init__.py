@@ -62,7 +62,7 @@ def _shown(report: Report) -> Plain:
         "missing": results.missing,
         "provenance": _provenance(results.info),
         "config": _yaml(results.info["config"]),
-        "commands": _commands(results.name),
+        "commands": _commands(results),
     }
 
 
@@ -82,10 +82,14 @@ def _yaml(config: Mapping[str, Any]) -> str:
     )
 
 
-def _commands(name: str) -> list[str]:
+def _commands(results: Results) -> list[str]:
+    """Return what makes this page again; that times were taken alone is not in the config."""
+    name = results.name
     config, folder, page = (shlex.quote(each) for each in (f"{name}.yaml", f"results/{name}", f"{name}.html"))
+    run = f"olbench run {config} --out {folder}"
     return [
-        f"olbench run {config} --out {folder}",
+        run,
+        *([f"{run} --timing exclusive"] if _timing(results) == "exclusive" else []),
         f"olbench report {folder} --format html --output {page}",
     ]
 
@@ -105,18 +109,21 @@ def _counts(judgements: Iterable[Judgement], quantity: str) -> Plain:
 
 
 def _verdict_map(report: Report, quantity: str) -> Plain:
-    """Return a row a data set and a column an algorithm, as far as the paper reports them."""
-    judged = {(each.dataset, each.label): each for each in report.judgements if each.quantity == quantity}
-    labels = list(dict.fromkeys(label for _, label in judged))
+    """Return a row a data set and a column an algorithm, as far as the paper reports them.
+
+    An algorithm that the config has more than once has a label for each, and still one column.
+    """
+    judged = {(each.dataset, each.algorithm): each for each in report.judgements if each.quantity == quantity}
+    algorithms = list(dict.fromkeys(algorithm for _, algorithm in judged))
     return {
         "quantity": quantity,
         "title": QUANTITIES[quantity],
-        "labels": labels,
+        "algorithms": algorithms,
         "rows": [
             {
                 "dataset": dataset,
                 "tau": report.taus.get(dataset) if quantity == "mistake_rate" else None,
-                "cells": [_judgement(judged.get((dataset, label))) for label in labels],
+                "cells": [_judgement(judged.get((dataset, algorithm))) for algorithm in algorithms],
             }
             for dataset in dict.fromkeys(dataset for dataset, _ in judged)
         ],
@@ -250,8 +257,9 @@ def _traits(entries: Iterable[Entry]) -> Plain:
 def _data(results: Results, paper: Paper | None) -> list[Plain]:
     shapes: Mapping[str, Mapping[str, int]] = paper.shapes if paper else {}
     facts = results.info.get("data", {})
+    unknown = dict.fromkeys(("rows", "features", "fingerprint"))
     return [
-        {"name": name, **facts.get(name, {}), "reported": dict(shapes.get(name, {}))}
+        {"name": name, **unknown, **facts.get(name, {}), "reported": dict(shapes.get(name, {}))}
         for name in results.datasets
     ]
 
