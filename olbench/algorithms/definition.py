@@ -4,6 +4,7 @@ The decorators here serve the built-in files of this folder and a user's own fil
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -152,8 +153,18 @@ class Definition:
         try:
             return compile.rule(signature, self.rule)
         except NumbaError as error:
-            reason = str(error).strip().splitlines()[0]
-            raise UserError(f"{self._file}: the rule of '{self.id}' does not compile: {reason}") from error
+            line, reason = _cause(str(error))
+            place = f"{self._file}:{line}" if line else self._file
+            raise UserError(f"{place}: the rule of '{self.id}' does not compile: {reason}") from error
+
+
+def _cause(message: str) -> tuple[str, str]:
+    """Return the line and the reason in what numba says about a function that it cannot compile."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", message)
+    lines = [line.strip() for line in plain.splitlines() if line.strip()]
+    reasons = [line for line in lines if not line.startswith("Failed in nopython")]
+    place = re.search(r'File "[^"]*", line (\d+)', plain)
+    return place[1] if place else "", (reasons or lines)[0]
 
 
 REGISTRY: dict[str, Definition] = {}
