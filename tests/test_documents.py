@@ -25,3 +25,27 @@ def test_every_page_that_is_linked_exists():
     for page in pages:
         for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             assert link.startswith("http") or (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_tables_of_the_reproduction_are_those_of_the_record_that_ships():
+    from olbench.report import markdown, tables, verdicts
+    from olbench.report.build import make_report
+
+    report = make_report(ROOT / "results/scw/reference")
+    readme, page = (ROOT / name for name in ("README.md", "docs/REPRODUCTION.md"))
+    glance = markdown.render([tables.glance(report)]).strip()
+    assert glance in readme.read_text(encoding="utf-8")
+    assert glance in page.read_text(encoding="utf-8")
+    assert markdown.render([tables.verdict_map(report)]).strip() in page.read_text(encoding="utf-8")
+    summary = verdicts.summary(report.judgements, "mistake_rate")
+    assert summary in " ".join(readme.read_text(encoding="utf-8").split())
+
+
+def test_the_verdicts_of_the_record_that_ships_are_those_expected():
+    from olbench.report.build import make_report
+    from olbench.report.verdicts import compare_expected, read_expected
+
+    report = make_report(ROOT / "results/scw/reference")
+    expected = read_expected(ROOT / "results/scw/expected.yaml")
+    assert len(expected) == 144 + len(report.claims)
+    assert compare_expected(expected, report.judgements, report.claims) == []
