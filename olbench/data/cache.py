@@ -65,24 +65,31 @@ def load(key: str, thorough: bool = False) -> tuple[Any, Any, str] | None:
     `thorough` does that for all.
     """
     folder = parsed_folder() / key
-    try:
-        meta = json.loads((folder / "meta.json").read_text())
-        if meta.pop("crc32") != _meta_checksum(meta):
-            raise ValueError("meta.json does not have the checksum it was written with")
-        arrays = {
-            name: _map(folder / f"{name}.npy", facts, thorough) for name, facts in meta["arrays"].items()
-        }
-        n, d = meta["shape"]
-        X = arrays["X"] if "X" in arrays else csr(arrays["data"], arrays["indices"], arrays["indptr"], d)
-        if X.shape != (n, d) or arrays["y"].shape != (n,):
-            raise ValueError("the shapes do not match")
-        return X, arrays["y"], str(meta["fingerprint"])
-    except (FileNotFoundError, NotADirectoryError):
-        if folder.is_dir():
-            _drop(folder, "a part of it is missing")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        _drop(folder, str(error))
+    # Where there is nothing at the first look, another process may put the entry there before the second.
+    for _ in range(2):
+        try:
+            return _read(folder, thorough)
+        except (FileNotFoundError, NotADirectoryError):
+            if not folder.is_dir():
+                return None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            _drop(folder, str(error))
+            return None
+    _drop(folder, "a part of it is missing")
     return None
+
+
+def _read(folder: Path, thorough: bool) -> tuple[Any, Any, str]:
+    """Return what an entry holds; every way in which it can be damaged is an exception."""
+    meta = json.loads((folder / "meta.json").read_text())
+    if meta.pop("crc32") != _meta_checksum(meta):
+        raise ValueError("meta.json does not have the checksum it was written with")
+    arrays = {name: _map(folder / f"{name}.npy", facts, thorough) for name, facts in meta["arrays"].items()}
+    n, d = meta["shape"]
+    X = arrays["X"] if "X" in arrays else csr(arrays["data"], arrays["indices"], arrays["indptr"], d)
+    if X.shape != (n, d) or arrays["y"].shape != (n,):
+        raise ValueError("the shapes do not match")
+    return X, arrays["y"], str(meta["fingerprint"])
 
 
 def content_hash(path: Path) -> str:
