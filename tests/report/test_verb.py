@@ -240,3 +240,34 @@ def test_without_a_paper_there_are_no_verdicts_to_expect(here, run):
 def test_json_stays_json_whatever_else_is_written(here, run):
     _, out, _ = here("report", run, "--format", "json", "--write-expected", "expected.yaml")
     assert json.loads(out)["rows"]
+
+
+def test_a_ledger_with_the_agreed_fields_alone_is_enough(here, run):
+    more = ("options", "seed", "part", "points", "kernels", "breakdowns", "cpu_seconds")
+    rewrite(run, lambda record: {name: value for name, value in record.items() if name not in more})
+    code, out, _ = here("report", run)
+    assert code == 0
+    assert "0.2946 ± 0.0114" in out
+
+
+def test_the_table_at_a_glance_stars_the_entry_it_shows(here, run):
+    info = json.loads((run / "run.json").read_text())
+    plain = info["config"]["algorithms"][2]
+    for cell in info["cells"]:
+        if cell["algorithm"] == "cw":
+            cell.update(algorithm="arow", label="arow (r=1)", options=plain_options(info))
+    info["config"]["algorithms"][1] = {**plain, "params": {"r": 1.0}, "grid": {}}
+    (run / "run.json").write_text(json.dumps(info))
+    rewrite(run, lambda r: r | {"mistakes": 5} if r["algorithm"] == "cw" else r)
+    _, out, _ = here("report", run)
+    blocks = [line for line in out.splitlines() if line.startswith("arow (r=1)")]
+    assert len(blocks) > 3
+    assert all("*" in line for line in blocks[:3])
+    at_a_glance = out[out.index("Mistake rates, ours") : out.index("Verdicts: mistake rate")]
+    assert "0.218 / 0.218 R*" not in at_a_glance
+    assert "0.218 / 0.218 R" in at_a_glance
+
+
+def plain_options(info):
+    """Return the options of the run's own AROW."""
+    return next(cell["options"] for cell in info["cells"] if cell["label"] == "arow")

@@ -165,3 +165,13 @@ def test_jobs_from_the_environment_are_checked(here, monkeypatch):
     monkeypatch.setenv("OLBENCH_JOBS", "two")
     code, _, err = here("run", "good.yaml")
     assert (code, err) == (2, "olbench: OLBENCH_JOBS must be a whole number from 1, not 'two'\n")
+
+
+def test_two_files_cannot_share_a_name(here):
+    Path("m.libsvm").write_text("1 1:1\n2 1:2\n3 1:3\n" * 5)
+    twice = "datasets:\n  - {path: m.libsvm, positive: 1}\n  - {path: m.libsvm, positive: 2}\n"
+    Path("bad.yaml").write_text(twice + ALGORITHMS)
+    message = "bad.yaml:3: two data sets would be called 'm.libsvm'; give one of them another name"
+    assert here("run", "bad.yaml", "--out", "out") == (2, "", f"olbench: {message}\n")
+    Path("good.yaml").write_text(twice.replace("positive: 2", "positive: 2, name: twos") + ALGORITHMS)
+    assert here("run", "good.yaml", "--out", "out", "--set", "permutations=2", "--quiet")[0] == 0
