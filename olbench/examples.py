@@ -41,6 +41,13 @@ class Examples:
         measure_norms((self.dense, self.data, self.columns, self.indptr, norms, self.has_zeros), norms)
         return norms
 
+    def matrix(self) -> Any:
+        """Return the examples as an array or a SciPy CSR matrix, without a copy."""
+        if self.dense.shape[0] == self.n:
+            return self.dense
+        parts = (self.data, self.columns.view(np.int32), self.indptr)
+        return sp.csr_matrix(parts, shape=(self.n, self.d), copy=False)
+
 
 def as_examples(X: Any) -> Examples:
     """Check a matrix and view it as examples; copied only where its type or layout demands it."""

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from olbench.errors import UserError
-from olbench.report.frame import load_results, newest
+from olbench.quantities import MISTAKE_RATE
+from olbench.report.results import load_results, newest
 
 SMALL = Path(__file__).with_name("small")
 
@@ -30,7 +31,7 @@ def test_entries_come_in_the_order_of_the_config_with_every_permutation():
     results = load_results(SMALL)
     assert results.datasets == ["svmguide3", "synthetic", "splice"]
     assert results.labels == ["perceptron", "cw", "arow", "scw1", "scw2"]
-    assert all(list(entry.trials["permutation"]) == [0, 1, 2, 3, 4] for entry in results.entries)
+    assert all(list(entry.trials["number"]) == [0, 1, 2, 3, 4] for entry in results.entries)
     assert results.missing == []
 
 
@@ -43,7 +44,7 @@ def test_a_curve_ends_with_the_counts_of_its_trial():
 
 def test_the_spread_is_the_sample_deviation_of_the_rates():
     entry = load_results(SMALL).entries[0]
-    mean, deviation = entry.spread("mistake_rate") or (0, 0)
+    mean, deviation = entry.spread(MISTAKE_RATE) or (0, 0)
     rates = [mistakes / 1243 for mistakes in entry.trials["mistakes"]]
     assert mean == pytest.approx(sum(rates) / 5)
     assert deviation == pytest.approx((sum((rate - mean) ** 2 for rate in rates) / 4) ** 0.5)
@@ -109,8 +110,9 @@ def test_without_a_run_the_error_says_how_to_start_one(tmp_path: Path):
 def test_the_score_of_the_chosen_parameters_comes_from_the_orders_that_chose_them(copy: Path):
     reported = [json.loads(line) for line in (copy / "trials.jsonl").read_text().splitlines()]
     chosen = next(record for record in reported if record["algorithm"] == "arow")
+    scored = {**chosen, "role": "tune", "points": 1, "curve": None}
     tuned = [
-        {**chosen, "key": f"tune-{n}", "role": "tune", "permutation": n, "mistakes": mistakes, "curve": None}
+        {**scored, "key": f"tune-{n}", "permutation": n, "mistakes": mistakes}
         for n, mistakes in enumerate((100, 200))
     ]
     other = {**tuned[0], "key": "other", "params": {"r": 77.0}, "mistakes": 1}

@@ -1,20 +1,24 @@
-"""The ledger: one JSON object a line, added at the end, never rewritten.
+"""The ledger: one JSON object per line, appended and never rewritten.
 
-A line is written in one piece and is on the disk before the next trial counts as done. Where a run was killed
-in the middle of a line, the next one cuts that line off.
+A line is written in one piece and is on the disk before the next trial counts as done. If a run is killed in
+the middle of a line, the next run cuts that line off.
 """
 
 import fcntl
-import json
 import lzma
 import os
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from olbench.errors import UserError
-from olbench.experiments.trial import Record
+from olbench.trials.arrays import ArrayFile
+from olbench.trials.record import ChecksumError, RecordError, read_line, without_series, write_line
+from olbench.trials.trial import Record
 
 NAME = "trials.jsonl"
 #: A ledger that ships with the code is compressed: `xz -9 trials.jsonl`.
@@ -28,35 +32,26 @@ class LedgerFullError(UserError):
 
 def read(folder: Path) -> list[Record]:
     """Return the records of a results folder in the order of writing, without a torn last line."""
-    path = folder / NAME
-    if not path.exists():
-        path = folder / PACKED
-    if not path.exists():
-        return []
-    return [record for record, _ in _records(_content(path), path)]
+    path, content = _content(folder)
+    return [record for record, _ in _records(content, path)]
 
 
-def _content(path: Path) -> bytes:
-    if path.name != PACKED:
-        return path.read_bytes()
-    try:
-        return lzma.decompress(path.read_bytes())
-    except lzma.LZMAError as error:
-        raise UserError(f"{path} is damaged: {error}") from None
+def current(folder: Path) -> dict[str, Record]:
+    """Return the record that counts for each key of a results folder."""
+    return latest(read(folder))
 
 
-def latest(records: list[Record]) -> dict[str, Record]:
-    """Return the record that counts for each key: the last success, or else the last failure."""
-    found: dict[str, Record] = {}
-    for record in records:
-        known = found.get(record["key"])
-        if known is None or record["status"] == "ok" or known["status"] != "ok":
-            found[record["key"]] = record
-    return found
+def latest(records: Iterable[Record]) -> dict[str, Record]:
+    """Return the record that counts for each key: the last one.
+
+    A trial runs again only to be timed alone or because it failed. If it then fails, or counts something
+    else, the earlier success is in doubt, so the failure counts and the next run tries once more.
+    """
+    return {record["key"]: record for record in records}
 
 
-def one_key(keys: Iterable[str], beginning: str, folder: Path) -> str:
-    """Return the only key that begins like this."""
+def find_key(keys: Iterable[str], beginning: str, folder: Path) -> str:
+    """Return the only key with this beginning."""
     found = [key for key in keys if key.startswith(beginning)]
     if len(found) != 1:
         problem = "no trial" if not found else f"{len(found)} trials"
@@ -64,34 +59,34 @@ def one_key(keys: Iterable[str], beginning: str, folder: Path) -> str:
     return found[0]
 
 
+def _content(folder: Path) -> tuple[Path, bytes]:
+    """Return the ledger's path and bytes, from the packed file where there is no plain one."""
+    path, packed = folder / NAME, folder / PACKED
+    if path.exists() or not packed.exists():
+        return path, path.read_bytes() if path.exists() else b""
+    try:
+        return packed, lzma.decompress(packed.read_bytes())
+    except lzma.LZMAError as error:
+        raise UserError(f"{packed} is damaged: {error}") from None
+
+
 def _records(content: bytes, path: Path) -> Iterator[tuple[Record, int]]:
     """Yield each record with the position of its end; stop before a last line that is not whole."""
     begin, number = 0, 0
     while (end := content.find(b"\n", begin)) >= 0:
         number += 1
-        record = _record(content[begin:end])
-        if record is None:
-            if content.find(b"\n", end + 1) < 0:
+        try:
+            record = read_line(content[begin:end])
+        except RecordError as error:
+            last = content.find(b"\n", end + 1) < 0
+            # A kill leaves half a line, never a whole one with another content.
+            if last and not isinstance(error, ChecksumError):
                 return
             raise UserError(
-                f"{path}:{number}: this line is not a trial; the ledger was damaged by something else than "
-                "a stopped run, so remove the line or start with another --out"
-            )
+                f"{path}:{number}: {error}; remove the line, and the next run computes that trial again"
+            ) from None
         begin = end + 1
         yield record, begin
-
-
-def _record(line: bytes) -> Record | None:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) and {"key", "status"} <= record.keys() else None
-
-
-def _light(record: Record) -> Record:
-    """Return a record without its curve: a run of many trials keeps all of them in memory."""
-    return {**record, "curve": None}
 
 
 class Ledger:
@@ -99,19 +94,32 @@ class Ledger:
 
     def __init__(self, folder: Path):
         self.path = folder / NAME
+        self._unpack(folder)
         content = self.path.read_bytes() if self.path.exists() else b""
         whole, self.size = [], 0
         for record, end in _records(content, self.path):
-            whole.append(_light(record))
+            whole.append(without_series(record))
             self.size = end
         self.records = latest(whole)
         self.torn = len(content) - self.size
         self.file: int | None = None
+        self.arrays = ArrayFile(folder)
 
-    def append(self, record: Record) -> None:
-        """Write a record and wait until it is on the disk."""
-        line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    def _unpack(self, folder: Path) -> None:
+        """Write a packed ledger as a plain one, so that a run goes on from results that ship."""
+        source, content = _content(folder)
+        if source.name != PACKED:
+            return
+        draft = folder / f".{NAME}"
+        draft.write_bytes(content)
+        draft.replace(self.path)
+
+    def append(self, record: Record, arrays: Mapping[str, NDArray[Any]] | None = None) -> Record:
+        """Write a record and wait until it is on the disk; return it as this ledger keeps it in memory."""
         try:
+            if arrays:
+                record = {**record, "arrays": self.arrays.append(arrays)}
+            line = write_line(record)
             if self.file is None:
                 self.file = self._open()
             if os.write(self.file, line) < len(line):
@@ -124,7 +132,8 @@ class Ledger:
                 "command goes on from there once there is room"
             ) from None
         self.size += len(line)
-        self.records[record["key"]] = _light(record)
+        self.records[record["key"]] = kept = without_series(record)
+        return kept
 
     def _open(self) -> int:
         return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
@@ -135,12 +144,13 @@ class Ledger:
             os.truncate(self.path, self.size)
 
     def _undo(self) -> None:
-        """Leave no part of a line behind that could not be written as a whole."""
+        """Remove the part of a line that could be written."""
         if self.file is not None:
             os.ftruncate(self.file, self.size)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the files."""
+        self.arrays.close()
         if self.file is not None:
             os.close(self.file)
             self.file = None
@@ -148,7 +158,7 @@ class Ledger:
 
 @contextmanager
 def open_ledger(folder: Path) -> Iterator[Ledger]:
-    """Yield the ledger of a folder; refuse where another run has it."""
+    """Yield the ledger of a folder; refuse if another run holds it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -170,7 +180,7 @@ def open_ledger(folder: Path) -> Iterator[Ledger]:
 
 
 def _lock(lock: int, folder: Path) -> None:
-    """Take the lock, which the system gives back however this process ends, and say whose it is."""
+    """Take the lock, which the system releases however this process ends, and write down who holds it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -7,22 +7,30 @@ that the tuning picks are then run on the permutations of the report, and judged
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from olbench.algorithms.definition import Value
-from olbench.config import AlgorithmSpec, Config
+from olbench.audit.consistency import (
+    CONSISTENT,
+    NEAR,
+    Observed,
+    Target,
+    distance,
+    is_only_by_spread,
+    targets,
+)
 from olbench.data.catalog import catalog
-from olbench.experiments import tuning
-from olbench.experiments.consistency import CONSISTENT, NEAR, Pair, distance, only_by_spread
-from olbench.experiments.online import Cell, Known
-from olbench.experiments.sources import Source
-from olbench.experiments.trial import Trial
-from olbench.experiments.tuning import Params
+from olbench.data.source import Source
 from olbench.learners import make_algorithm
-from olbench.papers import Cell as ReportedCell
 from olbench.papers import Paper, load_paper
+from olbench.protocols import get_protocol, tuning
+from olbench.protocols.definition import Cell, Known
+from olbench.protocols.tuning import Choice
+from olbench.specs import AlgorithmSpec, Config
+from olbench.trials import seeds
+from olbench.trials.trial import Trial
 
 #: How many settings of a cell are run in full however far they are.
 NEAREST = 3
@@ -32,39 +40,38 @@ SEARCHES = ("coordinate", "grid")
 
 @dataclass(frozen=True)
 class Suspect(Cell):
-    """An algorithm on a data set with its whole grid, held against one reported cell."""
+    """An algorithm on a data set with its whole grid, held against one row of the paper."""
 
-    reported_cell: ReportedCell
+    target: Target
     #: In what it differs from what the paper says it ran; empty for the algorithm and data set themselves.
     variant: str
 
     @cached_property
-    def grid(self) -> dict[str, tuple[Value, ...]]:
+    def whole_grid(self) -> dict[str, tuple[Value, ...]]:
         """The values of the papers and of the config for every parameter that the config does not fix."""
         names = {**self.definition.grid, **self.spec.grid}
         return {
-            name: _union(self.definition.grid.get(name, ()), self.spec.grid.get(name, ()))
+            name: _unite(self.definition.grid.get(name, ()), self.spec.grid.get(name, ()))
             for name in names
             if name not in self.spec.params
         }
 
     @cached_property
-    def settings(self) -> tuple[Params, ...]:
+    def settings(self) -> tuple[Choice, ...]:
         """Every combination of the grid, with the parameters that are not searched."""
-        start = self.definition.resolve(self.spec.params)
-        return tuple({**start, **params} for params in tuning.products(self.grid))
+        return tuple({**self.start, **params} for params in tuning.products(self.whole_grid))
 
     @cached_property
     def _screening(self) -> tuple[Trial, ...]:
         return tuple(self.screening_trial(params) for params in self.settings)
 
-    def screening_trial(self, params: Params) -> Trial:
+    def screening_trial(self, params: Choice) -> Trial:
         """Return the pass that screens a setting: one of a tuning on all rows, so each reuses the other."""
-        return self._trial(params, "tune", "all", 0)
+        return self.trial(params, "tune", 0, part=seeds.ALL)
 
-    def report_trials(self, params: Params) -> list[Trial]:
+    def report_trials(self, params: Choice) -> list[Trial]:
         """Return the passes that judge a setting: over all rows, as the paper's were, however it is tuned."""
-        return [self._trial(params, "report", "all", p) for p in range(self.config.permutations)]
+        return [self.trial(params, "report", p, part=seeds.ALL) for p in range(self.repeats)]
 
     def trials(self, known: Known) -> Iterator[Trial]:
         """Yield the screening and the tuning, and what follows from them."""
@@ -78,56 +85,58 @@ class Suspect(Cell):
         """Return how many trials there will be, as far as is known."""
         return len({trial.key for trial in self.trials(known)})
 
-    def judged(self, known: Known) -> list[Params]:
+    def judged(self, known: Known) -> list[Choice]:
         """Return the settings to run in full; none before all are screened."""
         if any(trial.key not in known for trial in self._screening):
             return []
-        distances = [self._screened(trial, known) for trial in self._screening]
+        distances = [self._screen(trial, known) for trial in self._screening]
         cut = max(1.0, sorted(distances)[:NEAREST][-1])
-        found = [
+        near = [
             params
             for params, far in zip(self.settings, distances, strict=True)
             if far <= cut and far < math.inf
         ]
         chosen = self.step(known).chosen
-        return found if chosen is None or chosen in found else [*found, chosen]
+        return near if chosen is None or chosen in near else [*near, chosen]
 
-    def _screened(self, trial: Trial, known: Known) -> float:
+    def _screen(self, trial: Trial, known: Known) -> float:
         record = known[trial.key]
-        return distance(Pair.of([record]), self.reported_cell, NEAR) if record["status"] == "ok" else math.inf
+        return distance(Observed.of([record]), self.target, NEAR) if record["status"] == "ok" else math.inf
 
-    def picked(self, search: str, known: Known) -> Params | None:
+    def picked(self, search: str, known: Known) -> Choice | None:
         """Return what a search over the whole grid would pick by the screening's order."""
-        start = self.definition.resolve(self.spec.params)
         ties = self.config.tuning.ties
-        return tuning.search(search, self.grid, start, lambda p: self._mistakes(p, known), ties).chosen
+        score = self.protocol.score
 
-    def _mistakes(self, params: Params, known: Known) -> float | None:
-        record = known.get(self.screening_trial(params).key)
-        if record is None:
-            return None
-        return float(record["mistakes"]) if record["status"] == "ok" else math.inf
+        def screened(params: Choice) -> float | None:
+            record = known.get(self.screening_trial(params).key)
+            if record is None:
+                return None
+            return float(score.loss(score.of(record))) if record["status"] == "ok" else math.inf
+
+        return tuning.search(search, self.whole_grid, self.start, screened, ties).chosen
 
 
-def _union(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, ...]:
+def _unite(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, ...]:
     """Return the values of both; numbers by size, since the place in a grid decides between equals."""
     values = tuple(dict.fromkeys((*first, *second)))
     return values if any(isinstance(value, str) for value in values) else tuple(sorted(values, key=float))
 
 
 def suspects(config: Config, sources: list[Source], permutations: int) -> list[Suspect]:
-    """Return what the paper's cells are compared with: everything in the config that may stand for one."""
-    paper = load_paper(config.paper)
-    lean = replace(config, permutations=permutations, curve=1)
+    """Return what the paper's rows are compared with: everything in the config that may stand for one."""
+    paper, protocol = load_paper(config.paper), get_protocol(config.protocol)
+    lean = config.with_settings(permutations=permutations, curve=1)
+    reported = targets(paper)
     found = []
     for source in sources:
         dataset, other_data = stands_for_dataset(paper, source)
-        for spec in config.algorithms:
+        for entry, spec in enumerate(config.algorithms):
             row, other_algorithm = stands_for_row(paper, spec)
-            cell = paper.cell(dataset, row)
-            if cell is not None:
+            target = reported.get((dataset, row))
+            if target is not None:
                 variant = " ".join(word for word in (other_algorithm, other_data) if word)
-                found.append(Suspect(lean, source, spec, cell, variant))
+                found.append(Suspect(protocol, lean, source, spec, entry, target, variant))
     return found
 
 
@@ -137,7 +146,7 @@ def stands_for_dataset(paper: Paper, source: Source) -> tuple[str, str]:
     A data set of the catalogue that is no name of the paper stands for the one that it is a variant of.
     """
     name, entry = source.spec.name, None if source.spec.path else catalog().get(source.spec.name)
-    if entry is not None and name not in {cell.dataset for cell in paper.cells}:
+    if entry is not None and name not in paper.datasets:
         name = entry.variant_of or name
     return name, "" if source.name == name else f"on {source.name}"
 
@@ -147,11 +156,11 @@ def stands_for_row(paper: Paper, spec: AlgorithmSpec) -> tuple[str, str]:
 
     It is the row that names it among the paper's variants, or that of its own id with the usual options.
     """
-    for row, entries in paper.variants.items():
-        for entry in entries:
-            options = {name: value for name, value in entry.items() if name != "id"}
-            if entry["id"] == spec.id and all(spec.options.get(name) == options[name] for name in options):
-                return row, _label(spec.id, options)
+    for row, variants in paper.variants.items():
+        for variant in variants:
+            same = all(spec.options.get(name) == value for name, value in variant.options.items())
+            if variant.id == spec.id and same:
+                return row, _label(spec.id, variant.options)
     return (spec.id, "") if spec.options == _usual_options(spec) else ("", spec.id)
 
 
@@ -172,8 +181,8 @@ def _usual_options(spec: AlgorithmSpec) -> dict[str, Any]:
 class Setting:
     """A setting that was run in full, and how it compares with the reported pair."""
 
-    params: Params
-    pair: Pair
+    params: Choice
+    observed: Observed
     #: In units of what is allowed.
     distance: float
     #: Whether it is consistent only because our passes spread more than the reported ones.
@@ -198,8 +207,8 @@ class Finding:
     #: The settings that were run in full, the best explanation first.
     settings: tuple[Setting, ...]
     #: What the config's tuning picks, and what each of SEARCHES would pick over the whole grid.
-    chosen: Params | None
-    picks: Mapping[str, Params | None]
+    chosen: Choice | None
+    picks: Mapping[str, Choice | None]
 
     @property
     def variant(self) -> str:
@@ -223,10 +232,10 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Case:
-    """A reported cell and the findings about everything that may stand for it."""
+class Inquiry:
+    """A row of the paper and the findings about everything that may stand for it."""
 
-    reported: ReportedCell
+    target: Target
     findings: tuple[Finding, ...]
 
     @property
@@ -253,17 +262,17 @@ class Case:
         return min(self.findings, key=lambda f: f.settings[0].distance if f.settings else math.inf)
 
 
-def cases(found: list[Suspect], known: Known) -> list[Case]:
-    """Return the reported cells that something was compared with, in the paper's order of algorithms."""
+def inquire(found: list[Suspect], known: Known) -> list[Inquiry]:
+    """Return the rows of the paper that something was compared with, in the order of the config."""
     findings: dict[str, list[Finding]] = {}
     for suspect in found:
         finding = judge(suspect, known)
         if finding.settings:
-            findings.setdefault(suspect.reported_cell.where, []).append(finding)
-    reported = {suspect.reported_cell.where: suspect.reported_cell for suspect in found}
+            findings.setdefault(suspect.target.where, []).append(finding)
+    reported = {suspect.target.where: suspect.target for suspect in found}
     return [
         # The plain one first: a variant is asked for only where it does not answer.
-        Case(reported[where], tuple(sorted(some, key=lambda finding: bool(finding.variant))))
+        Inquiry(reported[where], tuple(sorted(some, key=lambda finding: bool(finding.variant))))
         for where, some in findings.items()
     ]
 
@@ -275,7 +284,7 @@ def judge(suspect: Suspect, known: Known) -> Finding:
         records = [known.get(trial.key) for trial in suspect.report_trials(params)]
         good = [record for record in records if record is not None and record["status"] == "ok"]
         if len(good) == len(records):
-            settings.append(_setting(params, Pair.of(good), suspect.reported_cell))
+            settings.append(_setting(params, Observed.of(good), suspect.target))
     return Finding(
         suspect,
         tuple(sorted(settings, key=lambda setting: setting.rank)),
@@ -284,15 +293,19 @@ def judge(suspect: Suspect, known: Known) -> Finding:
     )
 
 
-def _setting(params: Params, pair: Pair, reported: ReportedCell) -> Setting:
-    return Setting(params, pair, distance(pair, reported, CONSISTENT), only_by_spread(pair, reported))
+def _setting(params: Choice, observed: Observed, target: Target) -> Setting:
+    far = distance(observed, target, CONSISTENT)
+    return Setting(params, observed, far, is_only_by_spread(observed, target))
 
 
-def summary(found: list[Case]) -> str:
+def summary(found: list[Inquiry]) -> str:
     """Return the count of the cells by who reaches them, in a sentence."""
-    reached = sum(bool(case.reached) for case in found)
-    tuned = sum(any(finding.by_tuning for finding in case.findings) for case in found)
-    variants, wide = sum(case.only_variant for case in found), sum(case.only_wide for case in found)
+    reached = sum(bool(inquiry.reached) for inquiry in found)
+    tuned = sum(any(finding.by_tuning for finding in inquiry.findings) for inquiry in found)
+    variants, wide = (
+        sum(inquiry.only_variant for inquiry in found),
+        sum(inquiry.only_wide for inquiry in found),
+    )
     return (
         f"{reached} of {len(found)} pairs are reached by some setting ({variants} only by a variant, {wide} "
         f"only by our spread); {tuned} by the one that the tuner picks; {len(found) - reached} by none"

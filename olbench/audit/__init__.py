@@ -1,0 +1,1 @@
+"""Audits of the papers: which settings could have made a reported number."""
