@@ -1,4 +1,4 @@
-"""Online learners from elsewhere: any object with predict_one/learn_one or predict/partial_fit."""
+"""Online learners from other libraries: objects with predict_one/learn_one or predict/partial_fit."""
 
 import time
 from copy import deepcopy
@@ -16,9 +16,9 @@ CLASSES = np.array([-1.0, 1.0])
 
 
 def wrap(learner: Any, id: str = "") -> Algorithm:
-    """Make an algorithm of one unfitted learner object; every pass starts from a deep copy of it."""
+    """Return an algorithm that runs an unfitted learner object; every pass starts from a deep copy of it."""
     name = id or type(learner).__name__
-    _style(learner, name)
+    _find_style(learner, name)
     definition = Definition(
         id=name,
         title=name,
@@ -30,7 +30,7 @@ def wrap(learner: Any, id: str = "") -> Algorithm:
 
 
 class Copies:
-    """A function that returns a new copy of an object, and that pickles."""
+    """A function that returns a new copy of an object, and that can be pickled."""
 
     def __init__(self, original: Any):
         self.original = original
@@ -40,7 +40,8 @@ class Copies:
         return deepcopy(self.original)
 
 
-def _style(learner: Any, name: str) -> str:
+def _find_style(learner: Any, name: str) -> str:
+    """Return whether a learner takes single examples ('one') or arrays ('batch')."""
     for style, methods in (("one", ("predict_one", "learn_one")), ("batch", ("predict", "partial_fit"))):
         if all(callable(getattr(learner, method, None)) for method in methods):
             return style
@@ -51,11 +52,11 @@ def _style(learner: Any, name: str) -> str:
 
 
 class ObjectLearner(Learner):
-    """A Python object run example by example; slow, but on the same examples and the same counters.
+    """A Python object that runs example by example: slow, but with the same examples and counters.
 
-    Every example is learnt, so updates equal rounds. River's learners see a dict of the non-zero features and
-    the label as a bool; scikit-learn's see one row and -1 or +1. Before anything was learnt, or where the
-    object abstains with None, the prediction is +1, as sign(0) is everywhere else.
+    Every example is learnt, so updates equal rounds. River's learners get a dict of the non-zero features and
+    the label as a bool; scikit-learn's get one row and -1 or +1. Before the first example, and if the object
+    abstains by returning None, the prediction is +1, in line with sign(0) = +1.
     """
 
     def __init__(self, algorithm: Algorithm, d: int):
@@ -63,14 +64,14 @@ class ObjectLearner(Learner):
         self.algorithm = algorithm
         factory = algorithm.definition.factory
         if factory is None:
-            raise UserError(f"{algorithm.id} has no function that builds it")
+            raise UserError(f"{algorithm.id} has no factory function that builds it")
         self.model = factory(**algorithm.params)
-        self.style = _style(self.model, algorithm.id)
+        self.style = _find_style(self.model, algorithm.id)
         takes_classes = self.style == "batch" and "classes" in signature(self.model.partial_fit).parameters
         self.classes = {"classes": CLASSES} if takes_classes else {}
 
     def warm_up(self) -> None:
-        """There is nothing to compile."""
+        """Do nothing: there is nothing to compile."""
 
     def _trace(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
@@ -86,7 +87,7 @@ class ObjectLearner(Learner):
     def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         step = self._learn_one if self.style == "one" else self._partial_fit
         for i in order:
-            indices, values = _row(rows, i)
+            indices, values = _read_row(rows, i)
             positive = step(indices, values, float(y[i]))
             self.counters[:4] += 1, positive != (y[i] > 0), 1, 1
 
@@ -105,7 +106,7 @@ class ObjectLearner(Learner):
 
     @property
     def weights(self) -> Floats:
-        """The object's linear weights where it shows them, else zeros."""
+        """The object's linear weights if it exposes them, otherwise zeros."""
         coef = getattr(self.model, "coef_", None)
         if coef is not None and np.size(coef) == self.d:
             return np.asarray(coef, dtype=np.float64).ravel().copy()
@@ -116,7 +117,8 @@ class ObjectLearner(Learner):
         return weights
 
 
-def _row(rows: tuple[Any, ...], i: int) -> tuple[Any, Any]:
+def _read_row(rows: tuple[Any, ...], i: int) -> tuple[Any, Any]:
+    """Return the indices and values of the non-zero entries of row i."""
     dense, data, indices, indptr = rows[:4]
     if dense.shape[0]:
         kept = np.flatnonzero(dense[i])

@@ -1,4 +1,4 @@
-"""Learners: the state of an algorithm between slices of a pass, one class for each family of kernels."""
+"""Learners: the state of an algorithm between slices of a pass, one class per family of kernels."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -16,16 +16,16 @@ Covariance = Literal["full", "diag"]
 Projection = Literal["kl", "l2"]
 Form = Literal["covariance", "root"]
 
-# Rows at a time where a product with the covariance would be as large as a dense X.
+# Rows per block of a product with the covariance, which for all rows would be as large as a dense X.
 BLOCK = 1024
-# So many bytes are not asked for: the question costs as much as a short pass.
-SURELY_THERE = 2**20
+# Below this many bytes the available memory is not read: reading it takes as long as a short pass.
+ALWAYS_AVAILABLE = 2**20
 _CHOICES = {"covariance": ("full", "diag"), "projection": ("kl", "l2"), "form": ("covariance", "root")}
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A definition with its parameters set: what `make_algorithm` returns and `online_pass` runs."""
+    """A definition with its parameters set; `make_algorithm` returns it and `online_pass` runs it."""
 
     definition: Definition
     params: Mapping[str, Value]
@@ -40,7 +40,7 @@ class Algorithm:
         return self.definition.id
 
     def start(self, d: int) -> "Learner":
-        """Return a learner for d features that has seen nothing."""
+        """Return a learner for d features that has seen no example yet."""
         if self.definition.order == "object":
             from olbench.contestants import ObjectLearner
 
@@ -86,7 +86,7 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
 
 
 def available_memory() -> int:
-    """Return the bytes of memory that can be had without swapping."""
+    """Return how many bytes of memory are available without swapping."""
     import os
 
     try:
@@ -98,9 +98,9 @@ def available_memory() -> int:
 
 
 def refuse_large(d: int) -> None:
-    """Refuse a full covariance that memory cannot hold."""
+    """Raise a UserError if a full covariance of d features does not fit in memory."""
     needed = 8 * d * d
-    if needed < SURELY_THERE:
+    if needed < ALWAYS_AVAILABLE:
         return
     available = available_memory()
     if needed > 0.9 * available:
@@ -111,7 +111,7 @@ def refuse_large(d: int) -> None:
 
 
 class Learner(ABC):
-    """State that kernels carry from slice to slice."""
+    """The state that a pass carries from slice to slice, and its counters."""
 
     def __init__(self, algorithm: Algorithm, d: int):
         self.algorithm = algorithm
@@ -120,13 +120,13 @@ class Learner(ABC):
         self.p: Floats = algorithm.definition.rule_constants(algorithm.params)
 
     def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        """Predict and learn the examples of `order`, one after the other."""
+        """Predict and then learn each example of `order`, one after another."""
         self.trace(rows, y, order, np.array([order.size]))
 
     def trace(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
-        """Run, and return (mistakes, updates) so far and the seconds taken after each of `ends` examples."""
+        """Run, and return (mistakes, updates) and the elapsed seconds after each of `ends` examples."""
         for name, value in vars(self).items():
-            # joblib hands large arrays to its processes as read-only memory maps
+            # joblib passes large arrays to its processes as read-only memory maps.
             if isinstance(value, np.ndarray) and not value.flags.writeable:
                 setattr(self, name, value.copy())
         counts, seconds = np.empty((ends.size, 2), dtype=np.int64), np.empty(ends.size)
@@ -137,16 +137,16 @@ class Learner(ABC):
     def _trace(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
-        """Run up to each of `ends` and note there what `trace` returns."""
+        """Run up to each of `ends` and write the counts and seconds there."""
 
     @property
     @abstractmethod
     def weights(self) -> Floats:
-        """The weight vector that predicts."""
+        """The weight vector used for prediction."""
 
     @abstractmethod
     def warm_up(self) -> None:
-        """Compile, or load from the cache, what `run` needs."""
+        """Compile what `run` needs, or load it from the cache."""
 
     @property
     def rounds(self) -> int:
@@ -155,12 +155,12 @@ class Learner(ABC):
 
     @property
     def mistakes(self) -> int:
-        """Examples predicted wrongly before they were learnt."""
+        """Examples whose prediction, made before learning them, was wrong."""
         return int(self.counters[1])
 
     @property
     def updates(self) -> int:
-        """Rounds whose own loss was above zero."""
+        """Rounds with a loss above zero."""
         return int(self.counters[2])
 
     @property
@@ -170,16 +170,16 @@ class Learner(ABC):
 
     @property
     def breakdowns(self) -> int:
-        """Rounds with a variance that was not positive on a non-zero row, or a state that was not finite."""
+        """Rounds with a margin or step that is not finite, or a variance <= 0 on a non-zero row."""
         return int(self.counters[4])
 
 
 class KernelLearner(Learner):
-    """A learner whose passes are compiled."""
+    """A learner that runs in a compiled kernel."""
 
     @abstractmethod
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        """Return the kernel, and what it takes after the order: the state and how it changes."""
+        """Return the kernel and its arguments after the order: the state, then options."""
 
     def _trace(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
@@ -192,7 +192,7 @@ class KernelLearner(Learner):
         tracer(kernel)(rule, self.p, rows, y, order, state, ends, self.counters, counts, seconds)
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache, the kernel and the rule."""
+        """Compile the kernel and the rule, or load them from the cache."""
         from olbench.kernels.trace import tracer
 
         tracer(self._kernel()[0])
@@ -200,7 +200,7 @@ class KernelLearner(Learner):
 
 
 class FirstOrderLearner(KernelLearner):
-    """A weight vector, as a common factor times an array."""
+    """A weight vector, stored as a common factor times an array."""
 
     def __init__(self, algorithm: Algorithm, d: int):
         super().__init__(algorithm, d)
@@ -224,7 +224,7 @@ class SecondOrderLearner(KernelLearner):
 
     @property
     def scale_exponent(self) -> int:
-        """The power of two by which a scale-free learner was multiplied to keep it from underflow."""
+        """The exponent of the power of two that multiplies mu and the root of Sigma to prevent underflow."""
         return 0
 
     @abstractmethod
@@ -238,7 +238,7 @@ class SecondOrderLearner(KernelLearner):
 
 
 class CovarianceLearner(SecondOrderLearner):
-    """Full covariance as a symmetric matrix, less the outer products that are still pending."""
+    """Full covariance as a symmetric matrix, minus the outer products that are still pending."""
 
     def __init__(self, algorithm: Algorithm, d: int):
         super().__init__(algorithm, d)
@@ -252,7 +252,7 @@ class CovarianceLearner(SecondOrderLearner):
         from olbench.kernels.covariance import run
 
         definition = self.algorithm.definition
-        # Screening trusts that Sigma only shrinks; rounding breaks that for rules meant for the root form.
+        # Screening assumes that Sigma only shrinks; rounding breaks this for rules made for the root form.
         screened = definition.monotone and definition.form == "covariance"
         adaptive = screened and (definition.traits is None or definition.traits.adaptive_margin)
         state = (self.mu, self.sigma, self.pending, self.axis, self.bound, self.counters)
@@ -273,7 +273,7 @@ class CovarianceLearner(SecondOrderLearner):
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X."""
-        return _quadratic(X, self.covariance, square=False)
+        return _quadratic_forms(X, self.covariance, square=False)
 
 
 class RootLearner(SecondOrderLearner):
@@ -295,7 +295,7 @@ class RootLearner(SecondOrderLearner):
 
     @property
     def scale_exponent(self) -> int:
-        """The power of two by which mu and R were multiplied."""
+        """The exponent of the power of two that multiplies mu and R."""
         return int(self.counters[5])
 
     @property
@@ -311,7 +311,7 @@ class RootLearner(SecondOrderLearner):
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
-        return _quadratic(X, self.root, square=True)
+        return _quadratic_forms(X, self.root, square=True)
 
 
 class DiagonalLearner(SecondOrderLearner):
@@ -343,8 +343,8 @@ class DiagonalLearner(SecondOrderLearner):
         return np.asarray(squares @ self.moments[:, 1]).ravel()
 
 
-def _quadratic(X: Any, factor: Floats, square: bool) -> Floats:
-    """Return x' F x for each row of X, or ||F' x||^2 with `square`, in blocks that keep memory small."""
+def _quadratic_forms(X: Any, factor: Floats, square: bool) -> Floats:
+    """Return x' F x for each row of X, or ||F' x||^2 with `square`, block by block to save memory."""
     values = np.empty(X.shape[0])
     for begin in range(0, X.shape[0], BLOCK):
         rows = X[begin : begin + BLOCK]

@@ -11,19 +11,19 @@ from numpy.typing import ArrayLike
 from olbench.examples import Floats, Ints, as_examples, as_labels, as_order
 from olbench.learners import Algorithm, Learner
 
-#: Seconds for which a pass may hold its thread before it asks whether to stop, and rows in any case.
+#: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.
 SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000
-#: Rows from which it first learns how long a row takes.
+#: Rows of the first slice, which measures how long a row takes.
 FIRST_ROWS = 16
 
 
 class StoppedError(Exception):
-    """A pass was asked to stop before its end."""
+    """A pass was stopped before its end."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Cumulative counts and seconds after t examples, at a few t."""
+    """Cumulative counts and seconds after t examples, at selected t."""
 
     t: Ints
     mistakes: Ints
@@ -33,7 +33,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class PassResult:
-    """What one pass measured. The seconds exclude compilation and the checks of the input."""
+    """The measurements of one pass. The seconds exclude compilation and the checks of the input."""
 
     n: int
     mistakes: int
@@ -60,11 +60,12 @@ def online_pass(
     curve: int = 50,
     stopped: Callable[[], bool] | None = None,
 ) -> PassResult:
-    """Run an algorithm once over the examples and count its mistakes before each of them is learnt.
+    """Run an algorithm once over the examples and count the mistakes it makes before learning each of them.
 
-    X is an array or a SciPy sparse matrix, y holds -1 and +1, `order` lists row numbers (default: as they
-    stand) and `curve` is the number of points at which the counters and the clock are read. Where `stopped`
-    is given it is asked a few times a second, and a true answer ends the pass with a StoppedError.
+    X is an array or a SciPy sparse matrix and y holds -1 and +1. `order` lists row numbers; by default the
+    rows are taken as they come. `curve` is the number of points at which the counters and the clock are read.
+    If given, `stopped` is called several times a second, and the pass ends with a StoppedError once it
+    returns true.
 
     >>> import numpy as np
     >>> from olbench import make_algorithm
@@ -100,7 +101,7 @@ def online_pass(
 
 
 class _Slices:
-    """Runs a learner along an order, slice after slice, and draws its curve on the way."""
+    """Runs a learner along an order, slice after slice, and records its curve."""
 
     def __init__(self, learner: Learner, rows: tuple[Any, ...], labels: Floats, order: Ints, points: Ints):
         self.learner, self.rows, self.labels, self.order, self.points = learner, rows, labels, order, points
@@ -110,7 +111,7 @@ class _Slices:
         self.seen = 0
 
     def run_until(self, stopped: Callable[[], bool]) -> None:
-        """Run all that is left in slices of about SLICE_SECONDS, and ask before each whether to stop."""
+        """Run what is left in slices of about SLICE_SECONDS, and ask before each whether to stop."""
         size = FIRST_ROWS
         while self.seen < self.order.size:
             if stopped():
@@ -131,7 +132,7 @@ class _Slices:
 
 
 def curve_points(n: int, count: int) -> Ints:
-    """Return up to `count` evenly spaced numbers of examples, the last of which is n."""
+    """Return up to `count` evenly spaced numbers of examples, ending with n."""
     steps = np.arange(1, max(1, count) + 1)
     points = np.unique(np.rint(n * steps / max(1, count)).astype(np.int64))
     return points[points > 0]

@@ -302,7 +302,7 @@ class IELLIP(SecondOrder):
         if mistake and v > 0:
             g = y * x / np.sqrt(v)
             step = self.sigma @ g
-            c = self.c * self.b**t
+            c = self.c * self.b ** (t - 1)
             self.mu = self.mu + (1 - y * f) / np.sqrt(v) * step
             self.sigma = (self.sigma - c * np.outer(step, step)) / (1 - c)
         return mistake

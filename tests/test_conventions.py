@@ -268,3 +268,13 @@ def test_diagonal_equals_full_on_one_feature_at_a_time(id, projection):
     assert counts(full) == counts(diagonal)
     exponent = full.learner.scale_exponent
     np.testing.assert_allclose(np.ldexp(full.weights, -exponent), diagonal.weights, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["covariance", "root"])
+def test_iellip_shrinks_by_c_in_the_first_round(form):
+    """c_t = c b^(t - 1): the first mistake, in round one, multiplies the variance along x by 1 - c."""
+    algorithm = make_algorithm("iellip", b=0.5, c=0.3, form=form)
+    sigma = online_pass(algorithm, [[2.0, 0.0]], [-1]).learner.covariance
+    assert sigma[0, 0] == pytest.approx(0.7 * sigma[1, 1], rel=1e-15)
+    later = online_pass(algorithm, [[0.0, 1.0], [2.0, 0.0]], [1, -1]).learner.covariance
+    assert later[0, 0] == pytest.approx(0.85 * later[1, 1], rel=1e-15)

@@ -37,7 +37,7 @@ def test_values_that_are_not_finite(value):
 def test_sparse_matrices_with_columns_that_do_not_exist(column):
     bad = sp.csr_matrix((np.ones(2), [0, 1], [0, 1, 2]), shape=(2, 2))
     bad.indices[1] = column
-    with pytest.raises(UserError, match="X is not a sound sparse matrix"):
+    with pytest.raises(UserError, match="X is not a valid sparse matrix"):
         run(bad, [1, -1])
 
 

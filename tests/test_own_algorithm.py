@@ -146,7 +146,7 @@ def test_a_second_process_compiles_nothing():
         ("\n\n1 / 0", "bad.py:3: the plugin failed: ZeroDivisionError"),
         (
             "from olbench import first_order\n@first_order('arow')\ndef f(m, s, mistake, q, t, k, p): ...",
-            "an algorithm named 'arow' exists already",
+            "an algorithm named 'arow' already exists",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""What is learned: one short file per algorithm or tight family, and the listing of all of them."""
+"""What is learned: one short file per algorithm or family of algorithms, and the list of all of them."""
 
 import importlib
 import warnings
@@ -27,13 +27,13 @@ def _load_installed() -> None:
 
 
 def definitions() -> list[Definition]:
-    """Return every algorithm: the built-in ones, those of installed packages and of files loaded so far."""
+    """Return all algorithms: built in, from installed packages, and from plugin files loaded so far."""
     _load_installed()
     return list(REGISTRY.values())
 
 
 def get_definition(id: str) -> Definition:
-    """Return the algorithm of this id."""
+    """Return the algorithm with this id."""
     known = {definition.id: definition for definition in definitions()}
     if id not in known:
         raise UserError(

@@ -17,9 +17,9 @@ ETA = Parameter("eta", 0.7, ETA_DOC, low=0.5, high=1.0, closed="left", grid=ETA_
 def confident_step(r: float, phi: float, share: float) -> float:
     """Return a = alpha sqrt(v) for the normalised margin r = m / sqrt(v) < phi.
 
-    a solves phi sqrt(u / v) = r + a / share, where sqrt(u / v) is the deviation left after the update. With
-    share = 1 the constraint is met (cw2008, eq. 14); share = v / (v + 1/(2C)) is the squared slack of
-    scw2012, Proposition 2. Of the two forms of its root, the one that does not cancel is used.
+    a solves phi sqrt(u / v) = r + a / share, where u is the variance after the update. With share = 1 the
+    constraint is met with equality (cw2008, eq. 14); share = v / (v + 1/(2C)) gives the squared slack of
+    scw2012, Proposition 2. Of the two forms of the root, the one without cancellation is used.
     """
     half = 0.5 * share * phi * phi
     root = math.hypot(r * half, phi * math.sqrt(1.0 + 2.0 * half))
@@ -30,7 +30,7 @@ def confident_step(r: float, phi: float, share: float) -> float:
 
 @helper
 def precision_gain(a: float, phi: float, v: float) -> float:
-    """Return c = alpha phi / sqrt(u) of cw2008, eq. 12: what the update adds to the precision along x."""
+    """Return c = alpha phi / sqrt(u), the precision that the update adds along x (cw2008, eq. 12)."""
     k = a * phi
     return 0.5 * k * (k + math.sqrt(k * k + 4.0)) / v
 

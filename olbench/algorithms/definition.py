@@ -1,6 +1,6 @@
 """What an algorithm is: a scalar rule with declared parameters, traits and a citation.
 
-The decorators here serve the built-in files of this folder and a user's own file alike.
+The same decorators serve the built-in files in this folder and a user's own file.
 """
 
 import math
@@ -21,14 +21,14 @@ Order = Literal["first", "second", "object"]
 Closed = Literal["neither", "left", "right", "both"]
 
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
-#: Settings of every second-order algorithm, beside its own parameters.
+#: Settings of every second-order algorithm, in addition to its own parameters.
 RESERVED = frozenset({"covariance", "projection", "form", "a"})
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named number with a default, bounds and the grid that the papers search; or one of a few words."""
+    """A number with a default, bounds and the grid that the papers search, or one word out of `choices`."""
 
     name: str
     default: Value
@@ -40,7 +40,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
 
     def check(self, value: Any, owner: str) -> Value:
-        """Return the value as this parameter stores it, or refuse it."""
+        """Return the value as a float or a word, or raise a UserError that names `owner`."""
         if self.choices:
             if value not in self.choices:
                 raise UserError(
@@ -58,7 +58,7 @@ class Parameter:
 
     @property
     def interval(self) -> str:
-        """The allowed values in words or as an interval."""
+        """The allowed values: an interval or a list of words."""
         if self.choices:
             return " | ".join(self.choices)
         opening = "[" if self.closed in ("left", "both") else "("
@@ -68,7 +68,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Traits:
-    """The four properties of scw2012, Table 1; `source` says who assigned them."""
+    """The four properties of scw2012, Table 1, and who assigned them."""
 
     large_margin: bool
     confidence: bool
@@ -79,7 +79,7 @@ class Traits:
 
 @dataclass(frozen=True)
 class Definition:
-    """An algorithm as its file declares it. Made by the decorators `first_order` and `second_order`."""
+    """An algorithm as its file declares it with the decorators `first_order` and `second_order`."""
 
     id: str
     title: str
@@ -105,7 +105,7 @@ class Definition:
 
     @property
     def module(self) -> str:
-        """The module that defines the rule or builds the object."""
+        """The name of the module that defines the rule or the factory."""
         return getattr(self.rule or self.factory, "__module__", "")
 
     @property
@@ -115,16 +115,16 @@ class Definition:
 
     @property
     def diagonal(self) -> bool:
-        """Whether a diagonal covariance makes sense; `no_diagonal` says why where it does not."""
+        """Whether a diagonal covariance makes sense; if not, `no_diagonal` says why."""
         return not self.no_diagonal
 
     @property
     def grid(self) -> dict[str, tuple[float, ...]]:
-        """The values that the papers search, by parameter."""
+        """The values that the papers search, for each parameter that they tune."""
         return {parameter.name: parameter.grid for parameter in self.parameters if parameter.grid}
 
     def resolve(self, given: Mapping[str, Any]) -> dict[str, Value]:
-        """Return every parameter with its given or default value, checked."""
+        """Return all parameters with their given or default values, after checking them."""
         names = [parameter.name for parameter in self.parameters]
         for name in given:
             if name not in names:
@@ -136,7 +136,7 @@ class Definition:
         }
 
     def rule_constants(self, params: Mapping[str, Value]) -> NDArray[np.float64]:
-        """Return the array p that the rule sees for these parameters."""
+        """Return the array p that the rule receives for these parameters."""
         values = self.constants(**params) if self.constants else tuple(params.values())
         return np.array(values, dtype=np.float64)
 
@@ -153,13 +153,13 @@ class Definition:
         try:
             return compile.rule(signature, self.rule)
         except NumbaError as error:
-            line, reason = _cause(str(error))
+            line, reason = _find_cause(str(error))
             place = f"{self._file}:{line}" if line else self._file
             raise UserError(f"{place}: the rule of '{self.id}' does not compile: {reason}") from error
 
 
-def _cause(message: str) -> tuple[str, str]:
-    """Return the line and the reason in what numba says about a function that it cannot compile."""
+def _find_cause(message: str) -> tuple[str, str]:
+    """Return the line number and the reason from numba's message about a function it cannot compile."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", message)
     lines = [line.strip() for line in plain.splitlines() if line.strip()]
     reasons = [line for line in lines if not line.startswith("Failed in nopython")]
@@ -171,17 +171,17 @@ REGISTRY: dict[str, Definition] = {}
 
 
 def register(definition: Definition) -> Definition:
-    """Add a definition to the listing; a name may be defined again only where it was defined before."""
+    """Add a definition to the list; only the file that defined an id may define it again."""
     known = REGISTRY.get(definition.id)
     if known is not None and known._file != definition._file and not known._file.startswith("<"):
         raise UserError(
-            f"an algorithm named '{definition.id}' exists already ({known._file}); choose another id"
+            f"an algorithm named '{definition.id}' already exists ({known._file}); choose another id"
         )
     reserved = RESERVED.intersection(parameter.name for parameter in definition.parameters)
     if definition.order == "second" and reserved:
         raise UserError(
             f"{definition.id}: a parameter cannot be named {', '.join(sorted(reserved))}: every second-order "
-            "algorithm has that setting already"
+            "algorithm already has that setting"
         )
     REGISTRY[definition.id] = definition
     return definition
@@ -190,34 +190,35 @@ def register(definition: Definition) -> Definition:
 def first_order(
     id: str, *, title: str = "", source: str = "", **declared: Any
 ) -> Callable[[Rule], Definition]:
-    """Make a first-order algorithm of a rule (m, s, mistake, q, t, k, p) -> (loss, shrink, tau).
+    """Define a first-order algorithm by a rule (m, s, mistake, q, t, k, p) -> (loss, shrink, tau).
 
-    The rule sees the signed margin m = y w.x, s = ||x||^2, whether the prediction was a mistake, q = ||w||^2,
-    the round t = 1, 2, ..., the number k of updates so far and its parameters p. A loss above zero counts as
-    an update; then w = shrink w + tau y x. Further keywords are the fields of Definition: parameters, traits,
-    constants.
+    The rule receives the signed margin m = y w.x, s = ||x||^2, whether the prediction was a mistake,
+    q = ||w||^2, the round t = 1, 2, ..., the number k of updates so far and its parameters p. A round with a
+    loss above zero counts as an update. The weights become w = shrink w + tau y x. Further keywords are the
+    fields of Definition: parameters, traits, constants.
     """
-    return _decorator(id, title, source, "first", declared)
+    return _make_decorator(id, title, source, "first", declared)
 
 
 def second_order(
     id: str, *, title: str = "", source: str = "", **declared: Any
 ) -> Callable[[Rule], Definition]:
-    """Make a second-order algorithm of a rule (m, v, mistake, t, p) -> (loss, alpha, c).
+    """Define a second-order algorithm by a rule (m, v, mistake, t, p) -> (loss, alpha, c).
 
-    The rule sees the signed margin m = y mu.x, the variance v = x' Sigma x, whether the prediction was a
-    mistake, the round t = 1, 2, ... and its parameters p. A loss above zero counts as an update; then
-    mu += alpha y Sigma x and Sigma^-1 += c x x', which is Sigma -= beta Sigma x x' Sigma with
-    beta = c / (1 + c v). Further keywords are the fields of Definition: parameters, traits, constants, form,
-    no_diagonal (why a diagonal covariance makes no sense), monotone (the loss does not fall as v grows, so
-    rounds that cannot trigger skip v) and scale_free (nothing depends on the common scale of mu and the root
-    of Sigma).
+    The rule receives the signed margin m = y mu.x, the variance v = x' Sigma x, whether the prediction was a
+    mistake, the round t = 1, 2, ... and its parameters p. A round with a loss above zero counts as an update.
+    The Gaussian becomes mu += alpha y Sigma x and Sigma^-1 += c x x', which equals
+    Sigma -= beta Sigma x x' Sigma with beta = c / (1 + c v).
+
+    Further keywords are the fields of Definition: parameters, traits, constants, form, no_diagonal (why a
+    diagonal covariance makes no sense), monotone (the loss does not fall as v grows, so rounds that cannot
+    trigger skip v) and scale_free (nothing depends on the common scale of mu and the root of Sigma).
     """
-    return _decorator(id, title, source, "second", declared)
+    return _make_decorator(id, title, source, "second", declared)
 
 
 def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
-    """Make a contestant of a function that builds an online learner from the declared parameters.
+    """Define a contestant by a function that builds an online learner from the declared parameters.
 
     The learner has `predict_one` and `learn_one` (River) or `predict` and `partial_fit` (scikit-learn).
     """
@@ -228,7 +229,7 @@ def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -
     return define
 
 
-def _decorator(
+def _make_decorator(
     id: str, title: str, source: str, order: Order, declared: dict[str, Any]
 ) -> Callable[[Rule], Definition]:
     def define(rule: Rule) -> Definition:

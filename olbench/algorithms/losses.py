@@ -1,17 +1,17 @@
-"""Losses and the quantile that the rules share."""
+"""The tolerance, the loss and the quantile that the rules share."""
 
 import math
 from statistics import NormalDist
 
 from olbench.kernels.compile import helper
 
-#: A loss below this fraction of its larger term is rounding, not loss.
+#: A loss below this fraction of its larger term is rounding error.
 TOLERANCE = 1e-12
 
 
 @helper
 def excess(wanted: float, got: float) -> float:
-    """Return wanted - got, or zero where that is negative or within rounding of zero."""
+    """Return wanted - got, or zero if that is negative or within rounding of zero."""
     loss = wanted - got
     if math.isinf(loss):
         return max(0.0, loss)
