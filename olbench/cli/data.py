@@ -14,6 +14,7 @@ from olbench.errors import UserError, suggest
 if TYPE_CHECKING:
     from olbench.data.catalog import Entry
     from olbench.data.fetch import Progress
+    from olbench.places import Placed
 
 VERBS = ["list", "info", "fetch", "verify", "clean", "generate"]
 MIRROR = click.option(
@@ -145,10 +146,12 @@ def fetch_files(
     wanted = [*names, *(name for config in configs for name in _config_names(config))]
     if everything:
         wanted += list(catalog())
-    if not wanted:
+    if not wanted and not configs:
         raise UserError(
             "name the data sets to fetch, or say --all or --config; `olbench data list` shows them"
         )
+    if not wanted:
+        click.echo(f"{', '.join(configs)}: only local files, nothing to fetch")
     entries = [find(name) for name in dict.fromkeys(wanted)]
     failures = [reason for entry in entries if (reason := _fetch_one(entry, mirror, force))]
     if failures:
@@ -175,22 +178,36 @@ def _fetch_one(entry: "Entry", mirror: str | None, force: bool) -> str:
 
 
 def _config_names(path: str) -> list[str]:
-    """Return the names under `datasets` in a config; files that it names by path need no fetching."""
-    import yaml
+    """Return the catalogue names under `datasets` in a config; local files need no fetching."""
+    from olbench.places import read_placed
 
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not YAML ({' '.join(str(error).split())})") from None
-    listed = content.get("datasets") if isinstance(content, dict) else None
-    if not isinstance(listed, list | dict) or not listed:
+    root = read_placed(Path(path))
+    if not isinstance(root.value, dict) or "datasets" not in root.value:
         raise UserError(f"{path} names no data sets under 'datasets'")
-    names = [
-        item.get("name", item.get("path", "")) if isinstance(item, dict) else str(item) for item in listed
-    ]
-    return [name for name in names if name and not Path(name).is_file()]
+    names = [_catalog_name(item, Path(path).parent) for item in root.value["datasets"].items("datasets")]
+    return [name for name in names if name]
+
+
+def _catalog_name(item: "Placed", folder: Path) -> str:
+    """Return the catalogue name of one data set of a config, or nothing for a file.
+
+    As in a run, relative paths start from the folder of the config, and a name comes before a file.
+    """
+    from olbench.data.catalog import catalog, find
+
+    if isinstance(item.value, dict):
+        if "path" in item.value:
+            return ""
+        if "name" not in item.value:
+            raise item.fail("a data set needs the key 'name' or 'path'")
+        item = item.value["name"]
+    name = item.text("a data set")
+    if name not in catalog() and (folder / Path(name).expanduser()).is_file():
+        return ""
+    try:
+        return find(name).name
+    except UserError as error:
+        raise item.fail(str(error)) from None
 
 
 @contextmanager

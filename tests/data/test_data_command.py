@@ -91,6 +91,61 @@ def test_a_config_names_what_to_fetch(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "{name: mine, path: data/mine.txt}",
+        "{path: data/mine.txt}",
+        "{path: data/mine.txt, positive: 1}",
+        "{name: data/mine.txt, positive: 1}",
+        "data/mine.txt",
+    ],
+)
+def test_files_named_by_a_config_need_no_fetching(tmp_path, monkeypatch, entry):
+    (tmp_path / "below" / "data").mkdir(parents=True)
+    (tmp_path / "below" / "data" / "mine.txt").write_text(SVMGUIDE)
+    (tmp_path / "below" / "config.yaml").write_text(f"datasets: [synthetic, {entry}]\nalgorithms: [pa]\n")
+    monkeypatch.chdir(tmp_path)
+    outcome = olbench("data", "fetch", "--config", "below/config.yaml")
+    assert outcome.stderr == ""
+    assert (outcome.returncode, outcome.stdout) == (0, "synthetic: built in, nothing to fetch\n")
+
+
+def test_a_config_of_files_alone_leaves_nothing_to_fetch(tmp_path):
+    (tmp_path / "mine.txt").write_text(SVMGUIDE)
+    (tmp_path / "config.yaml").write_text("datasets: [{name: mine, path: mine.txt}]\n")
+    outcome = olbench("data", "fetch", "--config", tmp_path / "config.yaml")
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+    assert outcome.stdout == f"{tmp_path}/config.yaml: only local files, nothing to fetch\n"
+
+
+def test_a_name_of_the_catalogue_is_fetched_even_beside_a_file_of_that_name(tmp_path, monkeypatch):
+    (tmp_path / "synthetic").write_text(SVMGUIDE)
+    (tmp_path / "config.yaml").write_text("datasets: [synthetic]\n")
+    monkeypatch.chdir(tmp_path)
+    outcome = olbench("data", "fetch", "--config", "config.yaml")
+    assert outcome.stdout == "synthetic: built in, nothing to fetch\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("datasets: [spliced]\n", ":1: there is no data set 'spliced' (did you mean 'splice'?); "),
+        ("seed: 1\ndatasets:\n  - splice\n  - 7\n", ":4: a data set must be text, not 7\n"),
+        ("datasets: {a: b\n", ":2: not YAML ("),
+        ("datasets: []\n", ":1: datasets must not be empty\n"),
+        ("datasets: [{positive: 1}]\n", ":1: a data set needs the key 'name' or 'path'\n"),
+        ("algorithms: [pa]\n", " names no data sets under 'datasets'\n"),
+    ],
+)
+def test_a_config_that_names_no_data_sets_is_refused_with_its_line(tmp_path, text, message):
+    config = tmp_path / "config.yaml"
+    config.write_text(text)
+    outcome = olbench("data", "fetch", "--config", config)
+    assert outcome.returncode == 2
+    assert outcome.stderr.startswith(f"olbench: {config}{message}")
+
+
 def test_generate_and_clean(tmp_path, cache_folder):
     path = tmp_path / "made.txt"
     outcome = olbench("data", "generate", "text", path, "--rows", 100, "--features", 50)
