@@ -12,7 +12,7 @@ from olbench.cli.flags import complete_datasets
 from olbench.errors import UserError, suggest
 
 if TYPE_CHECKING:
-    from olbench.data.catalog import Entry
+    from olbench.data.catalog import CatalogEntry
     from olbench.data.fetch import Progress
     from olbench.places import Placed
 
@@ -72,7 +72,7 @@ def show_list(mirror: str | None) -> None:
     click.echo("\nGet what is missing with `olbench data fetch NAME` or `olbench data fetch --all`.")
 
 
-def _state(entry: "Entry", mirror: str | None) -> str:
+def _state(entry: "CatalogEntry", mirror: str | None) -> str:
     from olbench.data.fetch import local_files
     from olbench.data.folders import downloads_folder
 
@@ -160,7 +160,7 @@ def fetch_files(
         raise UserError(failures[-1])
 
 
-def _fetch_one(entry: "Entry", mirror: str | None, force: bool) -> str:
+def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
     """Fetch one data set and say so; return the reason where it cannot be had, so that the others go on."""
     from olbench.data.fetch import fetch, local_files
 
@@ -261,7 +261,7 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
         sys.exit(1)
 
 
-def _comparison(entry: "Entry", files: list[Path]) -> tuple[bool, str]:
+def _comparison(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
     """Read the files of a data set, not the cache; return whether they are right, and words for it."""
     from olbench.data.fingerprint import fingerprint
     from olbench.data.sources import problems, read_examples

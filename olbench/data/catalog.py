@@ -15,7 +15,7 @@ STEP_NAMES = ("divide-by-255", "unit-range", "normgrey")
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogEntry:
     """One data set: where its files come from, how they become examples, and the facts to check."""
 
     name: str
@@ -78,13 +78,13 @@ def catalog_path() -> Path:
 
 
 @cache
-def catalog() -> dict[str, Entry]:
+def catalog() -> dict[str, CatalogEntry]:
     """Return every data set of the catalogue by name, in its order."""
     path = catalog_path()
     return parse_catalog(path.read_text(encoding="utf-8"), path.name)
 
 
-def find(name: str) -> Entry:
+def find(name: str) -> CatalogEntry:
     """Return a data set of the catalogue, or refuse the name with a suggestion."""
     entries = catalog()
     if name not in entries:
@@ -95,7 +95,7 @@ def find(name: str) -> Entry:
     return entries[name]
 
 
-def resolve(name_or_path: str | Path) -> Entry | Path:
+def resolve(name_or_path: str | Path) -> CatalogEntry | Path:
     """Return the entry of a name, or the path; a name of the catalogue comes before a file of that name."""
     text = str(name_or_path)
     if isinstance(name_or_path, str) and text in catalog():
@@ -111,7 +111,7 @@ def resolve(name_or_path: str | Path) -> Entry | Path:
     )
 
 
-def parse_catalog(text: str, name: str) -> dict[str, Entry]:
+def parse_catalog(text: str, name: str) -> dict[str, CatalogEntry]:
     """Return the entries of a catalogue in YAML; whatever is wrong in it is refused with its line."""
     import yaml
 
@@ -127,7 +127,7 @@ def parse_catalog(text: str, name: str) -> dict[str, Entry]:
         loader.dispose()
     if not isinstance(content, dict) or not isinstance(content.get("datasets"), dict):
         raise UserError(f"{name}:1: a catalogue is a mapping with the key 'datasets'")
-    entries: dict[str, Entry] = {}
+    entries: dict[str, CatalogEntry] = {}
     for lines, (key, given) in zip(_lines(node), content["datasets"].items(), strict=True):
         entries[str(key)] = _Parser(name, str(key), lines, entries).entry(given)
     return entries
@@ -145,7 +145,7 @@ def _lines(node: Any) -> Iterator[dict[str, int]]:
 class _Parser:
     """Checks one data set of a catalogue, key by key."""
 
-    def __init__(self, file: str, name: str, lines: dict[str, int], others: dict[str, Entry]):
+    def __init__(self, file: str, name: str, lines: dict[str, int], others: dict[str, CatalogEntry]):
         self.file, self.name, self.lines, self.others = file, name, lines, others
 
     def fail(self, key: str, reason: str) -> UserError:
@@ -153,13 +153,13 @@ class _Parser:
         line = self.lines.get(key, self.lines[""])
         return UserError(f"{self.file}:{line}: data set '{self.name}': {reason}")
 
-    def entry(self, given: Any) -> Entry:
+    def entry(self, given: Any) -> CatalogEntry:
         """Return the entry; a variant inherits what it does not say."""
         if not isinstance(given, dict):
             raise self.fail("", "its facts must be a mapping")
         if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", self.name):
             raise self.fail("", "a name consists of small letters, digits, dots and hyphens")
-        known = [f.name for f in fields(Entry) if f.name != "name"]
+        known = [f.name for f in fields(CatalogEntry) if f.name != "name"]
         for key in given:
             if key not in known:
                 raise self.fail(str(key), f"unknown key '{key}'{suggest(str(key), known)}")
@@ -167,7 +167,7 @@ class _Parser:
         missing = [k for k in ("title", "format", "rows", "features", "labels", "source") if k not in values]
         if missing:
             raise self.fail("", f"the key '{missing[0]}' is missing")
-        entry = Entry(name=self.name, **values)
+        entry = CatalogEntry(name=self.name, **values)
         self._check(entry)
         return entry
 
@@ -179,7 +179,9 @@ class _Parser:
             raise self.fail("variant_of", f"there is no data set '{base}' above it")
         not_inherited = ("name", "fingerprint", "variant_of", "preprocess", "note")
         return {
-            f.name: getattr(self.others[base], f.name) for f in fields(Entry) if f.name not in not_inherited
+            f.name: getattr(self.others[base], f.name)
+            for f in fields(CatalogEntry)
+            if f.name not in not_inherited
         }
 
     def _value(self, key: str, value: Any) -> Any:
@@ -217,7 +219,7 @@ class _Parser:
             raise self.fail("labels", "'labels' must say how many examples are -1 and how many are 1")
         return {label: self._whole("labels", count) for label, count in value.items()}
 
-    def _check(self, entry: Entry) -> None:
+    def _check(self, entry: CatalogEntry) -> None:
         if entry.format not in FORMATS:
             raise self.fail(
                 "format", f"unknown format '{entry.format}'{suggest(entry.format, list(FORMATS))}"

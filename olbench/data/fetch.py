@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
-from olbench.data.catalog import Entry, resolve
+from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.compressed import SUFFIXES, base_name, open_content
 from olbench.data.folders import downloads_folder
 from olbench.errors import UserError
@@ -48,7 +48,7 @@ def fetch_command(names: Sequence[str]) -> str:
     return f"olbench data fetch {' '.join(names)}"
 
 
-def local_files(entry: Entry, mirror: str | None = None) -> list[Path] | None:
+def local_files(entry: CatalogEntry, mirror: str | None = None) -> list[Path] | None:
     """Return an entry's files from the downloads or a mirror that is a folder; None if one is missing."""
     here = _all_in_folder(downloads_folder(), entry)
     if here is not None:
@@ -57,7 +57,7 @@ def local_files(entry: Entry, mirror: str | None = None) -> list[Path] | None:
     return _all_in_folder(place, entry) if isinstance(place, Path) else None
 
 
-def _all_in_folder(folder: Path, entry: Entry) -> list[Path] | None:
+def _all_in_folder(folder: Path, entry: CatalogEntry) -> list[Path] | None:
     found = [path for file in entry.files if (path := _in_folder(folder, file))]
     return found if len(found) == len(entry.files) else None
 
@@ -78,7 +78,7 @@ def mirror_place(given: str | None = None) -> Path | str | None:
 
 
 def fetch(
-    entry: Entry, mirror: str | None = None, force: bool = False, progress: Progress | None = None
+    entry: CatalogEntry, mirror: str | None = None, force: bool = False, progress: Progress | None = None
 ) -> list[Path]:
     """Return the files of an entry in the downloads folder, after fetching what is not there yet."""
     here = _all_in_folder(downloads_folder(), entry)
@@ -95,7 +95,7 @@ def fetch(
     raise UserError(_by_hand(entry, reasons))
 
 
-def _by_hand(entry: Entry, reasons: list[str]) -> str:
+def _by_hand(entry: CatalogEntry, reasons: list[str]) -> str:
     """Say what was tried, and how to do without."""
     downloads = downloads_folder()
     missing = [file for file in entry.files if not _in_folder(downloads, file)] or list(entry.files)
@@ -145,7 +145,7 @@ class HttpSource:
         raise MissingError(file)
 
 
-def _sources(entry: Entry, mirror: str | None) -> Iterator[FolderSource | HttpSource]:
+def _sources(entry: CatalogEntry, mirror: str | None) -> Iterator[FolderSource | HttpSource]:
     place = mirror_place(mirror)
     if place is not None:
         yield FolderSource(place) if isinstance(place, Path) else HttpSource(place, is_mirror=True)
@@ -164,7 +164,9 @@ def _in_folder(folder: Path, file: str) -> Path | None:
     return next((folder / name for name in _candidates(file) if (folder / name).is_file()), None)
 
 
-def _fetch_from(source: FolderSource | HttpSource, entry: Entry, progress: Progress | None) -> list[Path]:
+def _fetch_from(
+    source: FolderSource | HttpSource, entry: CatalogEntry, progress: Progress | None
+) -> list[Path]:
     """Get all files of an entry from one source, check them, and move them into place."""
     with _staging() as staging:
         staged = [source.get(file, staging, entry.max_bytes, progress) for file in entry.files]
@@ -190,7 +192,7 @@ def _staging() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _check_bytes(entry: Entry, file: str, path: Path) -> None:
+def _check_bytes(entry: CatalogEntry, file: str, path: Path) -> None:
     """Compare the uncompressed bytes with their checksum, where the catalogue has one."""
     if file not in entry.sha256:
         return
@@ -210,7 +212,7 @@ def _check_bytes(entry: Entry, file: str, path: Path) -> None:
         raise FailedError(f"{path.name} does not have the checksum of the catalogue")
 
 
-def _check_examples(entry: Entry, paths: list[Path]) -> None:
+def _check_examples(entry: CatalogEntry, paths: list[Path]) -> None:
     from olbench.data.load import load_entry
 
     try:

@@ -34,14 +34,14 @@ def read_libsvm(paths: Sequence[str | Path], limit: int | None = None) -> tuple[
 
     `limit` bounds the uncompressed bytes of each file, for files that come from elsewhere.
     """
-    reader = _Reader()
+    reader = _LibsvmReader()
     for path in paths:
         with open_content(path) as stream:
             reader.read(stream, str(path), limit)
     return reader.finish()
 
 
-class _Reader:
+class _LibsvmReader:
     """The rows so far, and where in the files the reader is."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from olbench.data import cache
-from olbench.data.catalog import Entry, resolve
+from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.compressed import base_name
 from olbench.data.fingerprint import fingerprint
 from olbench.data.labels import Labels
@@ -64,7 +64,7 @@ def load_dataset(
     return load_entry(entry, paths)
 
 
-def _with_labels(entry: Entry, positive: Labels, negative: Labels) -> Entry:
+def _with_labels(entry: CatalogEntry, positive: Labels, negative: Labels) -> CatalogEntry:
     """Return an entry with other labels than the catalogue's; then the facts to check no longer hold."""
     plus, minus = _listed(positive), _listed(negative)
     label = "+".join(f"{k:g}" for k in plus or ()) + "".join(f"-vs-{k:g}" for k in minus or ())
@@ -72,7 +72,7 @@ def _with_labels(entry: Entry, positive: Labels, negative: Labels) -> Entry:
     return replace(entry, name=name, positive=plus, negative=minus, labels={}, fingerprint="")
 
 
-def load_entry(entry: Entry, paths: Sequence[Path], where: str = "") -> Dataset:
+def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
     """Return the examples of an entry from its files, or from the cache, after checking them."""
     if not paths:
         return _checked(entry, paths, *_read(entry, paths, where))
@@ -86,12 +86,12 @@ def load_entry(entry: Entry, paths: Sequence[Path], where: str = "") -> Dataset:
     return Dataset(entry.name, *found) if found else data
 
 
-def _read(entry: Entry, paths: Sequence[Path], where: str) -> tuple[Any, Any, str]:
+def _read(entry: CatalogEntry, paths: Sequence[Path], where: str) -> tuple[Any, Any, str]:
     X, y = read_examples(entry, paths, where or entry.name)
     return X, y, fingerprint(X, y)
 
 
-def _checked(entry: Entry, paths: Sequence[Path], X: Any, y: Any, found: str) -> Dataset:
+def _checked(entry: CatalogEntry, paths: Sequence[Path], X: Any, y: Any, found: str) -> Dataset:
     """Return the examples as a data set, or refuse them if the catalogue describes others."""
     wrong = problems(entry, X, y, found) if entry.labels else []
     if wrong:
@@ -103,7 +103,7 @@ def _checked(entry: Entry, paths: Sequence[Path], X: Any, y: Any, found: str) ->
     return Dataset(entry.name, X, y, found)
 
 
-def _key(entry: Entry, paths: Sequence[Path]) -> str:
+def _key(entry: CatalogEntry, paths: Sequence[Path]) -> str:
     try:
         hashes = [cache.content_hash(path) for path in paths]
     except OSError as error:
@@ -111,7 +111,7 @@ def _key(entry: Entry, paths: Sequence[Path]) -> str:
     return cache.entry_key({"reader": READER_VERSION, "files": hashes, **entry.recipe()})
 
 
-def _paths(entry: Entry, download: bool, mirror: str | None) -> list[Path]:
+def _paths(entry: CatalogEntry, download: bool, mirror: str | None) -> list[Path]:
     from olbench.data.fetch import fetch, fetch_command, local_files
 
     here = local_files(entry, mirror)
@@ -125,7 +125,7 @@ def _paths(entry: Entry, download: bool, mirror: str | None) -> list[Path]:
 def _load_path(path: Path, positive: Any, negative: Any) -> Dataset:
     """Load a file of the user's own: no facts to check, and no limit to its size."""
     name = base_name(path.name)
-    entry = Entry(
+    entry = CatalogEntry(
         name=name.removesuffix(".csv"),
         title=name,
         format="csv" if name.endswith(".csv") else "libsvm",

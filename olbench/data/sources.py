@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.catalog import Entry
+from olbench.data.catalog import CatalogEntry
 from olbench.data.labels import as_signs
 from olbench.data.preprocess import STEPS
 from olbench.data.rows import stored
 from olbench.errors import UserError
 
 
-def read_examples(entry: Entry, paths: Sequence[Path], where: str) -> tuple[Any, Any]:
+def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str) -> tuple[Any, Any]:
     """Return (X, y) of an entry whose files are at these paths; nothing is cached or checked here."""
     if entry.format == "libsvm":
         X, y = _from_libsvm(entry, paths, where)
@@ -26,7 +26,7 @@ def read_examples(entry: Entry, paths: Sequence[Path], where: str) -> tuple[Any,
     return (X if entry.format == "libsvm" and not entry.preprocess else stored(X)), y
 
 
-def _from_libsvm(entry: Entry, paths: Sequence[Path], where: str) -> tuple[Any, Any]:
+def _from_libsvm(entry: CatalogEntry, paths: Sequence[Path], where: str) -> tuple[Any, Any]:
     from olbench.data.libsvm import read_libsvm
 
     rows, d = read_libsvm(paths, entry.max_bytes or None)
@@ -36,7 +36,7 @@ def _from_libsvm(entry: Entry, paths: Sequence[Path], where: str) -> tuple[Any, 
     return rows.matrix(max(d, entry.features)), y
 
 
-def _table(entry: Entry, paths: Sequence[Path]) -> tuple[Any, Any]:
+def _table(entry: CatalogEntry, paths: Sequence[Path]) -> tuple[Any, Any]:
     if entry.format == "synthetic":
         from olbench.data.synthetic import RotatedGaussian
 
@@ -61,7 +61,7 @@ def _table(entry: Entry, paths: Sequence[Path]) -> tuple[Any, Any]:
     return np.concatenate([X for X, _ in parts]), np.concatenate([labels for _, labels in parts])
 
 
-def _wanted(part: tuple[Any, Any], entry: Entry) -> tuple[Any, Any]:
+def _wanted(part: tuple[Any, Any], entry: CatalogEntry) -> tuple[Any, Any]:
     """Drop unwanted digits before the pixels become doubles, eight times as large."""
     X, labels = part
     if entry.positive is not None and entry.negative is not None:
@@ -70,7 +70,7 @@ def _wanted(part: tuple[Any, Any], entry: Entry) -> tuple[Any, Any]:
     return X.astype(np.float64), labels
 
 
-def problems(entry: Entry, X: Any, y: Any, fingerprint: str) -> list[str]:
+def problems(entry: CatalogEntry, X: Any, y: Any, fingerprint: str) -> list[str]:
     """Return what about these examples is not as the catalogue says."""
     found = []
     if X.shape[0] != entry.rows:
