@@ -13,7 +13,7 @@ def olbench(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
-def test_list_tells_what_is_here():
+def test_list_tells_what_is_downloaded():
     outcome = olbench("data", "list")
     lines = {line.split()[0]: line for line in outcome.stdout.splitlines() if line}
     assert outcome.returncode == 0
@@ -25,8 +25,8 @@ def test_list_tells_what_is_here():
 def test_info_tells_all_about_one():
     outcome = olbench("data", "info", "usps")
     assert outcome.returncode == 0
-    assert "rows        7,291" in outcome.stdout
-    assert "labels      -1: 6,097, +1: 1,194" in outcome.stdout
+    assert "rows         7,291" in outcome.stdout
+    assert "labels       -1: 6,097, +1: 1,194" in outcome.stdout
     assert "the digit zero" in outcome.stdout
     assert "get it with `olbench data fetch usps`" in outcome.stdout
 
@@ -38,16 +38,16 @@ def test_info_tells_all_about_one():
             ["info", "uspz"],
             "olbench: there is no data set 'uspz' (did you mean 'usps'?)",
         ),
-        (["fetch"], "olbench: name the data sets to fetch, or say --all or --config"),
+        (["fetch"], "olbench: name the data sets to fetch, or use --all or --config"),
         (["fetch", "w7b"], "olbench: there is no data set 'w7b' (did you mean 'w7a'?)"),
         (
             ["fetch", "w7a", "--mirror", "ftp://x"],
             "olbench: the mirror 'ftp://x' is neither a folder",
         ),
         (["fetch", "--config", "none.yaml"], "olbench: cannot read none.yaml: No such file or directory"),
-        (["verify", "w7a"], "olbench: w7a: not here; get it with `olbench data fetch w7a`"),
+        (["verify", "w7a"], "olbench: w7a: not downloaded; get it with `olbench data fetch w7a`"),
         (["lst"], "olbench: there is no command 'data lst' (did you mean 'list'?)"),
-        (["generate", "dense", "x", "--words", "3"], "olbench: --words and --exponent belong to `text`"),
+        (["generate", "dense", "x", "--words", "3"], "olbench: --words and --exponent apply only to `text`"),
     ],
 )
 def test_wrong_input_gives_one_sentence_and_exit_code_2(arguments, message):
@@ -65,13 +65,13 @@ def test_fetching_from_a_mirror_that_lies_says_so(tmp_path, monkeypatch):
     assert "get mitface by hand from http://cbcl.mit.edu/software-datasets/FaceData2.html" in outcome.stderr
 
 
-def test_verify_without_names_checks_what_is_here(cache_folder):
+def test_verify_without_names_checks_what_is_downloaded(cache_folder):
     (cache_folder / "downloads").mkdir(parents=True)
     (cache_folder / "downloads" / "svmguide3").write_text(SVMGUIDE)
     outcome = olbench("data", "verify")
     assert outcome.returncode == 1
-    assert "svmguide3            DIFFERS: 2 rows instead of 1,243" in outcome.stdout
-    assert "breast-cancer        as in the catalogue" in outcome.stdout
+    assert "svmguide3                DIFFERS: 2 rows instead of 1,243" in outcome.stdout
+    assert "breast-cancer            agrees with the catalogue" in outcome.stdout
     assert "5 checked, 1 differ" in outcome.stdout
 
 
