@@ -1,4 +1,4 @@
-"""The catalogue: what each data set is made of, and what must come out."""
+"""The catalogue: the files and preprocessing of each data set, and the facts to check."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ STEP_NAMES = ("divide-by-255", "unit-range", "normgrey")
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogEntry:
     """One data set: where its files come from, how they become examples, and the facts to check."""
 
     name: str
@@ -23,25 +23,25 @@ class Entry:
     format: str
     rows: int
     features: int
-    #: How many examples have -1 and +1 in the end; empty where nothing is known and nothing checked.
+    #: The number of examples labelled -1 and +1; empty if it is unknown and not checked.
     labels: dict[int, int]
     source: str
     fingerprint: str = ""
-    #: Names of the files, all in one format, whose rows follow each other; IDX: images and labels in turn.
+    #: File names, all in one format, read one after the other; for IDX, images and labels alternate.
     files: tuple[str, ...] = ()
-    #: Addresses of folders that hold the files.
+    #: Web addresses of folders with the files.
     upstream: tuple[str, ...] = ()
-    #: A page for people, if the files cannot be fetched without one.
+    #: A page to read, if the files cannot be fetched automatically.
     page: str = ""
-    #: SHA-256 of the uncompressed files, where they are known for certain.
+    #: SHA-256 of the uncompressed files, if known.
     sha256: dict[str, str] = field(default_factory=dict)
-    #: No file may be larger than this, neither as fetched nor unpacked.
+    #: The largest permitted size of a file, compressed or not.
     max_bytes: int = 1 << 30
     positive: tuple[float, ...] | None = None
     negative: tuple[float, ...] | None = None
     label_column: str = "last"
     preprocess: tuple[str, ...] = ()
-    #: The name of scikit-learn's data, or the parameters of the synthetic data.
+    #: The name of the data set in scikit-learn, or the parameters of a synthetic one.
     bundled: str = ""
     generator: dict[str, float] = field(default_factory=dict)
     citation: str = ""
@@ -54,7 +54,7 @@ class Entry:
         return bool(self.files)
 
     def recipe(self) -> dict[str, Any]:
-        """Return what decides the examples besides the content of the files, as plain values."""
+        """Return the plain values that, with the content of the files, determine the examples."""
         keys = (
             "format",
             "positive",
@@ -69,7 +69,7 @@ class Entry:
 
 
 def catalog_path() -> Path:
-    """Return the catalogue's file: inside the package when installed, beside it in a checkout."""
+    """Return the path of the catalogue: inside an installed package, or beside it in a checkout."""
     package = Path(__file__).resolve().parent.parent
     for path in (package / "datasets" / "catalog.yaml", package.parent / "datasets" / "catalog.yaml"):
         if path.is_file():
@@ -78,14 +78,14 @@ def catalog_path() -> Path:
 
 
 @cache
-def catalog() -> dict[str, Entry]:
-    """Return every data set of the catalogue by name, in its order."""
+def catalog() -> dict[str, CatalogEntry]:
+    """Return all data sets by name, in the order of the catalogue."""
     path = catalog_path()
     return parse_catalog(path.read_text(encoding="utf-8"), path.name)
 
 
-def find(name: str) -> Entry:
-    """Return a data set of the catalogue, or refuse the name with a suggestion."""
+def find(name: str) -> CatalogEntry:
+    """Return a data set of the catalogue; an unknown name is refused with a suggestion."""
     entries = catalog()
     if name not in entries:
         raise UserError(
@@ -95,8 +95,8 @@ def find(name: str) -> Entry:
     return entries[name]
 
 
-def resolve(name_or_path: str | Path) -> Entry | Path:
-    """Return the entry of a name, or the path; a name of the catalogue comes before a file of that name."""
+def resolve(name_or_path: str | Path) -> CatalogEntry | Path:
+    """Return the catalogue entry or the path of a file; a catalogue name takes precedence."""
     text = str(name_or_path)
     if isinstance(name_or_path, str) and text in catalog():
         return catalog()[text]
@@ -111,8 +111,8 @@ def resolve(name_or_path: str | Path) -> Entry | Path:
     )
 
 
-def parse_catalog(text: str, name: str) -> dict[str, Entry]:
-    """Return the entries of a catalogue in YAML; whatever is wrong in it is refused with its line."""
+def parse_catalog(text: str, name: str) -> dict[str, CatalogEntry]:
+    """Return the entries of a YAML catalogue; errors name the line."""
     import yaml
 
     loader = yaml.SafeLoader(text)
@@ -127,14 +127,14 @@ def parse_catalog(text: str, name: str) -> dict[str, Entry]:
         loader.dispose()
     if not isinstance(content, dict) or not isinstance(content.get("datasets"), dict):
         raise UserError(f"{name}:1: a catalogue is a mapping with the key 'datasets'")
-    entries: dict[str, Entry] = {}
+    entries: dict[str, CatalogEntry] = {}
     for lines, (key, given) in zip(_lines(node), content["datasets"].items(), strict=True):
         entries[str(key)] = _Parser(name, str(key), lines, entries).entry(given)
     return entries
 
 
 def _lines(node: Any) -> Iterator[dict[str, int]]:
-    """Yield for each data set the lines of its keys; the line of its name is under ''."""
+    """Yield the line numbers of each data set's keys; '' is the key for the line of its name."""
     datasets = next(value for key, value in node.value if key.value == "datasets")
     for key, value in datasets.value:
         inner = value.value if isinstance(value.value, list) else []
@@ -143,43 +143,43 @@ def _lines(node: Any) -> Iterator[dict[str, int]]:
 
 
 class _Parser:
-    """Checks one data set of a catalogue, key by key."""
+    """Checks the keys of one catalogue entry."""
 
-    def __init__(self, file: str, name: str, lines: dict[str, int], others: dict[str, Entry]):
+    def __init__(self, file: str, name: str, lines: dict[str, int], others: dict[str, CatalogEntry]):
         self.file, self.name, self.lines, self.others = file, name, lines, others
 
     def fail(self, key: str, reason: str) -> UserError:
-        """Return an error with the line of a key."""
+        """Return an error that names the line of a key."""
         line = self.lines.get(key, self.lines[""])
         return UserError(f"{self.file}:{line}: data set '{self.name}': {reason}")
 
-    def entry(self, given: Any) -> Entry:
-        """Return the entry; a variant inherits what it does not say."""
+    def entry(self, given: Any) -> CatalogEntry:
+        """Return the entry; a variant inherits the keys that it does not set."""
         if not isinstance(given, dict):
-            raise self.fail("", "its facts must be a mapping")
+            raise self.fail("", "an entry must be a mapping")
         if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", self.name):
-            raise self.fail("", "a name consists of small letters, digits, dots and hyphens")
-        known = [f.name for f in fields(Entry) if f.name != "name"]
+            raise self.fail("", "a name consists of lower-case letters, digits, dots and hyphens")
+        known = [f.name for f in fields(CatalogEntry) if f.name != "name"]
         for key in given:
             if key not in known:
                 raise self.fail(str(key), f"unknown key '{key}'{suggest(str(key), known)}")
-        values = {**self._inherited(given), **{key: self._value(key, value) for key, value in given.items()}}
+        values = {**self._inherit(given), **{key: self._value(key, value) for key, value in given.items()}}
         missing = [k for k in ("title", "format", "rows", "features", "labels", "source") if k not in values]
         if missing:
             raise self.fail("", f"the key '{missing[0]}' is missing")
-        entry = Entry(name=self.name, **values)
+        entry = CatalogEntry(name=self.name, **values)
         self._check(entry)
         return entry
 
-    def _inherited(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _inherit(self, given: dict[str, Any]) -> dict[str, Any]:
         base = given.get("variant_of")
         if base is None:
             return {}
         if base not in self.others:
-            raise self.fail("variant_of", f"there is no data set '{base}' above it")
-        not_inherited = ("name", "fingerprint", "variant_of", "preprocess", "note")
+            raise self.fail("variant_of", f"no data set '{base}' is defined above it")
+        own_keys = ("name", "fingerprint", "variant_of", "preprocess", "note")
         return {
-            f.name: getattr(self.others[base], f.name) for f in fields(Entry) if f.name not in not_inherited
+            f.name: getattr(self.others[base], f.name) for f in fields(CatalogEntry) if f.name not in own_keys
         }
 
     def _value(self, key: str, value: Any) -> Any:
@@ -214,10 +214,10 @@ class _Parser:
 
     def _counts(self, value: Any) -> dict[int, int]:
         if not isinstance(value, dict) or set(value) != {-1, 1}:
-            raise self.fail("labels", "'labels' must say how many examples are -1 and how many are 1")
+            raise self.fail("labels", "'labels' must give the number of examples for -1 and for 1")
         return {label: self._whole("labels", count) for label, count in value.items()}
 
-    def _check(self, entry: Entry) -> None:
+    def _check(self, entry: CatalogEntry) -> None:
         if entry.format not in FORMATS:
             raise self.fail(
                 "format", f"unknown format '{entry.format}'{suggest(entry.format, list(FORMATS))}"
@@ -226,15 +226,16 @@ class _Parser:
             total = sum(entry.labels.values())
             raise self.fail("labels", f"the labels add up to {total}, but there are {entry.rows} rows")
         if bool(entry.files) != (entry.format in ("libsvm", "idx", "csv")):
-            raise self.fail("files", f"the format '{entry.format}' and 'files' do not go together")
+            needed = "needs no" if entry.files else "needs"
+            raise self.fail("files", f"the format '{entry.format}' {needed} 'files'")
         if entry.files and not entry.upstream and not entry.page:
-            raise self.fail("files", "neither 'upstream' nor 'page' says where its files come from")
+            raise self.fail("files", "its files need an 'upstream' or a 'page'")
         if entry.format == "idx" and len(entry.files) % 2:
             raise self.fail("files", "IDX files come in pairs: images, labels")
         for file in entry.files:
             path = PurePosixPath(file)
             if path.is_absolute() or ".." in path.parts or "\\" in file:
-                raise self.fail("files", f"'{file}' must stay below the folder of the data")
+                raise self.fail("files", f"'{file}' must be a path below the data folder")
         for address in entry.upstream:
             if urlsplit(address).scheme not in ("http", "https"):
                 raise self.fail("upstream", f"'{address}' is not an http(s) address")

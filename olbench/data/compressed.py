@@ -1,4 +1,4 @@
-"""Files as bytes: plain, gzip, bzip2 or xz, told by their content and not by their names."""
+"""Reading plain, gzip, bzip2 and xz files; the content decides which, not the name."""
 
 import bz2
 import gzip
@@ -28,14 +28,14 @@ _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 @contextmanager
 def open_content(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading its uncompressed bytes; what goes wrong becomes a UserError with its name."""
+    """Open a file to read its uncompressed bytes; failures become a UserError with its name."""
     kind = "plain"
     try:
         with open(path, "rb") as probe:
             magic = probe.read(6)
-        for start, words in _FOREIGN:
+        for start, kind_of_file in _FOREIGN:
             if magic.startswith(start):
-                raise UserError(f"{path} is {words}; unpack it, or compress it with gzip, bzip2 or xz")
+                raise UserError(f"{path} is {kind_of_file}; unpack it, or compress it with gzip, bzip2 or xz")
         for start, name, opener in _OPENERS:
             if magic.startswith(start):
                 kind = name
@@ -45,19 +45,19 @@ def open_content(path: str | Path) -> Iterator[IO[bytes]]:
         with open(path, "rb", buffering=0) as stream:
             yield stream
     except _DAMAGE as error:
-        raise UserError(f"{path}: its {kind} data is damaged or cut off ({_reason(error)})") from None
+        raise UserError(f"{path}: its {kind} data is damaged or truncated ({_describe(error)})") from None
     except OSError as error:
         if kind != "plain" and error.errno is None:
-            raise UserError(f"{path}: its {kind} data is damaged or cut off ({_reason(error)})") from None
+            raise UserError(f"{path}: its {kind} data is damaged or truncated ({_describe(error)})") from None
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _reason(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     return str(error).rstrip(".") or type(error).__name__
 
 
 def base_name(name: str) -> str:
-    """Return a file name without the ending of a compression."""
+    """Return a file name without its compression suffix."""
     for suffix in SUFFIXES[1:]:
         if name.endswith(suffix):
             return name[: -len(suffix)]

@@ -1,4 +1,4 @@
-"""A fingerprint of examples: the same for the same labels and features, however they are stored."""
+"""A fingerprint of examples that depends on their labels and features, not on their storage."""
 
 import hashlib
 from typing import Any
@@ -9,7 +9,7 @@ ROWS_AT_ONCE = 4096
 
 
 def fingerprint(X: Any, y: Any) -> str:
-    """Return 32 hex digits that depend on the shape, the signs of y and the non-zero values of X only."""
+    """Return 32 hex digits that depend only on the shape, the signs of y and the non-zero values of X."""
     digests = [hashlib.sha256() for _ in range(3)]
     for begin in range(0, X.shape[0], ROWS_AT_ONCE):
         for digest, part in zip(digests, _nonzeros(X, begin, begin + ROWS_AT_ONCE), strict=True):
@@ -22,7 +22,7 @@ def fingerprint(X: Any, y: Any) -> str:
 
 
 def _nonzeros(X: Any, begin: int, end: int) -> tuple[Any, Any, Any]:
-    """Return row lengths, column numbers and values of the non-zero entries of some rows."""
+    """Return the row lengths, column numbers and values of the non-zero entries in a range of rows."""
     if isinstance(X, np.ndarray):
         block = X[begin:end]
         rows, columns = np.nonzero(block)

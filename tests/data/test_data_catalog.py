@@ -109,7 +109,7 @@ FACTS = {
         ({"rows": "3"}, "9: the labels add up to 2, but there are 3 rows"),
         (
             {"labels": "{0: 1, 1: 1}"},
-            "9: 'labels' must say how many examples are -1 and how many are 1",
+            "9: 'labels' must give the number of examples for -1 and for 1",
         ),
         (
             {"format": "libsvn"},
@@ -117,13 +117,14 @@ FACTS = {
         ),
         (
             {"format": "synthetic"},
-            "5: the format 'synthetic' and 'files' do not go together",
+            "5: the format 'synthetic' needs no 'files'",
         ),
+        ({"files": None}, "2: the format 'libsvm' needs 'files'"),
         ({"format": "idx"}, "5: IDX files come in pairs: images, labels"),
-        ({"files": "../toy"}, "5: '../toy' must stay below the folder of the data"),
+        ({"files": "../toy"}, "5: '../toy' must be a path below the data folder"),
         (
             {"files": "/etc/passwd"},
-            "5: '/etc/passwd' must stay below the folder of the data",
+            "5: '/etc/passwd' must be a path below the data folder",
         ),
         ({"upstream": "ftp://x/"}, "6: 'ftp://x/' is not an http(s) address"),
         ({"title": "[]"}, "3: 'title' must be text, not []"),
@@ -137,11 +138,11 @@ FACTS = {
         ),
         ({"fingerprint": "abc"}, "11: a fingerprint has 32 hexadecimal digits"),
         ({"sha256": "{other: abc}"}, "11: 'other' is not one of the files"),
-        ({"variant_of": "none"}, "11: there is no data set 'none' above it"),
+        ({"variant_of": "none"}, "11: no data set 'none' is defined above it"),
         ({"source": None}, "2: the key 'source' is missing"),
         (
             {"upstream": None},
-            "5: neither 'upstream' nor 'page' says where its files come from",
+            "5: its files need an 'upstream' or a 'page'",
         ),
     ],
 )
@@ -160,10 +161,10 @@ def test_a_mistake_in_a_catalogue_is_refused_with_its_line(changes, message):
         ("", "1: a catalogue is a mapping with the key 'datasets'"),
         ("datasets: [a]", "1: a catalogue is a mapping with the key 'datasets'"),
         ("datasets:\n  a: {b", "2:8: not YAML (expected ',' or '}', but got '<stream end>')"),
-        ("datasets:\n  a: 5", "2: data set 'a': its facts must be a mapping"),
+        ("datasets:\n  a: 5", "2: data set 'a': an entry must be a mapping"),
         (
             "datasets:\n  A b: {}",
-            "2: data set 'A b': a name consists of small letters, digits, dots and hyphens",
+            "2: data set 'A b': a name consists of lower-case letters, digits, dots and hyphens",
         ),
     ],
 )
