@@ -39,7 +39,7 @@ class Source:
         if not self.n:
             raise UserError(f"{self.name}: there are no rows in it")
         # Cached examples are memory maps, so that what is held here until the first use takes no memory.
-        self._data: "Dataset | None" = data
+        self._data: Dataset | None = data
         self._open: OpenData | None = None
         self._lock = Lock()
 

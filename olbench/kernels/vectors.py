@@ -25,12 +25,12 @@ def llvm_function(prefer_literal: bool = False) -> Callable[[Callable[..., Any]]
     return decorate
 
 
-class Run(types.Type):  # type: ignore[misc]
+class Lanes(types.Type):  # type: ignore[misc]
     """The numba type of `width` adjacent doubles."""
 
     def __init__(self, width: int):
         self.width = width
-        super().__init__(name=f"Run({width})")
+        super().__init__(name=f"Lanes({width})")
 
     @property
     def pieces(self) -> list[int]:
@@ -38,11 +38,11 @@ class Run(types.Type):  # type: ignore[misc]
         return [4] * (self.width // 4) + [piece for piece in (2, 1) if self.width & piece]
 
 
-@register_model(Run)
+@register_model(Lanes)
 class RunModel(PrimitiveModel):  # type: ignore[misc]
     """A run in LLVM: a structure of vectors."""
 
-    def __init__(self, manager: Any, run: Run):
+    def __init__(self, manager: Any, run: Lanes):
         super().__init__(manager, run, ir.LiteralStructType([vector(width) for width in run.pieces]))
 
 
@@ -51,7 +51,7 @@ def vector(width: int) -> Any:
     return ir.VectorType(ir.DoubleType(), width)
 
 
-def assemble(context: Any, builder: Any, run: Run, pieces: list[Any]) -> Any:
+def assemble(context: Any, builder: Any, run: Lanes, pieces: list[Any]) -> Any:
     """Return the run that consists of these vectors."""
     value = ir.Constant(context.get_value_type(run), ir.Undefined)
     for k, piece in enumerate(pieces):
@@ -60,7 +60,7 @@ def assemble(context: Any, builder: Any, run: Run, pieces: list[Any]) -> Any:
 
 
 def addresses(
-    context: Any, builder: Any, run: Run, array: tuple[Any, Any], index: tuple[Any, Any]
+    context: Any, builder: Any, run: Lanes, array: tuple[Any, Any], index: tuple[Any, Any]
 ) -> list[Any]:
     """Return the addresses of the vectors of a run that starts at `index` of an array."""
     (array_type, array_value), (index_type, index_value) = array, index
@@ -82,7 +82,7 @@ def addresses(
 @llvm_function(prefer_literal=True)
 def zeros(typing: Any, width: Any) -> Any:
     """Return a run of `width` zeros."""
-    run = Run(width.literal_value)
+    run = Lanes(width.literal_value)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return ir.Constant(context.get_value_type(run), None)
@@ -168,7 +168,7 @@ def four(typing: Any, run: Any) -> Any:
 @llvm_function()
 def pack_four(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     """Return a run of these four numbers."""
-    run = Run(4)
+    run = Lanes(4)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         values = ir.Constant(vector(4), ir.Undefined)
@@ -186,7 +186,7 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
     kind = ir.FunctionType(ir.VoidType(), [byte_pointer, INDEX, INDEX, INDEX])
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        [address] = addresses(context, builder, Run(1), (array, arguments[0]), (index, arguments[1]))
+        [address] = addresses(context, builder, Lanes(1), (array, arguments[0]), (index, arguments[1]))
         ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         # For reading (0), to be kept in all caches (3), data rather than code (1).
         builder.call(ask, [builder.bitcast(address, byte_pointer), INDEX(0), INDEX(3), INDEX(1)])
