@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset
-from olbench.data.catalog import STEP_NAMES, catalog, find, parse_catalog
+from olbench.data.catalog import catalog, find, parse_catalog
+from olbench.data.catalog_file import STEP_NAMES
 from olbench.data.preprocess import STEPS
 
 #: Table 2 of scw2012: examples and features. The text of the paper lacks the 8 features of cod-rna.
@@ -161,6 +162,7 @@ def test_a_mistake_in_a_catalogue_is_refused_with_its_line(changes, message):
         ("", "1: a catalogue is a mapping with the key 'datasets'"),
         ("datasets: [a]", "1: a catalogue is a mapping with the key 'datasets'"),
         ("datasets:\n  a: {b", "2:8: not YAML (expected ',' or '}', but got '<stream end>')"),
+        ("datasets:\n  1: {}", "2: data set '1': a name must be text"),
         ("datasets:\n  a: 5", "2: data set 'a': an entry must be a mapping"),
         (
             "datasets:\n  A b: {}",
@@ -172,6 +174,13 @@ def test_a_catalogue_that_is_none_is_refused(text, message):
     with pytest.raises(UserError) as refused:
         parse_catalog(text, "cat.yaml")
     assert str(refused.value) == f"cat.yaml:{message}"
+
+
+def test_a_name_that_is_listed_twice_is_refused():
+    facts = "".join(f"    {k}: {v}\n" for k, v in FACTS.items())
+    with pytest.raises(UserError) as refused:
+        parse_catalog(f"datasets:\n  toy:\n{facts}  toy:\n{facts}", "cat.yaml")
+    assert str(refused.value) == "cat.yaml:11: data set 'toy': the name is listed twice"
 
 
 def test_variants_inherit_what_they_do_not_say():
