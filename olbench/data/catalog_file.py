@@ -7,11 +7,14 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from olbench.data.entry import CatalogEntry
+from olbench.data.entry import CatalogEntry, TextRecipe
 from olbench.errors import UserError, suggest
 
-FORMATS = ("libsvm", "idx", "csv", "scikit-learn", "synthetic")
-STEP_NAMES = ("divide-by-255", "unit-range", "normgrey")
+#: Archives of documents: one per file, one per line, or one per line with its features counted already.
+ARCHIVES = ("posts", "reviews", "feature-counts")
+FILES = ("libsvm", "idx", "csv", *ARCHIVES)
+FORMATS = (*FILES, "scikit-learn", "synthetic")
+STEP_NAMES = ("divide-by-255", "unit-range", "normgrey", "pixel-products", "drop-duplicates")
 
 
 def parse_catalog(text: str, name: str) -> dict[str, CatalogEntry]:
@@ -91,7 +94,7 @@ class _EntryParser:
         }
 
     def _value(self, key: str, value: Any) -> Any:
-        if key in ("rows", "features", "max_bytes"):
+        if key in ("rows", "features", "max_bytes", "test_rows"):
             return self._whole(key, value)
         if key in ("positive", "negative"):
             return tuple(self._number(key, item) for item in (value if isinstance(value, list) else [value]))
@@ -99,6 +102,10 @@ class _EntryParser:
             return tuple(self._text(key, item) for item in (value if isinstance(value, list) else [value]))
         if key == "labels":
             return self._counts(value)
+        if key == "members":
+            return self._members(value)
+        if key == "text":
+            return self._recipe(value)
         if key in ("sha256", "generator"):
             if not isinstance(value, dict):
                 raise self.fail(key, f"'{key}' must be a mapping")
@@ -125,6 +132,39 @@ class _EntryParser:
             raise self.fail("labels", "'labels' must give the number of examples for -1 and for 1")
         return {label: self._whole("labels", count) for label, count in value.items()}
 
+    def _members(self, value: Any) -> dict[str, int | None]:
+        """Return the patterns with their labels: a mapping where files have labels, else a list."""
+        if isinstance(value, dict):
+            if (
+                not all(label in value.values() for label in (-1, 1))
+                or len(set(map(str, value.values()))) > 2
+            ):
+                raise self.fail("members", "'members' must give patterns the labels -1 and 1")
+            return {self._text("members", pattern): label for pattern, label in value.items()}
+        patterns = value if isinstance(value, list) else [value]
+        return {self._text("members", pattern): None for pattern in patterns}
+
+    def _recipe(self, value: Any) -> TextRecipe:
+        if not isinstance(value, dict):
+            raise self.fail("text", "'text' must be a mapping")
+        known = [f.name for f in fields(TextRecipe)]
+        for key in value:
+            if key not in known:
+                raise self.fail("text", f"unknown key '{key}' in 'text'{suggest(str(key), known)}")
+        headers = value.get("headers")
+        if headers is not None and not isinstance(headers, list):
+            raise self.fail("text", "'headers' must be a list")
+        if headers is not None:
+            value = {**value, "headers": tuple(self._text("text", name) for name in headers)}
+        recipe = TextRecipe(**value)
+        if not isinstance(recipe.lower, bool):
+            raise self.fail("text", f"'lower' must be true or false, not {recipe.lower!r}")
+        if recipe.ngrams not in (1, 2):
+            raise self.fail("text", f"'ngrams' must be 1 or 2, not {recipe.ngrams!r}")
+        if recipe.values not in ("binary", "counts"):
+            raise self.fail("text", f"'values' must be binary or counts, not {recipe.values!r}")
+        return recipe
+
     def _check(self, entry: CatalogEntry) -> None:
         if entry.format not in FORMATS:
             raise self.fail(
@@ -133,7 +173,7 @@ class _EntryParser:
         if sum(entry.labels.values()) != entry.rows:
             total = sum(entry.labels.values())
             raise self.fail("labels", f"the labels add up to {total}, but there are {entry.rows} rows")
-        if bool(entry.files) != (entry.format in ("libsvm", "idx", "csv")):
+        if bool(entry.files) != (entry.format in FILES):
             needed = "needs no" if entry.files else "needs"
             raise self.fail("files", f"the format '{entry.format}' {needed} 'files'")
         if entry.files and not entry.upstream and not entry.page:
@@ -147,6 +187,8 @@ class _EntryParser:
         for address in entry.upstream:
             if urlsplit(address).scheme not in ("http", "https"):
                 raise self.fail("upstream", f"'{address}' is not an http(s) address")
+        self._check_members(entry)
+        self._check_split(entry)
         for step in entry.preprocess:
             if step not in STEP_NAMES:
                 raise self.fail("preprocess", f"unknown step '{step}'{suggest(step, list(STEP_NAMES))}")
@@ -155,3 +197,34 @@ class _EntryParser:
         for file in entry.sha256:
             if file not in entry.files:
                 raise self.fail("sha256", f"'{file}' is not one of the files")
+
+    def _check_members(self, entry: CatalogEntry) -> None:
+        if bool(entry.members) != (entry.format in ARCHIVES):
+            needed = "needs no" if entry.members else "needs"
+            raise self.fail("members", f"the format '{entry.format}' {needed} 'members'")
+        if entry.format in ARCHIVES and len(entry.files) != 1:
+            raise self.fail("files", f"the format '{entry.format}' is read from one archive")
+        if entry.members and (None in entry.members.values()) == (entry.format == "posts"):
+            kind = "a mapping of patterns to labels" if entry.format == "posts" else "a list of patterns"
+            raise self.fail("members", f"the 'members' of '{entry.format}' must be {kind}")
+        if entry.text.headers is not None and entry.format != "posts":
+            raise self.fail("text", f"the format '{entry.format}' has no headers")
+        if entry.format == "feature-counts" and (entry.text.lower or entry.text.ngrams != 1):
+            raise self.fail("text", "the features of 'feature-counts' cannot be changed, only their 'values'")
+
+    def _check_split(self, entry: CatalogEntry) -> None:
+        if entry.split not in ("", "given"):
+            raise self.fail("split", f"'split' can only be given, not '{entry.split}'")
+        if bool(entry.split) != bool(entry.test_rows):
+            raise self.fail("split", "'split' and 'test_rows' need each other")
+        fewest = {"idx": 4, "synthetic": 0}.get(entry.format, 2)
+        if entry.split and len(entry.files) < fewest:
+            raise self.fail("split", "a given split needs a file for training and another for testing")
+        if entry.test_rows >= entry.rows:
+            raise self.fail(
+                "test_rows", f"{entry.test_rows} of {entry.rows} rows for testing leave none for training"
+            )
+        if entry.sample not in ("fixed", "per-run"):
+            raise self.fail("sample", f"'sample' must be fixed or per-run, not '{entry.sample}'")
+        if entry.sample == "per-run" and entry.format != "synthetic":
+            raise self.fail("sample", "only a synthetic set can draw a sample per run")

@@ -1,7 +1,21 @@
 """One data set of the catalogue, as plain values."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+
+@dataclass(frozen=True)
+class TextRecipe:
+    """How documents become features."""
+
+    #: The headers of a post that are kept; None keeps all.
+    headers: tuple[str, ...] | None = None
+    #: Whether ASCII letters become lower case.
+    lower: bool = False
+    #: 1: words; 2: words and pairs of neighbouring words.
+    ngrams: int = 1
+    #: "counts", or "binary" for whether a word occurs.
+    values: str = "counts"
 
 
 @dataclass(frozen=True)
@@ -34,6 +48,16 @@ class CatalogEntry:
     #: The name of the data set in scikit-learn, or the parameters of a synthetic one.
     bundled: str = ""
     generator: dict[str, float] = field(default_factory=dict)
+    #: Patterns of the files inside an archive, each with the label of its documents, or None if it is in the
+    #: file.
+    members: dict[str, int | None] = field(default_factory=dict)
+    text: TextRecipe = TextRecipe()
+    #: "given" if the last file, or the last rows of a synthetic set, are for testing.
+    split: str = ""
+    #: The number of rows for testing, if the split is given.
+    test_rows: int = 0
+    #: "per-run" if every run draws a new sample of a synthetic set; the entry describes that of run 0.
+    sample: str = "fixed"
     citation: str = ""
     note: str = ""
     variant_of: str = ""
@@ -55,4 +79,10 @@ class CatalogEntry:
             "generator",
             "features",
         )
-        return {key: getattr(self, key) for key in keys}
+        recipe = {key: getattr(self, key) for key in keys}
+        # Left out where they have no meaning, so that the names of older cache entries stay valid.
+        if self.members:
+            recipe |= {"members": list(self.members.items()), "text": asdict(self.text)}
+        if self.split:
+            recipe["split"] = self.split
+        return recipe
