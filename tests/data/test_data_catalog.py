@@ -76,6 +76,28 @@ def test_all_that_can_be_had_of_cw2012_is_there():
         assert ("drop-duplicates" in find(name).preprocess) == name.startswith("amazon-"), name
 
 
+#: The printed errors on 20 Newsgroups, in per cent (cw2012, Tables 2 to 4).
+NEWS_ERRORS = {
+    "news-comp": (6.69, 5.61, 8.59, 6.79, 16.64, 6.90, 10.30, 8.65, 10.45, 7.88, 5.56, 7.82, 7.67),
+    "news-sci": (2.44, 2.74, 3.20, 3.04, 13.35, 3.10, 6.70, 8.06, 4.67, 4.06, 1.42, 3.40, 3.86),
+    "news-talk": (0.86, 0.43, 2.43, 0.27, 8.38, 1.14, 3.24, 1.57, 2.59, 1.19, 0.97, 1.03, 1.24),
+}
+
+
+def count_attainable(errors, posts):
+    """Return how many of the errors can be means over ten folds of so many posts."""
+    small, larger = posts // 10, posts % 10
+    wrong = np.arange(posts // 5)
+    percent = 10 * (wrong[:, None] / small + (wrong if larger else np.zeros(1)) / (small + 1))
+    return int(np.isin(np.round(errors, 2), np.round(percent, 2)).sum())
+
+
+@pytest.mark.parametrize("name", NEWS_ERRORS)
+def test_the_errors_on_news_come_from_all_posts_not_from_1800(name):
+    assert count_attainable(NEWS_ERRORS[name], find(name).rows) == 13
+    assert count_attainable(NEWS_ERRORS[name], 1800) <= 4
+
+
 def test_variants_of_text_are_labelled():
     variants = {entry.name: entry.variant_of for entry in catalog().values() if entry.variant_of in CW2012}
     assert all(name in (f"{base}-raw", f"{base}-acl") for name, base in variants.items())
