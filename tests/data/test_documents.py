@@ -12,6 +12,7 @@ from olbench import UserError
 from olbench.data.catalog import parse_catalog
 from olbench.data.documents import keep_headers, read_feature_counts, read_posts, read_reviews
 from olbench.data.entry import TextRecipe
+from olbench.data.fetch import fetch, local_files
 from olbench.data.load import load_entry
 from olbench.data.vocabulary import Bags
 
@@ -194,6 +195,27 @@ def test_an_archive_is_loaded_cached_and_checked_like_any_other_file(archive, mo
     assert (first.X.toarray() == second.X.toarray()).all()
     assert second.y.tolist() == [1, -1, -1]
     assert second.test_from is None
+
+
+def test_an_archive_is_fetched_from_a_mirror_in_another_compression(archive, tmp_path, cache_folder):
+    text = TOY.format(preprocess="[]", rows=3, labels="{-1: 2, 1: 1}").replace(
+        "toy.tar.gz", "text/toy.tar.gz"
+    )
+    entry = parse_catalog(text, "toy.yaml")["toy"]
+    mirror = tmp_path / "mirror" / "text"
+    mirror.mkdir(parents=True)
+    archive(REVIEWS, "toy.tar.xz").rename(mirror / "toy.tar.xz")
+    assert local_files(entry, str(mirror.parent)) == [mirror / "toy.tar.xz"]
+    assert fetch(entry, str(mirror.parent)) == [cache_folder / "downloads" / "text" / "toy.tar.xz"]
+
+
+def test_a_mirror_with_a_hostile_archive_is_skipped(archive, tmp_path, cache_folder):
+    entry = parse_catalog(TOY.format(preprocess="[]", rows=3, labels="{-1: 2, 1: 1}"), "toy.yaml")["toy"]
+    archive({**REVIEWS, "../../evil": "x"}, "toy.tar.xz")
+    with pytest.raises(UserError, match="leaves the folder of the archive"):
+        fetch(entry, str(tmp_path))
+    assert not list((cache_folder / "downloads").iterdir())
+    assert not (tmp_path.parent / "evil").exists()
 
 
 def test_another_recipe_is_another_cache_entry(archive):
