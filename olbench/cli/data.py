@@ -111,6 +111,11 @@ def show_info(name: str, mirror: str | None) -> None:
         "positive": _format_labels(entry.positive),
         "negative": _format_labels(entry.negative) or ("all others" if entry.positive else ""),
         "preprocess": ", then ".join(entry.preprocess),
+        "documents": _format_text(entry),
+        "split": f"given, the last {entry.test_rows:,} rows are for testing" if entry.split else "",
+        "sample": "drawn anew for every run; these are the facts of run 0"
+        if entry.sample == "per-run"
+        else "",
         "generator": ", ".join(f"{key} = {value}" for key, value in entry.generator.items()),
         "variant of": entry.variant_of,
         "files": ", ".join(entry.files),
@@ -127,6 +132,22 @@ def show_info(name: str, mirror: str | None) -> None:
 
 def _format_labels(labels: tuple[float, ...] | None) -> str:
     return ", ".join(f"{label:g}" for label in labels or ())
+
+
+def _format_text(entry: "CatalogEntry") -> str:
+    """Return how the documents of an archive become features."""
+    if not entry.members:
+        return ""
+    labels = {1: " (+1)", -1: " (-1)", None: ""}
+    members = ", ".join(f"{pattern}{labels[label]}" for pattern, label in entry.members.items())
+    recipe = entry.text
+    parts = [f"{entry.format} in {members}"]
+    if recipe.headers is not None:
+        parts.append(f"headers {', '.join(recipe.headers)}")
+    parts += ["lower case"] * recipe.lower
+    parts.append("words and pairs of words" if recipe.ngrams == 2 else "words")
+    parts.append("binary" if recipe.values == "binary" else "counts")
+    return "; ".join(parts)
 
 
 @command.command("fetch")
@@ -267,11 +288,11 @@ def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
     from olbench.data.sources import problems, read_examples
 
     try:
-        X, y = read_examples(entry, files, entry.name)
+        X, y, test_from = read_examples(entry, files, entry.name)
     except UserError as error:
         return False, f"DIFFERS: {error}"
     digest = fingerprint(X, y)
-    wrong = problems(entry, X, y, digest)
+    wrong = problems(entry, X, y, digest, test_from)
     if wrong:
         return False, f"DIFFERS: {'; '.join(wrong)}"
     if not entry.fingerprint:

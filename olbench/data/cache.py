@@ -34,14 +34,15 @@ def entry_key(recipe: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:40]
 
 
-def store(key: str, X: Any, y: Any, fingerprint: str) -> bool:
+def store(key: str, X: Any, y: Any, fingerprint: str, test_from: int | None = None) -> bool:
     """Write an entry; if the folder cannot take it, log one warning and return False."""
     folder = parsed_folder()
     draft = folder / f".draft-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
         draft.mkdir(parents=True)
         arrays = {name: _write(draft / f"{name}.npy", array) for name, array in _arrays(X, y).items()}
-        meta = {"shape": list(X.shape), "fingerprint": fingerprint, "arrays": arrays}
+        split = {} if test_from is None else {"test_from": test_from}
+        meta = {"shape": list(X.shape), "fingerprint": fingerprint, "arrays": arrays, **split}
         _write_text(draft / "meta.json", json.dumps({**meta, "crc32": _meta_checksum(meta)}, indent=1))
         _install(draft, folder / key)
     except OSError as error:
@@ -57,8 +58,8 @@ def store(key: str, X: Any, y: Any, fingerprint: str) -> bool:
     return True
 
 
-def load(key: str, thorough: bool = False) -> tuple[Any, Any, str] | None:
-    """Return the memory-mapped (X, y, fingerprint) of an entry, or None if there is no valid one.
+def load(key: str, thorough: bool = False) -> tuple[Any, Any, str, int | None] | None:
+    """Return the memory-mapped (X, y, fingerprint, test_from) of an entry, or None if there is no valid one.
 
     Arrays whose time stamp has changed are compared with their checksums; `thorough` compares all of them.
     """
@@ -77,7 +78,7 @@ def load(key: str, thorough: bool = False) -> tuple[Any, Any, str] | None:
     return None
 
 
-def _read(folder: Path, thorough: bool) -> tuple[Any, Any, str]:
+def _read(folder: Path, thorough: bool) -> tuple[Any, Any, str, int | None]:
     """Return the content of an entry; any damage raises an exception."""
     meta = json.loads((folder / "meta.json").read_text())
     if meta.pop("crc32") != _meta_checksum(meta):
@@ -87,7 +88,7 @@ def _read(folder: Path, thorough: bool) -> tuple[Any, Any, str]:
     X = arrays["X"] if "X" in arrays else csr(arrays["data"], arrays["indices"], arrays["indptr"], d)
     if X.shape != (n, d) or arrays["y"].shape != (n,):
         raise ValueError("the shapes do not match")
-    return X, arrays["y"], str(meta["fingerprint"])
+    return X, arrays["y"], str(meta["fingerprint"]), meta.get("test_from")
 
 
 def content_hash(path: Path) -> str:

@@ -2,7 +2,9 @@
 
 import bz2
 import gzip
+import io
 import lzma
+import math
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,6 +56,25 @@ def open_content(path: str | Path) -> Iterator[IO[bytes]]:
 
 def _describe(error: BaseException) -> str:
     return str(error).rstrip(".") or type(error).__name__
+
+
+class LimitedStream(io.RawIOBase):
+    """A stream that fails after a given number of bytes."""
+
+    def __init__(self, stream: Any, limit: int | None, path: str | Path):
+        self.stream, self.left, self.path = stream, math.inf if limit is None else limit, path
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer and return the number of bytes; refuse to exceed the limit."""
+        got = int(self.stream.readinto(buffer) or 0)
+        self.left -= got
+        if self.left < 0:
+            raise UserError(f"{self.path} unpacks to more bytes than its limit")
+        return got
 
 
 def base_name(name: str) -> str:

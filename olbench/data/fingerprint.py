@@ -5,14 +5,16 @@ from typing import Any
 
 import numpy as np
 
-ROWS_AT_ONCE = 4096
+#: Values that are hashed at once, which bounds the memory; the result does not depend on it.
+VALUES_AT_ONCE = 1 << 20
 
 
 def fingerprint(X: Any, y: Any) -> str:
     """Return 32 hex digits that depend only on the shape, the signs of y and the non-zero values of X."""
     digests = [hashlib.sha256() for _ in range(3)]
-    for begin in range(0, X.shape[0], ROWS_AT_ONCE):
-        for digest, part in zip(digests, _nonzeros(X, begin, begin + ROWS_AT_ONCE), strict=True):
+    step = max(1, min(4096, VALUES_AT_ONCE // max(1, X.shape[1]))) if isinstance(X, np.ndarray) else 4096
+    for begin in range(0, X.shape[0], step):
+        for digest, part in zip(digests, _nonzeros(X, begin, begin + step), strict=True):
             digest.update(part.tobytes())
     whole = hashlib.sha256(f"olbench {X.shape[0]} {X.shape[1]} ".encode())
     whole.update(np.asarray(y > 0, dtype="<i1").tobytes())

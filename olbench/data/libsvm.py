@@ -15,6 +15,7 @@ import numpy as np
 
 from olbench.data import parsing
 from olbench.data.compressed import open_content
+from olbench.data.quoting import quote
 from olbench.data.rows import Rows
 from olbench.errors import UserError
 
@@ -53,6 +54,7 @@ class _LibsvmReader:
         """Append the examples of one file."""
         self.counters[parsing.LINES] = 0
         before = self.rows.n
+        self.rows.starts.append(before)
         for block, size in whole_lines(stream, name, limit):
             self._parse(block, size, name)
         if self.rows.n == before:
@@ -88,13 +90,13 @@ class _LibsvmReader:
         if stopped == parsing.BAD_LABEL:
             reason = _explain_label(token)
         elif stopped == parsing.BAD_QUERY:
-            reason = f"query id {_quote(token[4:])} is not a whole number"
+            reason = f"query id {quote(token[4:])} is not a whole number"
         elif stopped == parsing.BAD_ENTRY:
             reason = _explain_entry(token)
         else:
             index = int(self.counters[parsing.INDEX])
             position = _find_second(block, position, index)
-            reason = f"{_quote(_read_token(block, position))} gives feature {index} a second time"
+            reason = f"{quote(_read_token(block, position))} gives feature {index} a second time"
         raise _error_at(name, int(self.counters[parsing.LINES]) + 1, block, position, reason)
 
     def finish(self) -> tuple[Rows, int]:
@@ -141,11 +143,6 @@ def _read_token(block: bytearray, position: int) -> str:
     return block[position : end.start() if end else len(block)].decode("utf-8", "backslashreplace")
 
 
-def _quote(token: str) -> str:
-    shown = token if len(token) <= 40 else token[:37] + "..."
-    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown) + "'"
-
-
 def _error_at(name: str, line: int, block: bytearray, position: int, reason: str) -> UserError:
     column = position - block.rfind(b"\n", 0, position)
     return UserError(f"{name}:{line}:{column}: {reason}")
@@ -163,11 +160,11 @@ def _read_finite(name: str, lines: int, block: bytearray, position: int, index: 
 
 
 def _explain_overflow(token: str, index: int | str) -> str:
-    return f"value {_quote(token)} of feature {index} is too large for a 64-bit number"
+    return f"value {quote(token)} of feature {index} is too large for a 64-bit number"
 
 
 def _explain_label(token: str) -> str:
-    label = _quote(token)
+    label = quote(token)
     if re.match(r"\d+:", token):
         return f"the line starts with {label}, where a label such as +1 or -1 belongs"
     if "," in token:
@@ -182,23 +179,23 @@ def _explain_label(token: str) -> str:
 def _explain_entry(token: str) -> str:
     index, colon, value = token.partition(":")
     if not colon:
-        return f"{_quote(token)} is not an index:value pair"
+        return f"{quote(token)} is not an index:value pair"
     if index == "qid":
-        return f"{_quote(token)} must come right after the label"
+        return f"{quote(token)} must come right after the label"
     if not index:
-        return f"{_quote(token)} has no index before its colon"
+        return f"{quote(token)} has no index before its colon"
     if re.fullmatch(r"-\d+", index, re.ASCII):
-        return f"index {_quote(index)} is negative"
+        return f"index {quote(index)} is negative"
     if not re.fullmatch(r"\d+", index, re.ASCII):
-        return f"index {_quote(index)} is not a whole number"
+        return f"index {quote(index)} is not a whole number"
     if len(index.lstrip("0")) > 10 or int(index) > parsing.LARGEST_INDEX:
-        return f"index {_quote(index)} is larger than {parsing.LARGEST_INDEX}"
+        return f"index {quote(index)} is larger than {parsing.LARGEST_INDEX}"
     if not value:
-        return f"{_quote(token)} has no value after its colon"
+        return f"{quote(token)} has no value after its colon"
     if _NOT_FINITE.fullmatch(value):
-        return f"value {_quote(value)} of feature {int(index)} is not finite"
+        return f"value {quote(value)} of feature {int(index)} is not finite"
     if not _NUMBER.fullmatch(value):
-        return f"value {_quote(value)} of feature {int(index)} is not a number"
+        return f"value {quote(value)} of feature {int(index)} is not a number"
     return _explain_overflow(value, int(index))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from olbench.data import cache
-from olbench.data.catalog import CatalogEntry, resolve
+from olbench.data.catalog import CatalogEntry, find, resolve
 from olbench.data.compressed import base_name
 from olbench.data.fingerprint import fingerprint
 from olbench.data.labels import Labels
@@ -29,6 +29,8 @@ class Dataset:
     X: Any
     y: Any
     fingerprint: str
+    #: The number of the first row for testing, if the data set has a given split; the rows before it train.
+    test_from: int | None = None
 
     @property
     def storage(self) -> str:
@@ -81,26 +83,43 @@ def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> D
     if cached is not None:
         return _check(entry, paths, *cached)
     data = _check(entry, paths, *_read(entry, paths, where))
-    if cache.store(key, data.X, data.y, data.fingerprint):
+    if cache.store(key, data.X, data.y, data.fingerprint, data.test_from):
         cached = cache.load(key)
     return Dataset(entry.name, *cached) if cached else data
 
 
-def _read(entry: CatalogEntry, paths: Sequence[Path], where: str) -> tuple[Any, Any, str]:
-    X, y = read_examples(entry, paths, where or entry.name)
-    return X, y, fingerprint(X, y)
+def load_run(name: str, run: int) -> Dataset:
+    """Return the sample of a run, for a data set of the catalogue that draws a new one for every run.
+
+    Run 0 has the sample that `load_dataset` returns.
+
+    >>> load_run("cw2008-synthetic", 1).X.shape
+    (11000, 20)
+    """
+    entry = find(name)
+    if entry.sample != "per-run":
+        raise UserError(f"the data set {name} is the same in every run; load it with load_dataset")
+    X, y, test_from = read_examples(entry, [], name, run)
+    return Dataset(name, X, y, fingerprint(X, y), test_from)
 
 
-def _check(entry: CatalogEntry, paths: Sequence[Path], X: Any, y: Any, digest: str) -> Dataset:
+def _read(entry: CatalogEntry, paths: Sequence[Path], where: str) -> tuple[Any, Any, str, int | None]:
+    X, y, test_from = read_examples(entry, paths, where or entry.name)
+    return X, y, fingerprint(X, y), test_from
+
+
+def _check(
+    entry: CatalogEntry, paths: Sequence[Path], X: Any, y: Any, digest: str, test_from: int | None
+) -> Dataset:
     """Return the examples as a data set; refuse them if they differ from the catalogue."""
-    wrong = problems(entry, X, y, digest) if entry.labels else []
+    wrong = problems(entry, X, y, digest, test_from) if entry.labels else []
     if wrong:
         files = ", ".join(str(path) for path in paths)
         raise UserError(
             f"{entry.name}: {files or 'its content'} differs from the catalogue: {wrong[0]}"
             + (f"; replace it with `olbench data fetch --force {entry.name}`" if paths else "")
         )
-    return Dataset(entry.name, X, y, digest)
+    return Dataset(entry.name, X, y, digest, test_from)
 
 
 def _key(entry: CatalogEntry, paths: Sequence[Path]) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from olbench.data.duplicates import first_rows
 from olbench.errors import UserError
 from olbench.examples import Floats
 
@@ -56,6 +57,23 @@ def _equalise(images: Floats) -> Floats:
     return np.asarray((ranks - 1.0) / (images.shape[1] - 1), dtype=np.float64)
 
 
+def pixel_products(X: Any) -> Floats:
+    """Append the product of every pair of different features to the features, as cw2012, section 7.6, does.
+
+    The pairs (i, j) with i < j follow in lexicographic order: d features become d + d (d - 1) / 2.
+    """
+    pixels = _as_dense(X)
+    n, d = pixels.shape
+    extended = np.empty((n, d + d * (d - 1) // 2))
+    extended[:, :d] = pixels
+    begin = d
+    for i in range(d - 1):
+        end = begin + d - 1 - i
+        np.multiply(pixels[:, i : i + 1], pixels[:, i + 1 :], out=extended[:, begin:end])
+        begin = end
+    return extended
+
+
 def _as_dense(X: Any) -> Floats:
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
@@ -64,4 +82,11 @@ STEPS: dict[str, Callable[[Any], Any]] = {
     "divide-by-255": divide_by_255,
     "unit-range": unit_range,
     "normgrey": normgrey,
+    "pixel-products": pixel_products,
 }
+
+#: Steps that change the number of features.
+WIDENING_STEPS = frozenset({"pixel-products"})
+
+#: Steps that remove rows: each returns the numbers of the rows to keep.
+ROW_STEPS: dict[str, Callable[[Any], Any]] = {"drop-duplicates": first_rows}

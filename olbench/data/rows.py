@@ -24,6 +24,8 @@ class Rows:
     def __init__(self) -> None:
         self.n = 0
         self.entries = 0
+        #: The number of the first row of each file.
+        self.starts: list[int] = []
         self.labels = np.empty(FIRST_ROWS, dtype=np.float64)
         self.indptr = np.empty(FIRST_ROWS, dtype=np.int64)
         self.indptr[0] = 0
@@ -82,7 +84,7 @@ def csr(data: Any, indices: Any, indptr: Any, d: int) -> Any:
 
 
 def choose_storage(X: Any) -> Any:
-    """Return examples as a C array or a CSR matrix, whichever is smaller."""
+    """Return examples as a C array, which may be X itself, or a CSR matrix, whichever is smaller."""
     import scipy.sparse as sp
 
     n, d = X.shape
@@ -90,7 +92,8 @@ def choose_storage(X: Any) -> Any:
     if dense_is_smaller(n, d, int(entries)):
         dense: Floats = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
         # Adding zero turns -0.0 into 0.0, because sparse storage cannot tell them apart.
-        return dense + 0.0
+        dense += 0.0
+        return dense
     sparse = sp.csr_matrix(X, dtype=np.float64)
     sparse.eliminate_zeros()
     sparse.sum_duplicates()

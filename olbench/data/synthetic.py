@@ -45,9 +45,11 @@ class RotatedGaussian:
             if not 0 < getattr(self, name) < np.inf:
                 raise UserError(f"{name} must be a positive number, not {getattr(self, name)}")
 
-    def draw(self) -> tuple[Floats, Floats]:
-        """Return X and y."""
-        random = np.random.default_rng(self.seed)
+    def draw(self, run: int = 0) -> tuple[Floats, Floats]:
+        """Return X and y of the sample of a run, which depends only on the seed and the run's number."""
+        if run < 0:
+            raise UserError(f"runs are numbered from 0, so there is no run {run}")
+        random = np.random.default_rng([self.seed, run])
         along = self.long_axis * random.standard_normal(self.rows)
         across = self.short_axis * random.standard_normal(self.rows)
         X = np.empty((self.rows, self.features))

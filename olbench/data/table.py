@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.compressed import open_content
+from olbench.data.compressed import LimitedStream, open_content
 from olbench.errors import UserError
 
 
@@ -21,7 +21,7 @@ def read_csv(path: str | Path, label: str | int = "last", limit: int | None = No
     values = array("d")
     width, column, heading = 0, -1, None
     with open_content(path) as stream:
-        raw: Any = _LimitedStream(stream, limit, path)
+        raw: Any = LimitedStream(stream, limit, path)
         text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
         lines = csv.reader(text)
         try:
@@ -47,23 +47,6 @@ def read_csv(path: str | Path, label: str | int = "last", limit: int | None = No
         raise UserError(f"{path} contains no examples")
     table = np.frombuffer(values).reshape(-1, width)
     return np.delete(table, column, axis=1), table[:, column].copy()
-
-
-class _LimitedStream(io.RawIOBase):
-    """A stream that fails after a given number of bytes."""
-
-    def __init__(self, stream: Any, limit: int | None, path: str | Path):
-        self.stream, self.left, self.path = stream, math.inf if limit is None else limit, path
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        got = int(self.stream.readinto(buffer) or 0)
-        self.left -= got
-        if self.left < 0:
-            raise UserError(f"{self.path} unpacks to more bytes than its limit")
-        return got
 
 
 def _is_number(field: str) -> bool:

@@ -31,6 +31,26 @@ def test_info_tells_all_about_one():
     assert "get it with `olbench data fetch usps`" in outcome.stdout
 
 
+def test_info_tells_how_text_becomes_features():
+    outcome = olbench("data", "info", "news-comp")
+    assert (
+        "documents    posts in */comp.sys.ibm.pc.hardware/* (+1), */comp.sys.mac.hardware/* (-1); "
+        "headers From, Subject; lower case; words; binary\n" in outcome.stdout
+    )
+    assert "one choice among several" in outcome.stdout
+    outcome = olbench("data", "info", "amazon-books")
+    assert (
+        "documents    reviews in */books.task.train, */books.task.test; words and pairs of words; counts\n"
+        in (outcome.stdout)
+    )
+
+
+def test_info_tells_of_splits_and_samples():
+    outcome = olbench("data", "info", "cw2008-synthetic")
+    assert "split        given, the last 10,000 rows are for testing\n" in outcome.stdout
+    assert "sample       drawn anew for every run; these are the facts of run 0\n" in outcome.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -72,7 +92,7 @@ def test_verify_without_names_checks_what_is_downloaded(cache_folder):
     assert outcome.returncode == 1
     assert "svmguide3                DIFFERS: 2 rows instead of 1,243" in outcome.stdout
     assert "breast-cancer            agrees with the catalogue" in outcome.stdout
-    assert "5 checked, 1 differ" in outcome.stdout
+    assert "7 checked, 1 differ" in outcome.stdout
 
 
 def test_a_config_names_what_to_fetch(tmp_path):

@@ -5,10 +5,11 @@ import struct
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
 from olbench.data.idx import read_idx, read_images
-from olbench.data.preprocess import divide_by_255, normgrey, unit_range
+from olbench.data.preprocess import divide_by_255, normgrey, pixel_products, unit_range
 from olbench.data.table import read_csv
 
 
@@ -97,6 +98,17 @@ def test_scaling():
     X = np.array([[0.0, 255.0, 7.0], [51.0, 0.0, 7.0]])
     assert divide_by_255(X).tolist() == [[0, 1, 7 / 255], [0.2, 0, 7 / 255]]
     assert unit_range(X).tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+def test_products_of_all_pairs_of_different_pixels_are_appended():
+    X = np.random.default_rng(0).normal(size=(7, 5))
+    extended = pixel_products(X)
+    assert extended.shape == (7, 5 + 10)
+    assert (extended[:, :5] == X).all()
+    pairs = [X[:, i] * X[:, j] for i in range(5) for j in range(i + 1, 5)]
+    assert (pairs == extended[:, 5:].T).all()
+    assert (pixel_products(sp.csr_matrix(X)) == extended).all()
+    assert pixel_products(X[:, :1]).tolist() == X[:, :1].tolist()
 
 
 def test_normgrey_does_not_see_light_contrast_or_brightness():
