@@ -146,7 +146,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _settings(self) -> dict[str, Any]:
         own = OnlineClassifier.__dataclass_fields__
-        return {name: value for name, value in self.get_params().items() if name not in own}
+        params = self.get_params().items()
+        return {name: value for name, value in params if name not in own and value is not None}
 
     def _validate_examples(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
@@ -197,7 +198,8 @@ class SecondOrderClassifier(OnlineClassifier):
     Parameters
     ----------
     covariance : "full" (d x d) or "diag".
-    projection : "kl" or "l2", how the update is projected onto a diagonal covariance.
+    projection : "kl" or "l2", how the update is projected onto a diagonal covariance; CW and CWVar also have
+        "exact".
     form : "covariance" or "root", how a full covariance is stored; None for the algorithm's default.
     a : the initial variance of every weight.
     """
@@ -345,18 +347,34 @@ class IELLIP(OnlineClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CW(SecondOrderClassifier):
-    """Confidence-weighted learning, standard-deviation form."""
+    """Confidence-weighted learning, standard-deviation form.
+
+    Parameters
+    ----------
+    eta : confidence, the probability with which an example must be classified correctly; 0.7 if neither is
+        given.
+    phi : the same as a number of standard deviations, instead of eta.
+    """
 
     algorithm_id = "cw"
-    eta: float = 0.7
+    eta: float | None = None
+    phi: float | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CWVar(SecondOrderClassifier):
-    """Confidence-weighted learning, variance form."""
+    """Confidence-weighted learning, variance form.
+
+    Parameters
+    ----------
+    eta : confidence, the probability with which an example must be classified correctly; 0.7 if neither is
+        given.
+    phi : its normal quantile, instead of eta.
+    """
 
     algorithm_id = "cw-var"
-    eta: float = 0.7
+    eta: float | None = None
+    phi: float | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -3,24 +3,20 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Definition, Value
+from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
 from olbench.errors import UserError
 from olbench.examples import Floats, Ints
-
-Covariance = Literal["full", "diag"]
-Projection = Literal["kl", "l2"]
-Form = Literal["covariance", "root"]
 
 # Rows per block of a product with the covariance, which for all rows would be as large as a dense X.
 BLOCK = 1024
 # Below this many bytes the available memory is not read: reading it takes as long as a short pass.
 ALWAYS_AVAILABLE = 2**20
-_CHOICES = {"covariance": ("full", "diag"), "projection": ("kl", "l2"), "form": ("covariance", "root")}
 
 
 @dataclass(frozen=True)
@@ -33,6 +29,7 @@ class Algorithm:
     projection: Projection = "kl"
     form: Form = "covariance"
     a: float = 1.0
+    kernel: Kernel | None = None
 
     @property
     def id(self) -> str:
@@ -48,7 +45,7 @@ class Algorithm:
         if self.definition.order == "first":
             return FirstOrderLearner(self, d)
         if self.covariance == "diag":
-            return DiagonalLearner(self, d)
+            return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
         refuse_large(d)
         return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
 
@@ -56,8 +53,9 @@ class Algorithm:
 def make_algorithm(id: str, **settings: Any) -> Algorithm:
     """Return the algorithm `id` with these parameters.
 
-    Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2", for diag), form
-    ("covariance" or "root", for full) and the initial variance a.
+    Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2" for diag; cw and
+    cw-var also have "exact"), form ("covariance" or "root" for full) and the initial variance a. With kernel
+    ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space.
 
     >>> make_algorithm("scw1", C=0.5).params
     {'C': 0.5, 'eta': 0.75}
@@ -65,24 +63,8 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     from olbench.algorithms import get_definition
 
     definition = get_definition(id)
-    options: dict[str, Any] = {"form": definition.form}
-    given_form = definition.order == "second" and settings.get("form") is not None
-    if definition.order == "second":
-        options |= {name: settings.pop(name) for name in (*_CHOICES, "a") if settings.get(name) is not None}
-        settings = {name: value for name, value in settings.items() if name not in (*_CHOICES, "a")}
-    for name, allowed in _CHOICES.items():
-        if options.get(name, allowed[0]) not in allowed:
-            raise UserError(f"{id}: {name} must be {' or '.join(allowed)}, not {options[name]!r}")
-    a = options.get("a", 1.0)
-    if isinstance(a, bool) or not isinstance(a, int | float | np.number) or not 0.0 < a < np.inf:
-        raise UserError(f"{id}: the initial variance a must be above zero, not {a!r}")
-    if options.get("covariance") == "diag" and given_form:
-        raise UserError(
-            f"{id}: form says how a full covariance is stored, and this one is diagonal; leave it out"
-        )
-    if options.get("covariance") == "diag" and not definition.diagonal:
-        raise UserError(f"{id} has no diagonal form: {definition.no_diagonal}; use covariance='full'")
-    return Algorithm(definition, definition.resolve(settings), **options)
+    options, params = split_options(definition, settings)
+    return Algorithm(definition, definition.resolve(params), **options)
 
 
 def available_memory() -> int:
@@ -187,8 +169,7 @@ class KernelLearner(Learner):
         from olbench.kernels.trace import Address, tracer
 
         kernel, state = self._kernel()
-        compiled = self.algorithm.definition.compiled_rule
-        rule = Address(compiled, compiled.address)
+        rule = Address(self._rule, self._rule.address)
         tracer(kernel)(rule, self.p, rows, y, order, state, ends, self.counters, counts, seconds)
 
     def warm_up(self) -> None:
@@ -196,7 +177,12 @@ class KernelLearner(Learner):
         from olbench.kernels.trace import tracer
 
         tracer(self._kernel()[0])
-        _ = self.algorithm.definition.compiled_rule
+        _ = self._rule
+
+    @property
+    def _rule(self) -> Any:
+        """The compiled rule that the kernel calls."""
+        return self.algorithm.definition.compiled_rule
 
 
 class FirstOrderLearner(KernelLearner):
@@ -341,6 +327,20 @@ class DiagonalLearner(SecondOrderLearner):
         """Return x' Sigma x for each row of X."""
         squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
         return np.asarray(squares @ self.moments[:, 1]).ravel()
+
+
+class ExactLearner(DiagonalLearner):
+    """Diagonal covariance with the exact diagonal step."""
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.exact import run
+
+        return run, (self.moments, self.counters)
+
+    @property
+    def _rule(self) -> Any:
+        """The compiled rule of the exact step."""
+        return self.algorithm.definition.compiled_exact
 
 
 def _quadratic_forms(X: Any, factor: Floats, square: bool) -> Floats:

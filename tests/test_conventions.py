@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from olbench import make_algorithm, online_pass
+from olbench import UserError, make_algorithm, online_pass
+from olbench.algorithms import get_definition
+from olbench.algorithms.losses import quantile
 from olbench.examples import as_examples
 from tests.examples import built_in, correlated, noisy
 
@@ -20,9 +22,10 @@ VARIANTS = [
     *[(id, {}) for id in ALL],
     *[(id, {"form": form}) for id in SECOND for form in ("root", "covariance")],
     *[
-        (id, {"covariance": "diag", "projection": projection})
-        for id in DIAGONAL
-        for projection in ("kl", "l2")
+        (definition.id, {"covariance": "diag", "projection": projection})
+        for definition in built_in()
+        if definition.order == "second"
+        for projection in definition.projections
     ],
 ]
 NAMES = ["-".join([id, *options.values()]) for id, options in VARIANTS]
@@ -81,6 +84,41 @@ def test_confidence_close_to_one_is_no_problem(id):
     assert result.breakdowns == 0
     assert np.isfinite(result.weights).all()
     assert result.mistakes < 0.5 * len(y)
+
+
+@pytest.mark.parametrize("projection", ["", "kl", "exact"])
+@pytest.mark.parametrize("id", ["cw", "cw-var"])
+def test_phi_and_eta_are_two_names_of_one_parameter(id, projection):
+    options = {"covariance": "diag", "projection": projection} if projection else {}
+    X, y = noisy(noise=0.0)
+    phi = make_algorithm(id, phi=quantile(0.9), **options)
+    eta = make_algorithm(id, eta=0.9, **options)
+    assert (phi.params, eta.params) == ({"phi": quantile(0.9)}, {"eta": 0.9})
+    np.testing.assert_array_equal(online_pass(phi, X, y).weights, online_pass(eta, X, y).weights)
+    assert counts(online_pass(make_algorithm(id, phi=0.0, **options), X, y))[1:] == (0, 0, 0)
+
+
+def test_phi_reaches_confidences_that_eta_cannot():
+    """Phi(10) is one in doubles: no eta below one stands for it."""
+    from scipy.stats import norm
+
+    assert norm.cdf(10.0) == 1.0
+    assert quantile(1 - 2**-53) < 8.3
+    x = np.array([3.0, -4.0])
+    result = online_pass(make_algorithm("cw", phi=10.0), [x], [1])
+    deviation = math.sqrt(x @ result.learner.covariance @ x)
+    assert result.weights @ x == pytest.approx(10.0 * deviation, rel=1e-12)
+
+
+def test_a_search_names_phi_or_eta_never_both():
+    definition = get_definition("cw")
+    assert definition.resolve({}) == {"eta": 0.7}
+    assert definition.resolve({}, ["eta"]) == {"eta": 0.7}
+    assert definition.resolve({}, ["phi"]) == {"phi": quantile(0.7)}
+    assert set(definition.grid) == {"eta"}
+    assert definition.grid_beside({"phi"}) == definition.grid_beside({"eta"}) == {}
+    with pytest.raises(UserError, match="give eta or phi, not both"):
+        definition.resolve({"eta": 0.8}, ["phi"])
 
 
 def test_an_update_is_a_round_with_a_loss_even_if_nothing_changes():

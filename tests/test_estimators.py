@@ -31,7 +31,9 @@ def test_every_built_in_algorithm_has_one_estimator():
 def test_the_defaults_of_an_estimator_are_those_of_its_algorithm(cls):
     definition = get_definition(cls.algorithm_id)
     own = {field.name: field.default for field in dataclasses.fields(cls) if field.name in vars(cls)}
-    assert own == definition.resolve({})
+    assert set(own) == {parameter.name for parameter in definition.parameters}
+    given = {name: value for name, value in own.items() if value is not None}
+    assert given in (definition.resolve({}), {})
     estimator = cls()
     estimator.fit(*noisy(n=20))
     default = make_algorithm(cls.algorithm_id)
@@ -164,6 +166,8 @@ def test_an_intercept_helps_where_the_classes_share_a_side():
         (AROW(epochs=0), "epochs must be a whole number above zero"),
         (SOP(covariance="diag"), "sop has no diagonal form"),
         (AROW(form="qr"), "arow: form must be covariance or root"),
+        (CW(eta=0.9, phi=1.0), "cw: give eta or phi, not both"),
+        (AROW(covariance="diag", projection="exact"), "arow has no exact diagonal step"),
     ],
 )
 def test_bad_parameters_are_refused_at_fit(model, message):

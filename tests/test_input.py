@@ -115,6 +115,9 @@ def test_orders(order, message):
         ("arow", {"r": True}, "arow: r must be a number in (0, inf), not True"),
         ("cw", {"eta": 0.49}, "cw: eta must lie in [0.5, 1), not 0.49"),
         ("cw", {"eta": 1.0}, "cw: eta must lie in [0.5, 1), not 1.0"),
+        ("cw", {"eta": 0.9, "phi": 1.0}, "cw: give eta or phi, not both"),
+        ("cw-var", {"phi": -1.0}, "cw-var: phi must lie in [0, inf), not -1.0"),
+        ("cw", {"projection": "l1"}, "cw: projection must be kl, l2 or exact, not 'l1'"),
         ("ogd", {"loss": "huber"}, "ogd: loss must be one of hinge, logistic, squared, zero-one, "
                                    "not 'huber'"),
         ("arow", {"covariance": "band"}, "arow: covariance must be full or diag, not 'band'"),
