@@ -60,7 +60,7 @@ class Cell:
     @property
     def tuning_passes(self) -> int:
         """How many passes the tuning takes."""
-        kind, start = self.config.tuning, self.definition.resolve(self.spec.params)
+        kind, start = self.config.tuning, self.definition.resolve(self.spec.params, self.spec.grid)
         return kind.permutations * tuning.passes(kind.search, self.spec.grid, start)
 
     def planned(self, known: Known) -> int:
@@ -69,7 +69,7 @@ class Cell:
 
     def step(self, known: Known) -> tuning.Step:
         """Return how far the tuning is."""
-        start = self.definition.resolve(self.spec.params)
+        start = self.definition.resolve(self.spec.params, self.spec.grid)
         kind = self.config.tuning
         return tuning.search(
             kind.search, self.spec.grid, start, lambda params: self._score(params, known), kind.ties
