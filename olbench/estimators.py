@@ -83,9 +83,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._learn(X, y, np.arange(X.shape[0]))
 
     def margins(self, X: Any) -> Floats:
-        """Return X @ coef_.T + intercept_, one column per learner."""
+        """Return the scores, one column per learner, on a common scale.
+
+        They are X @ coef_.T + intercept_, except for a kernel and for SOP with a diagonal covariance.
+        """
         X = self._validate_rows(X)
-        return np.column_stack([np.asarray(X @ weights).ravel() for weights in self._weights()])
+        rows, order = as_examples(X).rows(), np.arange(X.shape[0])
+        pairs = zip(self.learners_, self._shifts(), strict=True)
+        return np.column_stack([np.ldexp(learner.scores(rows, order), shift) for learner, shift in pairs])
 
     def decision_function(self, X: Any) -> Floats:
         """Return the margins: one per row for two classes, otherwise one per row and class."""
@@ -182,13 +187,15 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             learner.run(rows, np.where(y == positive, 1.0, -1.0), order)
         return self
 
-    def _weights(self) -> list[Floats]:
-        """Return the weights of all learners on a common scale, that of the learner rescaled least."""
+    def _shifts(self) -> list[int]:
+        """Return the exponents that bring all learners to the scale of the one rescaled least."""
         exponents = [getattr(learner, "scale_exponent", 0) for learner in self.learners_]
-        return [
-            np.ldexp(learner.weights, min(exponents) - exponent)
-            for learner, exponent in zip(self.learners_, exponents, strict=True)
-        ]
+        return [min(exponents) - exponent for exponent in exponents]
+
+    def _weights(self) -> list[Floats]:
+        """Return the weights of all learners on a common scale."""
+        pairs = zip(self.learners_, self._shifts(), strict=True)
+        return [np.ldexp(learner.weights, shift) for learner, shift in pairs]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -212,10 +219,11 @@ class SecondOrderClassifier(OnlineClassifier):
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x: one per row for two classes, otherwise one per row and class."""
         X = self._validate_rows(X)
-        learners = [learner for learner in self.learners_ if isinstance(learner, SecondOrderLearner)]
-        least = min(learner.scale_exponent for learner in learners)
+        pairs = zip(self.learners_, self._shifts(), strict=True)
         variances = np.column_stack([
-            np.ldexp(learner.margin_variance(X), 2 * (least - learner.scale_exponent)) for learner in learners
+            np.ldexp(learner.margin_variance(X), 2 * shift)
+            for learner, shift in pairs
+            if isinstance(learner, SecondOrderLearner)
         ])  # fmt: skip
         return variances[:, 0] if self._binary else variances
 
@@ -226,8 +234,9 @@ class SecondOrderClassifier(OnlineClassifier):
         has a score of zero.
         """
         X = self._validate_rows(X)
+        rows, order = as_examples(X).rows(), np.arange(X.shape[0])
         scores = np.column_stack([
-            np.asarray(X @ learner.weights).ravel() / np.sqrt(np.maximum(learner.margin_variance(X), TINY))
+            learner.scores(rows, order) / np.sqrt(np.maximum(learner.margin_variance(X), TINY))
             for learner in self.learners_
             if isinstance(learner, SecondOrderLearner)
         ])  # fmt: skip
@@ -285,6 +294,28 @@ class PA2(OnlineClassifier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class AveragedPerceptron(OnlineClassifier):
+    """The perceptron whose mean over all rounds predicts."""
+
+    algorithm_id = "averaged-perceptron"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AveragedPA(OnlineClassifier):
+    """Passive-aggressive learning with a hard margin, whose mean over all rounds predicts."""
+
+    algorithm_id = "averaged-pa"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AveragedPA1(OnlineClassifier):
+    """Passive-aggressive learning with linear slack, whose mean over all rounds predicts."""
+
+    algorithm_id = "averaged-pa1"
+    C: float = 1.0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class ROMMA(OnlineClassifier):
     """The relaxed online maximum margin algorithm."""
 
@@ -314,6 +345,16 @@ class OGD(OnlineClassifier):
     algorithm_id = "ogd"
     C: float = 1.0
     loss: str = "hinge"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SGD(OnlineClassifier):
+    """Stochastic gradient descent on the modified Huber loss; step is sqrt or inverse."""
+
+    algorithm_id = "sgd"
+    eta0: float = 0.01
+    lam: float = 1e-4
+    step: str = "sqrt"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
 from olbench.errors import UserError
 from olbench.examples import Floats, Ints
+
+if TYPE_CHECKING:
+    from olbench.contestants import BatchLearner
 
 # Rows per block of a product with the covariance, which for all rows would be as large as a dense X.
 BLOCK = 1024
@@ -38,16 +41,32 @@ class Algorithm:
 
     def start(self, d: int) -> "Learner":
         """Return a learner for d features that has seen no example yet."""
+        if not self.definition.online:
+            raise UserError(
+                f"{self.id} learns from all examples at once and has no online pass; run it in a "
+                "cross-validation, beside the online learners"
+            )
         if self.definition.order == "object":
             from olbench.contestants import ObjectLearner
 
             return ObjectLearner(self, d)
         if self.definition.order == "first":
-            return FirstOrderLearner(self, d)
+            return AveragedLearner(self, d) if self.definition.averaged else FirstOrderLearner(self, d)
         if self.covariance == "diag":
-            return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
+            return self._start_diagonal(d)
         refuse_large(d)
         return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
+
+    def start_batch(self) -> "BatchLearner":
+        """Return a learner that fits all examples at once."""
+        from olbench.contestants import BatchLearner
+
+        return BatchLearner(self)
+
+    def _start_diagonal(self, d: int) -> "Learner":
+        if self.definition.product:
+            return ProductLearner(self, d)
+        return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
 
 
 def make_algorithm(id: str, **settings: Any) -> Algorithm:
@@ -126,6 +145,18 @@ class Learner(ABC):
     def weights(self) -> Floats:
         """The weight vector used for prediction."""
 
+    def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the score of each row of `order`, whose sign is the prediction."""
+        from olbench.kernels.rows import score_rows
+
+        scores = np.empty(order.size)
+        score_rows(rows, order, self.weights, scores)
+        return scores
+
+    def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the predicted label of each row of `order`; sign(0) = +1."""
+        return np.where(self.scores(rows, order) >= 0.0, 1.0, -1.0)
+
     @abstractmethod
     def warm_up(self) -> None:
         """Compile what `run` needs, or load it from the cache."""
@@ -203,6 +234,31 @@ class FirstOrderLearner(KernelLearner):
         """The weight vector w."""
         weights: Floats = self.scalars[0] * self.w
         return weights
+
+
+class AveragedLearner(FirstOrderLearner):
+    """A weight vector and its mean over all rounds."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        super().__init__(algorithm, d)
+        self.scalars = np.array([1.0, 0.0, 0.0])
+        self.deficit: Floats = np.zeros(d)
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.averaged import run
+
+        return run, (self.w, self.scalars, self.deficit, self.counters)
+
+    @property
+    def weights(self) -> Floats:
+        """The mean of w after each round so far; it predicts unseen examples."""
+        mean: Floats = (self.scalars[2] * self.w - self.deficit) / max(1, self.rounds)
+        return mean
+
+    @property
+    def last_weights(self) -> Floats:
+        """The weight vector w after the last round; it predicts the next example of a pass."""
+        return super().weights
 
 
 class SecondOrderLearner(KernelLearner):
@@ -341,6 +397,29 @@ class ExactLearner(DiagonalLearner):
     def _rule(self) -> Any:
         """The compiled rule of the exact step."""
         return self.algorithm.definition.compiled_exact
+
+
+class ProductLearner(DiagonalLearner):
+    """A perceptron vector w beside a diagonal covariance, which predict together."""
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.product import run
+
+        return run, (self.moments, self.counters)
+
+    def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return w . S x of each row of `order`, where S counts the row itself."""
+        from olbench.kernels.product import score_rows
+
+        scores = np.empty(order.size)
+        score_rows(rows, order, self.moments, scores)
+        return scores
+
+    @property
+    def weights(self) -> Floats:
+        """The mean Sigma w. Predictions also count the row itself: see `scores`."""
+        mean: Floats = self.moments[:, 1] * self.moments[:, 0]
+        return mean
 
 
 def _quadratic_forms(X: Any, factor: Floats, square: bool) -> Floats:

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from olbench import UserError, estimators, make_algorithm, online_pass
 from olbench.algorithms import get_definition
-from olbench.estimators import AROW, CW, IELLIP, PA1, SCW1, SOP
+from olbench.estimators import AROW, CW, IELLIP, PA1, SCW1, SOP, SOPLibol
 from tests.examples import built_in, noisy
 
 ALL = [cls for cls in vars(estimators).values() if isinstance(cls, type) and "algorithm_id" in vars(cls)]
@@ -52,6 +52,8 @@ def test_check_estimator_passes(cls):
 def test_check_estimator_passes_for_the_other_forms():
     check_estimator(AROW(covariance="diag", projection="l2"))
     check_estimator(SCW1(form="root", fit_intercept=True))
+    check_estimator(CW(covariance="diag", projection="exact", phi=0.3))
+    check_estimator(SOP(covariance="diag"))
 
 
 def test_one_epoch_in_order_is_an_online_pass():
@@ -164,7 +166,7 @@ def test_an_intercept_helps_where_the_classes_share_a_side():
     [
         (AROW(r=-1.0), "arow: r must lie in"),
         (AROW(epochs=0), "epochs must be a whole number above zero"),
-        (SOP(covariance="diag"), "sop has no diagonal form"),
+        (SOPLibol(covariance="diag"), "sop-libol has no diagonal form"),
         (AROW(form="qr"), "arow: form must be covariance or root"),
         (CW(eta=0.9, phi=1.0), "cw: give eta or phi, not both"),
         (AROW(covariance="diag", projection="exact"), "arow has no exact diagonal step"),

@@ -128,8 +128,10 @@ def test_orders(order, message):
         ("arow", {"a": 0.0}, "arow: the initial variance a must be above zero, not 0.0"),
         ("arow", {"a": "big"}, "arow: the initial variance a must be above zero, not 'big'"),
         ("pa", {"covariance": "diag"}, "pa: unknown parameter 'covariance'; it has no parameters"),
-        ("sop", {"covariance": "diag"}, "sop has no diagonal form: it keeps mu = Sigma w, which a projected "
-                                        "Sigma would break; use covariance='full'"),
+        ("sop-libol", {"covariance": "diag"}, "sop-libol has no diagonal form: it keeps mu = Sigma w, "
+                                              "which a projected Sigma would break; use covariance='full'"),
+        ("sop", {"covariance": "diag", "projection": "l2"}, "sop: projection must be kl, not 'l2'"),
+        ("sgd", {"lam": 0.0}, "sgd: lam must lie in (0, inf), not 0.0"),
         ("iellip", {"covariance": "diag"}, "iellip has no diagonal form: its step is scaled by the whole "
                                            "ellipsoid, which a projection would change; "
                                            "use covariance='full'"),

@@ -18,7 +18,7 @@ from olbench.errors import UserError, suggest
 Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
 ExactRule = Callable[..., tuple[float, float, float, float, float, float]]
-Order = Literal["first", "second", "object"]
+Order = Literal["first", "second", "object", "batch"]
 Closed = Literal["neither", "left", "right", "both"]
 
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
@@ -82,7 +82,7 @@ class Traits:
 
 @dataclass(frozen=True)
 class Definition:
-    """An algorithm as its file declares it with the decorators `first_order` and `second_order`."""
+    """An algorithm as its file declares it with one of the decorators of this module."""
 
     id: str
     title: str
@@ -97,6 +97,8 @@ class Definition:
     no_diagonal: str = ""
     monotone: bool = False
     scale_free: bool = False
+    averaged: bool = False
+    product: bool = False
     factory: Callable[..., Any] | None = None
     doc: str = field(default="", repr=False)
 
@@ -118,6 +120,11 @@ class Definition:
         return code.co_filename if code else ""
 
     @property
+    def online(self) -> bool:
+        """Whether it learns one example at a time, so that it has an online pass."""
+        return self.order != "batch"
+
+    @property
     def diagonal(self) -> bool:
         """Whether a diagonal covariance makes sense; if not, `no_diagonal` says why."""
         return not self.no_diagonal
@@ -125,8 +132,10 @@ class Definition:
     @property
     def projections(self) -> tuple[str, ...]:
         """The ways in which an update of a diagonal covariance is kept diagonal."""
-        if not self.diagonal:
+        if self.order != "second" or not self.diagonal:
             return ()
+        if self.product:
+            return ("kl",)
         return ("kl", "l2") if self.exact is None else ("kl", "l2", "exact")
 
     @property
@@ -250,7 +259,8 @@ def first_order(
     The rule receives the signed margin m = y w.x, s = ||x||^2, whether the prediction was a mistake,
     q = ||w||^2, the round t = 1, 2, ..., the number k of updates so far and its parameters p. A round with a
     loss above zero counts as an update. The weights become w = shrink w + tau y x. Further keywords are the
-    fields of Definition: parameters, traits, constants.
+    fields of Definition: parameters, traits, constants and averaged (unseen examples are predicted with the
+    mean of w over all rounds).
     """
     return _make_decorator(id, title, source, "first", declared)
 
@@ -267,8 +277,9 @@ def second_order(
 
     Further keywords are the fields of Definition: parameters, traits, constants, form, no_diagonal (why a
     diagonal covariance makes no sense), monotone (the loss does not fall as v grows, so rounds that cannot
-    trigger skip v), scale_free (nothing depends on the common scale of mu and the root of Sigma) and exact (a
-    rule (m, v, p) for projection="exact", see olbench.kernels.exact).
+    trigger skip v), scale_free (nothing depends on the common scale of mu and the root of Sigma), exact (a
+    rule (m, v, p) for projection="exact", see olbench.kernels.exact) and product (the diagonal form keeps w
+    and Sigma apart, see olbench.kernels.product).
     """
     return _make_decorator(id, title, source, "second", declared)
 
@@ -281,6 +292,21 @@ def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -
 
     def define(factory: Callable[..., Any]) -> Definition:
         return _define(id, title, source, "object", factory.__doc__, {"factory": factory, **declared})
+
+    return define
+
+
+def batch_contestant(
+    id: str, *, title: str = "", source: str = "", **declared: Any
+) -> Callable[..., Definition]:
+    """Define a batch contestant by a function that builds a classifier with `fit` and `predict`.
+
+    It learns from all training examples at once, so it has no online pass; a protocol with training and test
+    sets runs it (`olbench.contestants.BatchLearner`).
+    """
+
+    def define(factory: Callable[..., Any]) -> Definition:
+        return _define(id, title, source, "batch", factory.__doc__, {"factory": factory, **declared})
 
     return define
 
