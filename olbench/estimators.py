@@ -110,14 +110,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def coef_(self) -> Floats:
         """The weights of each learner."""
-        check_is_fitted(self, "learners_")
-        return np.array([weights[: self.n_features_in_] for weights in self._weights()])
+        weights = self._weights()
+        return np.array([each[: self.n_features_in_] for each in weights])
 
     @property
     def intercept_(self) -> Floats:
         """The bias of each learner; zero unless fit_intercept."""
-        check_is_fitted(self, "learners_")
-        return np.array([weights[self.n_features_in_ :].sum() for weights in self._weights()])
+        weights = self._weights()
+        return np.array([each[self.n_features_in_ :].sum() for each in weights])
 
     @property
     def mistakes_(self) -> NDArray[np.int64]:
@@ -150,9 +150,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return len(self.classes_) == 2
 
     def _settings(self) -> dict[str, Any]:
-        own = OnlineClassifier.__dataclass_fields__
-        params = self.get_params().items()
-        return {name: value for name, value in params if name not in own and value is not None}
+        params = self.get_params()
+        other = set(OnlineClassifier.__dataclass_fields__)
+        if params.get("kernel") is None:
+            other |= {"gamma", "degree", "coef0"}
+        return {name: value for name, value in params.items() if name not in other and value is not None}
 
     def _validate_examples(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
@@ -194,6 +196,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _weights(self) -> list[Floats]:
         """Return the weights of all learners on a common scale."""
+        check_is_fitted(self, "learners_")
+        if getattr(self, "kernel", None) not in (None, "linear"):
+            raise AttributeError(f"a {type(self).__name__} with this kernel has no weights")
         pairs = zip(self.learners_, self._shifts(), strict=True)
         return [np.ldexp(learner.weights, shift) for learner, shift in pairs]
 
@@ -209,12 +214,19 @@ class SecondOrderClassifier(OnlineClassifier):
         "exact".
     form : "covariance" or "root", how a full covariance is stored; None for the algorithm's default.
     a : the initial variance of every weight.
+    kernel : "linear", "rbf" or "poly" to learn in the feature space of a kernel; None for the features
+        themselves. It suits data of a few thousand rows: time grows with the square of the support.
+    gamma, degree, coef0 : parameters of the kernel exp(-gamma ||x - z||^2) or (gamma x.z + coef0)^degree.
     """
 
     covariance: str = "full"
     projection: str = "kl"
     form: str | None = None
     a: float = 1.0
+    kernel: str | None = None
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x: one per row for two classes, otherwise one per row and class."""

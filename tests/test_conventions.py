@@ -18,6 +18,7 @@ SECOND = [definition.id for definition in built_in() if definition.order == "sec
 VARIANTS = [
     *[(id, {}) for id in ALL],
     *[(id, {"form": form}) for id in SECOND for form in ("root", "covariance")],
+    *[(id, {"kernel": "linear"}) for id in ("cw", "scw1", "scw2", "arow")],
     *[
         (definition.id, {"covariance": "diag", "projection": projection})
         for definition in built_in()

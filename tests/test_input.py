@@ -131,6 +131,13 @@ def test_orders(order, message):
         ("sop-libol", {"covariance": "diag"}, "sop-libol has no diagonal form: it keeps mu = Sigma w, "
                                               "which a projected Sigma would break; use covariance='full'"),
         ("sop", {"covariance": "diag", "projection": "l2"}, "sop: projection must be kl, not 'l2'"),
+        ("arow", {"kernel": "rbf", "gamma": 0.0}, "arow: gamma must lie in (0, inf), not 0.0"),
+        ("arow", {"gamma": 2.0}, "arow: gamma needs kernel='rbf' or kernel='poly'"),
+        ("arow", {"kernel": "rbf", "covariance": "diag"}, "arow: a kernel has no diagonal covariance; "
+                                                          "use covariance='full'"),
+        ("cw", {"kernel": "rbf", "form": "root"}, "cw: form says how a full covariance is stored, and a "
+                                                  "kernel stores none; leave it out"),
+        ("pa", {"kernel": "rbf"}, "pa: unknown parameter 'kernel'; it has no parameters"),
         ("sgd", {"lam": 0.0}, "sgd: lam must lie in (0, inf), not 0.0"),
         ("iellip", {"covariance": "diag"}, "iellip has no diagonal form: its step is scaled by the whole "
                                            "ellipsoid, which a projection would change; "

@@ -90,9 +90,7 @@ def _check_kernel(id: str, given: dict[str, Any], diagonal: bool) -> None:
     if "kernel" not in given:
         for parameter in KERNEL_PARAMETERS:
             if parameter.name in given:
-                raise UserError(
-                    f"{id}: {parameter.name} belongs to a kernel; add kernel='rbf' or kernel='poly'"
-                )
+                raise UserError(f"{id}: {parameter.name} needs kernel='rbf' or kernel='poly'")
     elif diagonal:
         raise UserError(f"{id}: a kernel has no diagonal covariance; use covariance='full'")
     elif "form" in given:

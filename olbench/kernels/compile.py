@@ -24,6 +24,7 @@ READ_INT64 = types.Array(int64, 1, "C", readonly=True)
 WRITE_1D = types.Array(float64, 1, "C")
 WRITE_2D = types.Array(float64, 2, "C")
 WRITE_INT64 = types.Array(int64, 1, "C")
+WRITE_UINT32 = types.Array(uint32, 1, "C")
 WRITE_2D_INT64 = types.Array(int64, 2, "C")
 
 #: dense (no rows if the storage is CSR), data, columns, indptr, ||x||^2, and whether dense rows hold zeros
