@@ -7,6 +7,7 @@ from typing import Any
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
+from olbench.algorithms.options import Kernel
 from olbench.algorithms.plugins import load_plugin
 from olbench.errors import UserError
 from olbench.learners import make_algorithm
@@ -271,8 +272,7 @@ class _Algorithms:
     ) -> dict[str, tuple[Value, ...]]:
         """Return what is searched: the given grid, or when tuning the papers' for what is not fixed."""
         if "grid" not in content:
-            searched = definition.grid if self.tuning.search != "none" else {}
-            return {name: values for name, values in searched.items() if name not in params}
+            return definition.grid_beside(params) if self.tuning.search != "none" else {}
         node = content["grid"]
         if self.tuning.search == "none":
             raise node.fail("a grid needs tuning; add for example tuning: {search: grid}")
@@ -291,11 +291,19 @@ class _Algorithms:
                 key = next(iter(given))
                 raise content[key].fail(f"{definition.id} has no covariance, so '{key}' means nothing to it")
             return {}
-        node = content.get("covariance", content["id"])
+        node = content.get("covariance", content.get("kernel", content["id"]))
         with place_errors(node):
             made = make_algorithm(definition.id, **{"covariance": self.covariance, **given})
+        if made.kernel is not None:
+            return {"covariance": made.covariance, "a": float(made.a), **_kernel_options(made.kernel)}
         detail = {"projection": made.projection} if made.covariance == "diag" else {"form": made.form}
         return {"covariance": made.covariance, **detail, "a": float(made.a)}
+
+
+def _kernel_options(kernel: Kernel) -> dict[str, Any]:
+    """Return a kernel with the settings that mean something to it."""
+    used = {"linear": (), "rbf": ("gamma",), "poly": ("gamma", "degree", "coef0")}[kernel.name]
+    return {"kernel": kernel.name, **{name: getattr(kernel, name) for name in used}}
 
 
 def _read_grid(definition: Definition, name: str, node: Placed) -> tuple[Value, ...]:

@@ -83,9 +83,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._learn(X, y, np.arange(X.shape[0]))
 
     def margins(self, X: Any) -> Floats:
-        """Return X @ coef_.T + intercept_, one column per learner."""
+        """Return the scores, one column per learner, on a common scale.
+
+        They are X @ coef_.T + intercept_, except for a kernel and for SOP with a diagonal covariance.
+        """
         X = self._validate_rows(X)
-        return np.column_stack([np.asarray(X @ weights).ravel() for weights in self._weights()])
+        rows, order = as_examples(X).rows(), np.arange(X.shape[0])
+        pairs = zip(self.learners_, self._shifts(), strict=True)
+        return np.column_stack([np.ldexp(learner.scores(rows, order), shift) for learner, shift in pairs])
 
     def decision_function(self, X: Any) -> Floats:
         """Return the margins: one per row for two classes, otherwise one per row and class."""
@@ -105,14 +110,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def coef_(self) -> Floats:
         """The weights of each learner."""
-        check_is_fitted(self, "learners_")
-        return np.array([weights[: self.n_features_in_] for weights in self._weights()])
+        weights = self._weights()
+        return np.array([each[: self.n_features_in_] for each in weights])
 
     @property
     def intercept_(self) -> Floats:
         """The bias of each learner; zero unless fit_intercept."""
-        check_is_fitted(self, "learners_")
-        return np.array([weights[self.n_features_in_ :].sum() for weights in self._weights()])
+        weights = self._weights()
+        return np.array([each[self.n_features_in_ :].sum() for each in weights])
 
     @property
     def mistakes_(self) -> NDArray[np.int64]:
@@ -145,8 +150,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return len(self.classes_) == 2
 
     def _settings(self) -> dict[str, Any]:
-        own = OnlineClassifier.__dataclass_fields__
-        return {name: value for name, value in self.get_params().items() if name not in own}
+        params = self.get_params()
+        other = set(OnlineClassifier.__dataclass_fields__)
+        if params.get("kernel") is None:
+            other |= {"gamma", "degree", "coef0"}
+        return {name: value for name, value in params.items() if name not in other and value is not None}
 
     def _validate_examples(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
@@ -181,13 +189,18 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             learner.run(rows, np.where(y == positive, 1.0, -1.0), order)
         return self
 
-    def _weights(self) -> list[Floats]:
-        """Return the weights of all learners on a common scale, that of the learner rescaled least."""
+    def _shifts(self) -> list[int]:
+        """Return the exponents that bring all learners to the scale of the one rescaled least."""
         exponents = [getattr(learner, "scale_exponent", 0) for learner in self.learners_]
-        return [
-            np.ldexp(learner.weights, min(exponents) - exponent)
-            for learner, exponent in zip(self.learners_, exponents, strict=True)
-        ]
+        return [min(exponents) - exponent for exponent in exponents]
+
+    def _weights(self) -> list[Floats]:
+        """Return the weights of all learners on a common scale."""
+        check_is_fitted(self, "learners_")
+        if getattr(self, "kernel", None) not in (None, "linear"):
+            raise AttributeError(f"a {type(self).__name__} with this kernel has no weights")
+        pairs = zip(self.learners_, self._shifts(), strict=True)
+        return [np.ldexp(learner.weights, shift) for learner, shift in pairs]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -197,23 +210,32 @@ class SecondOrderClassifier(OnlineClassifier):
     Parameters
     ----------
     covariance : "full" (d x d) or "diag".
-    projection : "kl" or "l2", how the update is projected onto a diagonal covariance.
+    projection : "kl" or "l2", how the update is projected onto a diagonal covariance; CW and CWVar also have
+        "exact".
     form : "covariance" or "root", how a full covariance is stored; None for the algorithm's default.
     a : the initial variance of every weight.
+    kernel : "linear", "rbf" or "poly" to learn in the feature space of a kernel; None for the features
+        themselves. It suits data of a few thousand rows: time grows with the square of the support.
+    gamma, degree, coef0 : parameters of the kernel exp(-gamma ||x - z||^2) or (gamma x.z + coef0)^degree.
     """
 
     covariance: str = "full"
     projection: str = "kl"
     form: str | None = None
     a: float = 1.0
+    kernel: str | None = None
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x: one per row for two classes, otherwise one per row and class."""
         X = self._validate_rows(X)
-        learners = [learner for learner in self.learners_ if isinstance(learner, SecondOrderLearner)]
-        least = min(learner.scale_exponent for learner in learners)
+        pairs = zip(self.learners_, self._shifts(), strict=True)
         variances = np.column_stack([
-            np.ldexp(learner.margin_variance(X), 2 * (least - learner.scale_exponent)) for learner in learners
+            np.ldexp(learner.margin_variance(X), 2 * shift)
+            for learner, shift in pairs
+            if isinstance(learner, SecondOrderLearner)
         ])  # fmt: skip
         return variances[:, 0] if self._binary else variances
 
@@ -224,8 +246,9 @@ class SecondOrderClassifier(OnlineClassifier):
         has a score of zero.
         """
         X = self._validate_rows(X)
+        rows, order = as_examples(X).rows(), np.arange(X.shape[0])
         scores = np.column_stack([
-            np.asarray(X @ learner.weights).ravel() / np.sqrt(np.maximum(learner.margin_variance(X), TINY))
+            learner.scores(rows, order) / np.sqrt(np.maximum(learner.margin_variance(X), TINY))
             for learner in self.learners_
             if isinstance(learner, SecondOrderLearner)
         ])  # fmt: skip
@@ -283,6 +306,28 @@ class PA2(OnlineClassifier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class AveragedPerceptron(OnlineClassifier):
+    """The perceptron whose mean over all rounds predicts."""
+
+    algorithm_id = "averaged-perceptron"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AveragedPA(OnlineClassifier):
+    """Passive-aggressive learning with a hard margin, whose mean over all rounds predicts."""
+
+    algorithm_id = "averaged-pa"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AveragedPA1(OnlineClassifier):
+    """Passive-aggressive learning with linear slack, whose mean over all rounds predicts."""
+
+    algorithm_id = "averaged-pa1"
+    C: float = 1.0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class ROMMA(OnlineClassifier):
     """The relaxed online maximum margin algorithm."""
 
@@ -312,6 +357,16 @@ class OGD(OnlineClassifier):
     algorithm_id = "ogd"
     C: float = 1.0
     loss: str = "hinge"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SGD(OnlineClassifier):
+    """Stochastic gradient descent on the modified Huber loss; step is sqrt or inverse."""
+
+    algorithm_id = "sgd"
+    eta0: float = 0.01
+    lam: float = 1e-4
+    step: str = "sqrt"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -345,18 +400,34 @@ class IELLIP(OnlineClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CW(SecondOrderClassifier):
-    """Confidence-weighted learning, standard-deviation form."""
+    """Confidence-weighted learning, standard-deviation form.
+
+    Parameters
+    ----------
+    eta : confidence, the probability with which an example must be classified correctly; 0.7 if neither is
+        given.
+    phi : the same as a number of standard deviations, instead of eta.
+    """
 
     algorithm_id = "cw"
-    eta: float = 0.7
+    eta: float | None = None
+    phi: float | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CWVar(SecondOrderClassifier):
-    """Confidence-weighted learning, variance form."""
+    """Confidence-weighted learning, variance form.
+
+    Parameters
+    ----------
+    eta : confidence, the probability with which an example must be classified correctly; 0.7 if neither is
+        given.
+    phi : its normal quantile, instead of eta.
+    """
 
     algorithm_id = "cw-var"
-    eta: float = 0.7
+    eta: float | None = None
+    phi: float | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -64,6 +64,16 @@ def as_examples(X: Any) -> Examples:
     return Examples(n, d, dense, _NO_FLOATS, np.empty(0, np.uint32), np.zeros(1, np.int64), has_zeros)
 
 
+def as_matrix(rows: tuple[Any, ...]) -> Any:
+    """Return the rows of examples as a matrix that shares their memory: an array or a CSR matrix."""
+    dense, data, columns, indptr = rows[:4]
+    if indptr.size == 1:
+        return dense
+    return sp.csr_matrix(
+        (data, columns.view(np.int32), indptr), (indptr.size - 1, dense.shape[1]), copy=False
+    )
+
+
 def _from_sparse(X: Any) -> Examples:
     if X.ndim != 2:
         raise UserError(f"X must have two dimensions, not {X.ndim}")

@@ -1,26 +1,29 @@
 """Learners: the state of an algorithm between slices of a pass, one class per family of kernels."""
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Definition, Value
+from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
 from olbench.errors import UserError
-from olbench.examples import Floats, Ints
+from olbench.examples import Floats, Ints, as_examples
 
-Covariance = Literal["full", "diag"]
-Projection = Literal["kl", "l2"]
-Form = Literal["covariance", "root"]
+if TYPE_CHECKING:
+    from olbench.contestants import BatchLearner
 
 # Rows per block of a product with the covariance, which for all rows would be as large as a dense X.
 BLOCK = 1024
 # Below this many bytes the available memory is not read: reading it takes as long as a short pass.
 ALWAYS_AVAILABLE = 2**20
-_CHOICES = {"covariance": ("full", "diag"), "projection": ("kl", "l2"), "form": ("covariance", "root")}
+# Rows of a kernel learner for which room is made at a time; unused room costs no memory.
+CHUNK = 512
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class Algorithm:
     projection: Projection = "kl"
     form: Form = "covariance"
     a: float = 1.0
+    kernel: Kernel | None = None
 
     @property
     def id(self) -> str:
@@ -41,23 +45,42 @@ class Algorithm:
 
     def start(self, d: int) -> "Learner":
         """Return a learner for d features that has seen no example yet."""
+        if not self.definition.online:
+            raise UserError(
+                f"{self.id} learns from all examples at once and has no online pass; run it in a "
+                "cross-validation, beside the online learners"
+            )
         if self.definition.order == "object":
             from olbench.contestants import ObjectLearner
 
             return ObjectLearner(self, d)
         if self.definition.order == "first":
-            return FirstOrderLearner(self, d)
+            return AveragedLearner(self, d) if self.definition.averaged else FirstOrderLearner(self, d)
+        if self.kernel is not None:
+            return DualLearner(self, d, self.kernel)
         if self.covariance == "diag":
-            return DiagonalLearner(self, d)
+            return self._start_diagonal(d)
         refuse_large(d)
         return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
+
+    def start_batch(self) -> "BatchLearner":
+        """Return a learner that fits all examples at once."""
+        from olbench.contestants import BatchLearner
+
+        return BatchLearner(self)
+
+    def _start_diagonal(self, d: int) -> "Learner":
+        if self.definition.product:
+            return ProductLearner(self, d)
+        return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
 
 
 def make_algorithm(id: str, **settings: Any) -> Algorithm:
     """Return the algorithm `id` with these parameters.
 
-    Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2", for diag), form
-    ("covariance" or "root", for full) and the initial variance a.
+    Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2" for diag; cw and
+    cw-var also have "exact"), form ("covariance" or "root" for full) and the initial variance a. With kernel
+    ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space.
 
     >>> make_algorithm("scw1", C=0.5).params
     {'C': 0.5, 'eta': 0.75}
@@ -65,24 +88,8 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     from olbench.algorithms import get_definition
 
     definition = get_definition(id)
-    options: dict[str, Any] = {"form": definition.form}
-    given_form = definition.order == "second" and settings.get("form") is not None
-    if definition.order == "second":
-        options |= {name: settings.pop(name) for name in (*_CHOICES, "a") if settings.get(name) is not None}
-        settings = {name: value for name, value in settings.items() if name not in (*_CHOICES, "a")}
-    for name, allowed in _CHOICES.items():
-        if options.get(name, allowed[0]) not in allowed:
-            raise UserError(f"{id}: {name} must be {' or '.join(allowed)}, not {options[name]!r}")
-    a = options.get("a", 1.0)
-    if isinstance(a, bool) or not isinstance(a, int | float | np.number) or not 0.0 < a < np.inf:
-        raise UserError(f"{id}: the initial variance a must be above zero, not {a!r}")
-    if options.get("covariance") == "diag" and given_form:
-        raise UserError(
-            f"{id}: form says how a full covariance is stored, and this one is diagonal; leave it out"
-        )
-    if options.get("covariance") == "diag" and not definition.diagonal:
-        raise UserError(f"{id} has no diagonal form: {definition.no_diagonal}; use covariance='full'")
-    return Algorithm(definition, definition.resolve(settings), **options)
+    options, params = split_options(definition, settings)
+    return Algorithm(definition, definition.resolve(params), **options)
 
 
 def available_memory() -> int:
@@ -107,6 +114,16 @@ def refuse_large(d: int) -> None:
         raise UserError(
             f"a full covariance of {d:,} features needs {needed / 2**30:,.1f} GiB, and "
             f"{available / 2**30:,.1f} GiB are available; use covariance='diag'"
+        )
+
+
+def refuse_large_factor(size: int) -> None:
+    """Raise a UserError if a kernel learner with this many support examples does not fit in memory."""
+    needed, available = 4 * size * (size + 1), available_memory()
+    if needed > 0.9 * available:
+        raise UserError(
+            f"a kernel with {size:,} support examples needs {needed / 2**30:,.1f} GiB, and "
+            f"{available / 2**30:,.1f} GiB are available; use fewer examples or no kernel"
         )
 
 
@@ -143,6 +160,18 @@ class Learner(ABC):
     @abstractmethod
     def weights(self) -> Floats:
         """The weight vector used for prediction."""
+
+    def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the score of each row of `order`, whose sign is the prediction."""
+        from olbench.kernels.rows import score_rows
+
+        scores = np.empty(order.size)
+        score_rows(rows, order, self.weights, scores)
+        return scores
+
+    def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the predicted label of each row of `order`; sign(0) = +1."""
+        return np.where(self.scores(rows, order) >= 0.0, 1.0, -1.0)
 
     @abstractmethod
     def warm_up(self) -> None:
@@ -187,8 +216,7 @@ class KernelLearner(Learner):
         from olbench.kernels.trace import Address, tracer
 
         kernel, state = self._kernel()
-        compiled = self.algorithm.definition.compiled_rule
-        rule = Address(compiled, compiled.address)
+        rule = Address(self._rule, self._rule.address)
         tracer(kernel)(rule, self.p, rows, y, order, state, ends, self.counters, counts, seconds)
 
     def warm_up(self) -> None:
@@ -196,7 +224,12 @@ class KernelLearner(Learner):
         from olbench.kernels.trace import tracer
 
         tracer(self._kernel()[0])
-        _ = self.algorithm.definition.compiled_rule
+        _ = self._rule
+
+    @property
+    def _rule(self) -> Any:
+        """The compiled rule that the kernel calls."""
+        return self.algorithm.definition.compiled_rule
 
 
 class FirstOrderLearner(KernelLearner):
@@ -217,6 +250,31 @@ class FirstOrderLearner(KernelLearner):
         """The weight vector w."""
         weights: Floats = self.scalars[0] * self.w
         return weights
+
+
+class AveragedLearner(FirstOrderLearner):
+    """A weight vector and its mean over all rounds."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        super().__init__(algorithm, d)
+        self.scalars = np.array([1.0, 0.0, 0.0])
+        self.deficit: Floats = np.zeros(d)
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.averaged import run
+
+        return run, (self.w, self.scalars, self.deficit, self.counters)
+
+    @property
+    def weights(self) -> Floats:
+        """The mean of w after each round so far; it predicts unseen examples."""
+        mean: Floats = (self.scalars[2] * self.w - self.deficit) / max(1, self.rounds)
+        return mean
+
+    @property
+    def last_weights(self) -> Floats:
+        """The weight vector w after the last round; it predicts the next example of a pass."""
+        return super().weights
 
 
 class SecondOrderLearner(KernelLearner):
@@ -341,6 +399,176 @@ class DiagonalLearner(SecondOrderLearner):
         """Return x' Sigma x for each row of X."""
         squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
         return np.asarray(squares @ self.moments[:, 1]).ravel()
+
+
+class ExactLearner(DiagonalLearner):
+    """Diagonal covariance with the exact diagonal step."""
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.exact import run
+
+        return run, (self.moments, self.counters)
+
+    @property
+    def _rule(self) -> Any:
+        """The compiled rule of the exact step."""
+        return self.algorithm.definition.compiled_exact
+
+
+class ProductLearner(DiagonalLearner):
+    """A perceptron vector w beside a diagonal covariance, which predict together."""
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.product import run
+
+        return run, (self.moments, self.counters)
+
+    def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return w . S x of each row of `order`, where S counts the row itself."""
+        from olbench.kernels.product import score_rows
+
+        scores = np.empty(order.size)
+        score_rows(rows, order, self.moments, scores)
+        return scores
+
+    @property
+    def weights(self) -> Floats:
+        """The mean Sigma w. Predictions also count the row itself: see `scores`."""
+        mean: Floats = self.moments[:, 1] * self.moments[:, 0]
+        return mean
+
+
+class DualLearner(SecondOrderLearner):
+    """A Gaussian in the feature space of a kernel, by its support: the examples that changed the state.
+
+    Support examples are copied, so the learner does not depend on the matrix that it was trained on.
+    """
+
+    def __init__(self, algorithm: Algorithm, d: int, kernel: Kernel):
+        super().__init__(algorithm, d)
+        kinds = ("linear", "rbf", "poly")
+        self.shape = (float(kinds.index(kernel.name)), kernel.gamma, float(kernel.degree), kernel.coef0)
+        self.linear = kernel.name == "linear"
+        self.nu: Floats = np.empty(0)
+        self.factor: Floats = np.empty(0)
+        self.support_data: Floats = np.empty(0)
+        self.support_columns: NDArray[np.uint32] = np.empty(0, np.uint32)
+        self.support_indptr: Ints = np.zeros(1, np.int64)
+        self.support_norms: Floats = np.empty(0)
+
+    @property
+    def size(self) -> int:
+        """The number of support examples."""
+        return int(self.counters[5])
+
+    @property
+    def support(self) -> Any:
+        """The support examples as a CSR matrix, in the order in which they were learnt."""
+        data, columns, indptr, _ = self._support
+        return sp.csr_matrix((data, columns.view(np.int32), indptr), (self.size, self.d))
+
+    @property
+    def coefficients(self) -> Floats:
+        """The coefficients nu of the mean, mu = sum_j nu_j x_j over the support."""
+        return self.nu[: self.size].copy()
+
+    @property
+    def weights(self) -> Floats:
+        """The mean mu of a linear kernel; of any other, which has no weight vector, the coefficients."""
+        return np.asarray(self.support.T @ self.coefficients) if self.linear else self.coefficients
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """Sigma of a linear kernel."""
+        if not self.linear:
+            raise UserError(
+                f"{self.algorithm.id}: only a linear kernel has a covariance matrix over the features"
+            )
+        from scipy.linalg import solve_triangular
+
+        a, size = self.algorithm.a, self.size
+        lower = np.zeros((size, size))
+        lower[np.tril_indices(size)] = self.factor[: size * (size + 1) // 2]
+        # c = 0 leaves an infinite diagonal, and no trace in Sigma
+        kept = np.flatnonzero(np.isfinite(np.diag(lower)))
+        scaled = solve_triangular(lower[np.ix_(kept, kept)], a * self.support[kept].toarray(), lower=True)
+        sigma: NDArray[np.float64] = a * np.eye(self.d) - scaled.T @ scaled
+        return sigma
+
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X."""
+        from olbench.kernels.dual import measure_variances
+
+        variances = np.empty(X.shape[0])
+        rows = as_examples(X).rows()
+        measure_variances(rows, self.shape, self._support, self.algorithm.a, self.factor, variances)
+        return variances
+
+    def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return mu . x of each row of `order`, in the feature space of the kernel."""
+        from olbench.kernels.dual import score_rows
+
+        scores = np.empty(order.size)
+        score_rows(rows, order, self.shape, self._support, self.coefficients, scores)
+        return scores
+
+    @property
+    def _support(self) -> tuple[Any, ...]:
+        """The arrays of the support examples without the room behind them."""
+        indptr = self.support_indptr[: self.size + 1]
+        entries = indptr[-1]
+        data, columns = self.support_data[:entries], self.support_columns[:entries]
+        return data, columns, indptr, self.support_norms[: self.size]
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.dual import run
+
+        support = (self.support_data, self.support_columns, self.support_indptr, self.support_norms)
+        state = (self.nu, self.factor, *support, self.counters)
+        return run, (self.shape, float(self.algorithm.a), *state, self.algorithm.definition.monotone)
+
+    def _trace(
+        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
+    ) -> None:
+        """Run in chunks, with room for each of them before it starts: compiled code cannot make any."""
+        elapsed = 0.0
+        for begin in range(0, max(1, order.size), CHUNK):
+            started = time.perf_counter()
+            chunk = order[begin : begin + CHUNK]
+            self._reserve(rows, chunk)
+            elapsed += time.perf_counter() - started
+            first, last = np.searchsorted(ends, (begin, begin + chunk.size), side="right")
+            first = first if begin else 0
+            inside = np.append(ends[first:last] - begin, chunk.size)
+            chunk_counts, chunk_seconds = np.empty((inside.size, 2), dtype=np.int64), np.empty(inside.size)
+            super()._trace(rows, y, chunk, inside, chunk_counts, chunk_seconds)
+            counts[first:last] = chunk_counts[:-1]
+            seconds[first:last] = elapsed + chunk_seconds[:-1]
+            elapsed += float(chunk_seconds[-1])
+
+    def _reserve(self, rows: tuple[Any, ...], order: Ints) -> None:
+        """Make room for all rows of `order` as support examples, by half more than before at least."""
+        dense, indptr = rows[0], rows[3]
+        entries = order.size * self.d if dense.shape[0] else int((indptr[order + 1] - indptr[order]).sum())
+        needed = self.size + order.size
+        if needed > self.nu.size:
+            room = max(needed, 3 * self.nu.size // 2)
+            refuse_large_factor(room)
+            self.nu, self.support_norms = _extend(self.nu, room), _extend(self.support_norms, room)
+            self.support_indptr = _extend(self.support_indptr, room + 1)
+            self.factor = _extend(self.factor, room * (room + 1) // 2)
+        entries += int(self.support_indptr[self.size])
+        if entries > self.support_data.size:
+            room = max(entries, 3 * self.support_data.size // 2)
+            self.support_data = _extend(self.support_data, room)
+            self.support_columns = _extend(self.support_columns, room)
+
+
+def _extend(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return a longer array that begins with this one."""
+    longer = np.empty(size, array.dtype)
+    longer[: array.size] = array
+    return longer
 
 
 def _quadratic_forms(X: Any, factor: Floats, square: bool) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 from olbench.algorithms.definition import Value
 
 #: The options of a second-order algorithm.
-OPTIONS = ("covariance", "projection", "form", "a")
+OPTIONS = ("covariance", "projection", "form", "a", "kernel", "gamma", "degree", "coef0")
 
 
 @dataclass(frozen=True)

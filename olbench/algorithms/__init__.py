@@ -8,7 +8,8 @@ from olbench.algorithms.definition import REGISTRY, Definition
 from olbench.errors import UserError, suggest
 
 FILES = (
-    "perceptron", "passive_aggressive", "romma", "alma", "ogd", "sop", "iellip", "cw", "nherd", "arow", "scw",
+    "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
+    "sop", "iellip", "cw", "nherd", "arow", "scw", "batch",
 )  # fmt: skip
 ENTRY_POINTS = "olbench.algorithms"
 

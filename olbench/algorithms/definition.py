@@ -5,7 +5,7 @@ The same decorators serve the built-in files in this folder and a user's own fil
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
@@ -17,12 +17,13 @@ from olbench.errors import UserError, suggest
 
 Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
-Order = Literal["first", "second", "object"]
+ExactRule = Callable[..., tuple[float, float, float, float, float, float]]
+Order = Literal["first", "second", "object", "batch"]
 Closed = Literal["neither", "left", "right", "both"]
 
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
 #: Settings of every second-order algorithm, in addition to its own parameters.
-RESERVED = frozenset({"covariance", "projection", "form", "a"})
+RESERVED = frozenset({"covariance", "projection", "form", "a", "kernel", "gamma", "degree", "coef0"})
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
 
@@ -38,6 +39,8 @@ class Parameter:
     closed: Closed = "neither"
     grid: tuple[float, ...] = ()
     choices: tuple[str, ...] = ()
+    #: The parameter that this one replaces when it is given.
+    instead_of: str = ""
 
     def check(self, value: Any, owner: str) -> Value:
         """Return the value as a float or a word, or raise a UserError that names `owner`."""
@@ -79,7 +82,7 @@ class Traits:
 
 @dataclass(frozen=True)
 class Definition:
-    """An algorithm as its file declares it with the decorators `first_order` and `second_order`."""
+    """An algorithm as its file declares it with one of the decorators of this module."""
 
     id: str
     title: str
@@ -88,11 +91,14 @@ class Definition:
     parameters: tuple[Parameter, ...] = ()
     traits: Traits | None = None
     rule: Rule | None = None
+    exact: ExactRule | None = None
     constants: Callable[..., tuple[float, ...]] | None = None
     form: Literal["covariance", "root"] = "covariance"
     no_diagonal: str = ""
     monotone: bool = False
     scale_free: bool = False
+    averaged: bool = False
+    product: bool = False
     factory: Callable[..., Any] | None = None
     doc: str = field(default="", repr=False)
 
@@ -114,26 +120,72 @@ class Definition:
         return code.co_filename if code else ""
 
     @property
+    def online(self) -> bool:
+        """Whether it learns one example at a time, so that it has an online pass."""
+        return self.order != "batch"
+
+    @property
     def diagonal(self) -> bool:
         """Whether a diagonal covariance makes sense; if not, `no_diagonal` says why."""
         return not self.no_diagonal
 
     @property
+    def projections(self) -> tuple[str, ...]:
+        """The ways in which an update of a diagonal covariance is kept diagonal."""
+        if self.order != "second" or not self.diagonal:
+            return ()
+        if self.product:
+            return ("kl",)
+        return ("kl", "l2") if self.exact is None else ("kl", "l2", "exact")
+
+    @property
     def grid(self) -> dict[str, tuple[float, ...]]:
         """The values that the papers search, for each parameter that they tune."""
-        return {parameter.name: parameter.grid for parameter in self.parameters if parameter.grid}
+        return self.grid_beside(())
 
-    def resolve(self, given: Mapping[str, Any]) -> dict[str, Value]:
-        """Return all parameters with their given or default values, after checking them."""
+    def grid_beside(self, fixed: Container[str]) -> dict[str, tuple[float, ...]]:
+        """Return the grid without the parameters that are fixed and those that a fixed one replaces."""
+        replaced = {parameter.instead_of for parameter in self.parameters if parameter.name in fixed}
+        searched = [
+            parameter
+            for parameter in self.parameters
+            if not (parameter.instead_of or parameter.name in fixed or parameter.name in replaced)
+        ]
+        return {parameter.name: parameter.grid for parameter in searched if parameter.grid}
+
+    def resolve(self, given: Mapping[str, Any], searched: Iterable[str] = ()) -> dict[str, Value]:
+        """Return all parameters with their given or default values, after checking them.
+
+        Of a parameter and one that replaces it, the result has the one that is given, or else the replaced
+        one. `searched` names parameters whose values come later: they have their defaults and count as given.
+
+        >>> from olbench.algorithms import get_definition
+        >>> get_definition("cw").resolve({}), get_definition("cw").resolve({"phi": 10})
+        ({'eta': 0.7}, {'phi': 10.0})
+        """
+        named = [*given, *searched]
         names = [parameter.name for parameter in self.parameters]
-        for name in given:
+        for name in named:
             if name not in names:
                 known = f"its parameters are {', '.join(names)}" if names else "it has no parameters"
                 raise UserError(f"{self.id}: unknown parameter '{name}'{suggest(name, names)}; {known}")
+        left_out = self._left_out(named)
         return {
             parameter.name: parameter.check(given.get(parameter.name, parameter.default), self.id)
             for parameter in self.parameters
+            if parameter.name not in left_out
         }
+
+    def _left_out(self, named: Container[str]) -> set[str]:
+        """Return the parameters that do not appear beside those that are named."""
+        absent = set()
+        for parameter in self.parameters:
+            replaced = parameter.instead_of
+            if replaced and parameter.name in named and replaced in named:
+                raise UserError(f"{self.id}: give {replaced} or {parameter.name}, not both")
+            if replaced:
+                absent.add(replaced if parameter.name in named else parameter.name)
+        return absent
 
     def rule_constants(self, params: Mapping[str, Value]) -> NDArray[np.float64]:
         """Return the array p that the rule receives for these parameters."""
@@ -143,15 +195,27 @@ class Definition:
     @cached_property
     def compiled_rule(self) -> Any:
         """The rule as a first-class compiled function."""
+        from olbench.kernels import compile
+
+        signature = compile.FIRST_ORDER_RULE if self.order == "first" else compile.SECOND_ORDER_RULE
+        return self._compile(signature, self.rule)
+
+    @cached_property
+    def compiled_exact(self) -> Any:
+        """The rule of the exact diagonal step as a first-class compiled function."""
+        from olbench.kernels import compile
+
+        return self._compile(compile.EXACT_RULE, self.exact)
+
+    def _compile(self, signature: Any, rule: Callable[..., Any] | None) -> Any:
         from numba.core.errors import NumbaError
 
         from olbench.kernels import compile
 
-        signature = compile.FIRST_ORDER_RULE if self.order == "first" else compile.SECOND_ORDER_RULE
-        if self.rule is None:
+        if rule is None:
             raise TypeError(f"{self.id} is an object, not a rule")
         try:
-            return compile.rule(signature, self.rule)
+            return compile.rule(signature, rule)
         except NumbaError as error:
             line, reason = _find_cause(str(error))
             place = f"{self._file}:{line}" if line else self._file
@@ -195,7 +259,8 @@ def first_order(
     The rule receives the signed margin m = y w.x, s = ||x||^2, whether the prediction was a mistake,
     q = ||w||^2, the round t = 1, 2, ..., the number k of updates so far and its parameters p. A round with a
     loss above zero counts as an update. The weights become w = shrink w + tau y x. Further keywords are the
-    fields of Definition: parameters, traits, constants.
+    fields of Definition: parameters, traits, constants and averaged (unseen examples are predicted with the
+    mean of w over all rounds).
     """
     return _make_decorator(id, title, source, "first", declared)
 
@@ -212,7 +277,9 @@ def second_order(
 
     Further keywords are the fields of Definition: parameters, traits, constants, form, no_diagonal (why a
     diagonal covariance makes no sense), monotone (the loss does not fall as v grows, so rounds that cannot
-    trigger skip v) and scale_free (nothing depends on the common scale of mu and the root of Sigma).
+    trigger skip v), scale_free (nothing depends on the common scale of mu and the root of Sigma), exact (a
+    rule (m, v, p) for projection="exact", see olbench.kernels.exact) and product (the diagonal form keeps w
+    and Sigma apart, see olbench.kernels.product).
     """
     return _make_decorator(id, title, source, "second", declared)
 
@@ -225,6 +292,21 @@ def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -
 
     def define(factory: Callable[..., Any]) -> Definition:
         return _define(id, title, source, "object", factory.__doc__, {"factory": factory, **declared})
+
+    return define
+
+
+def batch_contestant(
+    id: str, *, title: str = "", source: str = "", **declared: Any
+) -> Callable[..., Definition]:
+    """Define a batch contestant by a function that builds a classifier with `fit` and `predict`.
+
+    It learns from all training examples at once, so it has no online pass; a protocol with training and test
+    sets runs it (`olbench.contestants.BatchLearner`).
+    """
+
+    def define(factory: Callable[..., Any]) -> Definition:
+        return _define(id, title, source, "batch", factory.__doc__, {"factory": factory, **declared})
 
     return define
 

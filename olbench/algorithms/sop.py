@@ -16,11 +16,14 @@ TRAITS = Traits(False, True, True, False)
     title="SOP",
     source="Cesa-Bianchi, Conconi & Gentile, SIAM J. Comput. 34(3), 2005",
     traits=TRAITS,
-    no_diagonal=KEEPS_PRODUCT,
+    product=True,
     monotone=True,
 )
 def sop(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
-    """Add y x to w and x x' to the precision on every mistake."""
+    """Add y x to w and x x' to the precision on every mistake.
+
+    The diagonal form adds x_j^2 to each precision instead, and predicts with S of that form.
+    """
     if not mistake:
         return 0.0, 0.0, 0.0
     return 1.0, (1.0 - m) / (1.0 + v), 1.0

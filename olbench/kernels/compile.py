@@ -24,6 +24,7 @@ READ_INT64 = types.Array(int64, 1, "C", readonly=True)
 WRITE_1D = types.Array(float64, 1, "C")
 WRITE_2D = types.Array(float64, 2, "C")
 WRITE_INT64 = types.Array(int64, 1, "C")
+WRITE_UINT32 = types.Array(uint32, 1, "C")
 WRITE_2D_INT64 = types.Array(int64, 2, "C")
 
 #: dense (no rows if the storage is CSR), data, columns, indptr, ||x||^2, and whether dense rows hold zeros
@@ -33,6 +34,8 @@ ROWS = types.Tuple((READ_2D, READ_1D, READ_UINT32, READ_INT64, READ_1D, boolean)
 FIRST_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, float64, int64, int64, READ_1D)
 #: (m, v, mistake, t, p) -> (loss, alpha, c)
 SECOND_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, int64, READ_1D)
+#: (m, v, p) -> (loss, unit, A, b0, b1, K), the terms of the equation in olbench.kernels.exact
+EXACT_RULE = types.UniTuple(float64, 6)(float64, float64, READ_1D)
 
 
 def helper(function: Function) -> Function:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import void
 
-from olbench.kernels.compile import ROWS, WRITE_1D, helper, kernel
+from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, helper, kernel
 from olbench.kernels.matrix import inner, inner_row
 
 
@@ -111,6 +111,17 @@ def squared_norm(values: Any, o: Any, n: Any) -> Any:
     for k in range(o + whole, o + n):
         s0 += values[k] * values[k]
     return (s0 + s1) + (s2 + s3)
+
+
+@kernel(void(ROWS, READ_INT64, READ_1D, WRITE_1D))
+def score_rows(rows: Any, order: Any, vector: Any, scores: Any) -> None:
+    """Set scores[k] to vector . x of row order[k], summed as in a pass."""
+    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    packed_columns, packed_values = buffers(dense.shape[1])
+    columns, values = sources(rows, packed_columns, packed_values)
+    for k in range(order.size):
+        n, c, o = locate(dense, indptr, has_zeros, order[k], packed_columns, packed_values)
+        scores[k] = dot(vector, columns, c, values, o, n)
 
 
 @kernel(void(ROWS, WRITE_1D))

@@ -274,7 +274,7 @@ class Cell:
     def start(self) -> Choice:
         """Every parameter and tuned setting at its given or default value, where a tuning starts."""
         settings = {name: values[0] for name, values in self.tuned_settings.items()}
-        return {**self.definition.resolve(self.spec.params), **settings}
+        return {**self.definition.resolve(self.spec.params, self.spec.grid), **settings}
 
     @cached_property
     def tuned_settings(self) -> Grid:

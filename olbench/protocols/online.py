@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from olbench.algorithms import get_definition
+from olbench.algorithms.definition import Definition
 from olbench.data.source import Source
 from olbench.learners import make_algorithm
 from olbench.online import Curve, PassResult, online_pass
@@ -54,6 +55,12 @@ class Online(Protocol):
         "Updates: rounds with a loss above zero. Mean and sample standard deviation (n - 1) over the "
         "permutations."
     )
+
+    def refuse(self, definition: Definition) -> str:
+        """Return why an algorithm has no online pass, or an empty text."""
+        if definition.online:
+            return ""
+        return f"{definition.id} learns from all examples at once; it runs under protocol: crossval"
 
     def tuning_repeats(self, config: Config) -> int:
         """Return how many orders score a candidate."""

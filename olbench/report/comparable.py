@@ -74,7 +74,7 @@ def _find_other_search(entry: Entry) -> str:
     if searched != {name: set(values) for name, values in definition.grid.items()}:
         return "it is tuned over another grid than the paper's"
     defaults = definition.resolve({})
-    fixed = {name: value for name, value in entry.spec.params.items() if value != defaults[name]}
+    fixed = {name: value for name, value in entry.spec.params.items() if value != defaults.get(name)}
     return " and ".join(f"{name} is fixed at {value}" for name, value in fixed.items())
 
 
