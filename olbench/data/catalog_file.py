@@ -135,10 +135,8 @@ class _EntryParser:
     def _members(self, value: Any) -> dict[str, int | None]:
         """Return the patterns with their labels: a mapping where files have labels, else a list."""
         if isinstance(value, dict):
-            if (
-                not all(label in value.values() for label in (-1, 1))
-                or len(set(map(str, value.values()))) > 2
-            ):
+            labels = list(value.values())
+            if any(label not in (-1, 1) for label in labels) or len(set(labels)) != 2:
                 raise self.fail("members", "'members' must give patterns the labels -1 and 1")
             return {self._text("members", pattern): label for pattern, label in value.items()}
         patterns = value if isinstance(value, list) else [value]
