@@ -14,6 +14,7 @@ from olbench.learners import make_algorithm
 from olbench.places import Placed, from_plain, parse_placed, read_placed
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import Key
+from olbench.protocols.tuning import TIES
 from olbench.specs import OPTIONS, AlgorithmSpec, Config, DatasetSpec, Tuning
 
 #: The keys of every config; a protocol adds its own.
@@ -140,7 +141,7 @@ def _tuning(node: Placed, protocol: Protocol) -> Tuning:
     if "search" not in content:
         raise node.fail(f"tuning needs the key 'search': one of {', '.join(protocol.searches)}")
     search = content["search"].choice("search", protocol.searches)
-    ties = content["ties"].choice("ties", ("last", "first")) if "ties" in content else "last"
+    ties = content["ties"].choice("ties", TIES) if "ties" in content else "last"
     return Tuning(search, ties, _settings(protocol.tuning_keys, content))
 
 
@@ -237,6 +238,10 @@ class _Algorithms:
             spec = self.one(item)
             if spec in specs:
                 raise item.fail(f"the algorithm '{spec.id}' is listed twice with the same settings")
+            if spec.name and any(spec.name in (other.name, other.id) for other in specs):
+                raise item.fail(
+                    f"two algorithms would be called '{spec.name}'; give one of them another name"
+                )
             specs.append(spec)
         return tuple(specs)
 
@@ -244,7 +249,7 @@ class _Algorithms:
         """Return the algorithm of an entry: an id, or a mapping with one."""
         content = {"id": node}
         if isinstance(node.value, dict):
-            content = node.mapping("an algorithm", ["id", "params", "grid", *OPTIONS])
+            content = node.mapping("an algorithm", ["id", "name", "params", "grid", *OPTIONS])
         if "id" not in content:
             raise node.fail("an algorithm needs the key 'id'")
         id = content["id"].text("the id of an algorithm")
@@ -254,9 +259,9 @@ class _Algorithms:
         if reason:
             raise content["id"].fail(reason)
         params = self._params(content, definition)
-        return AlgorithmSpec(
-            id, params, self._grid(content, definition, params), self._options(content, definition)
-        )
+        grid, options = self._grid(content, definition, params), self._options(content, definition)
+        name = content["name"].text("the name of an algorithm") if "name" in content else ""
+        return AlgorithmSpec(id, params, grid, options, name)
 
     def _params(self, content: Mapping[str, Placed], definition: Definition) -> dict[str, Value]:
         """Return the parameters that are fixed, checked."""
@@ -272,7 +277,7 @@ class _Algorithms:
     ) -> dict[str, tuple[Value, ...]]:
         """Return what is searched: the given grid, or when tuning the papers' for what is not fixed."""
         if "grid" not in content:
-            return definition.grid_beside(params) if self.tuning.search != "none" else {}
+            return dict(definition.grid_beside(params)) if self.tuning.search != "none" else {}
         node = content["grid"]
         if self.tuning.search == "none":
             raise node.fail("a grid needs tuning; add for example tuning: {search: grid}")

@@ -107,3 +107,19 @@ BREAKDOWNS = Quantity("breakdowns", "breakdowns", 1, exact=True, flag=True)
 ROUNDS = Quantity("n", "examples", 0, better="neither", exact=True)
 SECONDS = Quantity("seconds", "seconds", 4)
 CPU_SECONDS = Quantity("cpu_seconds", "CPU seconds", 4)
+TEST_ERROR = Quantity(
+    "test_error", "test error (%)", 2, judged=True, exact=True, plural="test errors", ratio=("errors", "n"),
+    percent=True,
+)  # fmt: skip
+TRAINING_ERROR = Quantity(
+    "training_error",
+    "training error (%)",
+    2,
+    exact=True,
+    ratio=("training_errors", "training_n"),
+    percent=True,
+)
+ERRORS = Quantity("errors", "errors", 1, exact=True)
+TRAINING_ERRORS = Quantity("training_errors", "training errors", 1, exact=True)
+TRAINING_ROUNDS = Quantity("training_n", "training examples", 0, better="neither", exact=True)
+EPOCHS = Quantity("epochs", "epochs", 1, better="neither", exact=True)

@@ -40,19 +40,21 @@ class AlgorithmSpec:
     params: Mapping[str, Value] = field(default_factory=dict)
     grid: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    #: What reports call it, if not by its id.
+    name: str = ""
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain values."""
-        content = {"id": self.id, "params": dict(self.params), "grid": dict(self.grid)}
+        content = {"id": self.id, "name": self.name, "params": dict(self.params), "grid": dict(self.grid)}
         return _given(content) | dict(self.options)
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "AlgorithmSpec":
         """Return what `plain` wrote down."""
         grid = {name: tuple(values) for name, values in content.get("grid", {}).items()}
-        known = ("id", "params", "grid")
+        known = ("id", "name", "params", "grid")
         options = {name: value for name, value in content.items() if name not in known}
-        return cls(content["id"], dict(content.get("params", {})), grid, options)
+        return cls(content["id"], dict(content.get("params", {})), grid, options, content.get("name", ""))
 
 
 @dataclass(frozen=True)

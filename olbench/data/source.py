@@ -36,6 +36,8 @@ class Source:
         self.name = spec.name if spec.path else data.name
         self.fingerprint = data.fingerprint
         self.n, self.d = (int(size) for size in data.X.shape)
+        #: The first row for testing, if the data set comes with a split of its own.
+        self.test_from = data.test_from
         if not self.n:
             raise UserError(f"{self.name}: there are no rows in it")
         # Cached examples are memory maps, so that what is held here until the first use takes no memory.

@@ -46,6 +46,8 @@ class CellFacts:
     setting: Mapping[str, Any]
     options: Mapping[str, Any]
     tuning_passes: int
+    #: How many trials report it.
+    planned: int
     keys: tuple[str, ...]
 
 
@@ -90,17 +92,17 @@ class RunFile:
         return cls(
             config=config,
             data={name: DataFacts(**facts) for name, facts in content.get("data", {}).items()},
-            cells=tuple(_read_cells(content["cells"], len(config.algorithms))),
+            cells=tuple(_read_cells(content["cells"], config)),
             **{name: content[name] for name in given if name in content},
         )
 
 
-def _read_cells(cells: Sequence[Mapping[str, Any]], algorithms: int) -> list[CellFacts]:
-    """Return the cells. Version 1 did not say which entry one is: they stood in the order of the config."""
-    first: dict[str, Any] = {"setting": {}}
+def _read_cells(cells: Sequence[Mapping[str, Any]], config: Config) -> list[CellFacts]:
+    """Return the cells. Version 1 did not say which entry one is: they were in the order of the config."""
+    first: dict[str, Any] = {"setting": {}, "planned": config.settings.get("permutations", 0)}
     return [
-        CellFacts(**{"entry": position % algorithms, **first, **cell, "keys": tuple(cell["keys"])})
-        for position, cell in enumerate(cells)
+        CellFacts(**{"entry": place % len(config.algorithms), **first, **cell, "keys": tuple(cell["keys"])})
+        for place, cell in enumerate(cells)
     ]
 
 
@@ -136,6 +138,7 @@ def _describe_cell(cell: Cell, known: Known) -> CellFacts:
         setting={} if chosen is None else cell.setting_of(chosen),
         options=dict(cell.spec.options),
         tuning_passes=cell.tuning_passes,
+        planned=cell.repeats,
         keys=tuple(trial.key for trial in cell.reported(known)),
     )
 

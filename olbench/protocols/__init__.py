@@ -9,7 +9,7 @@ from olbench.protocols.definition import REGISTRY, Protocol, protocol
 
 __all__ = ["Protocol", "get_protocol", "protocol", "protocols"]
 
-FILES = ("online",)
+FILES = ("online", "crossval")
 ENTRY_POINTS = "olbench.protocols"
 
 

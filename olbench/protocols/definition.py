@@ -145,6 +145,10 @@ class Protocol(ABC):
         """Return why an algorithm cannot run under this protocol, or an empty text."""
         return ""
 
+    def sample_size(self, trials: Any, config: Config) -> int:
+        """Return how many examples the trials of an entry tested in all, each of them counted once."""
+        return int(trials["n"].sum()) if "n" in trials else 0
+
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
         """Return roughly how long a trial takes, in units that all trials of a run share."""
         return float(source.n) * source.d
@@ -248,6 +252,8 @@ class Cell:
     @property
     def label(self) -> str:
         """The id and, where the config has it more than once, what sets this entry apart from the others."""
+        if self.spec.name:
+            return self.spec.name
         alike = [_describe(spec) for spec in self.config.algorithms if spec.id == self.spec.id]
         if len(alike) == 1:
             return self.spec.id

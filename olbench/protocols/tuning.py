@@ -6,11 +6,15 @@ candidate is a choice of parameters and of whatever else the protocol tunes, suc
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from olbench.algorithms.definition import Value
 
+Item = TypeVar("Item")
+#: Which of equal candidates wins.
+TIES = ("last", "first", "middle")
 Choice = Mapping[str, Value]
 Grid = Mapping[str, tuple[Value, ...]]
 #: The score of a candidate, lower is better: None while unknown, infinite if it failed.
@@ -60,7 +64,17 @@ def best(candidates: tuple[Choice, ...], score: Score, ties: str) -> Choice | No
     if len(known) < len(scores) or min(known) == math.inf:
         return None
     winners = [c for c, value in zip(candidates, known, strict=True) if value == min(known)]
-    return winners[-1] if ties == "last" else winners[0]
+    return pick(winners, ties)
+
+
+def pick(winners: Sequence[Item], ties: str) -> Item:
+    """Return one of several equals by their order: the first, the last, or the one in the middle.
+
+    >>> [pick("abc", ties) for ties in TIES]
+    ['c', 'a', 'b']
+    """
+    places = {"first": 0, "last": -1, "middle": len(winners) // 2}
+    return winners[places[ties]]
 
 
 def count_candidates(kind: str, grid: Grid, start: Choice) -> int:

@@ -134,7 +134,8 @@ class Band:
 def band_of(entry: Entry, series: Series) -> Band:
     """Return what a figure shows of an entry: counts per example where the series says so."""
     points = entry.points.astype(np.float64)
-    values = entry.curves[series.name] / points if series.per_example else entry.curves[series.name]
+    values = entry.curves[series.name] * (100 if series.quantity.percent else 1)
+    values = values / points if series.per_example else values
     # What shared times deviate by is the load of the machine: it says nothing about the algorithm.
     banded = entry.done > 1 and (not series.timed or entry.exclusive)
     deviation = values.std(axis=0, ddof=1) if banded else None

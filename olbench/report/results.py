@@ -78,9 +78,9 @@ class Entry:
         """Return the mean of a quantity over the trials."""
         return float(self.values(quantity).mean())
 
-    def aligned(self, quantity: Quantity) -> Floats:
+    def aligned(self, quantity: Quantity, size: int = 0) -> Floats:
         """Return a quantity by the number of the trial, NaN where there is none, to compare in pairs."""
-        found = np.full(self.planned, np.nan)
+        found = np.full(max(size, self.planned), np.nan)
         found[self.trials["number"].to_numpy(np.int64)] = self.values(quantity)
         return found
 
@@ -149,6 +149,7 @@ class Results:
             "label": entry.label,
             "params": [dict(entry.params or {})] * entry.done,
             "setting": [dict(entry.setting)] * entry.done,
+            "choice": entry.trials["choice"].to_numpy(),
             "number": entry.trials["number"].to_numpy(),
         }
         numbers = {name: self._column(each, entry) for name, each in quantities.items()}
@@ -188,7 +189,9 @@ def _describe_gap(entry: Entry) -> str:
 
 def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
     """Return a quantity of entries of one data set by label, so that trials can be paired."""
-    return {entry.label: entry.aligned(quantity) for entry in entries if entry.done}
+    present = [entry for entry in entries if entry.done]
+    size = max((entry.planned for entry in present), default=0)
+    return {entry.label: entry.aligned(quantity, size) for entry in present}
 
 
 def load_results(folder: str | Path) -> Results:
@@ -205,7 +208,6 @@ class _Reading:
 
     def __init__(self, run: RunFile, protocol: Protocol, records: Mapping[str, Record]):
         self.run, self.protocol, self.records = run, protocol, records
-        self.planned = protocol.repeats(run.config)
         self.tuning = [record for record in records.values() if record.get("role") == "tune"]
         self.scores = self._scores()
 
@@ -238,7 +240,7 @@ class _Reading:
             params=cell.params,
             setting=cell.setting,
             options=cell.options,
-            planned=self.planned,
+            planned=cell.planned,
             trials=self._frame(good),
             failures=tuple(" ".join(str(r["error"]).split()) for r in records if r["status"] != "ok"),
             tuned=tuned,
@@ -281,7 +283,7 @@ class _Reading:
 def measured_columns(protocol: Protocol) -> list[str]:
     """Return the columns of an entry's trials."""
     numbers = [each.name for each in (*protocol.recorded, *protocol.quantities) if not each.ratio]
-    return ["number", *numbers, "timing", "arrays"]
+    return ["number", *numbers, "timing", "choice", "arrays"]
 
 
 def _candidate(record: Mapping[str, Any], role_setting: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from olbench.protocols import get_protocol
 from olbench.quantities import SECONDS, Quantity
 from olbench.report.claims import OUTCOMES, ClaimVerdict
 from olbench.report.comparable import Choice, choose
-from olbench.report.results import Results
+from olbench.report.results import Entry, Results
 from olbench.stats import kendall_tau
 
 REPRODUCED, CLOSE, DIFFERS, NOT_COMPARABLE = "reproduced", "close", "differs", "not comparable"
@@ -93,7 +93,7 @@ def judge(results: Results, paper: Paper) -> list[Judgement]:
     judged = {quantity.name: quantity for quantity in protocol.judged}
     choices = _Choices(results, paper)
     return [
-        _judgement(number, judged[number.quantity], choices.of(number))
+        _judgement(results, number, judged[number.quantity], choices.of(number))
         for number in paper.numbers
         if number.quantity in judged
     ]
@@ -114,21 +114,21 @@ class _Choices:
         return self.known[place]
 
 
-def verdict(reported: Reported, mean: float, deviation: float, trials: int = 1) -> str:
-    """Return reproduced, close or differs by TOLERANCES."""
+def verdict(reported: Reported, mean: float, deviation: float, error: float = 0.0) -> str:
+    """Return reproduced, close or differs by TOLERANCES; `error` is the standard error of our mean."""
     difference = abs(mean - reported.mean)
-    unit = _width(reported, deviation, trials)
+    unit = _width(reported, deviation, error)
     for name, width in TOLERANCES.items():
         if difference <= width * unit + reported.rounding:
             return name
     return DIFFERS
 
 
-def _width(reported: Reported, deviation: float, trials: int) -> float:
+def _width(reported: Reported, deviation: float, error: float) -> float:
     """Return the unit in which a verdict measures a difference."""
     if reported.deviation is not None:
         return max(reported.deviation, deviation)
-    return math.hypot(standard_error(reported), deviation / math.sqrt(trials))
+    return math.hypot(standard_error(reported), error)
 
 
 def time_ratios(results: Results, paper: Paper) -> list[TimeRatio]:
@@ -218,15 +218,16 @@ def _verdicts(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict]) -
     }
 
 
-def _judgement(reported: Reported, quantity: Quantity, choice: Choice) -> Judgement:
+def _judgement(results: Results, reported: Reported, quantity: Quantity, choice: Choice) -> Judgement:
     entry, reason = choice
     mean, deviation = (entry.spread(quantity) if entry else None) or (None, None)
-    trials = entry.done if entry else 0
-    if trials < 2:
+    if entry is None or entry.done < 2:
         deviation = None
-    found = NOT_COMPARABLE
-    if mean is not None and not reason:
-        found = verdict(reported, mean, deviation or 0.0, trials)
+    found, z = NOT_COMPARABLE, None
+    if entry is not None and mean is not None:
+        error = _own_error(results, entry, quantity, reported)
+        z = None if deviation is None else _z(reported, mean, error)
+        found = NOT_COMPARABLE if reason else verdict(reported, mean, deviation or 0.0, error)
     return Judgement(
         dataset=reported.dataset,
         label=entry.label if entry else reported.row,
@@ -237,15 +238,27 @@ def _judgement(reported: Reported, quantity: Quantity, choice: Choice) -> Judgem
         mean=mean,
         deviation=deviation,
         difference=None if mean is None else mean - reported.mean,
-        z=None if mean is None or deviation is None else _z(reported, mean, deviation, trials),
+        z=z,
         verdict=found,
         reason=reason,
         basis="binomial" if reported.deviation is None else "deviation",
     )
 
 
-def _z(reported: Reported, mean: float, deviation: float, trials: int) -> float | None:
-    """Return the difference over its standard error: both deviations, and the rounding of print.
+def _own_error(results: Results, entry: Entry, quantity: Quantity, reported: Reported) -> float:
+    """Return the standard error of our mean: over trials or, beside a binomial one, binomial as well.
+
+    Folds test the same rows again, so that their deviation says less than the number of rows does.
+    """
+    mean, deviation = entry.spread(quantity) or (0.0, 0.0)
+    rows = results.protocol.sample_size(entry.trials, results.config) if quantity.ratio else 0
+    if reported.deviation is None and rows:
+        return math.sqrt(max(mean * (1.0 - mean), 0.0) / rows)
+    return deviation / math.sqrt(max(entry.done, 1))
+
+
+def _z(reported: Reported, mean: float, error: float) -> float | None:
+    """Return the difference over its standard error: both errors, and the rounding of print.
 
     Print moves a mean evenly by up to half a digit, a variance of a third of the half squared; without it a
     printed deviation of 0.000 would make every difference infinite. Unlike the verdict, z asks whether the
@@ -253,8 +266,7 @@ def _z(reported: Reported, mean: float, deviation: float, trials: int) -> float 
     """
     if reported.n is None:
         return None
-    theirs = (
-        standard_error(reported) if reported.deviation is None else reported.deviation / math.sqrt(reported.n)
-    )
-    variance = theirs**2 + deviation**2 / trials + reported.half_unit**2 / 3
-    return (mean - reported.mean) / math.sqrt(variance)
+    theirs = standard_error(reported)
+    if reported.deviation is not None:
+        theirs = reported.deviation / math.sqrt(reported.n)
+    return (mean - reported.mean) / math.sqrt(theirs**2 + error**2 + reported.half_unit**2 / 3)

@@ -16,7 +16,7 @@ VERSION = 2
 _ONLINE_V1 = {"permutation": "number", "kernels": "code"}
 _SETTING_V1 = ("part", "points")
 #: Fields of a record that are mappings and no series.
-MAPPINGS = ("params", "options", "setting", "arrays")
+MAPPINGS = ("params", "options", "setting", "arrays", "choice")
 
 
 class RecordError(ValueError):
@@ -29,6 +29,8 @@ def success(trial: Trial, outcome: Outcome, numbered: str, seconds: float) -> Re
     The seconds are those of the whole trial, unless the protocol measures a more telling part of it.
     """
     measured = {"seconds": round(seconds, 9), **outcome.measured, **outcome.series}
+    if outcome.choice:
+        measured["choice"] = dict(outcome.choice)
     return {**_head(trial, numbered), **measured, "timing": "shared", "status": "ok", "error": None}
 
 

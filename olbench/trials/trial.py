@@ -65,4 +65,6 @@ class Outcome:
 
     measured: Mapping[str, float | int]
     series: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
+    #: What a trial that tunes by itself chose, by name.
+    choice: Mapping[str, Value] = field(default_factory=dict)
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)

@@ -49,6 +49,7 @@ def entry(dataset: str, id: str, rates, updates=None, seconds=None, **changes: A
             "seconds": seconds,
             "cpu_seconds": seconds,
             "timing": "exclusive",
+            "choice": 0,
             "arrays": 0,
         },
         columns=measured_columns(ONLINE),

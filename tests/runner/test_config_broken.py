@@ -98,7 +98,8 @@ BROKEN = {
     "holdout, none",
     GOOD + "tuning: {search: gird}\n": "bad.yaml:3: search must be one of grid, coordinate, holdout, none, "
     "not 'gird' (did you mean 'grid'?)",
-    GOOD + "tuning: {search: grid, ties: both}\n": "bad.yaml:3: ties must be one of last, first, not 'both'",
+    GOOD + "tuning: {search: grid, ties: both}\n": "bad.yaml:3: ties must be one of last, first, middle, "
+    "not 'both'",
     GOOD + "tuning: {search: grid, permutations: 0}\n": "bad.yaml:3: permutations must be a whole number "
     "from 1, not 0",
     GOOD + "plugins: [none.py]\n": "bad.yaml:3: there is no plugin file none.py",

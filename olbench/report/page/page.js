@@ -150,7 +150,7 @@ function named(name) {
 function seriesOf(curves, label, name, series) {
   const algorithm = curves.algorithms[label];
   const t = algorithm.t || curves.t;
-  const per = (value, index) => (series.per_example ? value / t[index] : value);
+  const per = (value, index) => (series.factor * value) / (series.per_example ? t[index] : 1);
   const [mean, deviation] = algorithm[name].map((values) => values.map(per));
   return { t, mean, deviation };
 }

@@ -33,6 +33,7 @@ def page(report: Report) -> Mapping[str, Any]:
                 "title": each.title[0].upper() + each.title[1:],
                 "per_example": each.per_example,
                 "timed": each.timed,
+                "factor": 100 if each.quantity.percent else 1,
             }
             for each in series
         },
