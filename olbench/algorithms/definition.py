@@ -169,14 +169,14 @@ class Definition:
             if name not in names:
                 known = f"its parameters are {', '.join(names)}" if names else "it has no parameters"
                 raise UserError(f"{self.id}: unknown parameter '{name}'{suggest(name, names)}; {known}")
-        left_out = self._left_out(named)
+        absent = self._find_absent(named)
         return {
             parameter.name: parameter.check(given.get(parameter.name, parameter.default), self.id)
             for parameter in self.parameters
-            if parameter.name not in left_out
+            if parameter.name not in absent
         }
 
-    def _left_out(self, named: Container[str]) -> set[str]:
+    def _find_absent(self, named: Container[str]) -> set[str]:
         """Return the parameters that do not appear beside those that are named."""
         absent = set()
         for parameter in self.parameters:
