@@ -49,7 +49,9 @@ class Suspect(Cell):
     @cached_property
     def whole_grid(self) -> dict[str, tuple[Value, ...]]:
         """The values of the papers and of the config for every parameter that the config does not fix."""
-        names = {**self.definition.grid, **self.spec.grid}
+        # A parameter that the config searches in place of another, such as phi for eta, drops that one.
+        instead = [name for name in self.spec.grid if name not in self.definition.grid]
+        names = {**self.definition.grid_beside((*self.spec.params, *instead)), **self.spec.grid}
         return {
             name: _unite(self.definition.grid.get(name, ()), self.spec.grid.get(name, ()))
             for name in names

@@ -15,8 +15,8 @@ VERSION = 2
 #: What a record of version 1 called things.
 _ONLINE_V1 = {"permutation": "number", "kernels": "code"}
 _SETTING_V1 = ("part", "points")
-#: Fields of a record that are mappings and no series.
-MAPPINGS = ("params", "options", "setting", "arrays", "choice")
+#: Fields of a record that are mappings and no curves; a run keeps them in memory.
+MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
 
 
 class RecordError(ValueError):
@@ -28,7 +28,7 @@ def success(trial: Trial, outcome: Outcome, numbered: str, seconds: float) -> Re
 
     The seconds are those of the whole trial, unless the protocol measures a more telling part of it.
     """
-    measured = {"seconds": round(seconds, 9), **outcome.measured, **outcome.series}
+    measured: Record = {"seconds": round(seconds, 9), **outcome.measured, **outcome.series}
     if outcome.choice:
         measured["choice"] = dict(outcome.choice)
     return {**_head(trial, numbered), **measured, "timing": "shared", "status": "ok", "error": None}
