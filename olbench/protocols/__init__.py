@@ -9,7 +9,7 @@ from olbench.protocols.definition import REGISTRY, Protocol, protocol
 
 __all__ = ["Protocol", "get_protocol", "protocol", "protocols"]
 
-FILES = ("online", "crossval")
+FILES = ("online", "crossval", "fresh")
 ENTRY_POINTS = "olbench.protocols"
 
 

@@ -58,9 +58,7 @@ class Online(Protocol):
 
     def refuse(self, definition: Definition) -> str:
         """Return why an algorithm has no online pass, or an empty text."""
-        if definition.online:
-            return ""
-        return f"{definition.id} learns from all examples at once; it runs under protocol: crossval"
+        return refuse_batch(definition)
 
     def tuning_repeats(self, config: Config) -> int:
         """Return how many orders score a candidate."""
@@ -86,7 +84,7 @@ class Online(Protocol):
         order = seeds.order(trial.seed, trial.dataset, trial.role, trial.number, part, source.n)
         data = source.open()
         result = online_pass(algorithm, data.examples, data.labels, order, points, stopped)
-        return Outcome(_numbers(result), {"curve": _columns(result.curve)})
+        return Outcome(_numbers(result), {"curve": columns_of(result.curve)})
 
     def probe_seconds(self, cell: Cell, seconds: float = 0.03) -> float:
         """Return an estimate of the seconds that a pass takes, from its first examples."""
@@ -103,6 +101,13 @@ class Online(Protocol):
             size = min(4 * size, order.size)
 
 
+def refuse_batch(definition: Definition) -> str:
+    """Return why a batch learner has no online pass, or an empty text."""
+    if definition.online:
+        return ""
+    return f"{definition.id} learns from all examples at once; it runs under protocol: crossval"
+
+
 def _numbers(result: PassResult) -> dict[str, float | int]:
     return {
         "n": result.n,
@@ -115,7 +120,8 @@ def _numbers(result: PassResult) -> dict[str, float | int]:
     }
 
 
-def _columns(curve: Curve) -> dict[str, list[Any]]:
+def columns_of(curve: Curve) -> dict[str, list[Any]]:
+    """Return an online curve as a record keeps it."""
     return {
         "t": curve.t.tolist(),
         "mistakes": curve.mistakes.tolist(),
