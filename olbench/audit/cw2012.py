@@ -633,5 +633,11 @@ def section_7_10_l2(rng: np.random.Generator, trials: int) -> Outcome:
         answer = minimize(
             lambda mu, means=means: float(((mu - means) ** 2).sum()), np.zeros(3), method="BFGS"
         )
-        printed.add(float(np.abs(answer.x - means.mean(axis=0)).max()), models=len(means))
+        printed.add(float(np.abs(answer.x - average(means)).max()), models=len(means))
     return Outcome(printed.finding)
+
+
+def average(means: Floats) -> Floats:
+    """Return the mean of the rows."""
+    mean: Floats = means.mean(axis=0)
+    return mean

@@ -72,8 +72,8 @@ def summary(results: Sequence[Result]) -> str:
     wrong = sum(result.printed == "wrong" for result in results)
     repaired = sum(result.corrected == "holds" for result in results)
     text = (
-        f"{len(results)} statements checked: {len(results) - wrong} hold as printed, {wrong} are wrong as "
-        f"printed, and {repaired} of their corrections hold."
+        f"Statements checked: {len(results)}. Right as printed: {len(results) - wrong}. "
+        f"Wrong as printed: {wrong}. Corrections that hold: {repaired}."
     )
     odd = [f"{result.check.paper} {result.check.id}" for result in results if not result.as_expected]
     return f"{text} Not as expected: {', '.join(odd)}." if odd else f"{text} Everything is as expected."
@@ -104,23 +104,22 @@ def render_text(results: Sequence[Result], width: int = 120, colour: bool = Fals
 
 def _table(results: Sequence[Result]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", expand=True)
-    table.add_column("where", width=16)
-    table.add_column("statement, evidence, command", ratio=1)
+    table.add_column("where, statement, evidence, command", ratio=1)
     table.add_column("printed", no_wrap=True)
     table.add_column("corrected", no_wrap=True)
     for result in results:
         verdicts = [Text(each, style=COLOURS[each]) for each in (result.printed, result.corrected)]
         if not result.as_expected:
             verdicts[0].append(" !", style="bold red")
-        table.add_row(Text(result.check.where), _story(result), *verdicts)
+        table.add_row(_story(result), *verdicts)
         table.add_row()
     return table
 
 
 def _story(result: Result) -> Text:
-    story = Text(f"{result.check.statement}.")
+    story = Text().append(result.check.where, style="bold").append(f"\n{result.check.statement}.")
     if result.check.correction:
-        story.append(f"\nCorrection: {result.check.correction}.", style="bold")
+        story.append(f"\nCorrection: {result.check.correction}.", style="italic")
     story.append("\n" + " ".join(evidence(result)))
     return story.append(f"\n{result.command}", style="dim")
 

@@ -188,7 +188,8 @@ def bracket(mean: Floats, covariance: Floats, precision: Floats) -> float:
 def tightest_comparator(run: Replay) -> Comparator:
     """Return the comparator for which the bound on this run is smallest, or refuse.
 
-    mu* and Sigma* enter the bracket apart, so each is the solution of a convex problem of its own.
+    mu* and Sigma* enter the bracket apart, so each is the solution of a convex problem of its own. A run so
+    ill-conditioned that rounding hides them raises an ArithmeticError.
     """
     margins = np.array([update.margin for update in run.updates])
     sizes = np.linalg.norm(run.rows, axis=1)
@@ -199,7 +200,10 @@ def tightest_comparator(run: Replay) -> Comparator:
         )
     mean = nearest_point(run.precision, run.rows, margins)
     covariance = nearest_covariance(run.rows, np.array([update.variance for update in run.updates]))
-    return Comparator(mean, covariance, bracket(mean, covariance, run.precision))
+    comparator = Comparator(mean, covariance, bracket(mean, covariance, run.precision))
+    if not satisfies_conditions(comparator, run):
+        raise ArithmeticError("rounding pushed the comparator out of its conditions")
+    return comparator
 
 
 def satisfies_conditions(comparator: Comparator, run: Replay) -> bool:

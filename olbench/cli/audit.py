@@ -82,13 +82,12 @@ def show_list(chosen: "list[Check]") -> None:
 
 
 def examine(chosen: "list[Check]", seed: int, trials: int) -> "list[Result]":
-    """Run checks on one thread, and say on a terminal which one is under way."""
+    """Run checks, and say on a terminal which one is under way."""
     from rich.console import Console
-    from threadpoolctl import threadpool_limits
 
     console = Console(stderr=True)
     results = []
-    with threadpool_limits(1), console.status("") as status:
+    with console.status("") as status:
         for number, each in enumerate(chosen, start=1):
             status.update(f"{number} of {len(chosen)}: {each.paper} {each.id}")
             results.append(each.run(seed, trials))
