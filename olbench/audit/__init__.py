@@ -9,15 +9,24 @@ from olbench.audit.definition import (
     TRIALS,
     Check,
     Evidence,
-    Verification,
     Result,
     Tally,
+    Verification,
     check,
 )
 from olbench.errors import UserError, suggest
 
 __all__ = [
-    "SEED", "TRIALS", "Check", "Evidence", "Verification", "Result", "Tally", "check", "checks", "papers",
+    "SEED",
+    "TRIALS",
+    "Check",
+    "Evidence",
+    "Result",
+    "Tally",
+    "Verification",
+    "check",
+    "checks",
+    "papers",
 ]  # fmt: skip
 
 #: The files of this folder that hold a paper's checks.

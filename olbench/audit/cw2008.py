@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from olbench.algorithms import get_definition
-from olbench.audit.definition import Verification, Tally, check
+from olbench.audit.definition import Tally, Verification, check
 from olbench.audit.gaussians import (
     Problem,
     distance,

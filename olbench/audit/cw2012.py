@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr
 
-from olbench.audit.definition import Verification, Plain, Tally, check
+from olbench.audit.definition import Plain, Tally, Verification, check
 from olbench.audit.gaussians import (
     Problem,
     distance,

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from olbench.algorithms import get_definition
 from olbench.audit.cw2008 import confidence_loss, factor_6, scalar_step
-from olbench.audit.definition import Verification, Plain, Tally, check
+from olbench.audit.definition import Plain, Tally, Verification, check
 from olbench.audit.gaussians import Problem, distance, divergence, random_gaussian, violated_problem
 from olbench.audit.representer import DERIVED, Coefficients, expand, largest_difference, printed_block
 from olbench.audit.runs import (

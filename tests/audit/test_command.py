@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench.audit import Verification, Tally, check, checks, cw2008, papers
+from olbench.audit import Tally, Verification, check, checks, cw2008, papers
 from olbench.audit.definition import REGISTRY, Evidence
 from olbench.audit.render import evidence, number, render_json, render_text
 from olbench.errors import UserError
