@@ -77,12 +77,12 @@ def test_an_online_learner_is_no_batch_learner():
 
 
 def test_maxent_minimises_the_logistic_loss():
-    """C is the variance of the prior: minimise sum log(1 + exp(-m)) + ||w||^2 / (2 C), bias not penalised."""
+    """C is the variance of the prior: minimise sum log(1 + exp(-m)) + ||w||^2 / (2 C), w with the bias."""
     X, y = noisy(n=150, d=4)
     learner = make_algorithm("maxent", C=0.5).start_batch().fit(as_examples(X).rows(), y)
 
     def objective(w):
-        return np.logaddexp(0.0, -y * (X @ w[:4] + w[4])).sum() + w[:4] @ w[:4]
+        return np.logaddexp(0.0, -y * (X @ w[:4] + w[4])).sum() + w @ w
 
     ours = np.append(learner.model.coef_.ravel(), learner.model.intercept_)
     assert objective(ours) <= minimize(objective, np.zeros(5)).fun + 1e-4
