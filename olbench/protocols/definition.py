@@ -99,6 +99,8 @@ class Protocol(ABC):
     """A way to run an experiment. Subclasses declare the class attributes and implement `run`."""
 
     id: ClassVar[str]
+    #: Raised whenever `run` would measure something else for the same trial; older trials then run again.
+    version: ClassVar[int] = 1
     #: The keys that it adds to a config, and those that it adds to `tuning`.
     keys: ClassVar[tuple[Key, ...]] = ()
     tuning_keys: ClassVar[tuple[Key, ...]] = ()
@@ -355,6 +357,12 @@ class Cell:
             trial = self._trials[place] = self._new_trial(choice, role, number, setting)
         return trial
 
+    @cached_property
+    def _code(self) -> str:
+        """How the algorithm behaves and, after a change of the protocol, its version."""
+        version = self.protocol.version
+        return behaviour(self.spec.id, self.spec.options) + (f"-{version}" if version > 1 else "")
+
     def _new_trial(self, choice: Choice, role: str, number: int, setting: Mapping[str, Any]) -> Trial:
         return Trial(
             protocol=self.protocol.id,
@@ -367,7 +375,7 @@ class Cell:
             role=role,
             number=number,
             setting={**self.protocol.setting(self.config, role), **self.setting_of(choice), **setting},
-            code=behaviour(self.spec.id, self.spec.options),
+            code=self._code,
         )
 
 
