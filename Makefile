@@ -7,7 +7,8 @@ BIN := $(VENV)/bin
 
 help:
 	@echo "make quick      set up $(VENV) and run a first experiment without a download: a minute or two"
-	@echo "make reproduce  the SCW paper's tables on every data set that the mirror or the network gives"
+	@echo "make reproduce  every paper's experiments, on the data that the mirror or the network gives"
+	@echo "                (make reproduce PAPER=scw2012: one of them)"
 	@echo "make test       every test"
 	@echo "make lint       ruff and mypy"
 	@echo "make bench      speed against honest peers (installs River and Vowpal Wabbit)"
@@ -23,11 +24,21 @@ quick: $(VENV)/.ready
 	$(BIN)/olbench run configs/quick.yaml
 	@echo "now: source $(VENV)/bin/activate && olbench report --all"
 
-# A data set that cannot be had is left out and named at the end; the two synthetic ones are always there.
-reproduce: $(VENV)/.ready
-	$(BIN)/olbench data fetch --config configs/scw.yaml || echo "some data could not be fetched; going on without it"
-	$(BIN)/olbench run configs/scw.yaml --skip-missing
-	$(BIN)/olbench report results/scw --format html --output results/scw/report.html
+# The configs of each paper. A data set that cannot be fetched is skipped and named at the end; the synthetic ones
+# are always there.
+scw2012 := scw
+cw2008 := cw-synthetic
+cw2012 := cw
+PAPER ?= scw2012 cw2008 cw2012
+
+reproduce: $(VENV)/.ready $(addprefix reproduce-,$(PAPER))
+	$(BIN)/olbench summary --format html --output results/papers.html
+	$(BIN)/olbench summary
+
+reproduce-%: $(VENV)/.ready
+	$(BIN)/olbench data fetch --config configs/$($*).yaml || echo "some data could not be fetched; going on without it"
+	$(BIN)/olbench run configs/$($*).yaml --skip-missing
+	$(BIN)/olbench report results/$($*) --format html --output results/$($*)/report.html
 
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest

@@ -15,6 +15,7 @@ from olbench.errors import UserError
 VERBS = {
     "run": "Run an experiment, or what is missing of it.",
     "report": "Turn a run into tables, figures, verdicts and a page.",
+    "summary": "Sum up what came out of every paper, on one page.",
     "check": "Compare the counts of an experiment with a baseline, for CI.",
     "forensics": "Say which settings could have made the numbers of a paper.",
     "audit": "Check the theory of a paper numerically, as printed and as corrected.",

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from olbench.report import latex
 from olbench.report.build import Report
 from olbench.report.data import make_finite, render_csv
-from olbench.report.grid import Grid, count
+from olbench.report.grid import Grid, Part, count
 from olbench.report.sections import Section, all_parts, sections_of
 from olbench.report.sections.provenance import config_yaml
 
@@ -46,6 +47,30 @@ def render(report: Report) -> str:
             policy=_policy(scripts),
             data_json=_json_in_html(drawn),
             downloads={file: _address(file, text) for file, text in texts.items()},
+        )
+    )
+    return page
+
+
+def render_plain(title: str, lead: str, parts: Iterable[Part]) -> str:
+    """Return a page of tables and paragraphs alone, in the style of a report."""
+    values = {"parts": [_part(part) for part in parts]}
+    html = _environment().get_template(PLAIN).render(id="summary", title=title, **values)
+    scripts = [_text("page.js")]
+    page: str = (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            name=title,
+            made="",
+            lead=lead,
+            paper=None,
+            sections=[{"id": "summary", "title": title, "html": html}],
+            style=_text("page.css"),
+            scripts=scripts,
+            policy=_policy(scripts),
+            data_json="{}",
+            downloads={},
         )
     )
     return page

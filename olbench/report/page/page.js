@@ -310,7 +310,7 @@ function setUpPrint(redraw) {
 function start() {
   const data = JSON.parse($("#data").textContent);
   $$("table.sortable").forEach(setUpSorting);
-  setUpFilter();
+  if ($("#filter")) setUpFilter();
   $$("table.map").forEach(setUpMap);
   addEventListener("scroll", followScroll, { passive: true });
   const redraw = $("#plot") ? setUpCurves(data) : () => {};
