@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -274,3 +275,31 @@ def test_the_table_at_a_glance_stars_the_entry_it_shows(here, run):
 def plain_options(info):
     """Return the options of the run's own AROW."""
     return next(cell["options"] for cell in info["cells"] if cell["label"] == "arow")
+
+
+@pytest.mark.parametrize("columns", [80, 100, 120, 160])
+def test_names_never_drop_or_shrink_however_narrow_the_terminal(here, run, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, out, _ = here("report", run)
+    tables = re.findall(
+        r"^Table 3: (?:svmguide3|synthetic|splice) \(.*?(?=\n\n)", out, re.DOTALL | re.MULTILINE
+    )
+    assert len(tables) == 3
+    for table in tables:
+        assert re.search(r"^algorithm +mistake rate +updates", table, re.MULTILINE)
+        for name in ("perceptron", "cw", "arow", "scw1", "scw2"):
+            assert re.search(rf"^{name} +0\.\d{{4}} ± 0\.\d{{4}}", table, re.MULTILINE)
+        if columns == 80:
+            assert "paper: mistake rate" not in table.partition("Too narrow")[0]
+    assert "…" not in out
+    assert max(len(line) for line in out.splitlines()) <= columns
+
+
+def test_the_map_of_the_page_has_the_data_sets_in_the_order_of_its_tables(run):
+    from olbench.report.build import make_report
+    from olbench.report.html import section_values
+
+    shown = section_values(make_report(run))
+    results = list(dict.fromkeys(row["dataset"] for row in shown["results"]["rows"]))
+    for each in shown["verdicts"]["maps"]:
+        assert [row["dataset"] for row in each["rows"]][: len(results)] == results

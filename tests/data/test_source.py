@@ -1,0 +1,87 @@
+"""A source opens when it is first needed, is shared while it is open, and lets go of its examples."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from olbench.data.source import find_named, find_source, find_sources, made_source
+from olbench.errors import UserError
+from olbench.specs import DatasetSpec
+
+BREAST, DIGITS = DatasetSpec("breast-cancer"), DatasetSpec("digits-1-vs-7")
+
+
+def test_it_knows_its_size_before_it_is_opened():
+    source = find_source(BREAST)
+    source.close()
+    assert (source.n, source.d, source.is_open) == (569, 30, False)
+    assert source.fingerprint.startswith("09b79ee7")
+
+
+def test_all_threads_share_one_copy_and_it_opens_again_after_it_was_closed():
+    source = find_source(BREAST)
+    with ThreadPoolExecutor(4) as pool:
+        opened = list(pool.map(lambda _: source.open(), range(8)))
+    assert len({id(each) for each in opened}) == 1
+    source.close()
+    assert not source.is_open
+    again = source.open()
+    assert again is not opened[0]
+    np.testing.assert_array_equal(again.examples.dense, opened[0].examples.dense)
+
+
+@pytest.mark.parametrize("spec", [BREAST, DIGITS], ids=["dense", "sparse"])
+def test_blocks_are_the_rows_in_their_order(spec):
+    source = find_source(spec)
+    blocks = list(source.blocks(100))
+    assert [block.examples.n for block in blocks[:-1]] == [100] * (len(blocks) - 1)
+    whole = source.open()
+    rows = [np.asarray(_dense(block.examples.matrix())) for block in blocks]
+    np.testing.assert_array_equal(np.concatenate(rows), _dense(whole.examples.matrix()))
+    np.testing.assert_array_equal(np.concatenate([block.labels for block in blocks]), whole.labels)
+
+
+def _dense(matrix):
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+
+
+def test_examples_that_are_only_in_memory_outlive_a_close():
+    source = made_source("made", np.eye(3), np.array([1.0, -1.0, 1.0]))
+    source.close()
+    assert source.open().examples.n == 3
+    assert repr(source) == "Source('made', 3 × 3)"
+
+
+def test_an_empty_data_set_is_refused():
+    with pytest.raises(UserError, match="made: there are no rows in it"):
+        made_source("made", np.zeros((0, 3)), np.zeros(0))
+
+
+def test_a_source_is_found_by_the_name_that_the_ledger_has():
+    assert find_named([BREAST, DIGITS], "digits-1-vs-7") is find_source(DIGITS)
+    with pytest.raises(UserError, match="no longer has a data set 'splice'"):
+        find_named([BREAST], "splice")
+
+
+def test_what_is_not_downloaded_is_named_with_the_command_that_fetches_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path))
+    monkeypatch.delenv("OLBENCH_MIRROR", raising=False)
+    with pytest.raises(UserError, match="splice is not downloaded; run `olbench data fetch splice`"):
+        find_sources([BREAST, DatasetSpec("splice")], skip_missing=False)
+    sources, skipped = find_sources([BREAST, DatasetSpec("splice")], skip_missing=True)
+    assert ([source.name for source in sources], skipped) == (["breast-cancer"], ["splice"])
+
+
+def test_a_run_opens_no_source_twice_and_closes_each_after_its_last_trial(here, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
+    text = (
+        "permutations: 2\ndatasets: [breast-cancer, digits-1-vs-7]\ntuning: {search: grid}\n"
+        "algorithms: [perceptron, {id: arow, grid: {r: [0.5, 1]}}]\n"
+    )
+    (tmp_path / "small.yaml").write_text(text)
+    for spec in (BREAST, DIGITS):
+        find_source(spec).close()
+    assert here("run", "small.yaml", "--out", "out", "--quiet")[0] == 0
+    assert [find_source(spec).is_open for spec in (BREAST, DIGITS)] == [False, False]
