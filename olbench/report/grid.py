@@ -69,10 +69,10 @@ def short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def count(number: int, thing: str) -> str:
-    """Return a number of things in words.
+def count(number: int, thing: str, things: str = "") -> str:
+    """Return a number and a noun, in the plural where it belongs.
 
-    >>> count(1, "data set"), count(12, "data set")
-    ('1 data set', '12 data sets')
+    >>> count(1, "data set"), count(12, "data set"), count(1200, "pass", "passes")
+    ('1 data set', '12 data sets', '1,200 passes')
     """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"

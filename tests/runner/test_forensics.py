@@ -296,7 +296,10 @@ def test_without_a_paper_it_is_refused_and_with_nothing_to_compare_it_exits_4(pa
     )
     text = CONFIG.format(paper=paper(), datasets="digits-1-vs-7", algorithms="arow")
     code, _, err = here("forensics", config(text))
-    assert (code, err) == (4, "olbench: madeup reports no algorithm and data set of small.yaml\n")
+    assert (code, err) == (
+        4,
+        "olbench: madeup reports none of the algorithms of small.yaml on its data sets\n",
+    )
     assert not Path("results").exists()
 
 
@@ -320,7 +323,9 @@ def test_the_dry_run_counts_the_settings_and_writes_nothing(paper, config, here)
     text = CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="cw, scw2, scw2-libol")
     code, out, _ = here("forensics", config(text), "--dry-run")
     assert code == 0
-    assert "2 reported pairs, 3 ways to them: 190 settings are screened with one pass" in out
+    assert (
+        "2 reported rows, 3 candidates: 190 settings to screen with one pass each, then 5 permutations" in out
+    )
     assert not Path("results").exists()
 
 

@@ -128,7 +128,7 @@ def test_explain_and_a_change_of_how_the_learners_behave(here, config, monkeypat
 def test_explain_of_one_trial_and_of_none(here, config, records):
     here("run", config(), "--out", "out", "--quiet")
     key = records("out")[0]["key"]
-    assert "1 trials are reused" in here("explain", "out", key)[1]
+    assert "1 trial is reused" in here("explain", "out", key)[1]
     code, _, err = here("explain", "out", "zzz")
     assert (code, err) == (2, "olbench: out: no trial with a key that begins with 'zzz'\n")
     code, _, err = here("explain", "nowhere")
@@ -160,7 +160,7 @@ def test_init_writes_a_config_that_runs_and_replaces_nothing(here):
     code, _, err = here("init", "my.yaml")
     assert (code, err) == (
         2,
-        "olbench: my.yaml is there already; choose another name, or replace it with --force\n",
+        "olbench: my.yaml already exists; choose another name, or overwrite it with --force\n",
     )
     assert here("init", "my.yaml", "--force")[0] == 0
     assert here("init", "my.txt")[0] == 2
@@ -178,7 +178,7 @@ def test_the_dry_run_of_the_paper_lists_all_of_its_tables(mirror, here, monkeypa
     monkeypatch.setenv("OLBENCH_MIRROR", str(mirror))
     code, out, err = here("run", ROOT / "configs/scw.yaml", "--dry-run")
     assert code == 0, err
-    assert "12 data sets x 14 algorithms x 20 permutations = 3360 trials" in out
+    assert "12 data sets x 14 algorithms x 20 permutations = 3,360 trials" in out
 
 
 def test_the_quick_config_needs_no_data(here):
