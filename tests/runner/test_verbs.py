@@ -3,11 +3,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from olbench.trials.record import write_line
+from olbench.engine.reuse import explain_trial
+from olbench.trials.record import read_line, write_line
+from olbench.trials.trial import Trial
 from tests.runner.conftest import ROOT, SMALL
 
 
@@ -125,6 +128,20 @@ def test_explain_and_a_change_of_how_the_learners_behave(here, config, monkeypat
     assert "26 trials run, 0 reused" in out
 
 
+def test_explain_does_not_blame_the_algorithm_for_a_record_of_the_first_version():
+    line = {
+        "key": "k", "dataset": "d", "fingerprint": "f", "algorithm": "arow", "params": {"r": 1.0}, "seed": 3,
+        "options": {}, "role": "report", "part": "all", "permutation": 2, "points": 50, "kernels": "source",
+        "status": "ok",
+    }  # fmt: skip
+    record = read_line(json.dumps(line).encode())
+    wanted = replace(Trial.of(record), code="behaviour")
+    words = "its record is from olbench 0.1, which did not record how the algorithm behaves"
+    assert explain_trial(wanted, {"k": record}, [record]) == words
+    other = replace(wanted, seed=4)
+    assert explain_trial(other, {"k": record}, [record]) == f"seed is 4, not 3, {words}"
+
+
 def test_explain_of_one_trial_and_of_none(here, config, records):
     here("run", config(), "--out", "out", "--quiet")
     key = records("out")[0]["key"]
@@ -133,7 +150,7 @@ def test_explain_of_one_trial_and_of_none(here, config, records):
     assert (code, err) == (2, "olbench: out: no trial with a key that begins with 'zzz'\n")
     code, _, err = here("explain", "nowhere")
     assert (code, err) == (
-        2, "olbench: there is no nowhere/run.json; is nowhere a folder of results?\n"
+        2, "olbench: there is no nowhere/run.json; is nowhere a results folder?\n"
     )  # fmt: skip
 
 
