@@ -43,9 +43,9 @@ def command(
     config: Path, out: Path | None, permutations: int, form: str, output: Path | None, dry_run: bool,
     jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Find the settings that are consistent with each row of the paper of CONFIG.
+    """Find the settings that are consistent with each pair of numbers that the paper of CONFIG reports.
 
-    Every setting of every grid is screened with one pass. Those near a reported row, and the one that tuning
+    Every setting of every grid is screened with one pass. Those near a reported pair, and the one that tuning
     picks, are then run on more permutations. The passes are trials in DIR/trials.jsonl, like those of
     `olbench run`: its tuning passes are reused, and the same command resumes after a stop.
 
@@ -120,11 +120,11 @@ def is_recorded(path: Path, record: dict[str, Any]) -> bool:
 
 def plan_line(candidates: "list[Suspect]") -> str:
     """Return the plan in one sentence."""
-    rows = count(len({suspect.target.where for suspect in candidates}), "reported row")
+    pairs = count(len({suspect.target.where for suspect in candidates}), "reported pair")
     settings = count(sum(len(suspect.settings) for suspect in candidates), "setting")
     return (
-        f"{rows}, {count(len(candidates), 'candidate')}: {settings} to screen with one pass each, then "
-        f"{candidates[0].repeats} permutations of every setting near its row"
+        f"{pairs}, {count(len(candidates), 'candidate')}: {settings} to screen with one pass each, then "
+        f"{candidates[0].repeats} permutations of every setting near its pair"
     )
 
 

@@ -324,7 +324,8 @@ def test_the_dry_run_counts_the_settings_and_writes_nothing(paper, config, here)
     code, out, _ = here("forensics", config(text), "--dry-run")
     assert code == 0
     assert (
-        "2 reported rows, 3 candidates: 190 settings to screen with one pass each, then 5 permutations" in out
+        "2 reported pairs, 3 candidates: 190 settings to screen with one pass each, then 5 permutations"
+        in out
     )
     assert not Path("results").exists()
 
