@@ -165,7 +165,7 @@ def test_what_the_marks_mean_stands_below_the_last_block_that_is_shown(here, run
     assert "Table 3: splice" not in out
     words = " ".join(out.split())
     assert words.count("* or bold: the lowest mean") == 1
-    assert words.count("Times in brackets were taken while other trials ran") == 1
+    assert words.count("Times in brackets were measured while other trials ran") == 1
 
 
 def test_a_ratio_of_shared_times_is_in_brackets_and_that_of_another_protocol_not_there(here, run):

@@ -202,7 +202,7 @@ def test_options_make_a_variant_where_the_paper_names_them():
     content = {"datasets": ["synthetic"], "tuning": {"search": "grid"}}
     entries = ["cw", {"id": "cw", "form": "covariance"}, {"id": "cw", "a": 2}, "scw2-libol", "perceptron"]
     specs = parse_config(from_plain({**content, "algorithms": entries}, "x"), Path()).algorithms
-    rows = [forensics.stands_for_row(load_paper("scw2012"), spec) for spec in specs]
+    rows = [forensics.match_row(load_paper("scw2012"), spec) for spec in specs]
     assert rows == [
         ("cw", ""), ("cw", "cw (form=covariance)"), ("", "cw"), ("scw2", "scw2-libol"), ("perceptron", "")
     ]  # fmt: skip
@@ -335,7 +335,7 @@ def test_the_config_of_the_paper_names_every_row_and_its_variants():
 
     config = read_config(ROOT / "configs/forensics.yaml")
     paper = load_paper(config.paper)
-    stand = [forensics.stands_for_row(paper, spec) for spec in config.algorithms]
+    stand = [forensics.match_row(paper, spec) for spec in config.algorithms]
     assert {row for row, _ in stand} == set(paper.algorithms)
     assert [variant for _, variant in stand if variant] == [
         "cw (form=covariance)", "cw-var", "narow2010", "scw2-libol"
