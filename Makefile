@@ -1,4 +1,4 @@
-# A virtual environment of its own, then the job. `make PYTHON=python3.12 test` picks an interpreter.
+# Every job runs in a virtual environment of its own. `make PYTHON=python3.12 test` picks an interpreter.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -6,11 +6,11 @@ BIN := $(VENV)/bin
 .PHONY: quick reproduce test lint bench clean help
 
 help:
-	@echo "make quick      set up $(VENV) and run a first experiment without a download: a minute or two"
-	@echo "make reproduce  the SCW paper's tables on every data set that the mirror or the network gives"
-	@echo "make test       every test"
-	@echo "make lint       ruff and mypy"
-	@echo "make bench      speed against honest peers (installs River and Vowpal Wabbit)"
+	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
+	@echo "make reproduce  run the SCW paper's experiments on every data set that can be fetched"
+	@echo "make test       run all tests"
+	@echo "make lint       run ruff and mypy"
+	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
 	@echo "make clean      remove $(VENV) and caches"
 
 $(VENV)/.ready: pyproject.toml
@@ -23,9 +23,9 @@ quick: $(VENV)/.ready
 	$(BIN)/olbench run configs/quick.yaml
 	@echo "now: source $(VENV)/bin/activate && olbench report --all"
 
-# A data set that cannot be had is left out and named at the end; the two synthetic ones are always there.
+# A data set that cannot be fetched is skipped and named at the end; the two synthetic ones are built in.
 reproduce: $(VENV)/.ready
-	$(BIN)/olbench data fetch --config configs/scw.yaml || echo "some data could not be fetched; going on without it"
+	$(BIN)/olbench data fetch --config configs/scw.yaml || echo "some data could not be fetched; it is skipped"
 	$(BIN)/olbench run configs/scw.yaml --skip-missing
 	$(BIN)/olbench report results/scw --format html --output results/scw/report.html
 
@@ -38,7 +38,7 @@ lint: $(VENV)/.ready
 	$(BIN)/mypy
 
 bench: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some peers could not be installed; they are left out"
+	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"
 	$(BIN)/olbench bench
 
 clean:
