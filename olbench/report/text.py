@@ -58,13 +58,19 @@ def fit(grid: Grid, width: int) -> Grid:
 
 
 def stack(grid: Grid, width: int) -> list[Grid]:
-    """Return a table as one or several that fit, each with the first column: names are never cut."""
-    pieces: list[list[int]] = [[0]]
-    for number in range(1, len(grid.columns)):
-        if len(pieces[-1]) > 1 and _width(grid, [*pieces[-1], number]) > width:
-            pieces.append([0])
+    """Return a table as one or several that fit, each with the columns of names, which are never cut."""
+    names = list(range(_count_names(grid)))
+    pieces = [names.copy()]
+    for number in range(len(names), len(grid.columns)):
+        if len(pieces[-1]) > len(names) and _width(grid, [*pieces[-1], number]) > width:
+            pieces.append(names.copy())
         pieces[-1].append(number)
     return [grid.keep(piece) for piece in pieces]
+
+
+def _count_names(grid: Grid) -> int:
+    """Return how many columns name a row: those on the left of the numbers, or one if there are none."""
+    return next((number for number, column in enumerate(grid.columns) if column.side != "left"), 1) or 1
 
 
 def _is_starred(grid: Grid) -> bool:

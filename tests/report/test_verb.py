@@ -50,6 +50,19 @@ def test_a_run_without_a_single_trial_measured_nothing(here, run):
     assert err == "olbench: no trial of results/small is done yet; run its config first\n"
 
 
+def test_in_a_narrow_terminal_every_line_of_a_table_has_its_names(here, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    _, out, _ = here("report", run)
+    results = out[out.index("Table 3: svmguide3") : out.index("Table 3: synthetic")].splitlines()
+    assert [line.split()[0] for line in results[3:8]] == ["perceptron", "cw", "arow", "scw1", "scw2"]
+    assert "0.2946 ± 0.0114" in results[4]
+    note = " ".join(out.split())
+    assert "Not shown in this width: seconds, parameters, paper: mistake rate, updates" in note
+    missed = out[out.index("Not reproduced") : out.index("Not comparable (not run)")].splitlines()
+    assert sum(line.split()[:4] == ["splice", "arow", "mistake", "rate"] for line in missed) > 1
+    assert not any(line.startswith("splice") and "arow" not in line for line in missed)
+
+
 def test_a_half_finished_run_is_reported_and_says_what_is_missing(here, run):
     lines = (run / "trials.jsonl").read_text().splitlines(keepends=True)
     (run / "trials.jsonl").write_text("".join(line for line in lines if '"dataset":"splice"' not in line))

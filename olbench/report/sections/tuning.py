@@ -27,7 +27,7 @@ def parts(report: Report) -> Iterator[Grid]:
         f"Optimism of the tuning: reported {quantity.title} minus that of the tuning trials",
         (*left("data set"), *right("tuned", "mean", "smallest", "largest")),
         tuple(rows),
-        "Reporting the tuning trials instead of new ones would overstate the results by this much.",
+        "This is the error of reporting the tuning trials instead of new ones.",
     )
 
 
