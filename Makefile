@@ -1,4 +1,4 @@
-# A virtual environment of its own, then the job. `make PYTHON=python3.12 test` picks an interpreter.
+# Every job runs in a virtual environment of its own. `make PYTHON=python3.12 test` picks an interpreter.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -6,12 +6,12 @@ BIN := $(VENV)/bin
 .PHONY: quick reproduce test lint bench clean help
 
 help:
-	@echo "make quick      set up $(VENV) and run a first experiment without a download: a minute or two"
-	@echo "make reproduce  every paper's experiments, on the data that the mirror or the network gives"
-	@echo "                (make reproduce PAPER=scw2012: one of them)"
-	@echo "make test       every test"
-	@echo "make lint       ruff and mypy"
-	@echo "make bench      speed against honest peers (installs River and Vowpal Wabbit)"
+	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
+	@echo "make reproduce  run every paper's experiments on the data sets that can be fetched"
+	@echo "                (make reproduce PAPER=scw2012: those of one paper)"
+	@echo "make test       run all tests"
+	@echo "make lint       run ruff and mypy"
+	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
 	@echo "make clean      remove $(VENV) and caches"
 
 $(VENV)/.ready: pyproject.toml
@@ -49,7 +49,7 @@ lint: $(VENV)/.ready
 	$(BIN)/mypy
 
 bench: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some peers could not be installed; they are left out"
+	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"
 	$(BIN)/olbench bench
 
 clean:

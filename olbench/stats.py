@@ -1,10 +1,10 @@
 """Statistics of a comparison: within one data set over its permutations, and across data sets.
 
-The two are kept apart. Permutations of one data set are the same examples again, so what they say is
-conditional on that data set: it is about the order of the examples, not about other data. Across data sets
-the unit is the data set, one number each; permutations are never counted as data sets.
+The two are kept apart. Permutations of one data set are the same examples in another order, so statistics
+over them are conditional on that data set: they tell nothing about other data. Across data sets, the unit is
+the data set, with one number each; permutations never count as data sets.
 
-Arrays of one data set are aligned: position p is permutation p, and NaN stands for one that is not there.
+Arrays of one data set are aligned: position p is permutation p, and NaN marks a missing one.
 `better` says whether lower or higher numbers are better.
 """
 
@@ -20,18 +20,19 @@ from scipy import special, stats
 
 Floats = NDArray[np.float64]
 LEVEL = 0.05
-#: What stands beside every statistic of `within`.
+#: The caveat beside every statistic of `within`.
 CONDITIONAL = "conditional on this data set: over orders of the same examples, not over other data"
-#: Means of counts carry rounding errors of about 1e-16; differences below this share of them are none.
+#: Means of counts carry rounding errors of about 1e-16; relative differences below this are noise.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Difference:
-    """An algorithm against the best on one data set, over the permutations that both have.
+    """An algorithm against the best one on a data set, over the permutations that both have.
 
-    Mean of (this - best) with its 95% bootstrap interval; on how many permutations this one is better (wins),
-    equal and worse; p of the paired t-test. Interval and p are NaN below two permutations.
+    The mean of (this - best) with its 95% bootstrap interval; the number of permutations on which this one is
+    better (wins), equal (ties) and worse (losses); and the p-value of the paired t-test. With fewer than two
+    permutations, interval and p are NaN.
     """
 
     label: str
@@ -46,7 +47,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class PairTest:
-    """Two algorithms over the data sets: Wilcoxon's p, and Holm's adjustment over all pairs."""
+    """Two algorithms over all data sets: Wilcoxon's p-value, raw and with Holm's correction."""
 
     first: str
     second: str
@@ -72,22 +73,23 @@ class Across:
     iman_davenport_p: float
     critical_difference: float
     pairs: tuple[PairTest, ...]
-    #: The largest sets of at least two whose average ranks differ by less than the critical difference.
+    #: The largest groups of at least two whose average ranks differ by less than the critical difference.
     groups: tuple[tuple[str, ...], ...]
     power: str
 
 
 def not_worse(values: Mapping[str, Floats], better: str = "lower", level: float = LEVEL) -> set[str]:
-    """Return the best mean and all that are not significantly worse: what is bold in scw2012, Table 3.
+    """Return the best algorithm and all not significantly worse: those in bold in scw2012, Table 3.
 
-    Worse means a worse mean over the permutations shared with the best, by more than chance according to the
-    paired two-sided t-test. With one shared permutation nothing can be said: only exact ties stand beside the
-    best then.
+    Significantly worse means a worse mean over the permutations shared with the best, and a paired two-sided
+    t-test that rejects equality. One shared permutation allows no test: then only exact ties join the best.
     """
     losses = _orient(values, better)
     best = _best(losses)
     return {
-        label for label in _present(losses) if label == best or not _worse(losses[label], losses[best], level)
+        label
+        for label in _labels_present(losses)
+        if label == best or not _is_worse(losses[label], losses[best], level)
     }
 
 
@@ -99,10 +101,10 @@ def _orient(values: Mapping[str, Floats], better: str) -> dict[str, Floats]:
 def paired_t(first: Floats, second: Floats) -> tuple[float, float]:
     """Return the mean of (first - second) over the shared permutations, and p of the two-sided t-test.
 
-    Differences that are all zero give p = 1, a constant other difference gives p = 0 (the limits of the test
-    as the variance vanishes), fewer than two permutations NaN.
+    If all differences are zero, p is 1; if they are equal but not zero, p is 0 (the limits of the test as the
+    variance vanishes); with fewer than two permutations it is NaN.
     """
-    apart = _apart(first, second)
+    apart = _paired_differences(first, second)
     if not apart.size:
         return math.nan, math.nan
     mean = float(apart.mean())
@@ -117,46 +119,47 @@ def paired_t(first: Floats, second: Floats) -> tuple[float, float]:
 def within(
     values: Mapping[str, Floats], better: str = "lower", seed: int = 0, resamples: int = 10_000
 ) -> tuple[str, list[Difference]]:
-    """Return the best on a data set and the difference of each other to it, conditional on that data set.
+    """Return the best algorithm on a data set and the difference of every other one from it.
 
-    The interval is the percentile bootstrap of the mean of paired differences, whole permutations drawn anew.
-    It is somewhat too short for few permutations: with 20 it covers about 93% instead of 95%.
+    All of it is conditional on that data set. The interval is a percentile bootstrap of the mean paired
+    difference that resamples whole permutations. With few permutations it is somewhat too short: with 20, it
+    covers about 93% instead of 95%.
     """
     losses = _orient(values, better)
     best = _best(losses)
-    found = [
+    differences = [
         _difference(label, losses[label], losses[best], seed, resamples)
-        for label in _present(losses)
+        for label in _labels_present(losses)
         if label != best
     ]
-    return best, [_turn_back(each) for each in found] if better == "higher" else found
+    return best, [_turn_back(each) for each in differences] if better == "higher" else differences
 
 
 def _turn_back(each: Difference) -> Difference:
-    """Return a difference of losses as one of the values themselves."""
+    """Return a difference of losses as a difference of the values themselves."""
     return replace(each, mean=-each.mean, low=-each.high, high=-each.low)
 
 
 def across(
     means: Mapping[str, Mapping[str, float]], better: str = "lower", level: float = LEVEL
 ) -> Across | str:
-    """Compare algorithms over data sets, `means[dataset][label]`; a text says why it cannot be done.
+    """Compare algorithms over data sets, from `means[dataset][label]`, or return a text that says why not.
 
-    Only data sets with a number for every algorithm count, each once: the data set is the unit, so its mean
-    over permutations is one observation. Wilcoxon's test ranks the plain differences of the means.
+    Only data sets with a number for every algorithm count. The data set is the unit: its mean over
+    permutations is one observation. Wilcoxon's test ranks the raw differences of the means.
     """
     labels = tuple(dict.fromkeys(label for row in means.values() for label in row))
-    datasets = tuple(name for name, row in means.items() if _complete(row, labels))
+    datasets = tuple(name for name, row in means.items() if _is_complete(row, labels))
     if len(labels) < 3:
         return f"a comparison over data sets needs 3 algorithms; this run has {len(labels)}"
     if len(datasets) < 3:
         return (
-            f"a comparison over data sets needs 3 of them with all {len(labels)} algorithms; "
+            f"a comparison over data sets needs 3 data sets that have all {len(labels)} algorithms; "
             f"this run has {len(datasets)}"
         )
     table = np.array([[means[name][label] for label in labels] for name in datasets], np.float64)
-    losses = _rounded(-table if better == "higher" else table, float(np.abs(table).max()))
-    return _compared(losses, datasets, labels, level)
+    losses = _drop_noise(-table if better == "higher" else table, float(np.abs(table).max()))
+    return _test_all(losses, datasets, labels, level)
 
 
 def nemenyi_q(k: int, level: float = LEVEL) -> float:
@@ -169,12 +172,12 @@ def nemenyi_q(k: int, level: float = LEVEL) -> float:
 
 
 def critical_difference(k: int, n: int, level: float = LEVEL) -> float:
-    """Return how far average ranks of k algorithms over n data sets must be apart (Demšar 2006, 3.2.2)."""
+    """Return how far apart average ranks of k algorithms over n data sets must be (Demšar 2006, 3.2.2)."""
     return nemenyi_q(k, level) * math.sqrt(k * (k + 1) / (6 * n))
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Return the p-values adjusted by Holm's step-down procedure (1979): compare them with the level itself.
+    """Return the p-values adjusted by Holm's step-down procedure (1979), to compare with the level itself.
 
     >>> [round(each, 3) for each in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
@@ -188,10 +191,11 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def wilcoxon(differences: Floats) -> tuple[float, int]:
-    """Return the two-sided p of the signed-rank test, and how many differences are not zero.
+    """Return the two-sided p-value of the signed-rank test, and how many differences are not zero.
 
-    Zeros are dropped, as Wilcoxon did; equal sizes share their average rank. The p is exact, ties or not: the
-    distribution of the rank sum over all 2^n signs is added up, rank by rank (ranks are doubled to be whole).
+    Zeros are dropped, as Wilcoxon did; ties share their average rank. The p-value is exact, with ties or not:
+    it comes from the distribution of the rank sum over all 2^n signs, built up rank by rank (ranks are
+    doubled to make them whole numbers).
     """
     apart = differences[differences != 0]
     if not apart.size:
@@ -206,34 +210,34 @@ def wilcoxon(differences: Floats) -> tuple[float, int]:
 
 
 def kendall_tau(ours: Sequence[float] | Floats, theirs: Sequence[float] | Floats) -> float:
-    """Return Kendall's tau-b of two lists of values of the same things; NaN where one list is all ties."""
+    """Return Kendall's tau-b of two lists of values for the same items; NaN if a list has one value only."""
     if np.ptp(ours) == 0 or np.ptp(theirs) == 0:
         return math.nan
     return float(stats.kendalltau(ours, theirs).statistic)
 
 
-def _present(rates: Mapping[str, Floats]) -> list[str]:
+def _labels_present(rates: Mapping[str, Floats]) -> list[str]:
     if len({values.size for values in rates.values()}) > 1:
-        raise ValueError("the arrays must be aligned by permutation, with NaN for those that are not there")
+        raise ValueError("the arrays must be aligned by permutation, with NaN for a missing one")
     return [label for label, values in rates.items() if not np.isnan(values).all()]
 
 
 def _best(rates: Mapping[str, Floats]) -> str:
-    present = _present(rates)
+    present = _labels_present(rates)
     if not present:
-        raise ValueError("there is no algorithm with a permutation")
+        raise ValueError("no algorithm has a permutation")
     return min(present, key=lambda label: float(np.nanmean(rates[label])))
 
 
-def _apart(first: Floats, second: Floats) -> Floats:
-    """Return the differences over the shared permutations, without the noise of rounding."""
+def _paired_differences(first: Floats, second: Floats) -> Floats:
+    """Return the differences over the shared permutations, without rounding noise."""
     shared = ~(np.isnan(first) | np.isnan(second))
     first, second = first[shared], second[shared]
     scale = max(np.abs(first).max(initial=0), np.abs(second).max(initial=0))
-    return _rounded(first - second, float(scale))
+    return _drop_noise(first - second, float(scale))
 
 
-def _worse(one: Floats, best: Floats, level: float) -> bool:
+def _is_worse(one: Floats, best: Floats, level: float) -> bool:
     mean, p = paired_t(one, best)
     if math.isnan(p):
         return mean != 0
@@ -241,7 +245,7 @@ def _worse(one: Floats, best: Floats, level: float) -> bool:
 
 
 def _difference(label: str, one: Floats, best: Floats, seed: int, resamples: int) -> Difference:
-    apart = _apart(one, best)
+    apart = _paired_differences(one, best)
     mean, p = paired_t(one, best)
     low, high = _bootstrap(apart, seed, resamples)
     wins, ties, losses = (int(count.sum()) for count in (apart < 0, apart == 0, apart > 0))
@@ -252,28 +256,28 @@ def _bootstrap(apart: Floats, seed: int, resamples: int) -> tuple[float, float]:
     """Return the 95% percentile interval of the mean."""
     if apart.size < 2:
         return math.nan, math.nan
-    low, high = np.quantile(_resampled(apart.size, seed, resamples) @ apart, [0.025, 0.975])
+    low, high = np.quantile(_resample_weights(apart.size, seed, resamples) @ apart, [0.025, 0.975])
     return float(low), float(high)
 
 
 @lru_cache(maxsize=4)
-def _resampled(size: int, seed: int, resamples: int) -> Floats:
-    """Return how much weight each permutation has in each resample; every pair of a report shares them."""
+def _resample_weights(size: int, seed: int, resamples: int) -> Floats:
+    """Return the weight of each permutation in each resample; all pairs of a report share them."""
     drawn = np.random.default_rng(seed).integers(size, size=(resamples, size))
     return np.stack([(drawn == each).mean(axis=1) for each in range(size)], axis=1)
 
 
-def _complete(row: Mapping[str, float], labels: tuple[str, ...]) -> bool:
+def _is_complete(row: Mapping[str, float], labels: tuple[str, ...]) -> bool:
     return all(not math.isnan(row.get(label, math.nan)) for label in labels)
 
 
-def _rounded(values: Floats, scale: float) -> Floats:
-    """Return the values without the noise of rounding, so that what is equal is exactly equal."""
+def _drop_noise(values: Floats, scale: float) -> Floats:
+    """Return the values without rounding noise, so that equal means are exactly equal."""
     unit = _ROUNDING * (scale or 1.0)
     return np.asarray(np.round(values / unit) * unit, np.float64)
 
 
-def _compared(table: Floats, datasets: tuple[str, ...], labels: tuple[str, ...], level: float) -> Across:
+def _test_all(table: Floats, datasets: tuple[str, ...], labels: tuple[str, ...], level: float) -> Across:
     n, k = table.shape
     ranks = dict(zip(labels, map(float, stats.rankdata(table, axis=1).mean(axis=0)), strict=True))
     statistic, p = _friedman(table)
@@ -288,12 +292,12 @@ def _compared(table: Floats, datasets: tuple[str, ...], labels: tuple[str, ...],
 def _friedman(table: Floats) -> tuple[float, float]:
     if not np.ptp(table, axis=1).any():
         return 0.0, 1.0
-    found = stats.friedmanchisquare(*table.T)
-    return float(found.statistic), float(found.pvalue)
+    test = stats.friedmanchisquare(*table.T)
+    return float(test.statistic), float(test.pvalue)
 
 
 def _iman_davenport(chi2: float, n: int, k: int) -> tuple[float, float]:
-    """Return F and its p (Demšar 2006, 3.2.2); the same order on every data set makes F infinite."""
+    """Return F and its p-value (Demšar 2006, 3.2.2); the same order on every data set makes F infinite."""
     rest = n * (k - 1) - chi2
     if rest <= _ROUNDING * n * k:
         return math.inf, 0.0
@@ -303,7 +307,7 @@ def _iman_davenport(chi2: float, n: int, k: int) -> tuple[float, float]:
 
 def _pairs(table: Floats, labels: tuple[str, ...], level: float) -> tuple[PairTest, ...]:
     couples = list(combinations(range(len(labels)), 2))
-    tested = [wilcoxon(_apart(table[:, i], table[:, j])) for i, j in couples]
+    tested = [wilcoxon(_paired_differences(table[:, i], table[:, j])) for i, j in couples]
     adjusted = holm([p for p, _ in tested])
     return tuple(
         PairTest(labels[i], labels[j], p, q, q <= level, untied)
@@ -313,20 +317,20 @@ def _pairs(table: Floats, labels: tuple[str, ...], level: float) -> tuple[PairTe
 
 def _groups(ranks: Mapping[str, float], critical: float) -> tuple[tuple[str, ...], ...]:
     order = sorted(ranks, key=lambda label: ranks[label])
-    found: list[tuple[str, ...]] = []
+    groups: list[tuple[str, ...]] = []
     for start, first in enumerate(order):
         group = tuple(label for label in order[start:] if ranks[label] - ranks[first] < critical)
-        if len(group) > 1 and not (found and set(group) <= set(found[-1])):
-            found.append(group)
-    return tuple(found)
+        if len(group) > 1 and not (groups and set(group) <= set(groups[-1])):
+            groups.append(group)
+    return tuple(groups)
 
 
 def _power(n: int, k: int, critical: float, level: float) -> str:
-    """Return what cannot be seen; Wilcoxon's smallest p is 2^(1-n), which Holm multiplies by the pairs."""
+    """Return what goes undetected: Wilcoxon's smallest p is 2^(1-n), which Holm multiplies by the pairs."""
     pairs = k * (k - 1) // 2
     needed = 1 + math.ceil(math.log2(pairs / level))
     return (
-        f"With {k} algorithms and {n} data sets a difference below {critical:.2f} average ranks cannot be "
-        f"seen at the {level:.0%} level, and Wilcoxon's test with Holm's correction over {pairs} pairs can "
-        f"find none with fewer than {needed} data sets."
+        f"With {k} algorithms and {n} data sets, a difference below {critical:.2f} average ranks cannot be "
+        f"detected at the {level:.0%} level, and Wilcoxon's test with Holm's correction over {pairs} pairs "
+        f"detects nothing with fewer than {needed} data sets."
     )

@@ -90,7 +90,7 @@ def test_better_on_what_is_shared_is_not_worse():
 def test_arrays_that_are_not_aligned_are_refused():
     with pytest.raises(ValueError, match="aligned by permutation"):
         stats.not_worse({"a": np.zeros(3), "b": np.zeros(4)})
-    with pytest.raises(ValueError, match="no algorithm with a permutation"):
+    with pytest.raises(ValueError, match="no algorithm has a permutation"):
         stats.not_worse({"a": np.full(3, np.nan)})
 
 
@@ -241,9 +241,9 @@ def test_power_says_what_cannot_be_seen():
     assert isinstance(found, stats.Across)
     assert not any(pair.significant for pair in found.pairs)
     assert found.power == (
-        "With 6 algorithms and 9 data sets a difference below 2.51 average ranks cannot be seen at the 5% "
-        "level, and Wilcoxon's test with Holm's correction over 15 pairs can find none with fewer than 10 "
-        "data sets."
+        "With 6 algorithms and 9 data sets, a difference below 2.51 average ranks cannot be detected at the "
+        "5% level, and Wilcoxon's test with Holm's correction over 15 pairs detects nothing with fewer than "
+        "10 data sets."
     )
     more = stats.across(table_of(np.vstack([values + i / 100 for i in range(2)])))
     assert isinstance(more, stats.Across)
@@ -261,10 +261,10 @@ def test_a_data_set_without_every_algorithm_does_not_count():
 
 def test_too_little_to_compare_is_said():
     assert stats.across(table_of(np.ones((5, 2)))) == (
-        "a comparison over data sets needs 3 algorithms, here are 2"
+        "a comparison over data sets needs 3 algorithms; this run has 2"
     )
     assert stats.across(table_of(np.ones((2, 4)))) == (
-        "a comparison over data sets needs 3 of them with all 4 algorithms, here are 2"
+        "a comparison over data sets needs 3 data sets that have all 4 algorithms; this run has 2"
     )
     assert isinstance(stats.across({}), str)
 

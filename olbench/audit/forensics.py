@@ -1,8 +1,9 @@
-"""Forensics: which settings, variants and scalings could have made the numbers that a paper reports.
+"""Forensics: which settings, variants and scalings could have produced the numbers that a paper reports.
 
-Every setting of a grid is screened with one pass over the first tuning order, so the table of a tuning serves
-as the screening. Settings near the reported pair (consistency.NEAR), the NEAREST ones in any case and the one
-that the tuning picks are then run on the permutations of the report, and judged (consistency.CONSISTENT).
+Every setting of a grid is screened with one pass over the first tuning order; the passes of a tuning on all
+rows are the same trials. Settings near the reported pair (consistency.NEAR), the NEAREST ones in any case,
+and the one that the tuning picks are then run on the reported permutations and judged
+(consistency.CONSISTENT).
 """
 
 import math
@@ -32,23 +33,23 @@ from olbench.specs import AlgorithmSpec, Config
 from olbench.trials import seeds
 from olbench.trials.trial import Trial
 
-#: How many settings of a cell are run in full however far they are.
+#: How many settings of a cell are judged even if none is near.
 NEAREST = 3
-#: The searches that are told apart; the first table that a screening gives serves both.
+#: The searches whose picks are listed; the screening serves both.
 SEARCHES = ("coordinate", "grid")
 
 
 @dataclass(frozen=True)
 class Suspect(Cell):
-    """An algorithm on a data set with its whole grid, held against one row of the paper."""
+    """An algorithm on a data set, with its whole grid, to compare with one row of the paper."""
 
     target: Target
-    #: In what it differs from what the paper says it ran; empty for the algorithm and data set themselves.
+    #: How it differs from what the paper says it ran; empty for the algorithm and data set themselves.
     variant: str
 
     @cached_property
     def whole_grid(self) -> dict[str, tuple[Value, ...]]:
-        """The values of the papers and of the config for every parameter that the config does not fix."""
+        """The grid values of the papers and the config, for all parameters that the config does not fix."""
         # A parameter that the config searches in place of another, such as phi for eta, drops that one.
         instead = [name for name in self.spec.grid if name not in self.definition.grid]
         names = {**self.definition.grid_beside((*self.spec.params, *instead)), **self.spec.grid}
@@ -60,7 +61,7 @@ class Suspect(Cell):
 
     @cached_property
     def settings(self) -> tuple[Choice, ...]:
-        """Every combination of the grid, with the parameters that are not searched."""
+        """Every combination of the grid, with the other parameters at their values."""
         return tuple({**self.start, **params} for params in tuning.products(self.whole_grid))
 
     @cached_property
@@ -68,15 +69,15 @@ class Suspect(Cell):
         return tuple(self.screening_trial(params) for params in self.settings)
 
     def screening_trial(self, params: Choice) -> Trial:
-        """Return the pass that screens a setting: one of a tuning on all rows, so each reuses the other."""
+        """Return the pass that screens a setting: the same trial as in a tuning on all rows."""
         return self.trial(params, "tune", 0, part=seeds.ALL)
 
     def report_trials(self, params: Choice) -> list[Trial]:
-        """Return the passes that judge a setting: over all rows, as the paper's were, however it is tuned."""
+        """Return the passes that judge a setting: over all rows, as in the paper, however it is tuned."""
         return [self.trial(params, "report", p, part=seeds.ALL) for p in range(self.repeats)]
 
     def trials(self, known: Known) -> Iterator[Trial]:
-        """Yield the screening and the tuning, and what follows from them."""
+        """Yield the passes of the screening and of the tuning, then those of the settings to judge."""
         yield from self._screening
         for params in self.step(known).asked:
             yield from self.tuning_trials(params)
@@ -88,7 +89,7 @@ class Suspect(Cell):
         return len({trial.key for trial in self.trials(known)})
 
     def judged(self, known: Known) -> list[Choice]:
-        """Return the settings to run in full; none before all are screened."""
+        """Return the settings to judge; none before all are screened."""
         if any(trial.key not in known for trial in self._screening):
             return []
         distances = [self._screen(trial, known) for trial in self._screening]
@@ -106,46 +107,47 @@ class Suspect(Cell):
         return distance(Observed.of([record]), self.target, NEAR) if record["status"] == "ok" else math.inf
 
     def picked(self, search: str, known: Known) -> Choice | None:
-        """Return what a search over the whole grid would pick by the screening's order."""
+        """Return what a search over the whole grid would pick, from the screening passes."""
         ties = self.config.tuning.ties
         score = self.protocol.score
 
-        def screened(params: Choice) -> float | None:
+        def score_of(params: Choice) -> float | None:
             record = known.get(self.screening_trial(params).key)
             if record is None:
                 return None
             return float(score.loss(score.of(record))) if record["status"] == "ok" else math.inf
 
-        return tuning.search(search, self.whole_grid, self.start, screened, ties).chosen
+        return tuning.search(search, self.whole_grid, self.start, score_of, ties).chosen
 
 
 def _unite(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return the values of both; numbers by size, since the place in a grid decides between equals."""
+    """Return the values of both, numbers in ascending order: the place in a grid decides ties."""
     values = tuple(dict.fromkeys((*first, *second)))
     return values if any(isinstance(value, str) for value in values) else tuple(sorted(values, key=float))
 
 
 def suspects(config: Config, sources: list[Source], permutations: int) -> list[Suspect]:
-    """Return what the paper's rows are compared with: everything in the config that may stand for one."""
+    """Return every algorithm and data set of the config that can be compared with a row of the paper."""
     paper, protocol = load_paper(config.paper), get_protocol(config.protocol)
     lean = config.with_settings(permutations=permutations, curve=1)
     reported = targets(paper)
-    found = []
+    cells = []
     for source in sources:
-        dataset, other_data = stands_for_dataset(paper, source)
+        dataset, other_data = match_dataset(paper, source)
         for entry, spec in enumerate(config.algorithms):
-            row, other_algorithm = stands_for_row(paper, spec)
+            row, other_algorithm = match_row(paper, spec)
             target = reported.get((dataset, row))
             if target is not None:
                 variant = " ".join(word for word in (other_algorithm, other_data) if word)
-                found.append(Suspect(protocol, lean, source, spec, entry, target, variant))
-    return found
+                cells.append(Suspect(protocol, lean, source, spec, entry, target, variant))
+    return cells
 
 
-def stands_for_dataset(paper: Paper, source: Source) -> tuple[str, str]:
-    """Return the paper's data set that a source stands for, and how it differs: an empty text if it does not.
+def match_dataset(paper: Paper, source: Source) -> tuple[str, str]:
+    """Return the paper's data set that a source is compared with, and how it differs, or an empty text.
 
-    A data set of the catalogue that is no name of the paper stands for the one that it is a variant of.
+    A data set of the catalogue that the paper does not report is compared as a variant of another one, if the
+    catalogue says so.
     """
     name, entry = source.spec.name, None if source.spec.path else catalog().get(source.spec.name)
     if entry is not None and name not in paper.datasets:
@@ -153,10 +155,10 @@ def stands_for_dataset(paper: Paper, source: Source) -> tuple[str, str]:
     return name, "" if source.name == name else f"on {source.name}"
 
 
-def stands_for_row(paper: Paper, spec: AlgorithmSpec) -> tuple[str, str]:
-    """Return the paper's row that an algorithm stands for, and how it differs; no row where there is none.
+def match_row(paper: Paper, spec: AlgorithmSpec) -> tuple[str, str]:
+    """Return the paper's row that an algorithm is compared with, and how it differs; no row if there is none.
 
-    It is the row that names it among the paper's variants, or that of its own id with the usual options.
+    It is the row that lists it among the paper's variants, or the row of its own id with the usual options.
     """
     for row, variants in paper.variants.items():
         for variant in variants:
@@ -172,7 +174,7 @@ def _label(id: str, options: Mapping[str, Any]) -> str:
 
 
 def _usual_options(spec: AlgorithmSpec) -> dict[str, Any]:
-    """Return the options that an algorithm has when nothing is said: the papers' full covariance, a = 1."""
+    """Return the default options of an algorithm: a full covariance with a = 1, as in the papers."""
     if not spec.options:
         return {}
     made = make_algorithm(spec.id)
@@ -181,45 +183,45 @@ def _usual_options(spec: AlgorithmSpec) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting that was run in full, and how it compares with the reported pair."""
+    """A setting that was judged, and how it compares with the reported pair."""
 
     params: Choice
     observed: Observed
-    #: In units of what is allowed.
+    #: In units of the tolerance.
     distance: float
-    #: Whether it is consistent only because our passes spread more than the reported ones.
+    #: Whether it is consistent only because our passes vary more than the reported ones.
     wide: bool
 
     @property
     def consistent(self) -> bool:
-        """Whether it could have made the reported pair."""
+        """Whether it could have produced the reported pair."""
         return self.distance <= 1.0
 
     @property
     def rank(self) -> tuple[bool, bool, float]:
-        """What makes it a better explanation than another: small."""
+        """Sorts settings: the best explanation has the smallest rank."""
         return not self.consistent, self.wide, self.distance
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What came out for one suspect."""
+    """The result for one suspect."""
 
     suspect: Suspect
-    #: The settings that were run in full, the best explanation first.
+    #: The settings that were judged, the best explanation first.
     settings: tuple[Setting, ...]
-    #: What the config's tuning picks, and what each of SEARCHES would pick over the whole grid.
+    #: The pick of the config's tuning, and the picks of SEARCHES over the whole grid.
     chosen: Choice | None
     picks: Mapping[str, Choice | None]
 
     @property
     def variant(self) -> str:
-        """In what it differs from what the paper says it ran."""
+        """How it differs from what the paper says it ran."""
         return self.suspect.variant
 
     @property
     def consistent(self) -> tuple[Setting, ...]:
-        """The settings that could have made the reported pair."""
+        """The settings that could have produced the reported pair."""
         return tuple(setting for setting in self.settings if setting.consistent)
 
     @property
@@ -235,7 +237,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Inquiry:
-    """A row of the paper and the findings about everything that may stand for it."""
+    """A row of the paper, and the findings about everything that it is compared with."""
 
     target: Target
     findings: tuple[Finding, ...]
@@ -247,40 +249,40 @@ class Inquiry:
 
     @property
     def only_variant(self) -> bool:
-        """Whether variants reach the pair and the plain algorithm, which was tried, does not."""
+        """Whether a variant reaches the pair and the plain algorithm, which was tried, does not."""
         plain = [finding for finding in self.findings if not finding.variant]
         return bool(self.reached and plain) and not any(finding.consistent for finding in plain)
 
     @property
     def only_wide(self) -> bool:
-        """Whether every setting that reaches the pair does so by our own spread."""
+        """Whether every setting that reaches the pair does so by our larger spread only."""
         return bool(self.reached) and all(s.wide for finding in self.reached for s in finding.consistent)
 
     @property
     def shown(self) -> Finding:
-        """The finding that speaks for the cell: the first that reaches it, else the nearest."""
+        """The finding to show: the first one that reaches the pair, or else the nearest."""
         if self.reached:
             return self.reached[0]
         return min(self.findings, key=lambda f: f.settings[0].distance if f.settings else math.inf)
 
 
-def inquire(found: list[Suspect], known: Known) -> list[Inquiry]:
+def inquire(cells: list[Suspect], known: Known) -> list[Inquiry]:
     """Return the rows of the paper that something was compared with, in the order of the config."""
     findings: dict[str, list[Finding]] = {}
-    for suspect in found:
+    for suspect in cells:
         finding = judge(suspect, known)
         if finding.settings:
             findings.setdefault(suspect.target.where, []).append(finding)
-    reported = {suspect.target.where: suspect.target for suspect in found}
+    reported = {suspect.target.where: suspect.target for suspect in cells}
     return [
-        # The plain one first: a variant is asked for only where it does not answer.
+        # The plain algorithm first: a variant matters only if it fails.
         Inquiry(reported[where], tuple(sorted(some, key=lambda finding: bool(finding.variant))))
         for where, some in findings.items()
     ]
 
 
 def judge(suspect: Suspect, known: Known) -> Finding:
-    """Return what the trials known so far say about a suspect."""
+    """Return the finding about a suspect from the trials known so far."""
     settings = []
     for params in suspect.judged(known):
         records = [known.get(trial.key) for trial in suspect.report_trials(params)]
@@ -300,15 +302,15 @@ def _setting(params: Choice, observed: Observed, target: Target) -> Setting:
     return Setting(params, observed, far, is_only_by_spread(observed, target))
 
 
-def summary(found: list[Inquiry]) -> str:
-    """Return the count of the cells by who reaches them, in a sentence."""
-    reached = sum(bool(inquiry.reached) for inquiry in found)
-    tuned = sum(any(finding.by_tuning for finding in inquiry.findings) for inquiry in found)
+def summary(inquiries: list[Inquiry]) -> str:
+    """Return how many pairs are reached, and by what, in one sentence."""
+    reached = sum(bool(inquiry.reached) for inquiry in inquiries)
+    tuned = sum(any(finding.by_tuning for finding in inquiry.findings) for inquiry in inquiries)
     variants, wide = (
-        sum(inquiry.only_variant for inquiry in found),
-        sum(inquiry.only_wide for inquiry in found),
+        sum(inquiry.only_variant for inquiry in inquiries),
+        sum(inquiry.only_wide for inquiry in inquiries),
     )
     return (
-        f"{reached} of {len(found)} pairs are reached by some setting ({variants} only by a variant, {wide} "
-        f"only by our spread); {tuned} by the one that the tuner picks; {len(found) - reached} by none"
+        f"{reached} of {len(inquiries)} pairs are reached by some setting ({variants} only by a variant, "
+        f"{wide} only by our spread); {tuned} by the tuner's pick; {len(inquiries) - reached} by none"
     )

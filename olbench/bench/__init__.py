@@ -1,1 +1,1 @@
-"""Speed: the kernels against honest peers, on the same data, one thread, in one run."""
+"""Speed: the kernels against other implementations, on the same data and one thread, in one run."""

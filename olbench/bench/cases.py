@@ -1,4 +1,4 @@
-"""The cases: data of the shapes that the papers and their readers have, and who runs on it."""
+"""The cases: data of the shapes that the papers and their readers use, and the contestants on it."""
 
 import tempfile
 import time
@@ -19,7 +19,7 @@ Contestants = dict[str, Pass | None]
 
 @dataclass(frozen=True)
 class Case:
-    """Examples of one shape and the contestants that run on them."""
+    """Examples of one shape, and the contestants that run on them."""
 
     name: str
     n: int
@@ -30,7 +30,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Timing:
-    """The best time of a contestant in a case, in microseconds an example."""
+    """The best time of a contestant in a case, in microseconds per example."""
 
     case: str
     contestant: str
@@ -39,7 +39,7 @@ class Timing:
 
 
 def dense(n: int, d: int, density: float = 1.0) -> tuple[Any, NDArray[np.float64]]:
-    """Return Gaussian examples of a noisy linear concept; every tenth or so is on the wrong side."""
+    """Return Gaussian examples of a noisy linear concept; about one in ten is on the wrong side."""
     rng = np.random.default_rng(54)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
     scores = X @ rng.normal(size=d)
@@ -50,10 +50,10 @@ def dense(n: int, d: int, density: float = 1.0) -> tuple[Any, NDArray[np.float64
 def text_like(n: int, d: int, words: int = 100) -> tuple[Any, NDArray[np.float64]]:
     """Return sparse rows whose features follow Zipf's law, with a noisy linear concept."""
     rng = np.random.default_rng(100)
-    cumulated = np.cumsum(1.0 / np.arange(1, d + 1))
-    drawn = np.searchsorted(cumulated, rng.random((n, words)) * cumulated[-1])
+    cumulative = np.cumsum(1.0 / np.arange(1, d + 1))
+    features = np.searchsorted(cumulative, rng.random((n, words)) * cumulative[-1])
     rows = np.repeat(np.arange(n), words)
-    X = sp.csr_matrix((np.ones(n * words), (rows, drawn.ravel())), shape=(n, d))
+    X = sp.csr_matrix((np.ones(n * words), (rows, features.ravel())), shape=(n, d))
     X.sum_duplicates()
     X.data[:] = np.log1p(X.data)
     scores = X @ rng.normal(size=d)
@@ -67,18 +67,18 @@ def full_covariance(density: float) -> Callable[[int, int], Contestants]:
     def contestants(n: int, d: int) -> Contestants:
         X, y = dense(n, d, density)
         ours = sp.csr_matrix(X) if density < 0.5 else X
-        found: Contestants = {}
+        passes: Contestants = {}
         for id in ("arow", "scw1"):
-            found[id] = peers.kernel(id, ours, y)
-            found[f"{id}: plain NumPy loop"] = peers.numpy_loop(id, X, y)
-            found[f"{id}: tuned NumPy loop"] = peers.tuned_numpy_loop(id, X, y)
-            found[f"{id}: BLAS floor"] = peers.blas_floor(d, changes(id, ours, y))
-        return found
+            passes[id] = peers.kernel(id, ours, y)
+            passes[f"{id}: plain NumPy loop"] = peers.numpy_loop(id, X, y)
+            passes[f"{id}: tuned NumPy loop"] = peers.tuned_numpy_loop(id, X, y)
+            passes[f"{id}: BLAS floor"] = peers.blas_floor(d, count_changes(id, ours, y))
+        return passes
 
     return contestants
 
 
-def changes(id: str, X: Any, y: NDArray[np.float64]) -> int:
+def count_changes(id: str, X: Any, y: NDArray[np.float64]) -> int:
     """Return how often an algorithm changes its state on these examples."""
     from olbench.learners import make_algorithm
     from olbench.online import online_pass
@@ -93,13 +93,13 @@ def diagonal(n: int, d: int) -> Contestants:
         "arow": peers.kernel("arow", X, y, covariance="diag"),
         "pa1": peers.kernel("pa1", X, y),
         "arow: scikit-learn PA-I, whole batch": peers.sklearn_pa1(X, y),
-        "arow: Vowpal Wabbit, parsed before": peers.vowpal_wabbit(X, y),
+        "arow: Vowpal Wabbit, examples parsed before": peers.vowpal_wabbit(X, y),
         "arow: River PA-I": peers.river_pa(X, y),
     }
 
 
 def reading(n: int, d: int) -> Contestants:
-    """Return the contestants that read the same LIBSVM text, from a file that goes with them."""
+    """Return the contestants that read the same LIBSVM text from a temporary file."""
     from olbench.data.synthetic import DenseStream, write_stream
 
     folder = tempfile.TemporaryDirectory()
@@ -112,13 +112,13 @@ CASES = (
     Case("dense-54", 20_000, 54, "full covariance, dense", full_covariance(1.0)),
     Case("dense-784", 4_000, 784, "full covariance, dense", full_covariance(1.0)),
     Case("sparse-300", 20_000, 300, "full covariance, 4% non-zeros", full_covariance(0.04)),
-    Case("text", 20_000, 100_000, "diagonal covariance, 100 words a row", diagonal),
+    Case("text", 20_000, 100_000, "diagonal covariance, 100 words per row", diagonal),
     Case("reader", 50_000, 54, "LIBSVM text", reading),
 )
 
 
 def measure(case: Case, n: int, repeats: int) -> list[Timing]:
-    """Time every contestant of a case, taking turns, and keep the best of each."""
+    """Time every contestant of a case in turns, and keep the best time of each."""
     contestants = case.contestants(n, case.d)
     best: dict[str, float] = {}
     for _ in range(repeats):

@@ -1,4 +1,4 @@
-"""How well trials run side by side: equal long trials with one job and with several, in one run."""
+"""How well trials run in parallel: equal long trials with one job and with several, in one run."""
 
 import time
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from olbench.specs import AlgorithmSpec, Config, DatasetSpec
 
 @dataclass(frozen=True)
 class Measurement:
-    """Equal trials with a number of jobs: the wall clock, and the memory they added at their peak."""
+    """Equal trials with a number of jobs: wall-clock seconds, and the memory added at the peak."""
 
     jobs: int
     trials: int
@@ -42,36 +42,36 @@ def long_cell(n: int, d: int, permutations: int) -> Cell:
 
 
 def measure(cell: Cell, jobs: int) -> Measurement:
-    """Run all trials of a cell with this many jobs."""
+    """Run all trials of a cell with a number of jobs."""
     with TemporaryDirectory() as folder, open_run(Path(folder), [cell], jobs, quiet=True) as run:
         cell.source.open()
-        before, started = resident(), time.perf_counter()
+        before, started = resident_memory(), time.perf_counter()
         with _peak() as peak:
             run.complete()
         seconds = time.perf_counter() - started
     return Measurement(jobs, len(run.fresh), seconds, max(0, int(np.max(peak, initial=before)) - before))
 
 
-def resident() -> int:
-    """Return the bytes of memory that this process holds now."""
+def resident_memory() -> int:
+    """Return the resident memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * 4096
 
 
 @contextmanager
 def _peak() -> Iterator[list[int]]:
-    """Yield a list that fills with the memory held, some times a second."""
-    seen: list[int] = []
+    """Yield a list that receives the resident memory some fifty times a second."""
+    samples: list[int] = []
     end = Event()
 
     def watch() -> None:
         while not end.wait(0.02):
-            seen.append(resident())
+            samples.append(resident_memory())
 
     watcher = Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield seen
+        yield samples
     finally:
         end.set()
         watcher.join()

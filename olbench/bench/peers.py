@@ -1,7 +1,7 @@
 """The peers: other ways to run the same kind of pass over the same examples.
 
-A peer is a function that prepares everything it may prepare (parsing, dictionaries, arrays) and returns the
-pass itself, which is what the clock sees. It returns None where its library is not installed.
+A peer is a function that prepares whatever can be prepared (parsing, dictionaries, arrays) and returns the
+pass itself; only that is timed. It returns None if its library is not installed.
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ Step = Callable[[float, float], tuple[float, float]]
 
 
 def kernel(id: str, X: Any, y: Floats, **settings: Any) -> Pass:
-    """Return a pass of our own on examples that were checked before."""
+    """Return a pass of our kernel over examples that were checked before."""
     from olbench.examples import as_examples
     from olbench.learners import make_algorithm
 
@@ -55,7 +55,7 @@ def numpy_loop(id: str, X: Floats, y: Floats) -> Pass:
 
 
 def tuned_numpy_loop(id: str, X: Floats, y: Floats) -> Pass:
-    """Return a NumPy loop that computes Sigma x once, and for AROW only where there is a loss."""
+    """Return a NumPy loop that computes Sigma x once, and for AROW only if there is a loss."""
     step: Step = arow_step if id == "arow" else scw1_step
 
     def run() -> object:
@@ -92,7 +92,7 @@ def scw1_step(m: float, v: float, C: float = 1.0, phi: float = 0.674489750196081
 
 
 def blas_floor(d: int, changes: int) -> Pass:
-    """Return what BLAS needs for one symmetric product and one rank-one change per change of state."""
+    """Return one symmetric product and one rank-one update in BLAS for every change of state."""
     from scipy.linalg.blas import dsymv, dsyr
 
     sigma, x = np.asfortranarray(np.eye(d)), np.full(d, 1e-9)
@@ -106,7 +106,7 @@ def blas_floor(d: int, changes: int) -> Pass:
 
 
 def sklearn_pa1(X: Any, y: Floats) -> Pass:
-    """Return scikit-learn's PA-I over the whole batch at once, inside its own compiled loop."""
+    """Return scikit-learn's PA-I over the whole batch, in its own compiled loop."""
     from sklearn.linear_model import SGDClassifier
 
     def run() -> object:
@@ -119,7 +119,7 @@ def sklearn_pa1(X: Any, y: Floats) -> Pass:
 
 
 def river_pa(X: Any, y: Floats) -> Pass | None:
-    """Return River's PA-I, predicting and learning one dict after the other."""
+    """Return River's PA-I, which predicts and learns one dict at a time."""
     if importlib.util.find_spec("river") is None:
         return None
     from river.linear_model import PAClassifier
@@ -137,7 +137,7 @@ def river_pa(X: Any, y: Floats) -> Pass | None:
 
 
 def vowpal_wabbit(X: Any, y: Floats) -> Pass | None:
-    """Return Vowpal Wabbit's default learner on examples that it has parsed before."""
+    """Return Vowpal Wabbit's default learner on examples that are already parsed."""
     if importlib.util.find_spec("vowpalwabbit") is None:
         return None
     from vowpalwabbit import pyvw
@@ -158,7 +158,7 @@ def vowpal_wabbit(X: Any, y: Floats) -> Pass | None:
 
 
 def reader(path: Path, folder: object) -> Pass:
-    """Return our reader of LIBSVM text; `folder` keeps the file while the pass exists."""
+    """Return our reader of LIBSVM text; the reference to `folder` keeps the file alive."""
     from olbench.data.libsvm import read_libsvm
 
     read_libsvm([path])

@@ -1,4 +1,4 @@
-"""The command line: one file a verb, each importing what is heavy only when it runs."""
+"""The command line: one file per verb. Heavy imports happen inside the verb."""
 
 import atexit
 import gc
@@ -13,8 +13,8 @@ from olbench import __version__
 from olbench.errors import UserError
 
 VERBS = {
-    "run": "Run an experiment, or what is missing of it.",
-    "report": "Turn a run into tables, figures, verdicts and a page.",
+    "run": "Run an experiment, or finish one that was stopped.",
+    "report": "Turn a run into tables, figures, verdicts and an HTML page.",
     "summary": "Sum up what came out of every paper, on one page.",
     "check": "Compare the counts of an experiment with a baseline, for CI.",
     "forensics": "Say which settings could have made the numbers of a paper.",
@@ -29,7 +29,7 @@ VERBS = {
 
 
 class Verbs(click.Group):
-    """A group that imports the file of a verb when that verb is used."""
+    """A group that imports the file of a verb when the verb is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order of the help page."""
@@ -67,11 +67,11 @@ def cli(debug: bool) -> None:
     \b
     Examples:
       olbench run configs/quick.yaml  a first experiment
-      olbench report                  what came out, beside what was published
-      olbench data list               what there is to learn from
-      olbench algorithms              what can be run
+      olbench report                  the results, beside the published ones
+      olbench data list               the data sets
+      olbench algorithms              the algorithms
       olbench algorithms scw1         one algorithm in detail
-      olbench bench                   how fast it runs here
+      olbench bench                   how fast it runs on this machine
 
     \b
     Shell completion (bash; zsh and fish likewise):
@@ -81,7 +81,7 @@ def cli(debug: bool) -> None:
 
 def main() -> None:
     """Run the command line; a UserError is printed as one sentence and gives exit code 2."""
-    # At its end Python looks for garbage among all objects, for most of a second; none is worth that.
+    # At exit, Python's garbage collector would walk all objects for most of a second, to no use.
     atexit.register(gc.freeze)
     if sys.stdout is None:  # closed, as with >&-
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

@@ -46,7 +46,7 @@ def command(id: str | None, plugins: tuple[str, ...]) -> None:
 
 
 def show_all(definitions: "list[Definition]") -> None:
-    """Print one line for each algorithm; a narrow terminal cuts its end, the source."""
+    """Print one line per algorithm; a narrow terminal cuts off its end, the source."""
     rows = [HEADINGS]
     for definition in definitions:
         own = [p for p in definition.parameters if not p.instead_of]

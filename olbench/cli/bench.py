@@ -12,27 +12,41 @@ CASES = ("dense-54", "dense-784", "sparse-300", "text", "reader")
 
 @click.command("bench")
 @click.option(
-    "--case", "names", multiple=True, type=click.Choice(CASES), help="Run only this case (repeatable)."
+    "--case", "names", multiple=True, type=click.Choice(CASES), help="Run this case only (repeatable)."
 )
 @click.option(
-    "--repeats", default=5, show_default=True, type=click.IntRange(1), help="Turns; the best counts."
+    "--repeats",
+    default=5,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Turns per contestant; the best time counts.",
 )
 @click.option(
-    "--scale", default=1.0, show_default=True, type=click.FloatRange(0.001, 10), help="Factor on n."
+    "--scale",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(0.001, 10),
+    help="Factor on the number of examples.",
 )
 @click.option(
-    "--output", default="bench.json", show_default=True, type=click.Path(dir_okay=False), help="JSON."
+    "--output",
+    default="bench.json",
+    show_default=True,
+    type=click.Path(dir_okay=False),
+    help="JSON file for the timings.",
 )
-@click.option("--parallel", is_flag=True, help="Instead: what several jobs gain over one.")
-@click.option("--jobs", "-j", default=2, show_default=True, type=click.IntRange(2), help="For --parallel.")
+@click.option("--parallel", is_flag=True, help="Measure the speed-up from several jobs instead.")
+@click.option(
+    "--jobs", "-j", default=2, show_default=True, type=click.IntRange(2), help="Jobs for --parallel."
+)
 def command(
     names: tuple[str, ...], repeats: int, scale: float, output: str, parallel: bool, jobs: int
 ) -> None:
     """Measure the kernels against a plain NumPy loop, BLAS, scikit-learn, River and Vowpal Wabbit.
 
-    Every contestant sees the same examples on the same single thread; they take turns and the best time of
-    each counts. A ratio is its time over ours: above one, we are faster. "BLAS floor" is what dsymv and dsyr
-    alone need for the rounds that changed the state.
+    Every contestant runs on the same examples and on one thread. They take turns, and the best time of each
+    counts. The ratio is its time divided by ours: above 1, ours is faster. "BLAS floor" is the time that
+    dsymv and dsyr alone need for the rounds that change the state.
 
     \b
     Examples:
@@ -63,7 +77,7 @@ def command(
             timings += measure(case, n, repeats)
             show(case, n, [timing for timing in timings if timing.case == case.name])
     write(output, timings)
-    click.echo(f"written to {output}")
+    click.echo(f"the timings are in {output}")
 
 
 def show(case: "Case", n: int, timings: "list[Timing]") -> None:
@@ -74,7 +88,7 @@ def show(case: "Case", n: int, timings: "list[Timing]") -> None:
     title = f"{case.name}: n = {n:,}, d = {case.d:,}, {case.text}"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("contestant")
-    table.add_column("µs an example", justify="right")
+    table.add_column("µs per example", justify="right")
     table.add_column("its time / ours", justify="right")
     for timing in timings:
         if timing.microseconds is None:
@@ -92,21 +106,20 @@ def show_parallel(jobs: int, scale: float, repeats: int) -> None:
     n, d = max(10, int(scale * 40_000)), 150
     cell = long_cell(n, d, 12 * jobs)
     data, state = cell.source.open().bytes / 2**20, 8 * d * (d + 8) / 2**20
-    measure(cell, jobs)  # the first run also pays for what stays: compiled code, arenas of memory
+    measure(cell, jobs)  # the first run also pays one-off costs: compilation, memory arenas
     turns = [(measure(cell, 1), measure(cell, jobs)) for _ in range(repeats)]
-    one, several = (min(found, key=lambda turn: turn.seconds) for found in zip(*turns, strict=True))
-    for found in (one, several):
+    one, several = (min(runs, key=lambda run: run.seconds) for runs in zip(*turns, strict=True))
+    for best in (one, several):
         click.echo(
-            f"{found.trials} trials, jobs = {found.jobs}: {found.seconds:.2f} s, "
-            f"{found.added_bytes / 2**20:.1f} MiB added"
+            f"{best.trials} trials, jobs = {best.jobs}: {best.seconds:.2f} s, "
+            f"{best.added_bytes / 2**20:.1f} MiB added"
         )
-    click.echo(
-        f"speed-up {one.seconds / several.seconds:.2f}; the data has {data:.1f} MiB, a learner {state:.1f}"
-    )
+    speedup = one.seconds / several.seconds
+    click.echo(f"speed-up {speedup:.2f}; the data takes {data:.1f} MiB, a learner {state:.1f} MiB")
 
 
 def write(path: str, timings: "list[Timing]") -> None:
-    """Write the timings and what they were measured on."""
+    """Write the timings, with the machine and the versions."""
     import json
     from dataclasses import asdict
     from pathlib import Path
@@ -116,7 +129,7 @@ def write(path: str, timings: "list[Timing]") -> None:
 
 
 def machine() -> dict[str, Any]:
-    """Return what the numbers depend on."""
+    """Return the machine and the package versions that timings depend on."""
     import platform
     from importlib.metadata import version
 

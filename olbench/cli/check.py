@@ -1,4 +1,4 @@
-"""olbench check: the counts of an experiment against a committed baseline."""
+"""olbench check: compare the counts of an experiment with a committed baseline."""
 
 import sys
 from pathlib import Path
@@ -8,24 +8,26 @@ import click
 
 from olbench.cli.flags import experiment
 from olbench.errors import UserError
+from olbench.report.grid import count
 
 if TYPE_CHECKING:
     from olbench.engine.baseline import Comparison
     from olbench.engine.runner import Run
     from olbench.protocols.definition import Cell
 
-SHOWN = 20
+#: How many changes are printed at most.
+MAX_LINES = 20
 
 
 @click.command("check")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option(
     "--against", default="results/ci-baseline.json", show_default=True, type=click.Path(path_type=Path),
-    help="The baseline file, or the folder of a run; of a folder only the data sets of CONFIG count.",
+    help="A baseline file, or the folder of a run; of a run, only the data sets of CONFIG are compared.",
 )  # fmt: skip
 @click.option(
     "--tolerance", default=0.0, show_default=True, type=click.FloatRange(0, 1),
-    help="How much a count may change, as a fraction of the examples.",
+    help="How much a count may change, as a fraction of the number of examples.",
 )  # fmt: skip
 @click.option("--update", is_flag=True, help="Write the current counts as the new baseline.")
 @experiment
@@ -35,7 +37,7 @@ def command(
 ) -> None:  # fmt: skip
     """Run CONFIG and compare the counts of every trial with a baseline.
 
-    Exit code 1 says that a count has changed, 3 that trials failed, 4 that nothing was compared.
+    Exit codes: 1 if a count has changed, 3 if trials failed, 4 if nothing was compared.
 
     \b
     Examples:
@@ -50,7 +52,7 @@ def command(
     from olbench.protocols import get_protocol
 
     if update and against.is_dir():
-        raise UserError(f"{against} is the folder of a run; --update writes a file, named by --against")
+        raise UserError(f"{against} is the folder of a run; --update writes a file: name one with --against")
     plan = read_config(config, overrides)
     before = [] if update else baseline.read(against)
     sources, skipped = find_sources(plan.datasets, skip_missing)
@@ -58,22 +60,24 @@ def command(
         click.echo(f"skipped: {', '.join(skipped)} not downloaded", err=True)
     protocol = get_protocol(plan.protocol)
     planned = protocol.cells(plan, sources)
-    # A run has data sets that a check leaves out for their size; a baseline is for all of its config.
-    here = {source.name for source in sources}
+    # A check may leave out the large data sets of a run; a baseline file covers its whole config.
+    present = {source.name for source in sources}
     before = [
-        row for row in before if row["dataset"] in here or not (against.is_dir() or row["dataset"] in skipped)
+        row
+        for row in before
+        if row["dataset"] in present or not (against.is_dir() or row["dataset"] in skipped)
     ]
     run = measure(planned, jobs or default_jobs(), quiet)
     now = baseline.rows_of(planned, run.known)
     if update and not run.failed:
         baseline.write(against, now)
-        click.echo(f"{against}: {len(now)} rows written")
+        click.echo(f"{against}: {count(len(now), 'row')} written")
         return
     sys.exit(verdict(run, baseline.compare(before, now, tolerance, protocol.numbered)))
 
 
 def measure(planned: "list[Cell]", jobs: int, quiet: bool) -> "Run":
-    """Run all trials of the cells in a folder that is thrown away."""
+    """Run all trials of the cells in a temporary folder."""
     from tempfile import TemporaryDirectory
 
     from olbench.engine.runner import open_run
@@ -87,16 +91,16 @@ def measure(planned: "list[Cell]", jobs: int, quiet: bool) -> "Run":
 
 
 def verdict(run: "Run", comparison: "Comparison") -> int:
-    """Print what has changed and return the exit code."""
-    for change in comparison.changes[:SHOWN]:
+    """Print what has changed, and return the exit code."""
+    for change in comparison.changes[:MAX_LINES]:
         click.echo(str(change))
-    if len(comparison.changes) > SHOWN:
-        click.echo(f"... and {len(comparison.changes) - SHOWN} more")
+    if len(comparison.changes) > MAX_LINES:
+        click.echo(f"... and {len(comparison.changes) - MAX_LINES} more")
     for cell in comparison.unknown:
         click.echo(f"{cell}: not in the baseline; add it with --update")
-    for record in run.failed[:SHOWN]:
+    for record in run.failed[:MAX_LINES]:
         click.echo(f"{record['dataset']}, {record['algorithm']}: failed: {record['error']}", err=True)
-    click.echo(f"{comparison.compared} counts compared, {len(comparison.changes)} changed")
+    click.echo(f"{count(comparison.compared, 'count')} compared, {len(comparison.changes)} changed")
     if not comparison.compared:
         return 3 if run.failed else 4
     if comparison.changes:

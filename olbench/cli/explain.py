@@ -1,4 +1,4 @@
-"""olbench explain: why trials are or are not reused."""
+"""olbench explain: why trials are reused or have to run."""
 
 from collections import Counter
 from pathlib import Path
@@ -7,17 +7,23 @@ import click
 
 from olbench.cli.flags import SET
 from olbench.errors import UserError
+from olbench.report.grid import count
 
 
 @click.command("explain")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("key", required=False)
-@click.option("--config", "path", type=click.Path(path_type=Path), help="As if this config were run in DIR.")
+@click.option(
+    "--config",
+    "path",
+    type=click.Path(path_type=Path),
+    help="Explain a run of this config in DIR, not of the last one.",
+)
 @SET
 def command(folder: Path, key: str | None, path: Path | None, overrides: tuple[str, ...]) -> None:
     """Say which trials the next run in DIR would reuse, and why it would run the others.
 
-    With KEY, the beginning of a trial's key, say it for that trial.
+    With KEY, the start of a trial's key, explain that trial alone.
 
     \b
     Examples:
@@ -47,15 +53,19 @@ def command(folder: Path, key: str | None, path: Path | None, overrides: tuple[s
         return
     show(reasons)
     if unused := len(recorded.keys() - reasons.keys()):
-        click.echo(f"{unused} records of the ledger belong to other configs, data or code")
+        verb = "belongs" if unused == 1 else "belong"
+        click.echo(f"{count(unused, 'record')} of the ledger {verb} to other configs, data or code")
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded")
 
 
 def show(reasons: dict[str, str]) -> None:
-    """Print how many trials are reused and, for each reason, how many are not."""
+    """Print how many trials are reused, and how many have to run for each reason."""
     counts = Counter(why for why in reasons.values() if why)
-    click.echo(f"{len(reasons) - counts.total()} trials are reused: nothing that determines them has changed")
-    for why, count in counts.most_common():
+    reused = len(reasons) - counts.total()
+    verb, them = ("is", "it") if reused == 1 else ("are", "them")
+    click.echo(f"{count(reused, 'trial')} {verb} reused: nothing that determines {them} has changed")
+    for why, number in counts.most_common():
         example = next(key for key, other in reasons.items() if other == why)
-        click.echo(f"{count} trials have to run (such as {example}): {why}")
+        verb = "has" if number == 1 else "have"
+        click.echo(f"{count(number, 'trial')} {verb} to run (such as {example}): {why}")

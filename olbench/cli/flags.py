@@ -6,16 +6,17 @@ from typing import Any
 import click
 
 JOBS = click.option(
-    "--jobs", "-j", type=click.IntRange(1), help="Trials at a time [default: OLBENCH_JOBS, or all cores]."
+    "--jobs",
+    "-j",
+    type=click.IntRange(1),
+    help="Trials to run at a time [default: OLBENCH_JOBS, or all cores].",
 )
 SET = click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE",
     help="Override a key of the config, as in --set permutations=5 or --set tuning.search=none.",
 )  # fmt: skip
-SKIP_MISSING = click.option(
-    "--skip-missing", is_flag=True, help="Go on without the data sets that are not here."
-)
-QUIET = click.option("--quiet", "-q", is_flag=True, help="No progress and no table.")
+SKIP_MISSING = click.option("--skip-missing", is_flag=True, help="Skip data sets that are not downloaded.")
+QUIET = click.option("--quiet", "-q", is_flag=True, help="Print no progress and no table.")
 
 
 def experiment(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,7 +27,7 @@ def experiment(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def complete_algorithms(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the ids that begin like this, after those of a list that are there already."""
+    """Complete an id, or the last id of a list."""
     from olbench.algorithms import definitions
 
     before, comma, last = incomplete.rpartition(",")
@@ -34,7 +35,7 @@ def complete_algorithms(ctx: click.Context, param: click.Parameter, incomplete: 
 
 
 def complete_datasets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of the catalogue that begin like this."""
+    """Complete the name of a data set in the catalogue."""
     from olbench.data.catalog import catalog
 
     return [name for name in catalog() if name.startswith(incomplete)]

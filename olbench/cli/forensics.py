@@ -1,4 +1,4 @@
-"""olbench forensics: which settings could have made the numbers of a paper."""
+"""olbench forensics: find the settings that could have produced the numbers of a paper."""
 
 import json
 import sys
@@ -10,41 +10,44 @@ import click
 from olbench.cli.flags import experiment
 from olbench.cli.output import deliver, exit_code
 from olbench.errors import UserError
+from olbench.report.grid import count
 
 if TYPE_CHECKING:
     from olbench.audit.forensics import Inquiry, Suspect
     from olbench.engine.runner import Run
 
 NAME = "forensics.json"
-#: What the file says; the rest of it is about when, where and with what versions that was found.
-SAID = ("summary", "rows", "config", "data", "cells")
-#: Columns, more than any table needs.
+#: The keys of the findings; the other keys say when, where and with which versions they were candidates.
+FINDINGS = ("summary", "rows", "config", "data", "cells")
+#: Columns of text: more than any table needs.
 WIDTH = 1000
 
 
 @click.command("forensics")
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of results [default: results/<name>].")
+@click.option("--out", type=click.Path(path_type=Path), help="Results folder [default: results/<name>].")
 @click.option(
     "--permutations", "-p", default=5, show_default=True, type=click.IntRange(2),
-    help="Permutations of the settings that are judged.",
+    help="Permutations for every setting that is judged.",
 )  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(["text", "md", "json", "csv"]), default="text", show_default=True,
-    help="How the findings are written.",
+    help="Output format.",
 )  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File for the findings.")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the findings to this file."
+)
 @click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
 @experiment
 def command(
     config: Path, out: Path | None, permutations: int, form: str, output: Path | None, dry_run: bool,
     jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Say, cell by cell, which settings are consistent with what the paper of CONFIG reports.
+    """Find the settings that are consistent with each pair of numbers that the paper of CONFIG reports.
 
-    Every setting of every grid is screened with one pass; the near ones and the tuner's pick get further
-    permutations. The passes are trials of DIR/trials.jsonl like those of `olbench run`, whose tuning they
-    reuse, and the same command goes on where it was stopped.
+    Every setting of every grid is screened with one pass. Those near a reported pair, and the one that tuning
+    picks, are then run on more permutations. The passes are trials in DIR/trials.jsonl, like those of
+    `olbench run`: its tuning passes are reused, and the same command resumes after a stop.
 
     \b
     Examples:
@@ -65,86 +68,91 @@ def command(
     sources, skipped = find_sources(plan.datasets, skip_missing)
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
-    found = suspects(plan, sources, permutations)
-    if not found:
-        click.echo(f"olbench: {plan.paper} reports no algorithm and data set of {config}", err=True)
+    candidates = suspects(plan, sources, permutations)
+    if not candidates:
+        click.echo(
+            f"olbench: {plan.paper} reports none of the algorithms of {config} on its data sets", err=True
+        )
         sys.exit(4)
     workers = jobs or default_jobs()
     if dry_run:
-        show_plan(found, workers)
+        show_plan(candidates, workers)
         return
-    run, inquiries = investigate(found, out or Path("results") / config.stem, workers, quiet)
+    run, inquiries = investigate(candidates, out or Path("results") / config.stem, workers, quiet)
     if output is not None or not quiet or form != "text":
-        deliver(rendered(inquiries, form), output, None if quiet else "table of findings")
+        deliver(render(inquiries, form), output, None if quiet else "table of findings")
     sys.exit(exit_code(run) or (0 if inquiries else 4))
 
 
 def investigate(
-    found: "list[Suspect]", folder: Path, jobs: int, quiet: bool
+    candidates: "list[Suspect]", folder: Path, jobs: int, quiet: bool
 ) -> "tuple[Run, list[Inquiry]]":  # fmt: skip
-    """Run what is missing in a folder, leave the findings there, and return them."""
+    """Run the missing trials in a folder, write the findings there, and return them."""
     from olbench.audit.forensics import inquire
     from olbench.engine import runfile
     from olbench.engine.runner import open_run
     from olbench.report.forensics import content
 
-    with open_run(folder, found, jobs, quiet=quiet) as run:
+    with open_run(folder, candidates, jobs, quiet=quiet) as run:
         if not quiet:
-            click.echo(plan_line(found), err=True)
+            click.echo(plan_line(candidates), err=True)
         run.complete()
-        judged = inquire(found, run.known)
+        judged = inquire(candidates, run.known)
         end = None if run.stop.is_set() else runfile.now()
         record = {**content(judged), **run.describe(end).plain()}
-        if run.fresh or not holds(folder / NAME, record):
+        if run.fresh or not is_recorded(folder / NAME, record):
             runfile.write(folder, record, NAME)
     if not quiet:
-        click.echo(f"{len(run.fresh)} trials run, {run.reused} reused; the record is in {folder}", err=True)
+        counts = f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused"
+        click.echo(f"{counts}; the record is in {folder}", err=True)
     return run, judged
 
 
-def holds(path: Path, record: dict[str, Any]) -> bool:
-    """Tell whether a file is finished and says the same as a record, whenever and wherever it was made."""
+def is_recorded(path: Path, record: dict[str, Any]) -> bool:
+    """Tell whether a file is finished and has the same findings as a record, whenever they were made."""
     try:
-        there = json.loads(path.read_text(encoding="utf-8"))
-        old, new = ({name: each[name] for name in SAID} for each in (there, record))
+        existing = json.loads(path.read_text(encoding="utf-8"))
+        old, new = ({name: each[name] for name in FINDINGS} for each in (existing, record))
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    return bool(there.get("end")) and json.dumps(old) == json.dumps(new)
+    return bool(existing.get("end")) and json.dumps(old) == json.dumps(new)
 
 
-def plan_line(found: "list[Suspect]") -> str:
-    """Return what is going to be done in a sentence."""
-    pairs = len({suspect.target.where for suspect in found})
-    settings = sum(len(suspect.settings) for suspect in found)
+def plan_line(candidates: "list[Suspect]") -> str:
+    """Return the plan in one sentence."""
+    pairs = count(len({suspect.target.where for suspect in candidates}), "reported pair")
+    settings = count(sum(len(suspect.settings) for suspect in candidates), "setting")
     return (
-        f"{pairs} reported pairs, {len(found)} ways to them: {settings:,} settings are screened with one "
-        f"pass, then {found[0].repeats} permutations of those that are near"
+        f"{pairs}, {count(len(candidates), 'candidate')}: {settings} to screen with one pass each, then "
+        f"{candidates[0].repeats} permutations of every setting near its pair"
     )
 
 
-def show_plan(found: "list[Suspect]", jobs: int) -> None:
-    """Print for each data set how many settings are screened and how long that takes by a short probe."""
+def show_plan(candidates: "list[Suspect]", jobs: int) -> None:
+    """Print how many settings each data set has to screen, and how long a short probe says that takes."""
     from olbench.cli.plan import new_table, print_table
     from olbench.engine.estimate import duration
 
     right = "right"
     table = new_table(
-        {"data set": "left", "rows": right, "ways": right, "settings": right, "screening": right}
+        {"data set": "left", "rows": right, "candidates": right, "settings": right, "screening": right}
     )
     total = 0.0
-    for source in {suspect.source.name: suspect.source for suspect in found}.values():
-        own = [suspect for suspect in found if suspect.source is source]
+    for source in {suspect.source.name: suspect.source for suspect in candidates}.values():
+        own = [suspect for suspect in candidates if suspect.source is source]
         protocol = own[0].protocol
         seconds = sum(protocol.probe_seconds(each) * len(each.settings) for each in own) / jobs
         total += seconds
         settings = sum(len(suspect.settings) for suspect in own)
         table.add_row(source.name, f"{source.n:,}", str(len(own)), f"{settings:,}", duration(seconds))
     print_table(table)
-    click.echo(plan_line(found))
-    click.echo(f"the screening takes about {duration(total)} with {jobs} jobs; what follows, often as long")
+    click.echo(plan_line(candidates))
+    click.echo(
+        f"screening takes about {duration(total)} with {count(jobs, 'job')}; judging often takes as long"
+    )
 
 
-def rendered(inquiries: "list[Inquiry]", form: str) -> str:
+def render(inquiries: "list[Inquiry]", form: str) -> str:
     """Return the findings in a format."""
     from olbench.report import forensics, markdown, text
 
@@ -153,5 +161,5 @@ def rendered(inquiries: "list[Inquiry]", form: str) -> str:
     if form == "csv":
         return forensics.as_csv(inquiries)
     parts = forensics.parts(inquiries)
-    # Wider than a terminal rather than cut: what is left out would be the finding.
+    # Wider than a terminal rather than cut: a dropped column would be the finding.
     return markdown.render(parts) if form == "md" else text.render(parts, WIDTH)

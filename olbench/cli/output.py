@@ -1,4 +1,4 @@
-"""What verbs share when they end: a text for the terminal or a file, and the word on a run."""
+"""How verbs end: deliver a text to the terminal or a file, and report on a run."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.errors import UserError
+from olbench.report.grid import count
 
 if TYPE_CHECKING:
     from olbench.engine.runner import Run
 
 
 def deliver(content: str, output: Path | None, what: str | None = "report") -> None:
-    """Print a text, or write it to a file as a whole and say where `what` is; without it, nothing."""
+    """Print a text, or write it to a file in one piece; a message then says where `what` is."""
     if output is None:
         click.echo(content, nl=False)
         return
@@ -31,17 +32,17 @@ def deliver(content: str, output: Path | None, what: str | None = "report") -> N
 
 
 def exit_code(run: "Run") -> int:
-    """Say whether a run was stopped or trials of it failed; return the exit code."""
+    """Report whether a run was stopped or had failures; return the exit code."""
     if run.stop.is_set():
         click.echo(
-            "olbench: stopped; what is done is kept, and the same command goes on from there", err=True
+            "olbench: stopped; finished trials are kept, and the same command resumes from there", err=True
         )
         return 130
     if run.failed:
         first = run.failed[0]
         click.echo(
-            f"olbench: {len(run.failed)} trials failed, the first: {first['algorithm']} on "
-            f"{first['dataset']}: {first['error']}; the same command tries them again",
+            f"olbench: {count(len(run.failed), 'trial')} failed, the first: {first['algorithm']} on "
+            f"{first['dataset']}: {first['error']}; the same command tries again",
             err=True,
         )
         return 3

@@ -1,6 +1,5 @@
-"""What `run` prints: the plan before and the table after."""
+"""What `run` prints: the plan before it starts and the table after it ends."""
 
-import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,15 +10,16 @@ import click
 
 from olbench.engine.estimate import duration
 from olbench.quantities import mean_and_deviation
+from olbench.report.grid import count
 
 if TYPE_CHECKING:
     from olbench.data.source import Source
-    from olbench.protocols.definition import Cell, Known, Protocol
+    from olbench.protocols.definition import Cell, Known
     from olbench.specs import Config
 
 
 def new_table(headings: dict[str, str]) -> Any:
-    """Return an empty table for a terminal, with the side on which each column is flush."""
+    """Return an empty table for a terminal; `headings` gives the alignment of each column."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
@@ -39,21 +39,21 @@ def print_table(table: Any) -> None:
 
 
 @contextmanager
-def reader_may_leave() -> Iterator[None]:
-    """Go on where nobody reads standard output any more, as in `olbench run ... | head -1`."""
+def ignore_closed_output() -> Iterator[None]:
+    """Carry on when the reader of standard output has left, as in `olbench run ... | head -1`."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python would complain at its end about what is still in the buffer.
+        # Otherwise Python complains at exit about what is left in the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def show_results(cells: "Sequence[Cell]", known: "Known") -> None:
-    """Print the quantities of each cell: mean and deviation over its trials. Shared times are left out."""
+    """Print mean and deviation of the quantities of each cell. Times are left out: they may be shared."""
     protocol = cells[0].protocol
-    shown = [each for each in protocol.quantities if each.judged or each is protocol.headline]
-    columns = {quantity.title: "right" for quantity in shown}
+    quantities = [each for each in protocol.quantities if each.judged or each is protocol.headline]
+    columns = {quantity.title: "right" for quantity in quantities}
     table = new_table({"data set": "left", "algorithm": "left", **columns, "parameters": "left"})
     before = ""
     for cell in cells:
@@ -61,21 +61,23 @@ def show_results(cells: "Sequence[Cell]", known: "Known") -> None:
         good = [record for record in records if record["status"] == "ok"]
         name = cell.source.name if cell.source.name != before else ""
         before = cell.source.name
-        spreads = [each.spread(*mean_and_deviation(map(each.of, good))) if good else "" for each in shown]
+        spreads = [
+            each.spread(*mean_and_deviation(map(each.of, good))) if good else "" for each in quantities
+        ]
         if not good:
             spreads[0] = "failed" if records else "not run"
-        table.add_row(name, cell.label, *spreads, _notes(protocol, good, len(records) - len(good)))
+        table.add_row(name, cell.label, *spreads, _notes(cell, good, len(records) - len(good)))
     print_table(table)
 
 
-def _notes(protocol: "Protocol", records: list[dict[str, Any]], failed: int) -> str:
+def _notes(cell: "Cell", records: list[dict[str, Any]], failed: int) -> str:
     """Return the parameters, the settings that were tuned, and what went wrong."""
     if not records:
         return ""
-    notes = [", ".join(f"{name}={value}" for name, value in records[0]["params"].items())]
-    flags = {
-        each.title.upper(): sum(each.of(r) > 0 for r in records) for each in protocol.recorded if each.flag
-    }
+    tuned = {name: records[0]["setting"][name] for name in cell.tuned_settings}
+    notes = [", ".join(f"{name}={value}" for name, value in {**records[0]["params"], **tuned}.items())]
+    recorded = cell.protocol.recorded
+    flags = {each.title.upper(): sum(each.of(r) > 0 for r in records) for each in recorded if each.flag}
     notes += [f"{title} in {flagged} of {len(records)}" for title, flagged in flags.items() if flagged]
     if failed:
         notes.append(f"{failed} failed")
@@ -83,11 +85,11 @@ def _notes(protocol: "Protocol", records: list[dict[str, Any]], failed: int) -> 
 
 
 def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: list[str]) -> None:
-    """Print what a run would do: trials, tuning passes, memory, and time by a short probe of each cell."""
+    """Print what a run would do: trials, tuning passes, memory, and the time that a short probe predicts."""
     right = "right"
     table = new_table(
         {"data set": "left", "rows": right, "features": right, "trials": right, "tuning passes": right,
-         "data": right, "each worker": right, "time": right}
+         "data": right, "per worker": right, "time": right}
     )  # fmt: skip
     sources = {cell.source.name: cell.source for cell in cells}
     seconds, memory = 0.0, 0
@@ -98,15 +100,22 @@ def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: lis
         memory += source.open().bytes
         table.add_row(*_row(source, own, estimate / jobs))
     print_table(table)
-    counts = len(sources), len(config.algorithms), cells[0].repeats
-    passes = sum(cell.tuning_passes for cell in cells)
-    numbered = f"{cells[0].protocol.numbered}s"
-    click.echo("\n{} data sets x {} algorithms x {} ".format(*counts) + numbered, nl=False)
-    click.echo(f" = {math.prod(counts)} trials, and {passes} tuning passes ({config.tuning.search})")
+    click.echo("\n" + _describe_counts(config, len(sources), cells))
     memory += jobs * max(_state(cell) for cell in cells)
-    click.echo(f"about {duration(seconds / jobs)} with {jobs} jobs, and {memory / 2**20:,.0f} MiB of memory")
+    time = f"about {duration(seconds / jobs)} with {count(jobs, 'job')}"
+    click.echo(f"{time}, and {memory / 2**20:,.0f} MiB of memory")
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`")
+
+
+def _describe_counts(config: "Config", datasets: int, cells: "Sequence[Cell]") -> str:
+    """Return how many trials and tuning passes a run has, in one line."""
+    algorithms, repeats = len(config.algorithms), cells[0].repeats
+    factors = count(datasets, "data set"), count(algorithms, "algorithm")
+    trials = count(datasets * algorithms * repeats, "trial")
+    passes = count(sum(cell.tuning_passes for cell in cells), "tuning pass", "tuning passes")
+    numbered = count(repeats, cells[0].protocol.numbered)
+    return f"{' x '.join((*factors, numbered))} = {trials}, and {passes} ({config.tuning.search})"
 
 
 def _row(source: "Source", cells: "list[Cell]", seconds: float) -> list[str]:
@@ -123,14 +132,14 @@ def _row(source: "Source", cells: "list[Cell]", seconds: float) -> list[str]:
 
 
 def _state(cell: "Cell") -> int:
-    """Return the bytes of a learner: its covariance above all."""
+    """Return the bytes of a learner, most of them for its covariance."""
     d = cell.source.d
     return 8 * d * (d + 1 if cell.spec.options.get("covariance") == "full" else 2)
 
 
 def _seconds(cell: "Cell") -> float:
-    """Return how long all trials of a cell take on one core, by a probe of some hundredths of a second."""
+    """Return how long all trials of a cell take on one core, from a probe of some hundredths of a second."""
     try:
         return cell.protocol.probe_seconds(cell) * (cell.tuning_passes + cell.repeats)
-    except Exception:  # a contestant that fails at once costs nothing; the run will record why
+    except Exception:  # a contestant that fails at once takes no time; the run will record why
         return 0.0

@@ -10,12 +10,13 @@ import click
 
 from olbench.cli.output import deliver
 from olbench.errors import UserError
+from olbench.report.grid import count
 
 if TYPE_CHECKING:
     from olbench.report.build import Report
     from olbench.report.results import Results
 
-#: Columns where no terminal says how many there are.
+#: Columns where there is no terminal to ask.
 WIDTH = 160
 FORMATS = ("text", "md", "latex", "csv", "json", "html", "checklist")
 #: What --all writes, by format.
@@ -33,27 +34,31 @@ FILES = {
 @click.command("report")
 @click.argument("folders", metavar="[DIR]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What to make."
+    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Output format."
 )
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file, not to the terminal.",
+    help="Write to this file instead of the terminal.",
 )
 @click.option("--figures", type=click.Path(path_type=Path), help="Also draw the figures into this folder.")
 @click.option("--all", "everything", is_flag=True, help="Write every format and the figures to DIR/report.")
 @click.option(
     "--strict", type=click.Path(path_type=Path),
-    help="A list of expected verdicts (YAML): exit 1 if any is another now.",
+    help="YAML file of expected verdicts: exit with 1 if any differs.",
 )  # fmt: skip
-@click.option("--write-expected", type=click.Path(path_type=Path), help="Write such a list from this report.")
+@click.option(
+    "--write-expected",
+    type=click.Path(path_type=Path),
+    help="Write the verdicts of this report as such a file.",
+)
 def command(
     folders: tuple[Path, ...], form: str, output: Path | None, figures: Path | None, everything: bool,
     strict: Path | None, write_expected: Path | None,
 ) -> None:  # fmt: skip
-    """Report on the run in DIR, finished or not; without DIR on the newest below results/.
+    """Report on the run in DIR, finished or not. Without DIR, take the newest run below results/.
 
-    With several folders, put them side by side: before and after.
+    Several folders are compared side by side, such as before and after a change.
 
     \b
     Examples:
@@ -68,7 +73,10 @@ def command(
 
     if len(folders) > 1:
         if figures or everything or strict or write_expected:
-            raise UserError("several folders are put side by side; the other options go with one folder")
+            raise UserError(
+                "several folders are compared side by side; --figures, --all, --strict and --write-expected "
+                "take one folder"
+            )
         deliver(side_by_side([load_results(folder) for folder in folders], form), output)
         return
     if everything and (output or form != "text"):
@@ -81,7 +89,7 @@ def report_on(
     folder: Path, form: str, output: Path | None, figures: Path | None, everything: bool, strict: Path | None,
     write_expected: Path | None,
 ) -> int:  # fmt: skip
-    """Make what is asked for of one run; return the exit code."""
+    """Write the report on one run; return the exit code."""
     from olbench.report.build import make_report
 
     report = make_report(folder)
@@ -93,7 +101,7 @@ def report_on(
     if everything:
         write_all(report, folder / "report")
     else:
-        deliver(rendered(report, form, output), output)
+        deliver(render(report, form, output), output)
     if figures:
         draw(report, figures)
     if report.results.missing and (output or everything):
@@ -106,7 +114,7 @@ def report_on(
     return judge_strictly(report, strict) if strict else 0
 
 
-def rendered(report: "Report", form: str, output: Path | None = None) -> str:
+def render(report: "Report", form: str, output: Path | None = None) -> str:
     """Return the report in a format."""
     from olbench.report import checklist, data, html, latex, markdown, text
     from olbench.report.sections import all_parts
@@ -144,7 +152,7 @@ def side_by_side(runs: "Sequence[Results]", form: str) -> str:
 def write_all(report: "Report", folder: Path) -> None:
     """Write every format and the figures."""
     for form, name in FILES.items():
-        deliver(rendered(report, form, folder / name), folder / name)
+        deliver(render(report, form, folder / name), folder / name)
     draw(report, folder / "figures")
 
 
@@ -157,14 +165,14 @@ def draw(report: "Report", folder: Path) -> None:
 
 
 def judge_strictly(report: "Report", expected: Path) -> int:
-    """Compare the verdicts with those expected; return the exit code."""
+    """Compare the verdicts with the expected ones; return the exit code."""
     from olbench.report.verdicts import compare_expected, read_expected
 
     wanted = read_expected(expected)
     changes = compare_expected(wanted, report.judgements, report.claims)
     for change in changes:
         click.echo(change, err=True)
-    click.echo(f"{len(wanted)} verdicts compared, {len(changes)} changed", err=True)
+    click.echo(f"{count(len(wanted), 'verdict')} compared, {len(changes)} changed", err=True)
     if not wanted:
         return 4
     return 1 if changes else 0

@@ -1,4 +1,4 @@
-"""olbench rerun: one trial again, compared with its record."""
+"""olbench rerun: run one trial again and compare it with its record."""
 
 import sys
 from pathlib import Path
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("key")
 def command(folder: Path, key: str) -> None:
-    """Compute the trial KEY (the beginning is enough) of DIR again and compare; nothing is written.
+    """Run the trial KEY of DIR again and compare it with its record; nothing is written.
 
-    Exit code 1: a count differs from the ledger.
+    The start of a key is enough. Exit code 1: a count differs from the record.
 
     \b
     Example:

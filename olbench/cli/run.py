@@ -9,6 +9,7 @@ import click
 from olbench.cli.flags import complete_algorithms, experiment
 from olbench.cli.output import exit_code
 from olbench.errors import UserError
+from olbench.report.grid import count
 
 if TYPE_CHECKING:
     from olbench.engine.runner import Run
@@ -18,19 +19,24 @@ if TYPE_CHECKING:
 
 @click.command("run")
 @click.argument("what", metavar="CONFIG|DATA", type=click.Path())
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of results [default: results/<name>].")
+@click.option("--out", type=click.Path(path_type=Path), help="Results folder [default: results/<name>].")
 @click.option(
     "--algorithms", shell_complete=complete_algorithms,
-    help="Ids separated by commas: run them on the data set or file DATA.",
+    help="Ids, separated by commas, to run on the data set or file DATA.",
 )  # fmt: skip
 @click.option(
     "--plugin", "plugins", multiple=True, type=click.Path(),
-    help="With DATA, a Python file with algorithms of your own; a config has the key plugins.",
+    help="With DATA: a Python file with your own algorithms (a config has the key plugins).",
 )  # fmt: skip
-@click.option("--positive", type=float, multiple=True, help="With DATA of many labels, those that are +1.")
+@click.option(
+    "--positive",
+    type=float,
+    multiple=True,
+    help="With DATA of more than two labels: a label that counts as +1.",
+)
 @click.option(
     "--timing", type=click.Choice(["shared", "exclusive"]), default="shared", show_default=True,
-    help="exclusive: after the counts, time every reported trial alone and pinned.",
+    help="exclusive: afterwards, time every reported trial again, alone and pinned to one core.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
 @experiment
@@ -39,10 +45,10 @@ def command(
     positive: tuple[float, ...], timing: str, dry_run: bool, jobs: int | None, overrides: tuple[str, ...],
     skip_missing: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Run the experiment of CONFIG, or what is missing of it; or a first look at the data set DATA.
+    """Run the experiment in CONFIG, or the missing part of it; or take a first look at the data set DATA.
 
-    Every finished trial is safe in DIR/trials.jsonl, so the same command goes on where a run was stopped, and
-    a changed config reuses what still applies.
+    Every finished trial is safe in DIR/trials.jsonl. The same command resumes a run that was stopped, and a
+    changed config reuses the trials that still apply.
 
     \b
     Examples:
@@ -70,14 +76,14 @@ def command(
 
 
 def default_name(what: str) -> str:
-    """Return the name of a config, or of a data file with its ending: my.yaml is not my.libsvm."""
+    """Return the name of a config, or of a data file with its extension: my.yaml is not my.libsvm."""
     from olbench.data.compressed import base_name
 
     return Path(what).stem if is_config(what) else base_name(Path(what).name)
 
 
 def is_config(what: str) -> bool:
-    """Tell a config from a data set by its ending."""
+    """Tell a config from a data set by its extension."""
     return Path(what).suffix in (".yaml", ".yml")
 
 
@@ -98,7 +104,7 @@ def read(
         raise UserError(f"there is no file {what}")
     if not algorithms:
         raise UserError(
-            f"{what} is not a .yaml file; to run on a data set say which algorithms, as in "
+            f"{what} is not a .yaml file; to run on a data set, name the algorithms, as in "
             f"`olbench run {what} --algorithms arow,scw1`"
         )
     return data_config(what, algorithms, positive, overrides, plugins)
@@ -107,15 +113,15 @@ def read(
 def carry_out(
     planned: "list[Cell]", folder: Path, jobs: int, timing: str, quiet: bool, skipped: list[str]
 ) -> int:
-    """Run what is missing in a folder, say how it ended, and return the exit code."""
-    from olbench.cli.plan import reader_may_leave
+    """Run the missing trials in a folder, say how it ended, and return the exit code."""
+    from olbench.cli.plan import ignore_closed_output
     from olbench.engine.runfile import now
     from olbench.engine.runner import open_run
 
     with open_run(folder, planned, jobs, quiet=quiet, timing=timing) as run:
         if not run.missing and run.is_recorded:
-            with reader_may_leave():
-                say(quiet, f"nothing to do: all {run.reused} trials are in {folder}")
+            with ignore_closed_output():
+                say(quiet, f"nothing to do: all {count(run.reused, 'trial')} are in {folder}")
             return 0
         run.write()
         run.complete(record=True)
@@ -126,13 +132,13 @@ def carry_out(
 
 def conclude(run: "Run", folder: Path, skipped: list[str], quiet: bool) -> int:
     """Print the table and what went wrong; return the exit code."""
-    from olbench.cli.plan import reader_may_leave, show_results
+    from olbench.cli.plan import ignore_closed_output, show_results
 
-    with reader_may_leave():
+    with ignore_closed_output():
         if not quiet:
             show_results(run.cells, run.known)
-        say(quiet, f"{len(run.fresh)} trials run, {run.reused} reused; the record is in {folder}")
-        say(quiet, f"see it in full: olbench report {folder}")
+        say(quiet, f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused; the record is in {folder}")
+        say(quiet, f"full report: olbench report {folder}")
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
     return exit_code(run)

@@ -1,4 +1,4 @@
-"""Baselines: the counts of an experiment in a file that is committed, and what has changed since."""
+"""Baselines: the counts of an experiment in a committed file, and what has changed since."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -14,13 +14,13 @@ from olbench.trials import ledger
 from olbench.trials.trial import Record
 
 Row = dict[str, Any]
-#: What a row says about its cell; everything else in it is a list of numbers, one per trial.
+#: The keys that describe the cell of a row; every other key has a list of numbers, one per trial.
 ABOUT = ("dataset", "algorithm", "params", "setting", "n")
 
 
 @dataclass(frozen=True)
 class Change:
-    """A number of one trial that is not what it was; None where only one side has it."""
+    """A number of one trial that has changed; None where only one side has the trial."""
 
     cell: str
     #: Such as "permutation 3".
@@ -42,22 +42,22 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How many numbers were compared, and those that differ by more than the tolerance."""
+    """How many numbers were compared, and the changes beyond the tolerance."""
 
     compared: int
     changes: tuple[Change, ...]
-    #: Cells that the baseline does not have yet.
+    #: Cells that are not in the baseline yet.
     unknown: tuple[str, ...]
 
 
-def guarded(protocol: Protocol) -> list[str]:
-    """Return the numbers that a baseline keeps: what is reported, or scores a tuning, and must repeat."""
-    reported = [each.ratio[0] if each.ratio else each.name for each in protocol.quantities if each.exact]
-    return list(dict.fromkeys(reported))
+def baseline_numbers(protocol: Protocol) -> list[str]:
+    """Return the numbers that a baseline keeps: those that are reported and must repeat exactly."""
+    names = [each.ratio[0] if each.ratio else each.name for each in protocol.quantities if each.exact]
+    return list(dict.fromkeys(names))
 
 
 def rows_of(cells: Sequence[Cell], known: Known) -> list[Row]:
-    """Return one row for each cell whose trials all succeeded."""
+    """Return one row per cell whose trials all succeeded."""
     rows = []
     for cell in cells:
         records = [known[trial.key] for trial in cell.reported(known) if trial.key in known]
@@ -68,7 +68,7 @@ def rows_of(cells: Sequence[Cell], known: Known) -> list[Row]:
 
 
 def _row(protocol: Protocol, dataset: str, label: str, records: list[Record]) -> Row:
-    numbers = {name: [record[name] for record in records] for name in guarded(protocol)}
+    numbers = {name: [record[name] for record in records] for name in baseline_numbers(protocol)}
     about: Row = {"dataset": dataset, "algorithm": label, "params": dict(records[0]["params"])}
     if "n" in records[0]:
         about["n"] = records[0]["n"]
@@ -76,7 +76,7 @@ def _row(protocol: Protocol, dataset: str, label: str, records: list[Record]) ->
 
 
 def compare(before: Sequence[Row], now: Sequence[Row], tolerance: float, numbered: str) -> Comparison:
-    """Compare rows trial by trial; the tolerance is a share of the examples."""
+    """Compare rows trial by trial; the tolerance is a fraction of the number of examples."""
     old, new = _by_cell(before), _by_cell(now)
     changes: list[Change] = []
     compared = 0
@@ -93,7 +93,7 @@ def _by_cell(rows: Sequence[Row]) -> dict[str, Row]:
 
 
 def _pairs(cell: str, before: Row, now: Row, numbered: str) -> Iterator[Change]:
-    """Yield every number of a cell on both sides."""
+    """Yield every number of a cell, before and now."""
     for name in (name for name in before if name not in ABOUT):
         old, new = before[name], now.get(name, [])
         for p in range(max(len(old), len(new))):
@@ -123,7 +123,7 @@ def read(path: Path) -> list[Row]:
 
 
 def _check_row(row: Row) -> None:
-    """Raise KeyError or TypeError for what is not a row."""
+    """Raise KeyError or TypeError if this is not a row."""
     _ = row["dataset"], row["algorithm"]
     numbers = [value for name, value in row.items() if name not in ABOUT]
     if not numbers or not all(isinstance(value, list) for value in numbers):

@@ -1,4 +1,4 @@
-"""How long a run will still take, from what its trials have taken so far."""
+"""The time that a run has left, estimated from the trials it has done."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ def kind_of(record: Record) -> Kind:
 
 @dataclass
 class Share:
-    """The trials of a kind: how many there will be, what one costs as guessed, what those done took."""
+    """The trials of a kind: how many are planned, the guessed cost of one, and the time of those done."""
 
     planned: int
-    #: In any unit that all kinds have in common.
+    #: In any unit, the same for all kinds.
     cost: float
     done: int = 0
     timed: int = 0
@@ -25,16 +25,16 @@ class Share:
 
 
 class TimeLeft:
-    """Adds up what is left, each kind at its own mean; a kind not seen yet at its cost beside those seen.
+    """Adds up the time left: each kind at its mean so far, or scaled by its guessed cost before the first.
 
-    The longest trials run first, so that the number of trials left says little about the time left.
+    The longest trials run first, so the number of trials left says little about the time left.
     """
 
     def __init__(self, shares: Mapping[Kind, Share], jobs: int):
         self.shares, self.jobs = shares, jobs
 
     def take(self, record: Record, reused: bool) -> None:
-        """Count a trial as done; one of an earlier run, or one that failed, says nothing about time."""
+        """Count a trial as done; its time counts only if it ran now and succeeded."""
         share = self.shares[kind_of(record)]
         share.done += 1
         if not reused and record["status"] == "ok":
@@ -43,12 +43,12 @@ class TimeLeft:
 
     @property
     def done(self) -> float:
-        """The seconds of all passes of this run."""
+        """The seconds of all trials of this run, added up."""
         return sum(share.seconds for share in self.shares.values())
 
     def seconds(self, elapsed: float, done: float) -> float:
-        """Return the seconds left, where passes of `done` seconds in all were run in the last `elapsed`."""
-        # Where few are done, most of what was computed is still in the works: no job does more than one.
+        """Return the seconds left, given that trials of `done` seconds in all ran in the last `elapsed`."""
+        # Early on, `done` may exceed what fits into `elapsed`; a job does one second of work per second.
         pace = max(1 / self.jobs, elapsed / done if done > 0 else 0.0)
         return pace * sum(
             max(0, share.planned - share.done) * self._mean(share) for share in self.shares.values()

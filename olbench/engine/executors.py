@@ -1,7 +1,7 @@
 """Executors: where trials run. Threads share one copy of the data; Python objects go to processes.
 
-An executor takes tasks and yields what they came to, in any order. A cluster is another class with the same
-two members as `Executor`.
+An executor takes tasks and yields their results in any order. A cluster needs another class with the two
+members of `Executor`.
 """
 
 import os
@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from olbench.algorithms import get_definition
 from olbench.algorithms.plugins import load_plugin
 from olbench.data.source import Source, find_source
-from olbench.engine.stopping import StopFlag, holding_interrupts, quiet_threads
+from olbench.engine.stopping import StopFlag, hold_interrupts, silence_threads
 from olbench.errors import UserError
 from olbench.learners import make_algorithm
 from olbench.online import StoppedError
@@ -39,33 +39,33 @@ class Task:
 
     @property
     def is_object(self) -> bool:
-        """Whether the learner is a Python object, which would hold the GIL."""
+        """Whether the learner is a Python object, which holds the GIL while it runs."""
         return get_definition(self.trial.algorithm).rule is None
 
     @property
     def cost(self) -> float:
-        """Roughly how long it takes, to compare with others."""
+        """Roughly how long it takes, relative to other tasks."""
         protocol = get_protocol(self.trial.protocol)
         return protocol.cost(self.source, self.trial.algorithm, self.trial.options)
 
 
 @dataclass(frozen=True)
 class Finished:
-    """The record of a trial, also of one that failed, and its arrays."""
+    """The record of a trial, failed or not, and its arrays."""
 
     record: Record
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
 class Executor(Protocol):
-    """What the engine asks of whoever runs trials."""
+    """What the engine needs to run trials."""
 
     @property
     def jobs(self) -> int:
         """How many trials run at a time."""
 
     def execute(self, tasks: Sequence[Task], stop: StopFlag) -> Iterator[Finished]:
-        """Yield what tasks came to as they finish; after a stop only those that were done in time."""
+        """Yield results as tasks finish; after a stop, only those of tasks that were done in time."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,13 @@ class LocalExecutor:
     plugins: Sequence[str] = ()
 
     def execute(self, tasks: Sequence[Task], stop: StopFlag) -> Iterator[Finished]:
-        """Yield what tasks came to as they finish; after a stop only those that were done in time."""
-        # The longest first: a long one that starts last would leave the other workers idle.
+        """Yield results as tasks finish; after a stop, only those of tasks that were done in time."""
+        # Longest first: a long task that starts last would leave the other workers idle.
         ordered = sorted(tasks, key=lambda task: task.cost, reverse=True)
         kernels = [task for task in ordered if not task.is_object]
         objects = [task for task in ordered if task.is_object]
         warm_up(kernels, stop)
-        with threadpool_limits(1), quiet_threads(stop):
+        with threadpool_limits(1), silence_threads(stop):
             yield from self._run_in_threads(kernels, stop)
             yield from self._run_in_processes(objects, stop)
 
@@ -94,7 +94,7 @@ class LocalExecutor:
         yield from (finished for finished in run(calls) if finished is not None)
 
     def _run_in_processes(self, tasks: Sequence[Task], stop: StopFlag) -> Iterator[Finished]:
-        """Yield from worker processes; if one dies, find out which trial killed it and go on."""
+        """Run tasks in worker processes; if a worker dies, find out which trial killed it, and carry on."""
         left = {task.trial.key: task for task in tasks}
         try:
             for finished in self._run_in_pool(tasks, self.jobs, stop):
@@ -121,18 +121,18 @@ class LocalExecutor:
             for task in tasks
             if not stop.is_set()
         )
-        with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1), holding_interrupts():
+        with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1), hold_interrupts():
             results = Parallel(return_as="generator_unordered", batch_size=1)(calls)
         while (finished := stop.or_none(lambda: next(results, None))) is not None:
             yield finished
         with warnings.catch_warnings():
-            # joblib warns when it kills workers whose results are no longer wanted.
+            # joblib warns when it kills workers whose results nobody wants any more.
             warnings.simplefilter("ignore", UserWarning)
             results.close()
 
 
 def default_jobs() -> int:
-    """Return the number of jobs from OLBENCH_JOBS, or else of the cores that this process may use."""
+    """Return OLBENCH_JOBS or, by default, the number of cores that this process may use."""
     given = os.environ.get("OLBENCH_JOBS", "")
     if not given:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -142,10 +142,10 @@ def default_jobs() -> int:
 
 
 def warm_up(tasks: Sequence[Task], stop: StopFlag) -> None:
-    """Compile, or load from numba's cache, what the tasks need, before threads would wait for it."""
-    seen = {(task.trial.algorithm, str(task.trial.options)): task.trial for task in tasks}
-    for trial in seen.values():
-        # If it does not compile, its trials fail one by one and are recorded.
+    """Compile what the tasks need, or load it from numba's cache, before threads have to wait for it."""
+    examples = {(task.trial.algorithm, str(task.trial.options)): task.trial for task in tasks}
+    for trial in examples.values():
+        # If it does not compile, its trials fail one by one, and the ledger says so.
         with suppress(Exception):
             algorithm = make_algorithm(trial.algorithm, **trial.params, **trial.options)
             stop.or_none(algorithm.start(2).warm_up)
@@ -162,7 +162,7 @@ def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...
 
 
 def attempt(trial: Trial, source: Source, stop: StopFlag) -> Finished | None:
-    """Run a trial; one that fails is recorded as such, one that was stopped is None."""
+    """Run a trial. A failure gives a record too; a trial that was stopped gives None."""
     protocol = get_protocol(trial.protocol)
     started = time.perf_counter()
     try:

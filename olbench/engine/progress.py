@@ -1,4 +1,4 @@
-"""Progress: bars on a terminal, a line now and then elsewhere, or nothing."""
+"""Progress: bars on a terminal, otherwise a line every few seconds, or nothing."""
 
 import sys
 import time
@@ -15,7 +15,7 @@ from olbench.trials.trial import Record
 
 
 class Progress:
-    """Counts trials and keeps the best algorithm of each data set; shows nothing."""
+    """Counts trials and tracks the best algorithm on each data set; shows nothing."""
 
     def __init__(self) -> None:
         self.totals: dict[str, int] = {}
@@ -36,7 +36,7 @@ class Progress:
         self.close()
 
     def rank_by(self, quantity: Quantity) -> None:
-        """Set the quantity that says which algorithm is best so far."""
+        """Set the quantity that decides which algorithm is best so far."""
         self.quantity = quantity
 
     def start(self, shares: Mapping[Kind, Share], jobs: int) -> None:
@@ -61,11 +61,11 @@ class Progress:
         self.done[record["dataset"]] += 1
         self.time_left.take(record, reused)
         if not reused and self.fresh == 0:
-            # what came before the first one was compilation, which says nothing about the rest
+            # The time before the first trial went into compilation: it says nothing about the rest.
             self.started, self.done_before = time.monotonic(), self.time_left.done
         self.fresh += not reused
         if self.quantity and record["status"] == "ok" and record["role"] == "report":
-            # Entries of one algorithm can differ in any of these.
+            # A config can list an algorithm several times; the entries differ in at least one of these.
             entry = record["algorithm"], str([record.get(name) for name in ("params", "options", "setting")])
             self.values[record["dataset"]][entry].append(self.quantity.of(record))
         if not reused:
@@ -82,7 +82,7 @@ class Progress:
 
     @property
     def speed(self) -> float:
-        """Trials per second, without those of earlier runs."""
+        """Trials per second, not counting those of earlier runs."""
         return (self.fresh - 1) / max(1e-9, time.monotonic() - self.started)
 
     @property
@@ -115,12 +115,12 @@ class Lines(Progress):
         self.last = now
         done, total = sum(self.done.values()), sum(self.totals.values())
         line = f"{done} of {total} trials, {self.pace}; {dataset}: {self.best(dataset)}"
-        with suppress(OSError):  # a run does not end because nobody reads about it
+        with suppress(OSError):  # nobody reads standard error: no reason to end the run
             print(line, file=sys.stderr, flush=True)
 
 
 class Bars(Progress):
-    """A bar for each data set and one for all."""
+    """One bar per data set, and one for all."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -144,18 +144,18 @@ class Bars(Progress):
         self.bars.start()
 
     def expect(self, planned: Mapping[Kind, int]) -> None:
-        """Lengthen the bars."""
+        """Adjust the length of the bars."""
         super().expect(planned)
         for name, total in {**self.totals, "": sum(self.totals.values())}.items():
             self.bars.update(self.tasks[name], total=total)
 
     def show(self, dataset: str) -> None:
-        """Move the bar of a data set and that of all."""
+        """Advance the bar of a data set and the overall bar."""
         self.bars.update(self.tasks[dataset], completed=self.done[dataset], note=self.best(dataset))
         self.bars.update(self.tasks[""], completed=sum(self.done.values()), note=self.pace)
 
     def close(self) -> None:
-        """Take the bars away."""
+        """Remove the bars."""
         self.bars.stop()
 
 

@@ -1,4 +1,4 @@
-"""Where numbers come from: the version of the code, the packages, the machine."""
+"""Where numbers come from: the commit, the package versions, the machine."""
 
 import os
 import platform
@@ -16,17 +16,17 @@ PACKAGES = ("olbench", "numpy", "scipy", "numba", "llvmlite", "scikit-learn", "j
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that numbers depend on."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def machine() -> dict[str, Any]:
-    """Return what the times depend on."""
+    """Return the facts about this machine that times depend on."""
     return {
         "host": socket.gethostname(),
         "system": platform.platform(),
@@ -47,7 +47,7 @@ def _processor() -> str:
 
 @cache
 def commit() -> dict[str, Any]:
-    """Return the commit of the checkout that the package runs from, and whether files were changed since."""
+    """Return the commit of the checkout that the package runs from, and whether files have changed since."""
     try:
         top = Path(_git("rev-parse", "--show-toplevel").strip())
         if top != PACKAGE.parent:

@@ -1,4 +1,4 @@
-"""Why a trial is or is not reused: what differs from the nearest record of the ledger."""
+"""Why a trial is reused or not: how it differs from the most similar record in the ledger."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,16 +6,18 @@ from typing import Any
 from olbench.protocols.definition import Cell
 from olbench.trials.trial import Record, Trial
 
-#: The fields that make trials comparable; the others may explain a difference.
+#: A record must agree in these fields to be compared; the other fields may explain why it does not fit.
 SAME = ("protocol", "dataset", "algorithm", "role", "number")
 WORDS = {
     "fingerprint": "the data has changed",
     "code": "the algorithm behaves differently now",
 }
+#: Records of version 1 have a hash of the source text in place of one of the behaviour.
+OLD_RECORD = "its record is from olbench 0.1, which did not record how the algorithm behaves"
 
 
 def explain_trial(trial: Trial, records: Mapping[str, Record], nearby: Sequence[Record]) -> str:
-    """Return why a trial has to run, or an empty text where the ledger has its result."""
+    """Return why a trial has to run, or an empty text if the ledger has its result."""
     known = records.get(trial.key)
     if known is not None:
         return "" if known["status"] == "ok" else f"it failed before ({known['error']})"
@@ -23,28 +25,30 @@ def explain_trial(trial: Trial, records: Mapping[str, Record], nearby: Sequence[
     if not differences:
         return "it was never run"
     _, nearest = min((len(words), words) for words in differences)
-    return ", ".join(nearest) or "its record is of an older version"
+    return ", ".join(nearest) or OLD_RECORD
 
 
 def list_differences(trial: Trial, record: Record) -> list[str]:
-    """Return in words what distinguishes a trial from a record."""
+    """Return the differences between a trial and a record in words."""
     words = []
     for name, wanted in trial.identity().items():
         if name in SAME or wanted == record[name]:
             continue
         if name == "setting":
             words += _compare_settings(wanted, record[name])
+        elif name == "code" and record["version"] == 1:
+            words.append(OLD_RECORD)
         else:
             words.append(WORDS.get(name) or f"{name} is {_show(wanted)}, not {_show(record[name])}")
     return words
 
 
-def _compare_settings(wanted: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
-    names = dict.fromkeys((*wanted, *there))
+def _compare_settings(wanted: Mapping[str, Any], recorded: Mapping[str, Any]) -> list[str]:
+    names = dict.fromkeys((*wanted, *recorded))
     return [
-        f"{name} is {wanted.get(name)}, not {there.get(name)}"
+        f"{name} is {wanted.get(name)}, not {recorded.get(name)}"
         for name in names
-        if wanted.get(name) != there.get(name)
+        if wanted.get(name) != recorded.get(name)
     ]
 
 
@@ -55,7 +59,7 @@ def _show(value: Any) -> str:
 
 
 def explain_cells(cells: Sequence[Cell], records: Mapping[str, Record]) -> dict[str, str]:
-    """Return for each trial that is needed, as far as is known, why it has to run, or an empty text."""
+    """Return, for every trial known to be needed, why it has to run, or an empty text."""
     by_place: dict[tuple[Any, ...], list[Record]] = {}
     for record in records.values():
         by_place.setdefault(tuple(record[name] for name in SAME), []).append(record)

@@ -1,4 +1,4 @@
-"""run.json: what was asked for, with what, where and when; and which trials belong to the answer."""
+"""run.json: the config, the versions, the machine, the times, and which trials report each cell."""
 
 import json
 import os
@@ -19,13 +19,13 @@ from olbench.trials.seeds import STREAMS
 
 NAME = "run.json"
 VERSION = 2
-#: The folder in a results folder for what ships with the code, beside the user's own run of the same config.
+#: The subfolder for results that ship with the code, beside the user's own run of the same config.
 REFERENCE = "reference"
 
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What is known of a data set without its examples."""
+    """Fingerprint and size of a data set."""
 
     fingerprint: str
     rows: int
@@ -34,14 +34,14 @@ class DataFacts:
 
 @dataclass(frozen=True)
 class CellFacts:
-    """One algorithm on one data set: what was chosen for it, and the keys of the trials that report it."""
+    """One algorithm on one data set: the chosen parameters, and the keys of the trials that report it."""
 
     dataset: str
     algorithm: str
     #: Which entry of the config's `algorithms` it is.
     entry: int
     label: str
-    #: What the tuning chose, or None before it has.
+    #: The parameters that the tuning chose, or None before it has.
     params: Mapping[str, Any] | None
     setting: Mapping[str, Any]
     options: Mapping[str, Any]
@@ -68,7 +68,7 @@ class RunFile:
     end: str | None = None
 
     def plain(self) -> dict[str, Any]:
-        """Return it as plain values, in the order in which a person reads them."""
+        """Return it as plain values, in an order that suits a reader."""
         return {
             "version": VERSION,
             "config": json.loads(json.dumps(self.config.plain())),
@@ -86,7 +86,7 @@ class RunFile:
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "RunFile":
-        """Return what `plain` wrote down, in this version or the first."""
+        """Return what `plain` wrote, in version 1 or 2."""
         config = Config.from_plain(content["config"])
         given = ("sources", "versions", "commit", "dirty", "machine", "start", "end")
         return cls(
@@ -98,7 +98,7 @@ class RunFile:
 
 
 def _read_cells(cells: Sequence[Mapping[str, Any]], config: Config) -> list[CellFacts]:
-    """Return the cells. Version 1 did not say which entry one is: they were in the order of the config."""
+    """Return the cells. Version 1 did not store their entries: cells were in the order of the config."""
     first: dict[str, Any] = {"setting": {}, "planned": config.settings.get("permutations", 0)}
     return [
         CellFacts(**{"entry": place % len(config.algorithms), **first, **cell, "keys": tuple(cell["keys"])})
@@ -112,7 +112,7 @@ def now() -> str:
 
 
 def describe(config: Config, cells: Sequence[Cell], known: Known, start: str, end: str | None) -> RunFile:
-    """Return the run file of some cells, as far as they have come."""
+    """Return the run file of some cells in their current state."""
     sources = {cell.source.name: cell.source for cell in cells}
     return RunFile(
         config=config,
@@ -150,7 +150,7 @@ def read(folder: Path) -> RunFile:
         return RunFile.from_plain(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         shipped = folder / REFERENCE
-        hint = f"did you mean {shipped}?" if shipped.is_dir() else f"is {folder} a folder of results?"
+        hint = f"did you mean {shipped}?" if shipped.is_dir() else f"is {folder} a results folder?"
         raise UserError(f"there is no {path}; {hint}") from None
     except NotADirectoryError:
         raise UserError(f"{folder} is a file; name the folder of a run, such as results/quick") from None
@@ -161,7 +161,7 @@ def read(folder: Path) -> RunFile:
 
 
 def read_config(folder: Path) -> Config:
-    """Return the config that a folder was made with, with its plugins loaded so that it can run."""
+    """Return the config of a results folder, with its plugins loaded so that it can run."""
     config = read(folder).config
     for path in config.plugins:
         load_plugin(path)
@@ -169,7 +169,7 @@ def read_config(folder: Path) -> Config:
 
 
 def protocol_of(config: Config) -> Protocol:
-    """Return the protocol of a config from a record, from one of its plugins if need be."""
+    """Return the protocol of a recorded config; load its plugins if it comes from one."""
     if config.protocol not in {each.id for each in protocols()}:
         for path in config.plugins:
             load_plugin(path)
@@ -177,7 +177,7 @@ def protocol_of(config: Config) -> Protocol:
 
 
 def write(folder: Path, content: Mapping[str, Any], name: str = NAME) -> None:
-    """Replace run.json, or another file of that kind, as a whole."""
+    """Replace run.json, or another file of that kind, in one piece."""
     draft = folder / f".{name}"
     try:
         with open(draft, "w", encoding="utf-8") as file:
@@ -191,9 +191,11 @@ def write(folder: Path, content: Mapping[str, Any], name: str = NAME) -> None:
 
 
 def is_current(folder: Path, wanted: RunFile) -> bool:
-    """Tell whether run.json is there, finished, and about just this."""
+    """Tell whether run.json exists, is finished, and has this config, data and cells."""
     try:
-        there, now_wanted = read(folder).plain(), wanted.plain()
+        recorded, current = read(folder).plain(), wanted.plain()
     except UserError:
         return False
-    return bool(there["end"]) and all(there[name] == now_wanted[name] for name in ("config", "data", "cells"))
+    return bool(recorded["end"]) and all(
+        recorded[name] == current[name] for name in ("config", "data", "cells")
+    )

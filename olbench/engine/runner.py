@@ -1,4 +1,4 @@
-"""A run: what is missing from the ledger, in waves, until every cell has its report."""
+"""A run: the trials that the ledger lacks, in waves, until every cell has all that it reports."""
 
 import os
 from collections import Counter
@@ -23,7 +23,7 @@ def open_run(
     folder: Path, cells: Sequence[Cell], jobs: int, *, quiet: bool = False, timing: str = "shared",
     executor: Executor | None = None,
 ) -> Iterator["Run"]:  # fmt: skip
-    """Yield a run in a folder: its lock is held, its ledger open, its progress shown, Ctrl-C caught."""
+    """Yield a run in a folder: locked, with its ledger open, its progress shown and Ctrl-C caught."""
     config = cells[0].config
     with open_ledger(folder) as ledger, stop_on_interrupt() as stop, make_progress(quiet) as progress:
         progress.rank_by(cells[0].protocol.headline)
@@ -34,31 +34,31 @@ def open_run(
 
 @dataclass
 class Run:
-    """The trials of some cells: those in the ledger are taken from there, the others are run and added."""
+    """The trials of some cells: those in the ledger are reused, the others are run and added to it."""
 
     cells: Sequence[Cell]
     ledger: Ledger
     executor: Executor
     stop: StopFlag
     progress: Progress
-    #: "exclusive" if the reported trials are to be timed alone after the counts.
+    #: "exclusive" if the reported trials are timed again, alone, after the counts.
     timing: str
     folder: Path
     start: str = field(default_factory=runfile.now)
 
     def __post_init__(self) -> None:
-        # A trial that failed in an earlier run is tried again, so it is not known.
+        # A trial that failed in an earlier run is tried again, so it does not count as known.
         self.known = {key: record for key, record in self.ledger.records.items() if record["status"] == "ok"}
         self.fresh: list[Record] = []
 
     @property
     def failed(self) -> list[Record]:
-        """The records of trials that failed now."""
+        """The records of the trials that failed in this run."""
         return [record for record in self.fresh if record["status"] == "failed"]
 
     @property
     def reused(self) -> int:
-        """How many trials of an earlier run serve this one."""
+        """How many trials of earlier runs are reused."""
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
         return len((needed & self.known.keys()) - {record["key"] for record in self.fresh})
 
@@ -68,7 +68,7 @@ class Run:
         return bool(self.due()) or (self.timing == "exclusive" and any(self._untimed()))
 
     def due(self, cells: Sequence[Cell] | None = None) -> list[Task]:
-        """Return the trials that can run now: those known so far to be needed that are not done."""
+        """Return the trials that can run now: known to be needed, and not done."""
         tasks: dict[str, Task] = {}
         for cell in self.cells if cells is None else cells:
             for trial in cell.trials(self.known):
@@ -77,22 +77,22 @@ class Run:
         return list(tasks.values())
 
     def describe(self, end: str | None) -> RunFile:
-        """Return which trials belong to the answer, as far as is known; a report needs nothing else."""
+        """Return the run file in its current state; with the ledger it is all that a report needs."""
         return runfile.describe(self.cells[0].config, self.cells, self.known, self.start, end)
 
     def write(self, end: str | None = None) -> None:
-        """Write run.json as far as is known."""
+        """Write run.json in its current state."""
         runfile.write(self.folder, self.describe(end).plain())
 
     @property
     def is_recorded(self) -> bool:
-        """Whether run.json is finished and says just what this run would write."""
+        """Whether run.json is finished and has what this run would write."""
         return runfile.is_current(self.folder, self.describe(None))
 
     def complete(self, record: bool = False) -> None:
-        """Run what is missing: the counts, and then the times if they are to be measured alone.
+        """Run the missing trials; then time the reported ones alone, if asked for.
 
-        With `record`, run.json is written whenever tunings have decided, before what follows from that runs.
+        With `record`, run.json is written before every wave: a tuning that has decided is in it.
         """
         self._start_progress()
         self._count(record)
@@ -100,7 +100,7 @@ class Run:
             self._measure_alone()
 
     def _count(self, record: bool) -> None:
-        """Run wave after wave: a tuning decides which trials come after it."""
+        """Run in waves: the outcome of a tuning decides which trials come next."""
         while not self.stop.is_set() and (tasks := self.due()):
             if record:
                 self.write()
@@ -113,19 +113,19 @@ class Run:
                     self._release(finished.record["dataset"], left)
             except LedgerFullError:
                 self.stop.set()
-                for _ in running:  # let the workers come to their end
+                for _ in running:  # let the workers finish
                     continue
                 raise
 
     def _release(self, dataset: str, left: Counter[str]) -> None:
-        """Close a source whose last trial is done; one whose tuning has just decided goes on."""
+        """Close a source after its last trial; a tuning that has just decided may ask for more."""
         left[dataset] -= 1
         cells = [cell for cell in self.cells if cell.source.name == dataset]
         if not left[dataset] and not self.due(cells) and self.timing != "exclusive":
             cells[0].source.close()
 
     def _planned(self) -> dict[Kind, int]:
-        """Return how many trials of each kind there will be, as far as is known."""
+        """Return how many trials of each kind are planned, as far as is known."""
         counts: dict[Kind, int] = {}
         for cell in self.cells:
             again = cell.repeats if self.timing == "exclusive" else 0
@@ -148,7 +148,7 @@ class Run:
         self.progress.add(record)
 
     def _measure_alone(self) -> None:
-        """Run the reported trials again one by one, pinned to one core, and keep their times."""
+        """Run the reported trials again, one at a time and pinned to one core, and keep their times."""
         tasks = list(self._untimed())
         warm_up(tasks, self.stop)
         with pin_to_one_core():
@@ -159,7 +159,7 @@ class Run:
                 self._keep(self._time_exclusively(finished))
 
     def _untimed(self) -> Iterator[Task]:
-        """Yield the reported trials that succeeded and have no time measured alone."""
+        """Yield the reported trials that succeeded and have no exclusive time yet."""
         for cell in self.cells:
             for trial in cell.reported(self.known):
                 record = self.known.get(trial.key)
@@ -167,7 +167,7 @@ class Run:
                     yield Task(trial, cell.source)
 
     def _time_exclusively(self, finished: Finished) -> Finished:
-        """Mark a time as exclusive; a count that differs from the shared run is a failure."""
+        """Mark a time as exclusive; if a count differs from the shared run, the trial fails."""
         record, before = finished.record, self.known[finished.record["key"]]
         exact = [quantity.name for quantity in self.cells[0].protocol.exact]
         changed = [name for name in exact if record[name] != before[name]]
@@ -179,7 +179,7 @@ class Run:
 
 @contextmanager
 def pin_to_one_core() -> Iterator[None]:
-    """Keep this process on one core, where the system can, with one thread for BLAS."""
+    """Keep this process on one core, where the system allows it, with one thread for BLAS."""
     from threadpoolctl import threadpool_limits
 
     before = os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else set()

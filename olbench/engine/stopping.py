@@ -1,4 +1,4 @@
-"""Stopping: a flag that Ctrl-C sets and every pass asks for."""
+"""Stopping: a flag that Ctrl-C sets and every pass checks."""
 
 import signal
 import threading
@@ -12,32 +12,32 @@ Item = TypeVar("Item")
 
 
 class StopFlag(threading.Event):
-    """Set when everyone should stop. Passes ask for it; what cannot ask is broken off."""
+    """Set when everyone should stop. Passes check it; work that cannot check it is interrupted."""
 
-    breakable = False
+    is_interruptible = False
 
     def or_none(self, work: Callable[[], Item]) -> Item | None:
-        """Return what some work returns; None if it is time to stop, also in the middle of it."""
-        self.breakable = True
+        """Return the result of some work, or None if a stop comes before or during it."""
+        self.is_interruptible = True
         try:
             if self.is_set():
                 return None
             item = work()
-            self.breakable = False  # in here, so that no interrupt comes after this block
+            self.is_interruptible = False  # inside the block, so that no interrupt escapes it
             return item
         except KeyboardInterrupt:
             return None
         finally:
-            self.breakable = False
+            self.is_interruptible = False
 
 
 @contextmanager
 def stop_on_interrupt() -> Iterator[StopFlag]:
-    """Yield a flag that Ctrl-C or a polite kill sets; at the second Ctrl-C the process ends at once."""
+    """Yield a flag that Ctrl-C or SIGTERM sets; a second Ctrl-C ends the process at once."""
     flag = StopFlag()
 
-    def ask(number: int, frame: FrameType | None) -> None:
-        impatient = flag.is_set() or flag.breakable
+    def handle(number: int, frame: FrameType | None) -> None:
+        impatient = flag.is_set() or flag.is_interruptible
         flag.set()
         if impatient:
             raise KeyboardInterrupt
@@ -45,7 +45,7 @@ def stop_on_interrupt() -> Iterator[StopFlag]:
     if threading.current_thread() is not threading.main_thread():
         yield flag
         return
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield flag
     finally:
@@ -54,9 +54,9 @@ def stop_on_interrupt() -> Iterator[StopFlag]:
 
 
 @contextmanager
-def holding_interrupts() -> Iterator[None]:
-    """Let Ctrl-C wait. Processes started meanwhile never see it: their parent ends them."""
-    resource_tracker.ensure_running()  # it would end the wait when it starts
+def hold_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back. Processes started meanwhile never see it: their parent ends them."""
+    resource_tracker.ensure_running()  # starting it later would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -65,8 +65,8 @@ def holding_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def quiet_threads(flag: StopFlag) -> Iterator[None]:
-    """After a stop, print no traceback of a thread whose work was taken away from it."""
+def silence_threads(flag: StopFlag) -> Iterator[None]:
+    """After a stop, print no traceback of a thread that lost its work."""
     before = threading.excepthook
 
     def show(failure: threading.ExceptHookArgs) -> None:

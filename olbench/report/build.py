@@ -1,4 +1,4 @@
-"""A report: everything that a renderer shows, computed once from a results folder."""
+"""A report: everything that the renderers show, computed once from a results folder."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ class Row:
     spreads: Mapping[str, Spread]
     #: Best, or not significantly worse than the best, by the paired t-test over shared trials.
     bold: bool
-    #: By quantity, where the paper reports this row.
+    #: By quantity, if the paper reports this row.
     judgements: Mapping[str, Judgement]
 
     @property
     def timing(self) -> str:
-        """How the times were taken: "exclusive" only if all were measured alone."""
+        """How the times were measured: "exclusive" only if every trial ran alone."""
         return "exclusive" if self.entry.exclusive else "shared"
 
 
@@ -54,18 +54,18 @@ class Report:
 
     @property
     def made(self) -> str:
-        """When the run ended or, if it has not, began: a report has no other clock, so bytes repeat."""
+        """When the run ended or, if it is not finished, began. No other date enters, so that bytes repeat."""
         return self.results.run.end or self.results.run.start
 
     @cached_property
     def datasets(self) -> list[str]:
-        """The data sets of the run, then those that only the paper has: the order of every table and map."""
+        """The data sets of the run, then those of the paper alone: the order of every table and map."""
         reported = self.paper.datasets if self.paper else ()
         return list(dict.fromkeys((*self.results.datasets, *reported)))
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The rows of the results: data sets in the order of the config, algorithms in the paper's."""
+        """The rows of the results: data sets in the order of the config, algorithms in that of the paper."""
         return [row for dataset in self.results.datasets for row in self._make_block(dataset)]
 
     def block(self, dataset: str) -> list[Row]:
@@ -79,37 +79,37 @@ class Report:
         return [self._row(entry, entry.label in best) for entry in entries]
 
     def _place(self, entry: Entry) -> int:
-        """Sort by the paper's order; algorithms that the paper does not report keep their place before it."""
+        """Sort by the paper's order; algorithms that the paper does not report come first."""
         order = self.paper.algorithms if self.paper else ()
         return order.index(entry.algorithm) if entry.algorithm in order else -1
 
     def _row(self, entry: Entry, bold: bool) -> Row:
         spreads = {each.name: entry.spread(each) or (0.0, 0.0) for each in self.protocol.quantities}
-        return Row(entry, spreads, bold, self._judged.get((entry.dataset, entry.label), {}))
+        return Row(entry, spreads, bold, self._judgements_by_row.get((entry.dataset, entry.label), {}))
 
     @cached_property
-    def _judged(self) -> dict[tuple[str, str], dict[str, Judgement]]:
-        found: dict[tuple[str, str], dict[str, Judgement]] = {}
+    def _judgements_by_row(self) -> dict[tuple[str, str], dict[str, Judgement]]:
+        by_row: dict[tuple[str, str], dict[str, Judgement]] = {}
         for each in self.judgements:
-            found.setdefault((each.dataset, each.label), {})[each.quantity] = each
-        return found
+            by_row.setdefault((each.dataset, each.label), {})[each.quantity] = each
+        return by_row
 
     @cached_property
     def judgements(self) -> list[Judgement]:
-        """The verdict on every reported number; none without a paper."""
+        """The verdict on every reported number; empty without a paper."""
         return verdicts.judge(self.results, self.paper) if self.paper else []
 
     @property
     def judged(self) -> tuple[Quantity, ...]:
-        """The quantities that have a verdict somewhere."""
+        """The quantities with at least one verdict."""
         names = {judgement.quantity for judgement in self.judgements}
         return tuple(quantity for quantity in self.protocol.judged if quantity.name in names)
 
     @cached_property
     def time_ratios(self) -> dict[tuple[str, str], float]:
-        """The paper's seconds over ours, by data set and label; shown, never judged."""
-        found = verdicts.time_ratios(self.results, self.paper) if self.paper else []
-        return {(each.dataset, each.label): each.ratio for each in found}
+        """The paper's seconds divided by ours, by data set and label; shown, never judged."""
+        ratios = verdicts.time_ratios(self.results, self.paper) if self.paper else []
+        return {(each.dataset, each.label): each.ratio for each in ratios}
 
     @cached_property
     def claims(self) -> list[ClaimVerdict]:
@@ -118,22 +118,22 @@ class Report:
 
     @cached_property
     def taus(self) -> dict[str, float]:
-        """How well the order of the algorithms agrees with the paper's, by data set."""
+        """Kendall's tau of our order of the algorithms and the paper's, by data set."""
         return verdicts.taus(self.results, self.paper) if self.paper else {}
 
     @cached_property
     def within(self) -> dict[str, tuple[str, list[stats.Difference]]]:
-        """Differences to the best on each data set, conditional on that data set."""
-        found = {}
+        """Differences from the best algorithm on each data set, conditional on that data set."""
+        differences = {}
         for dataset in self.results.datasets:
             entries = self.results.of(dataset)
             if len(entries) > 1:
-                found[dataset] = stats.within(aligned(entries, self.headline), self.headline.better)
-        return found
+                differences[dataset] = stats.within(aligned(entries, self.headline), self.headline.better)
+        return differences
 
     @cached_property
     def across(self) -> stats.Across | str:
-        """The comparison over data sets, or why there is none."""
+        """The comparison across data sets, or a text that says why there is none."""
         means = {
             dataset: {entry.label: entry.mean(self.headline) for entry in self.results.of(dataset)}
             for dataset in self.results.datasets

@@ -1,32 +1,32 @@
-"""CHECKLIST.md: the questions of the machine-learning reproducibility checklist, answered by the record."""
+"""CHECKLIST.md: the machine-learning reproducibility checklist, answered from the record."""
 
 from collections.abc import Iterable
 
 from olbench.engine.runfile import RunFile
 from olbench.quantities import SECONDS
 from olbench.report.build import Report
-from olbench.report.grid import Box, Grid, boxes, left, right, short
+from olbench.report.grid import Box, Grid, boxes, count, left, right, short
 from olbench.report.markdown import render as markdown
 from olbench.report.sections.datasets import parts as dataset_parts
-from olbench.report.sections.provenance import config_yaml
+from olbench.report.sections.provenance import config_yaml, machine_text
 from olbench.report.sections.results import settings
 from olbench.specs import AlgorithmSpec
 
 SEARCHES = {
-    "grid": "the full product of the grids, on {p} tuning order(s)",
-    "coordinate": "one parameter after the other, each at its best so far, on {p} tuning order(s)",
+    "grid": "the full product of the grids, on {orders}",
+    "coordinate": "one parameter at a time, the others at their best so far, on {orders}",
     "holdout": "the full product of the grids on a random half of the rows; reported on the other half",
     "none": "none: every parameter is fixed by the config or its default",
 }
 
 SEEDS = (
     "Seed {}. A random order depends on the seed, the name of the data set, the stream (report, tune or "
-    "split) and its number, on nothing else."
+    "split) and its number only."
 )
 
 
 def render(report: Report) -> str:
-    """Return the answers; every number in it comes from the record of the run."""
+    """Return the answers; every number comes from the record of the run."""
     answers = {**_about_data(report), **_about_parameters(report), **_about_runs(report)}
     items = [f"## {question}\n\n{answer.strip()}\n" for question, answer in answers.items()]
     return "\n".join(["# Reproducibility checklist", "", *items])
@@ -46,8 +46,11 @@ def _about_data(report: Report) -> dict[str, str]:
 def _about_parameters(report: Report) -> dict[str, str]:
     config, protocol = report.results.config, report.protocol
     tuning = config.tuning
-    rule = SEARCHES.get(tuning.search, tuning.search).format(p=protocol.tuning_repeats(config))
-    best = f"The {protocol.score.best} {protocol.score.title}; of equals the {tuning.ties} tried."
+    orders = count(protocol.tuning_repeats(config), "tuning order")
+    rule = SEARCHES.get(tuning.search, tuning.search).format(orders=orders)
+    best = (
+        f"Score: {protocol.score.title}, {protocol.score.best} wins; ties go to the {tuning.ties} candidate."
+    )
     return {
         "Ranges of the parameters": markdown([_grids(config.algorithms)]),
         "How parameters were chosen": f"Search: {rule}.{'' if tuning.search == 'none' else f' {best}'}",
@@ -58,12 +61,11 @@ def _about_parameters(report: Report) -> dict[str, str]:
 def _about_runs(report: Report) -> dict[str, str]:
     run = report.results.run
     packages = ", ".join(f"{name} {version}" for name, version in run.versions.items())
-    machine = (run.machine.get(name) for name in ("processor", "cores", "system"))
     return {
         "Number of runs": _count_runs(report),
         "Measures": report.protocol.measures_text or "Not described.",
         "Time": _describe_time(report),
-        "Hardware": "{}, {} cores, {}.".format(*machine),
+        "Hardware": f"{machine_text(run)}.",
         "Software": packages + _commit(run),
         "What is missing": "\n".join(f"- {line}" for line in report.results.missing) or "Nothing.",
         "How to run it again": "Save as `again.yaml`, then `olbench run again.yaml`:\n\n"
@@ -91,14 +93,14 @@ def _choices(report: Report) -> Grid:
 def _count_runs(report: Report) -> str:
     tuned = sum(cell.tuning_passes for cell in report.results.run.cells)
     trials = sum(entry.done for entry in report.results.entries)
-    return f"{trials:,} reported trials and {tuned:,} trials of tuning."
+    return f"{count(trials, 'reported trial')} and {count(tuned, 'tuning trial')}."
 
 
 def _describe_time(report: Report) -> str:
     if SECONDS not in report.protocol.quantities:
         return "Not measured."
     entries = report.results.entries
-    kind = "measured alone" if all(entry.exclusive for entry in entries) else "taken while others ran"
+    kind = "measured alone" if all(entry.exclusive for entry in entries) else "measured while others ran"
     seconds = dict.fromkeys(report.results.datasets, 0.0)
     for entry in entries:
         seconds[entry.dataset] += float(entry.values(SECONDS).sum())

@@ -1,4 +1,4 @@
-"""What a run makes of a paper's claims, and what the paper's own table makes of them."""
+"""A paper's claims, checked on a run and on the numbers that the paper prints."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -12,14 +12,15 @@ from olbench.papers import Claim, Paper, Reported, Statement, standard_error
 from olbench.protocols import get_protocol
 from olbench.quantities import Quantity
 from olbench.report.comparable import choose
+from olbench.report.grid import count
 from olbench.report.results import Results, aligned
 from olbench.stats import LEVEL, paired_t
 
 HOLDS, PARTLY, FAILS, NOT_CHECKED = "holds", "holds partly", "fails", "not checked"
 OUTCOMES = (HOLDS, PARTLY, FAILS, NOT_CHECKED)
-#: On how many of n data sets a claim must be true, from the strongest word to the weakest. Papers do not say
-#: what "most" and "many" are; these are more than a half, and a third. A claim holds partly where it would
-#: hold with the next weaker word.
+#: On how many of n data sets a claim must be true, from the strongest word to the weakest. Papers do not
+#: define "most" and "many"; here they mean more than half and at least a third. A claim holds partly if it
+#: would hold with the next weaker word.
 NEEDED: dict[str, Callable[[int], int]] = {
     "every": lambda n: n,
     "most": lambda n: n // 2 + 1,
@@ -44,7 +45,7 @@ class ClaimVerdict:
 
 @dataclass(frozen=True)
 class Numbers:
-    """One quantity on one data set: a mean for each algorithm, and p of a test between two of them."""
+    """One quantity on one data set: the mean of each algorithm, and the p-value between any two of them."""
 
     quantity: Quantity
     means: Mapping[str, float]
@@ -53,7 +54,7 @@ class Numbers:
     digits: int
 
     def loss(self, algorithm: str) -> float:
-        """Return a mean turned so that lower is better."""
+        """Return a mean, negated if higher is better."""
         return float(self.quantity.loss(self.means[algorithm]))
 
     def is_better(self, one: str, other: str) -> bool:
@@ -61,7 +62,7 @@ class Numbers:
         return self.loss(one) < self.loss(other)
 
     def is_clearly_better(self, one: str, other: str) -> bool:
-        """Tell whether one mean is better and the test says that this is not chance."""
+        """Tell whether one mean is significantly better than the other."""
         return self.is_better(one, other) and self.test(one, other) < LEVEL
 
     def text(self, *algorithms: str) -> str:
@@ -71,7 +72,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Observation:
-    """Whether a statement is true on one data set, the numbers that decide it, and ratios of the means."""
+    """Whether a statement is true on one data set, the numbers that decide it, and ratios of means."""
 
     true: bool
     numbers: str
@@ -102,7 +103,7 @@ def _describe_times(results: Results, evidence: str) -> str:
 
 
 def our_numbers(results: Results, paper: Paper, dataset: str, says: Statement, quantity: Quantity) -> Numbers:
-    """Return what a run has for a statement; the test is the paired t-test over shared trials."""
+    """Return the run's numbers for a statement; the test is the paired t-test over shared trials."""
     names = dict.fromkeys((*says.algorithms, *says.than))
     choices = {name: choose(results, paper, dataset, name) for name in names}
     entries = {name: entry for name, (entry, reason) in choices.items() if entry and not reason}
@@ -111,31 +112,31 @@ def our_numbers(results: Results, paper: Paper, dataset: str, says: Statement, q
     def test(one: str, other: str) -> float:
         return paired_t(values[entries[one].label], values[entries[other].label])[1]
 
-    # Equal counts in another order of summing are equal means.
+    # Equal counts must give equal means, whatever the order of summation.
     means = {name: round(entry.mean(quantity), 12) for name, entry in entries.items()}
     return Numbers(quantity, means, test, quantity.digits)
 
 
 def printed_numbers(paper: Paper, dataset: str, says: Statement, quantity: Quantity) -> Numbers:
-    """Return what the paper prints for a statement; equal digits are a tie."""
+    """Return the paper's printed numbers for a statement; equal digits are a tie."""
     names = dict.fromkeys((*says.algorithms, *says.than))
-    found = {name: paper.of(dataset, name).get(says.quantity) for name in names}
-    printed = {name: number for name, number in found.items() if number}
+    numbers = {name: paper.of(dataset, name).get(says.quantity) for name in names}
+    printed = {name: number for name, number in numbers.items() if number}
 
     def test(one: str, other: str) -> float:
         return printed_test(printed[one], printed[other])
 
     means = {name: number.mean for name, number in printed.items()}
-    shown = quantity.digits if quantity.digits < 2 else quantity.digits - 1
-    return Numbers(quantity, means, test, shown)
+    digits = quantity.digits if quantity.digits < 2 else quantity.digits - 1
+    return Numbers(quantity, means, test, digits)
 
 
 def printed_test(one: Reported, other: Reported) -> float:
-    """Return p of Welch's t-test on the smallest difference, and the largest deviations, that print allows.
+    """Return p of Welch's t-test on the smallest difference and the largest deviations that rounding allows.
 
-    The trials are not printed, so the pairs that the paper tests are lost; without them the test sees less. A
-    deviation of 0.000 may be up to half a digit. Numbers without deviations are taken as shares of a sample;
-    without its size nothing can be tested.
+    Papers do not print single trials, so a paired test is not possible, and this one detects less. A
+    deviation printed as 0.000 may be as large as half a digit. A number without a deviation is treated as a
+    proportion of its sample; without the sample size nothing can be tested.
     """
     rounding = one.half_unit + other.half_unit
     apart = abs(one.mean - other.mean) - rounding
@@ -155,16 +156,17 @@ def _variance(reported: Reported) -> float:
 
 def _weigh(says: Statement, numbers: Mapping[str, Numbers]) -> tuple[str, str]:
     """Return the verdict over the data sets where a statement can be checked, and the evidence."""
-    lacking = {name: _lacking(says, each) for name, each in numbers.items()}
-    found = {name: find(says, each) for name, each in numbers.items() if not lacking[name]}
-    if not found:
-        fewest = min(lacking.values(), key=lambda names: len(names))
-        return NOT_CHECKED, f"no comparable {', '.join(fewest)}"
-    verdict = _outcome(says.on, [finding.true for finding in found.values()])
-    return verdict, _evidence(says, found)
+    gaps = {name: _list_gaps(says, each) for name, each in numbers.items()}
+    observations = {name: find(says, each) for name, each in numbers.items() if not gaps[name]}
+    if not observations:
+        fewest = min(gaps.values(), key=lambda names: len(names))
+        return NOT_CHECKED, f"no comparable number for {', '.join(fewest)}"
+    verdict = _outcome(says.on, [each.true for each in observations.values()])
+    return verdict, _evidence(says, observations)
 
 
-def _lacking(says: Statement, numbers: Numbers) -> list[str]:
+def _list_gaps(says: Statement, numbers: Numbers) -> list[str]:
+    """Return the algorithms of a statement that have no number."""
     return [name for name in dict.fromkeys((*says.algorithms, *says.than)) if name not in numbers.means]
 
 
@@ -176,28 +178,28 @@ def _outcome(on: str, true: list[bool]) -> str:
     return PARTLY if sum(true) >= NEEDED[weaker](len(true)) else FAILS
 
 
-def _evidence(says: Statement, found: Mapping[str, Observation]) -> str:
+def _evidence(says: Statement, observations: Mapping[str, Observation]) -> str:
     """Return on how many data sets a statement is true, and the numbers where it is not.
 
-    Of what is said of some data sets only, or of one, the numbers where it is true are shown.
+    A statement about "some" data sets, or about one, shows the numbers where it is true.
     """
-    true = [name for name, finding in found.items() if finding.true]
-    false = [name for name in found if name not in true]
-    text = f"on {len(true)} of {len(found)} data set{'s' if len(found) > 1 else ''}"
-    if len(found) < len(says.datasets):
-        text += f" ({len(says.datasets) - len(found)} more could not be checked)"
-    ratios = [ratio for finding in found.values() for ratio in finding.ratios]
+    true = [name for name, each in observations.items() if each.true]
+    false = [name for name in observations if name not in true]
+    text = f"on {len(true)} of {count(len(observations), 'data set')}"
+    if len(observations) < len(says.datasets):
+        text += f" ({len(says.datasets) - len(observations)} more could not be checked)"
+    ratios = [ratio for each in observations.values() for ratio in each.ratios]
     if ratios:
         text += f", median ratio of the means {median(ratios):.2f}"
     word, names = ("not on", false)
-    if true and (says.on == "some" or len(found) == 1):
+    if true and (says.on == "some" or len(observations) == 1):
         word, names = ("true on", true)
-    shown = ", ".join(f"{name} ({found[name].numbers})" for name in names)
-    return f"{text}; {word} {shown}" if shown else text
+    details = ", ".join(f"{name} ({observations[name].numbers})" for name in names)
+    return f"{text}; {word} {details}" if details else text
 
 
 def find(says: Statement, numbers: Numbers) -> Observation:
-    """Return whether a statement is true on a data set that has all of its algorithms."""
+    """Return whether a statement is true on a data set that has numbers for all of its algorithms."""
     return _FINDERS[says.kind](numbers, says.algorithms, says.than)
 
 
@@ -210,21 +212,21 @@ def _ratios(numbers: Numbers, algorithms: Names, than: Names) -> tuple[float, ..
 
 
 def _all(true: Callable[[Numbers, str, str], bool]) -> Callable[[Numbers, Names, Names], Observation]:
-    """Return a finder for what must be true of every pair; it shows the first pair of which it is not."""
+    """Return a finder for what must be true of every pair; its evidence is the first pair that fails."""
 
     def finder(numbers: Numbers, algorithms: Names, than: Names) -> Observation:
         pairs = list(product(algorithms, than))
         wrong = [pair for pair in pairs if not true(numbers, *pair)]
         nearest = max(pairs, key=lambda pair: numbers.loss(pair[0]) - numbers.loss(pair[1]))
-        shown = numbers.text(*(wrong[0] if wrong else nearest))
-        return Observation(not wrong, shown, _ratios(numbers, algorithms, than))
+        evidence = numbers.text(*(wrong[0] if wrong else nearest))
+        return Observation(not wrong, evidence, _ratios(numbers, algorithms, than))
 
     return finder
 
 
 def _not_better(numbers: Numbers, algorithms: Names, than: Names) -> Observation:
-    found = _all(Numbers.is_better)(numbers, algorithms, than)
-    return Observation(not found.true, found.numbers, found.ratios)
+    better = _all(Numbers.is_better)(numbers, algorithms, than)
+    return Observation(not better.true, better.numbers, better.ratios)
 
 
 def _mostly_better(numbers: Numbers, algorithms: Names, than: Names) -> Observation:
@@ -233,7 +235,7 @@ def _mostly_better(numbers: Numbers, algorithms: Names, than: Names) -> Observat
 
 
 def _best_or_joint(numbers: Numbers, algorithms: Names, than: Names) -> Observation:
-    """Find by the rule for bold: the best mean, or not significantly worse."""
+    """Apply the rule for bold: the best mean, or not significantly worse."""
     best = min(than, key=numbers.loss)
     joint = [name for name in algorithms if not numbers.is_clearly_better(best, name)]
     ours = min(algorithms, key=numbers.loss)

@@ -1,6 +1,6 @@
-"""Which entry of a run stands for a row of a paper's table, and why it may not be held against it.
+"""Which entry of a run is compared with a row of a paper's table, and why it may not be comparable.
 
-What a comparable run must be is data: the `requires`, `rows` and `unavailable` of the paper's file.
+What a comparable run must be is data: the keys `requires`, `rows` and `unavailable` of the paper's file.
 """
 
 from collections.abc import Mapping
@@ -16,22 +16,22 @@ FEWEST = 2
 
 
 class Choice(NamedTuple):
-    """The entry for a row, or None, and what keeps it from being compared, or an empty text."""
+    """The entry for a row, if any, and why it is not comparable, or an empty text."""
 
     entry: Entry | None
     reason: str
 
 
 def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
-    """Return the entry that stands for a row of the paper on a data set.
+    """Return the entry to compare with a row of the paper on a data set.
 
-    An algorithm may be in a config several times. The entry that is what the paper requires is taken; if
-    several are, the one in the algorithm's default form of arithmetic. Variants are never judged.
+    A config may list an algorithm several times. The entry that meets the paper's requirements is taken; if
+    several do, the one in the algorithm's default form. Variants are never judged.
     """
     spec = paper.row_spec(row)
     wanted = {**paper.requires.options, **spec.options}
     usual = get_definition(spec.id).form
-    found = [
+    candidates = [
         (
             _find_variant(entry, paper.requires, wanted),
             entry.options.get("form", usual) != usual,
@@ -41,9 +41,9 @@ def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
         for place, entry in enumerate(results.entries)
         if (entry.dataset, entry.algorithm) == (dataset, spec.id)
     ]
-    if not found:
+    if not candidates:
         return Choice(None, paper.unavailable.get(dataset) or _explain_absence(results, dataset))
-    variant, _, _, entry = min(found, key=lambda each: (each[0] != "", each[1], each[2]))
+    variant, _, _, entry = min(candidates, key=lambda each: (each[0] != "", each[1], each[2]))
     reason = variant or _check_data(results, dataset) or _check_run(results, paper) or _check_trials(entry)
     return Choice(entry, reason)
 
@@ -56,9 +56,9 @@ def _explain_absence(results: Results, dataset: str) -> str:
 
 
 def _find_variant(entry: Entry, requires: Requirements, options: Mapping[str, Any]) -> str:
-    """Return what makes an entry another algorithm than the paper's, or an empty text."""
+    """Return how an entry differs from the paper's algorithm, or an empty text."""
     for name, wanted in options.items():
-        # An option that an algorithm does not have cannot differ.
+        # An algorithm without the option cannot differ in it.
         given = entry.options.get(name, wanted)
         if given != wanted:
             return f"its {name} is {_show(given)}, the paper's is {_show(wanted)}"
@@ -66,13 +66,13 @@ def _find_variant(entry: Entry, requires: Requirements, options: Mapping[str, An
 
 
 def _find_other_search(entry: Entry) -> str:
-    """Return how the search for parameters differs from the one that the algorithm declares."""
+    """Return how the search for parameters differs from the one that the algorithm declares, if it does."""
     definition = get_definition(entry.algorithm)
     searched = {name: set(values) for name, values in entry.spec.grid.items()}
     if definition.grid and not searched:
         return "its parameters are not tuned, the paper's are"
     if searched != {name: set(values) for name, values in definition.grid.items()}:
-        return "it is tuned over another grid than the paper's"
+        return "it is tuned over a different grid from the paper's"
     defaults = definition.resolve({})
     fixed = {name: value for name, value in entry.spec.params.items() if value != defaults.get(name)}
     return " and ".join(f"{name} is fixed at {value}" for name, value in fixed.items())
@@ -86,12 +86,12 @@ def _check_data(results: Results, dataset: str) -> str:
     known = catalog()[dataset].fingerprint if dataset in catalog() else ""
     facts = results.run.data.get(dataset)
     if not known or facts is None or not facts.fingerprint:
-        return "the fingerprint of the data is not known"
-    return "" if facts.fingerprint == known else "the data is not what the catalogue has under this name"
+        return "the fingerprint of the data is unknown"
+    return "" if facts.fingerprint == known else "the data differs from the catalogue's data set of this name"
 
 
 def _check_run(results: Results, paper: Paper) -> str:
-    """Return what of the whole run is not as the paper requires."""
+    """Return which requirement of the paper the run as a whole does not meet, or an empty text."""
     config, requires = results.config, paper.requires
     if config.protocol != paper.protocol:
         return f"its protocol is {config.protocol}, the paper's is {paper.protocol}"
@@ -112,5 +112,5 @@ def _check_trials(entry: Entry) -> str:
         return f"{len(entry.failures)} of {entry.planned} trials failed"
     if entry.done < FEWEST:
         return f"fewer than {FEWEST} {entry.protocol.numbered}s are done"
-    # What comes after a breakdown is a matter of rounding, and no number of the algorithm.
+    # After a breakdown the counts depend on rounding and say nothing about the algorithm.
     return f"{entry.flagged} of {entry.done} trials break down numerically" if entry.flagged else ""

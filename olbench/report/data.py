@@ -12,12 +12,12 @@ from olbench.report.sections.results import flat_records
 
 
 def render_csv(report: Report) -> str:
-    """Return the results as CSV: one line per row, full precision, what the paper reports beside ours."""
+    """Return the results as CSV: one line per row, in full precision, the paper's numbers beside ours."""
     return write_csv(flat_records(report))
 
 
 def write_csv(records: list[dict[str, Any]]) -> str:
-    """Return records of equal keys as CSV."""
+    """Return records with the same keys as CSV."""
     file = io.StringIO()
     if records:
         writer = csv.DictWriter(file, records[0].keys(), lineterminator="\n")
@@ -34,14 +34,14 @@ def render_json(report: Report) -> str:
         "paper": report.paper.id if report.paper else None,
         "made": report.made,
     }
-    # A section that does not apply still has its keys, with nothing below them: readers can rely on them.
+    # A section that does not apply still has its keys, with empty values: scripts can rely on them.
     for section in all_sections(report):
         content |= section.data(report)
     return json.dumps(make_finite(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def make_finite(content: Any) -> Any:
-    """Return plain values in which what is not a number is null: JSON has no NaN."""
+    """Return plain values with null in place of NaN and infinity, which JSON does not have."""
     if isinstance(content, dict):
         return {str(key): make_finite(value) for key, value in content.items()}
     if isinstance(content, list | tuple):

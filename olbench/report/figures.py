@@ -1,6 +1,6 @@
-"""Curves of every data set, an overview of all of them, and the diagram of average ranks.
+"""The figures: curves of each data set, an overview of all of them, and the diagram of average ranks.
 
-The same record gives the same bytes: no date, no version and no setting of the user's matplotlib enters.
+The same record gives the same bytes, whatever the date, the versions and the user's matplotlib settings.
 """
 
 import itertools
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from olbench.report.build import Report
     from olbench.stats import Across
 
-#: Inches: the width of the text on a page, and the height that is left for a figure with a caption.
+#: In inches: the width of the text on a page, and the height left for a figure with a caption.
 TEXT_WIDTH, PAGE_HEIGHT = 7.0, 9.2
-#: What a letter of a name takes, a little more than the widest names need, and a line sample with its spaces.
+#: In inches: the width of a letter, somewhat generous, and of a line sample with its spacing.
 LETTER, SAMPLE = 0.062, 0.5
-#: The height of a line of text.
+#: The height of a line of text, in inches.
 LINE = 0.165
-#: An axis is logarithmic where the algorithms end more than this factor apart: on a linear one, those that
-#: the paper is about would lie on the axis.
+#: An axis is logarithmic if the algorithms end more than this factor apart: a linear one would squeeze the
+#: best of them onto the axis.
 LOG_SPAN = 10.0
 #: The steps between ticks.
 ROUND = [1, 2, 2.5, 5, 10]
-#: The part of the samples at the start that does not determine the limits of the mistake rate.
+#: The first part of the samples, which the limits of a rate ignore.
 EARLY = 0.1
 DASHES: dict[Dash, Any] = {
     "solid": "-", "dash": (0, (4, 1.6)), "dot": (0, (1.2, 1.2)), "dashdot": (0, (5, 1.4, 1.2, 1.4)),
@@ -57,12 +57,12 @@ SETTINGS = {
     "axes.grid": True, "axes.grid.axis": "y", "grid.color": "#e6e6e6", "grid.linewidth": 0.4,
     "axes.axisbelow": True, "legend.frameon": False, "savefig.dpi": 220,
     "pdf.fonttype": 42, "svg.hashsalt": "olbench",
-    # A name with two dollar signs is a name and no formula.
+    # A name with two dollar signs is a name, not a formula.
     "text.parse_math": False,
 }  # fmt: skip
-#: What matplotlib warns of where the font lacks a letter of a name; the figure then has a box in its place.
+#: The warning of matplotlib if the font lacks a letter of a name; the figure shows a box in its place.
 NO_GLYPH = r"Glyph .* missing from"
-#: What the writers of matplotlib would put in by themselves: dates and versions.
+#: Overrides for the dates and versions that matplotlib would write into files.
 METADATA: dict[str, dict[str, str | None]] = {
     "png": {"Software": None},
     "pdf": {"Creator": "olbench", "Producer": None, "CreationDate": None},
@@ -83,10 +83,10 @@ def _new_figure(height: float) -> Figure:
 
 
 def _panels(figure: Figure, rows: int, columns: int, above: float, below: float) -> list[Axes]:
-    """Return a grid of panels with so many inches left above and below.
+    """Return a grid of panels with some inches left free above and below.
 
-    Fixed margins instead of a layout engine: the panels of all data sets then have one size, and a figure is
-    drawn once instead of three times.
+    Margins are fixed, without a layout engine: the panels of all data sets have the same size, and a figure
+    is drawn once instead of three times.
     """
     left, right, gap, head = 0.42, 0.1, 0.46, 0.46
     width, height = figure.get_size_inches()
@@ -113,7 +113,7 @@ def _write(figure: Figure, inches: tuple[float, float], text: str, **how: Any) -
 
 @dataclass(frozen=True)
 class Band:
-    """The mean of an entry's curves over its trials, with the deviation where there are several."""
+    """The mean of an entry's curves over its trials, with the deviation if there are several."""
 
     label: str
     points: Floats
@@ -122,7 +122,7 @@ class Band:
 
     @property
     def low(self) -> Floats:
-        """The lower edge of the band; nothing that is counted lies below zero."""
+        """The lower edge of the band; counts, rates and times are never below zero."""
         return self.mean if self.deviation is None else np.maximum(self.mean - self.deviation, 0)
 
     @property
@@ -132,11 +132,11 @@ class Band:
 
 
 def band_of(entry: Entry, series: Series) -> Band:
-    """Return what a figure shows of an entry: counts per example where the series says so."""
+    """Return the band of an entry in a figure; counts per example if the series says so."""
     points = entry.points.astype(np.float64)
     values = entry.curves[series.name] * (100 if series.quantity.percent else 1)
     values = values / points if series.per_example else values
-    # What shared times deviate by is the load of the machine: it says nothing about the algorithm.
+    # Shared times vary with the load of the machine, which says nothing about the algorithm.
     banded = entry.done > 1 and (not series.timed or entry.exclusive)
     deviation = values.std(axis=0, ddof=1) if banded else None
     return Band(entry.label, points, values.mean(axis=0), deviation)
@@ -163,7 +163,7 @@ def curves_figure(results: Results, dataset: str) -> Figure:
 
 
 def overview_figure(results: Results, series: Series | None = None) -> Figure:
-    """Draw one series, by default the first, for all data sets that have trials; one page, one legend."""
+    """Draw one series, by default the first, for all data sets with trials: one page, one legend."""
     series = series or results.protocol.series[0]
     shown = {dataset: entries for dataset in results.datasets if (entries := results.of(dataset))}
     if not shown:
@@ -189,14 +189,14 @@ def overview_figure(results: Results, series: Series | None = None) -> Figure:
 
 
 def _grid(count: int) -> tuple[int, int]:
-    """Return rows and columns: up to three columns for a dozen data sets, then more of both."""
+    """Return rows and columns: up to three columns for a dozen data sets, more for more."""
     square = 2 if count == 4 else min(count, 3)
     columns = square if count <= 12 else ceil((0.75 * count) ** 0.5)
     return ceil(count / columns), columns
 
 
 def _name(series: Series, entries: Sequence[Entry]) -> str:
-    """Return the name of an axis; a time that other trials may have stretched says so."""
+    """Return the name of an axis; shared times are labelled as such."""
     if not series.timed or all(entry.exclusive for entry in entries):
         return series.title
     some = "partly " if any(entry.exclusive for entry in entries) else ""
@@ -212,7 +212,7 @@ def _draw_panel(panel: Axes, curves: Sequence[Band], series: Series, look: dict[
             )
         panel.plot(
             curve.points, curve.mean, label=display_name(curve.label),
-            # The wide lines lie above the others.
+            # Wide lines are drawn above the others.
             zorder=3 + style.width,
             markevery=_places_of_markers(place, len(curves), curve.points.size), **_line(style),
         )  # fmt: skip
@@ -233,7 +233,7 @@ def _line(style: Style) -> dict[str, Any]:
 
 
 def _places_of_markers(place: int, count: int, points: int) -> tuple[int, int]:
-    """Return the first marked point and the step: about four a curve, at other points for each curve."""
+    """Return the first marked point and the step: about four markers per curve, staggered between curves."""
     step = max(1, points // 4)
     return (place * step) // count, step
 
@@ -260,13 +260,13 @@ def _scale(panel: Axes, curves: Sequence[Band], series: Series) -> None:
 
 
 def spans_decades(curves: Iterable[Band]) -> bool:
-    """Return whether the curves end so far apart that the axis is logarithmic."""
+    """Tell whether the curves end so far apart that the axis is logarithmic."""
     ends = [float(curve.mean[-1]) for curve in curves]
     return min(ends) > 0 and max(ends) > LOG_SPAN * min(ends)
 
 
 def _level_limits(curves: Sequence[Band]) -> tuple[float, float]:
-    """Return limits that hold every curve but its start: the first few rates are near a half or even zero."""
+    """Return limits that fit every curve except its start, where a rate jumps between zero and one half."""
     late = [curve.points >= EARLY * curve.points[-1] for curve in curves]
     low = min(curve.low[where].min() for curve, where in zip(curves, late, strict=True))
     high = max(curve.high[where].max() for curve, where in zip(curves, late, strict=True))
@@ -275,7 +275,7 @@ def _level_limits(curves: Sequence[Band]) -> tuple[float, float]:
 
 
 def _legend_columns(labels: Sequence[str]) -> int:
-    """Return the least number of columns for the least number of rows that fit into the width."""
+    """Return the smallest number of columns that gives the fewest rows in the width."""
     names = [display_name(label) for label in labels]
 
     def width(columns: int) -> float:
@@ -292,7 +292,7 @@ def _legend_height(labels: Sequence[str]) -> float:
 
 
 def _draw_legend(figure: Figure, labels: Sequence[str], look: dict[str, Style]) -> None:
-    """Put the legend below the panels, where it hides nothing, in the order of the labels by rows."""
+    """Put the legend below the panels, where it hides nothing, row by row in the order of the labels."""
     columns = _legend_columns(labels)
     lines = [Line2D([], [], label=display_name(label), **_line(look[label])) for label in labels]
     figure.legend(
@@ -305,9 +305,9 @@ def _draw_legend(figure: Figure, labels: Sequence[str], look: dict[str, Style]) 
 def critical_difference_figure(
     across: "Across", run: Sequence[str] = (), quantity: str = "mistake rate"
 ) -> Figure:
-    """Draw average ranks, with a bar over what the Nemenyi test does not tell apart (Demsar 2006).
+    """Draw average ranks, with bars over groups that the Nemenyi test does not separate (Demsar 2006).
 
-    `run` has all labels of the run, where some are not ranked: the others then look as in its curves.
+    `run` has all labels of the run, ranked or not, so that every algorithm looks as in the curves.
     """
     labels = sorted(across.labels, key=lambda label: (across.ranks[label], across.labels.index(label)))
     bars = [group for group in across.groups if len(group) > 1]
@@ -337,12 +337,12 @@ def critical_difference_figure(
 def _rank_title(across: "Across", quantity: str) -> str:
     return (
         f"Average ranks by {quantity}: k = {len(across.labels)} algorithms, N = {len(across.datasets)} "
-        "data sets, 1 is best.\nA bar joins algorithms that the Nemenyi test at 5% does not tell apart."
+        "data sets, 1 is best.\nA bar joins algorithms that the Nemenyi test at 5% does not separate."
     )
 
 
 def _rank_panel(figure: Figure, labels: Sequence[str], depth: float) -> Axes:
-    """Return a panel with the axis from 1 to k at the height 0 and room for the names beside it."""
+    """Return a panel with an axis from 1 to k at height 0, and room for the names on both sides."""
     width, height = figure.get_size_inches()
     side = min(LETTER * (max(len(display_name(label)) for label in labels) + 6) + 0.15, 0.35 * width)
     panel = figure.add_axes((side / width, 0, 1 - 2 * side / width, (height - 0.42) / height))
@@ -357,7 +357,7 @@ def _rank_panel(figure: Figure, labels: Sequence[str], depth: float) -> Axes:
 
 
 def _draw_critical_difference(panel: Axes, difference: float) -> None:
-    """Draw the difference to scale above the axis, from rank 1 on."""
+    """Draw the critical difference to scale above the axis, starting at rank 1."""
     panel.plot(
         [1, 1 + difference], [-1.7, -1.7], color="black", linewidth=0.9, marker="|", markersize=4,
         clip_on=False, gid="CD",
@@ -373,7 +373,7 @@ def _draw_group(panel: Axes, ranks: Sequence[float], height: float) -> None:
 
 
 def _draw_rank(panel: Axes, label: str, rank: float, height: float, style: Style, *, left: bool) -> None:
-    """Lead a line from the rank on the axis down and out to the name at the side."""
+    """Draw a line from the rank on the axis down and out to the name at the side."""
     side = panel.get_xlim()[0 if left else 1]
     panel.plot(
         [rank, rank, side], [0, height, height], color="#888888", linewidth=0.5, zorder=1, clip_on=False
@@ -399,9 +399,9 @@ def save_figures(
 
 
 def file_names(datasets: Sequence[str]) -> dict[str, str]:
-    """Return a file name for each data set; those that would get the same one are numbered in their order.
+    """Return a file name for each data set; names that would clash are numbered in order.
 
-    Names that differ only in case count as the same: on some systems their files would be.
+    Names that differ only in case clash: on some systems their files would be the same.
 
     >>> file_names(["a b", "a-b", "a-b-2", "A/b"])
     {'a b': 'a-b', 'a-b': 'a-b-3', 'a-b-2': 'a-b-2', 'A/b': 'A-b-4'}
@@ -419,7 +419,7 @@ def file_names(datasets: Sequence[str]) -> dict[str, str]:
 
 
 def file_name(dataset: str) -> str:
-    """Return the name of a data set, which can be a path, without what a file name should not have.
+    """Return the name of a data set, which can be a path, without characters unfit for a file name.
 
     >>> file_name("data/my set.libsvm")
     'data-my-set.libsvm'

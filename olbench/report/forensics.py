@@ -1,4 +1,4 @@
-"""The findings of forensics as a table of text or Markdown, as CSV and as JSON."""
+"""The findings of forensics as a text or Markdown table, as CSV and as JSON."""
 
 import json
 from collections.abc import Mapping
@@ -12,14 +12,17 @@ from olbench.report.data import write_csv
 from olbench.report.grid import Grid, Part, boxes, left, short
 
 HEADINGS = (
-    "data set", "row", "reported", "reached by", "setting", "with it", "the tuner picks", "reaches it"
+    "data set", "row", "reported", "reached by", "setting", "result", "tuner's pick", "pick reaches it"
 )  # fmt: skip
 
 
 def parts(inquiries: list[Inquiry]) -> list[Part]:
-    """Return a table with one row for each row of the paper, and the summary."""
+    """Return a table with one row per row of the paper, and the summary."""
     rows = tuple(boxes(*_row(inquiry)) for inquiry in inquiries)
-    return [Grid("What reaches the reported mistakes and updates", left(*HEADINGS), rows), summary(inquiries)]
+    return [
+        Grid("Settings that reach the reported mistakes and updates", left(*HEADINGS), rows),
+        summary(inquiries),
+    ]
 
 
 def _row(inquiry: Inquiry) -> tuple[str, ...]:
@@ -32,13 +35,13 @@ def _row(inquiry: Inquiry) -> tuple[str, ...]:
         reached_by(inquiry),
         ("" if inquiry.reached else _nearest(shown)) + setting_text(nearest.params),
         _spreads_text(nearest.observed.spreads) + notes(nearest),
-        setting_text(shown.chosen) if shown.chosen is not None else "nothing",
+        setting_text(shown.chosen) if shown.chosen is not None else "none",
         "yes" if shown.by_tuning else "no",
     )
 
 
 def reached_by(inquiry: Inquiry) -> str:
-    """Return who reaches a cell and with how many settings: "plain (3), scw2-libol (1)"."""
+    """Return who reaches a row and with how many settings: "plain (3), scw2-libol (1)"."""
     if not inquiry.reached:
         return "none"
     names = ", ".join(
@@ -52,7 +55,7 @@ def _nearest(finding: Finding) -> str:
 
 
 def notes(setting: Setting) -> str:
-    """Return what has to be said beside a pair."""
+    """Return the caveats about a setting."""
     words = []
     if setting.wide:
         words.append("by our spread")
@@ -67,7 +70,7 @@ def setting_text(params: Mapping[str, Any] | None) -> str:
 
 
 def _spreads_text(values: Mapping[str, Spread] | Mapping[str, Reported]) -> str:
-    """Return what is compared as the paper prints it: 0.294 ± 0.011, 702.6 ± 13.5."""
+    """Return the compared quantities as the paper prints them: 0.294 ± 0.011, 702.6 ± 13.5."""
     return ", ".join(_spread_text(quantity, values[quantity.name]) for quantity in COMPARED)
 
 
@@ -77,7 +80,7 @@ def _spread_text(quantity: Quantity, value: Spread | Reported) -> str:
 
 
 def as_csv(inquiries: list[Inquiry]) -> str:
-    """Return a line for each setting that was run in full."""
+    """Return one line per setting that was judged."""
     lines = [
         {"dataset": inquiry.target.dataset, "algorithm": inquiry.target.row, "variant": finding.variant,
          **_flat(_setting(setting, finding))}
@@ -99,12 +102,12 @@ def _flat(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_json(inquiries: list[Inquiry]) -> str:
-    """Return everything that was found."""
+    """Return all findings."""
     return json.dumps(content(inquiries), indent=1) + "\n"
 
 
 def content(inquiries: list[Inquiry]) -> dict[str, Any]:
-    """Return everything that was found as plain values."""
+    """Return all findings as plain values."""
     return {"summary": summary(inquiries), "rows": [_inquiry(inquiry) for inquiry in inquiries]}
 
 

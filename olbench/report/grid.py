@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 Side = Literal["left", "right", "center"]
-#: The order in which a narrow terminal drops columns: what the paper reports first, then times, then
-#: parameters. Names, and the quantity that the table is about, stay.
+#: The order in which a narrow terminal drops columns: the paper's numbers first, then times, then details
+#: such as parameters. Names, and the quantities that a table is about, stay.
 PAPER, TIME, DETAIL, KEPT = 3, 2, 1, 0
 
 
@@ -19,19 +19,19 @@ class Box:
 
 @dataclass(frozen=True)
 class Column:
-    """A heading and the side that its boxes keep to."""
+    """A heading, and the alignment of its boxes."""
 
     heading: str
     side: Side = "right"
-    #: Whether a printed page, which is narrow, does without it.
+    #: Whether a printed page, which is narrow, leaves it out.
     optional: bool = False
-    #: Columns with a larger number are dropped before those with a smaller one; KEPT ones never.
+    #: Columns with a larger number are dropped first; KEPT ones never.
     drop: int = KEPT
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A titled table, with a note below where one is needed."""
+    """A table with a title and, if needed, a note below."""
 
     title: str
     columns: tuple[Column, ...]
@@ -39,7 +39,7 @@ class Grid:
     note: str = ""
 
     def keep(self, numbers: list[int]) -> "Grid":
-        """Return the table with some of its columns only."""
+        """Return the table with these columns only."""
         columns = tuple(self.columns[number] for number in numbers)
         rows = tuple(tuple(row[number] for number in numbers) for row in self.rows)
         return replace(self, columns=columns, rows=rows)
@@ -65,14 +65,14 @@ def boxes(*texts: str) -> tuple[Box, ...]:
 
 
 def short(value: object) -> str:
-    """Return the value of a parameter without zeros at its end."""
+    """Return the value of a parameter without trailing zeros."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def count(number: int, thing: str) -> str:
-    """Return a number of things in words.
+def count(number: int, thing: str, things: str = "") -> str:
+    """Return a number and a noun, in the plural where it belongs.
 
-    >>> count(1, "data set"), count(12, "data set")
-    ('1 data set', '12 data sets')
+    >>> count(1, "data set"), count(12, "data set"), count(1200, "pass", "passes")
+    ('1 data set', '12 data sets', '1,200 passes')
     """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"

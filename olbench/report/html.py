@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else: no network, no fonts, no other file."""
+"""The report as one self-contained HTML file: no network, no fonts, no other files."""
 
 import base64
 import hashlib
@@ -77,7 +77,7 @@ def render_plain(title: str, lead: str, parts: Iterable[Part]) -> str:
 
 
 def section_values(report: Report) -> dict[str, dict[str, Any]]:
-    """Return what the page shows of each section, as plain values."""
+    """Return what the page shows for each section, as plain values."""
     return {section.id: _values(section, report) for section in sections_of(report)}
 
 
@@ -111,21 +111,21 @@ def _text(name: str) -> str:
 
 @cache
 def _plotly() -> str:
-    """Return the only bundle that plotly's package ships; it has no smaller one."""
+    """Return plotly's script; its package ships one bundle only, the full one."""
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs())
 
 
 def _policy(scripts: list[str]) -> str:
-    """Return a policy under which the browser runs these scripts alone and asks the network for nothing."""
+    """Return a policy that lets the browser run these scripts only, and use no network."""
     hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
     allowed = " ".join(f"'sha256-{each}'" for each in hashes)
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
 
 
 def _json_in_html(value: Any) -> str:
-    """Return JSON that cannot end the script element it stands in, whatever the names say."""
+    """Return JSON that cannot close the script element around it, whatever the names contain."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -159,7 +159,7 @@ def _environment() -> Any:
 
 
 def _fixed(value: float | None, digits: int) -> str:
-    """Return the number with a true minus sign, or a dash where there is none."""
+    """Return a number with a true minus sign, or a dash for a missing one."""
     return DASH if value is None else f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 

@@ -10,7 +10,7 @@ HEAD = r"""% Tables made by olbench. In the preamble: \usepackage{booktabs,longt
 """
 FOOT = r"""\endgroup
 """
-#: A column with a longer text than this breaks its lines.
+#: A column with a text longer than this wraps.
 LONG = 40
 SIGNS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
@@ -37,7 +37,7 @@ def document(fragment: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return a text that LaTeX prints as it is; a sign that it has no ASCII for becomes a question mark."""
+    """Return a text that LaTeX prints unchanged; a character with no ASCII form becomes a question mark."""
     known = "".join(SIGNS.get(sign, sign) for sign in text)
     return known.encode("ascii", "replace").decode()
 
@@ -47,7 +47,7 @@ def _paragraph(text: str) -> str:
 
 
 def _for_print(grid: Grid) -> Grid:
-    """Return what of a table fits on a page; LaTeX numbers it."""
+    """Return the columns of a table that fit on a page; LaTeX numbers the table."""
     kept = [number for number, column in enumerate(grid.columns) if not column.optional]
     narrow = grid.keep(kept)
     return Grid(re.sub(r"^Table \d+: ", "", grid.title), narrow.columns, narrow.rows, grid.note)
@@ -66,7 +66,7 @@ def _grid(grid: Grid) -> str:
 
 
 def _types(grid: Grid) -> str:
-    """Return the types of the columns: those of long texts share the width that the others leave."""
+    """Return the column types: columns of long texts share the width that the others leave."""
     longest = [
         max((len(row[number].text) for row in grid.rows), default=0) for number in range(len(grid.columns))
     ]

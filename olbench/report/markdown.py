@@ -1,4 +1,4 @@
-"""Tables in Markdown, as GitHub reads it."""
+"""Tables in GitHub's Markdown."""
 
 from collections.abc import Iterable
 
@@ -30,7 +30,7 @@ def _format(box: Box) -> str:
 
 
 def _escape(text: str) -> str:
-    """Keep what a name may contain from becoming markup."""
+    """Escape the characters of a name that would become markup."""
     for sign in ("\\", "|", "*", "_", "`", "<", "["):
         text = text.replace(sign, "\\" + sign)
     return text

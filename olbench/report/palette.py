@@ -1,8 +1,9 @@
 """How an algorithm looks: one name, colour, marker and line in every figure and on the page.
 
-The hues are of Okabe and Ito's and of Tol's "muted" scheme, which stay apart for the colour-blind. Since no
-scheme has so many hues, kin share one (PA, PA-I, PA-II) and shape tells them apart: second-order algorithms
-have solid lines and filled markers, first-order ones broken lines and open markers. The two SCW stand out.
+The hues are those of Okabe and Ito and of Tol's "muted" scheme, which colour-blind readers can tell apart. No
+scheme has enough hues, so related algorithms share one (PA, PA-I, PA-II) and differ in shape: second-order
+algorithms have solid lines and filled markers, first-order ones broken lines and open markers. The two SCW
+stand out.
 """
 
 from collections import Counter
@@ -12,7 +13,7 @@ from typing import Literal
 
 Dash = Literal["solid", "dash", "dot", "dashdot"]
 
-#: The markers of matplotlib and the names that plotly has for them.
+#: The markers of matplotlib, and plotly's names for them.
 SYMBOLS = {
     "o": "circle", "s": "square", "^": "triangle-up", "v": "triangle-down", "<": "triangle-left",
     ">": "triangle-right", "D": "diamond", "P": "cross", "X": "x", "*": "star", "p": "pentagon",
@@ -22,7 +23,7 @@ SYMBOLS = {
 
 @dataclass(frozen=True)
 class Style:
-    """The look of one algorithm; `dash` is a word of plotly, `marker` one of matplotlib."""
+    """The look of one algorithm; `dash` is plotly's word, `marker` matplotlib's."""
 
     colour: str
     marker: str
@@ -32,7 +33,7 @@ class Style:
 
     @property
     def symbol(self) -> str:
-        """The marker in the words of plotly."""
+        """The marker in plotly's words."""
         return SYMBOLS[self.marker] + ("" if self.filled else "-open")
 
 
@@ -63,7 +64,7 @@ STYLES: dict[str, Style] = {
     "scw2": Style(BLACK, "D", width=1.8),
     "scw2-libol": Style(BLACK, "h", "dashdot", width=1.4),
 }
-#: Colours and markers for labels that have no style of their own, in the order in which they are taken.
+#: Colours and markers for labels without a style of their own, in order of preference.
 _HUES = (TEAL, WINE, INDIGO, SKY, OLIVE, PINK, BLUE, ORANGE, GREEN, GREY)
 _MARKERS = ("d", "8", "p", "h", "<", ">", "P", "X", "s", "o", "^", "v", "D")
 
@@ -71,15 +72,15 @@ _MARKERS = ("d", "8", "p", "h", "<", ">", "P", "X", "s", "o", "^", "v", "D")
 def styles(labels: Iterable[str]) -> dict[str, Style]:
     """Return a style for every label of a run, no two alike.
 
-    An algorithm has its own style, and so has the first of its variants; every further variant and every
-    algorithm from elsewhere takes the hue and the marker that the run uses least.
+    The first entry of an algorithm gets the algorithm's style. Further entries of it, and algorithms without
+    a style, take the hue and the marker that the run uses least.
 
-    >>> found = styles(["arow (r=1.0)", "arow (r=0.1)", "mine"])
-    >>> found["arow (r=1.0)"] == STYLES["arow"], found["mine"].colour == found["arow (r=0.1)"].colour
+    >>> look = styles(["arow (r=1.0)", "arow (r=0.1)", "mine"])
+    >>> look["arow (r=1.0)"] == STYLES["arow"], look["mine"].colour == look["arow (r=0.1)"].colour
     (True, False)
     """
     labels = list(dict.fromkeys(labels))
-    taken = _owned(labels)
+    taken = _own_styles(labels)
     hues = Counter(style.colour for style in taken.values())
     markers = Counter(style.marker for style in taken.values())
     for label in labels:
@@ -90,7 +91,7 @@ def styles(labels: Iterable[str]) -> dict[str, Style]:
     return {label: taken[label] for label in labels}
 
 
-def _owned(labels: list[str]) -> dict[str, Style]:
+def _own_styles(labels: list[str]) -> dict[str, Style]:
     first: dict[str, str] = {}
     for label in labels:
         first.setdefault(algorithm_of(label), label)
@@ -109,7 +110,7 @@ def _least_used(hues: Counter[str], markers: Counter[str], used: set[Style]) -> 
 
 
 def algorithm_of(label: str) -> str:
-    """Return the id of the algorithm in a label: of "arow (r=1.0)" it is arow."""
+    """Return the id of the algorithm in a label: arow for "arow (r=1.0)"."""
     return label.partition(" (")[0]
 
 

@@ -1,4 +1,4 @@
-"""A results folder as frames and arrays: what every table, figure and statistic starts from.
+"""A results folder as frames and arrays, from which all tables, figures and statistics are made.
 
 `load_results(folder).to_frame()` is for users: one row per reported trial, one column per quantity.
 """
@@ -20,6 +20,7 @@ from olbench.engine.runfile import CellFacts, RunFile
 from olbench.errors import UserError
 from olbench.protocols import Protocol
 from olbench.quantities import Quantity, mean_and_deviation
+from olbench.report.grid import count
 from olbench.specs import AlgorithmSpec, Config
 from olbench.trials import ledger
 from olbench.trials.arrays import read_array
@@ -30,27 +31,27 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Entry:
-    """One algorithm on one data set: a row of the results with the trials behind it."""
+    """One algorithm on one data set: a row of the results, with the trials behind it."""
 
     dataset: str
-    #: The id of the algorithm, or the id with its settings where the config has it more than once.
+    #: The id of the algorithm, with its settings if the config lists the algorithm more than once.
     label: str
     algorithm: str
-    #: What the config says about it.
+    #: Its entry in the config.
     spec: AlgorithmSpec
     protocol: Protocol
-    #: What the tuning chose, or None before it has.
+    #: The parameters that the tuning chose, or None before it has.
     params: Mapping[str, Any] | None
     setting: Mapping[str, Any]
     options: Mapping[str, Any]
     planned: int
-    #: The trials that succeeded, one row per trial in the order of their numbers.
+    #: The trials that succeeded: one row per trial, ordered by number.
     trials: pd.DataFrame
     #: The errors of the trials that failed.
     failures: tuple[str, ...]
-    #: The mean score of the chosen candidate in the trials that chose it, or None without a tuning.
+    #: The mean of the chosen candidate over the tuning trials, or None without a tuning.
     tuned: float | None
-    #: Where the curves have their points, and per series an array (trials, points).
+    #: The points of the curves, and one array (trials, points) per series.
     points: NDArray[np.int64]
     curves: Mapping[str, Floats]
 
@@ -61,7 +62,7 @@ class Entry:
 
     @property
     def exclusive(self) -> bool:
-        """Whether every time was measured alone, so that it may be shown as a time."""
+        """Whether every trial was timed alone; only then is the time comparable."""
         return bool(self.done) and bool((self.trials["timing"] == "exclusive").all())
 
     @property
@@ -71,7 +72,7 @@ class Entry:
         return int((self.trials[flags] > 0).any(axis=1).sum()) if flags else 0
 
     def values(self, quantity: Quantity) -> Floats:
-        """Return a quantity of each trial."""
+        """Return the values of a quantity, one per trial."""
         return quantity.column(self.trials)
 
     def mean(self, quantity: Quantity) -> float:
@@ -79,10 +80,10 @@ class Entry:
         return float(self.values(quantity).mean())
 
     def aligned(self, quantity: Quantity, size: int = 0) -> Floats:
-        """Return a quantity by the number of the trial, NaN where there is none, to compare in pairs."""
-        found = np.full(max(size, self.planned), np.nan)
-        found[self.trials["number"].to_numpy(np.int64)] = self.values(quantity)
-        return found
+        """Return a quantity by the number of the trial, with NaN for a missing one, for paired tests."""
+        values = np.full(max(size, self.planned), np.nan)
+        values[self.trials["number"].to_numpy(np.int64)] = self.values(quantity)
+        return values
 
     def spread(self, quantity: Quantity) -> tuple[float, float] | None:
         """Return mean and standard deviation (n - 1) over the trials, or None without any."""
@@ -110,7 +111,7 @@ class Results:
 
     @property
     def name(self) -> str:
-        """The name of the folder, or of the one above for results that ship."""
+        """The name of the folder, or of its parent for results that ship."""
         folder = self.folder.resolve()
         return folder.parent.name if folder.name == runfile.REFERENCE else folder.name
 
@@ -130,7 +131,7 @@ class Results:
 
     @property
     def missing(self) -> list[str]:
-        """What the report lacks, one sentence per entry."""
+        """What is missing, one sentence per incomplete entry."""
         return [sentence for entry in self.entries if (sentence := _describe_gap(entry))]
 
     def to_frame(self) -> pd.DataFrame:
@@ -170,7 +171,7 @@ class Results:
         return read_array(self.folder, references[name])
 
     def __repr__(self) -> str:
-        counts = f"{len(self.datasets)} data sets, {len(self.labels)} algorithms"
+        counts = f"{count(len(self.datasets), 'data set')}, {count(len(self.labels), 'algorithm')}"
         return f"<Results of {self.name}: {counts}, protocol {self.config.protocol}>"
 
 
@@ -195,7 +196,7 @@ def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
 
 
 def load_results(folder: str | Path) -> Results:
-    """Return what a results folder holds, finished or not."""
+    """Return the results of a folder, finished or not."""
     folder = Path(folder)
     run = runfile.read(folder)
     protocol = runfile.protocol_of(run.config)
@@ -204,7 +205,7 @@ def load_results(folder: str | Path) -> Results:
 
 
 class _Reading:
-    """Makes entries of the cells of a run and the records of its ledger."""
+    """Makes entries from the cells of a run and the records of its ledger."""
 
     def __init__(self, run: RunFile, protocol: Protocol, records: Mapping[str, Record]):
         self.run, self.protocol, self.records = run, protocol, records
@@ -212,7 +213,7 @@ class _Reading:
         self.scores = self._scores()
 
     def _scores(self) -> dict[str, float]:
-        """Return the mean score of each candidate over the trials of this tuning, and of no other."""
+        """Return the mean of each candidate over the tuning trials of this run, and of no other."""
         config, quantity = self.run.config, self.protocol.headline
         setting = self.protocol.setting(config, "tune")
         numbers = range(self.protocol.tuning_repeats(config))
@@ -249,7 +250,7 @@ class _Reading:
         )
 
     def _records_of(self, cell: CellFacts) -> list[Record]:
-        """Return the trials of a cell or, where its tuning has chosen nothing, those of it that failed."""
+        """Return the trials of a cell or, if its tuning has chosen nothing, its failed tuning trials."""
         if cell.params is not None:
             return [self.records[key] for key in cell.keys if key in self.records]
         wanted = cell.dataset, cell.algorithm, cell.options
@@ -266,7 +267,7 @@ class _Reading:
         return pd.DataFrame(rows, columns=names)
 
     def _curves(self, records: list[Record]) -> tuple[NDArray[np.int64], dict[str, Floats]]:
-        """Return where the curves have their points, and each series as an array (trials, points)."""
+        """Return the points of the curves, and each series as an array (trials, points)."""
         series = self.protocol.series
         if not series:
             return np.zeros(0, np.int64), {}
@@ -287,14 +288,14 @@ def measured_columns(protocol: Protocol) -> list[str]:
 
 
 def _candidate(record: Mapping[str, Any], role_setting: Mapping[str, Any]) -> str:
-    """Return what makes a candidate of a tuning, whatever the role of the trial."""
+    """Return what identifies a candidate of a tuning, whatever the role of the trial."""
     names = ("dataset", "fingerprint", "algorithm", "params", "options", "seed", "code")
     chosen = {name: value for name, value in record["setting"].items() if name not in role_setting}
     return json.dumps([*(record.get(name) for name in names), chosen], sort_keys=True)
 
 
 def newest(root: Path) -> Path:
-    """Return the folder below `root` whose run began last; without one, results that ship with the code."""
+    """Return the folder below `root` whose run began last or, without one, results that ship."""
     for pattern in (f"*/{runfile.NAME}", f"*/{runfile.REFERENCE}/{runfile.NAME}"):
         starts: dict[Path, str] = {}
         for path in root.glob(pattern):

@@ -14,14 +14,14 @@ from olbench.report.grid import Box, Grid, Part
 
 #: Spaces between columns.
 GAP = 3
-#: A column of longer texts than this breaks its lines instead of being as wide as its longest text.
+#: A column with a text longer than this wraps.
 LONG = 40
-#: The narrowest that a column of long texts may become.
+#: The smallest width of a column that wraps.
 LEAST = 24
 
 
 def render(parts: Iterable[Part], width: int = 140, colour: bool = False) -> str:
-    """Return tables and paragraphs as text: bold where the terminal has it, a star in any case."""
+    """Return tables and paragraphs as text: the best in bold if the terminal can, and always with a star."""
     console = Console(
         file=io.StringIO(), width=width, force_terminal=colour, no_color=not colour, highlight=False,
         color_system="standard" if colour else None,
@@ -38,33 +38,39 @@ def render(parts: Iterable[Part], width: int = 140, colour: bool = False) -> str
 
 
 def fit(grid: Grid, width: int) -> Grid:
-    """Return a table without the columns that would make it wider than a terminal; a note names them.
+    """Return a table without the columns that do not fit into the width; its note names them.
 
-    Columns go in the order that their `drop` says; those that are always kept stay.
+    Columns are dropped in the order of their `drop`; those that are KEPT stay.
     """
     kept, dropped = list(range(len(grid.columns))), []
     while _width(grid, kept) > width:
         droppable = [number for number in kept if grid.columns[number].drop]
         if not droppable:
             break
-        next_out = max(droppable, key=lambda number: (grid.columns[number].drop, number))
-        kept.remove(next_out)
-        dropped.append(next_out)
+        last = max(droppable, key=lambda number: (grid.columns[number].drop, number))
+        kept.remove(last)
+        dropped.append(last)
     if not dropped:
         return grid
     names = ", ".join(grid.columns[number].heading for number in sorted(dropped))
     narrow = grid.keep(kept)
-    return replace(narrow, note=f"{grid.note} Too narrow to show: {names}.".strip())
+    return replace(narrow, note=f"{grid.note} Not shown in this width: {names}.".strip())
 
 
 def stack(grid: Grid, width: int) -> list[Grid]:
-    """Return a table as one or several that fit, each with the first column: names never drop or shrink."""
-    pieces: list[list[int]] = [[0]]
-    for number in range(1, len(grid.columns)):
-        if len(pieces[-1]) > 1 and _width(grid, [*pieces[-1], number]) > width:
-            pieces.append([0])
+    """Return a table as one or several that fit, each with the columns of names, which are never cut."""
+    names = list(range(_count_names(grid)))
+    pieces = [names.copy()]
+    for number in range(len(names), len(grid.columns)):
+        if len(pieces[-1]) > len(names) and _width(grid, [*pieces[-1], number]) > width:
+            pieces.append(names.copy())
         pieces[-1].append(number)
     return [grid.keep(piece) for piece in pieces]
+
+
+def _count_names(grid: Grid) -> int:
+    """Return how many columns name a row: those on the left of the numbers, or one if there are none."""
+    return next((number for number, column in enumerate(grid.columns) if column.side != "left"), 1) or 1
 
 
 def _is_starred(grid: Grid) -> bool:
@@ -76,13 +82,13 @@ def _width(grid: Grid, kept: list[int]) -> int:
 
 
 def _wraps(grid: Grid, number: int) -> bool:
-    """Tell whether a column breaks its lines."""
+    """Tell whether a column wraps."""
     longest = max((cell_len(row[number].text) for row in grid.rows), default=0)
     return longest > LONG and grid.columns[number].side == "left"
 
 
 def _least(grid: Grid, number: int) -> int:
-    """Return the narrowest that a column can be: its longest text, or LEAST where it breaks its lines."""
+    """Return the smallest width of a column: that of its longest text, or LEAST if it wraps."""
     heading = cell_len(grid.columns[number].heading)
     if _wraps(grid, number):
         return max(LEAST, heading)

@@ -1,4 +1,4 @@
-"""A verdict on every reported number and claim: what this run makes of a paper."""
+"""Verdicts: whether this run agrees with each number that a paper reports."""
 
 import math
 from collections import Counter
@@ -16,37 +16,37 @@ from olbench.report.results import Entry, Results
 from olbench.stats import kendall_tau
 
 REPRODUCED, CLOSE, DIFFERS, NOT_COMPARABLE = "reproduced", "close", "differs", "not comparable"
-#: The verdicts from good to bad, with the letter that stands for each in tables and on the page.
+#: The verdicts from best to worst, with their letters in tables and on the page.
 LETTERS = {REPRODUCED: "R", CLOSE: "c", DIFFERS: "D", NOT_COMPARABLE: "\N{EN DASH}"}
 VERDICTS = tuple(LETTERS)
-#: How many deviations (the larger of the reported and ours) plus half a printed digit a verdict allows.
+#: How many deviations (the larger of the reported one and ours) a verdict allows, plus half a printed digit.
 #:
-#: The deviations are over permutations, about four times those of a mean of 20, and so the bounds are wide
-#: for the same procedure with other orders. They have to be: the order that the authors tuned on is unknown,
-#: and with it the parameters they took. In our run of scw.yaml the next point of the grid moves a mistake
-#: rate by 0.7 deviations and the updates by 1.6 (medians). Within two nothing needs another reason;
-#: up to four another choice of parameters is enough of one; beyond, the procedure or the data may differ. The
-#: half digit is what print took away: 0.002 ± 0.000 stands for anything from 0.0015 to 0.0025.
+#: These are deviations over permutations, about four times the standard error of a mean of 20, so the bounds
+#: are wide for the same procedure with other orders. They have to be: the order that the authors tuned on is
+#: unknown, and so are the parameters they chose. In our run of scw.yaml, one step of the grid moves a mistake
+#: rate by 0.7 deviations and the updates by 1.6 (medians). Within two deviations there is nothing to explain;
+#: up to four, another choice of parameters is enough; beyond that, the procedure or the data may differ. Half
+#: a digit is what rounding hides: 0.002 ± 0.000 means anything from 0.0015 to 0.0025.
 #:
-#: A share that is printed without a deviation is compared by standard errors instead: the binomial one of its
-#: sample and that of our own mean, added as variances.
+#: A proportion that is printed without a deviation is compared in standard errors instead: the binomial one
+#: of its sample and that of our mean, added as variances.
 TOLERANCES = {REPRODUCED: 2.0, CLOSE: 4.0}
 MEANINGS = {
-    REPRODUCED: f"within {TOLERANCES[REPRODUCED]:g} deviations (the larger of the paper's and ours) and half "
-    "a unit of the last printed digit",
-    CLOSE: f"within {TOLERANCES[CLOSE]:g} deviations and half a unit of the last printed digit",
-    DIFFERS: "farther apart",
-    NOT_COMPARABLE: "this run has no number for it, or its data or protocol differ",
+    REPRODUCED: f"within {TOLERANCES[REPRODUCED]:g} deviations (the larger of the paper's and ours) plus "
+    "half a unit of the last printed digit",
+    CLOSE: f"within {TOLERANCES[CLOSE]:g} deviations plus half a unit of the last printed digit",
+    DIFFERS: "further apart",
+    NOT_COMPARABLE: "this run has no such number, or its data, settings or protocol differ",
 }
 BINOMIAL = (
-    "Numbers that the paper prints without a deviation are compared by standard errors: the binomial one of "
+    "Numbers that the paper prints without a deviation are compared in standard errors: the binomial one of "
     "the paper's sample and that of our mean."
 )
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """One reported number, ours beside it, and the verdict."""
+    """A reported number, ours beside it, and the verdict."""
 
     dataset: str
     label: str
@@ -54,28 +54,28 @@ class Judgement:
     quantity: str
     where: str
     reported: Reported
-    #: Ours, where there is any; deviations need two trials.
+    #: Ours, if there is one; a deviation needs two trials.
     mean: float | None
     deviation: float | None
     difference: float | None
     #: The difference in standard errors of the two means; see `_z`.
     z: float | None
     verdict: str
-    #: Why the two are not comparable, else an empty text.
+    #: Why the two are not comparable, or an empty text.
     reason: str
-    #: "deviation" or "binomial": what the width of the verdict is measured in.
+    #: The unit of the tolerance: "deviation" or "binomial", for standard errors.
     basis: str
 
     @property
     def key(self) -> str:
-        """The name of the number in a file of expected verdicts."""
+        """The key of the number in a file of expected verdicts."""
         more = [value for name, value in self.reported.at.items() if name not in ("dataset", "algorithm")]
         return ", ".join((self.dataset, self.algorithm, *more, self.quantity))
 
 
 @dataclass(frozen=True)
 class TimeRatio:
-    """Reported seconds over ours: how much faster this run was. Shown, never judged."""
+    """Reported seconds divided by ours: how much faster this run was. Shown, never judged."""
 
     dataset: str
     label: str
@@ -100,7 +100,7 @@ def judge(results: Results, paper: Paper) -> list[Judgement]:
 
 
 class _Choices:
-    """The entries that stand for the rows of a paper, each looked up once."""
+    """The entries to compare with the rows of a paper, each looked up once."""
 
     def __init__(self, results: Results, paper: Paper):
         self.results, self.paper = results, paper
@@ -132,16 +132,16 @@ def _width(reported: Reported, deviation: float, error: float) -> float:
 
 
 def time_ratios(results: Results, paper: Paper) -> list[TimeRatio]:
-    """Return the ratio of times for each row that has one here, comparable or not."""
-    found = []
+    """Return the ratio of times for each row that has a time here, comparable or not."""
+    ratios = []
     choices = _Choices(results, paper)
     for number in (number for number in paper.numbers if number.quantity == SECONDS.name):
         entry = choices.of(number).entry
         spread = entry.spread(SECONDS) if entry else None
         if entry and spread and spread[0] > 0:
             about = (number.dataset, entry.label, number.row, number.mean)
-            found.append(TimeRatio(*about, spread[0], number.mean / spread[0], entry.exclusive))
-    return found
+            ratios.append(TimeRatio(*about, spread[0], number.mean / spread[0], entry.exclusive))
+    return ratios
 
 
 def count(judgements: Iterable[Judgement], quantity: Quantity) -> Counter[str]:
@@ -158,12 +158,12 @@ def summary(judgements: Iterable[Judgement], quantity: Quantity) -> str:
 
 
 def taus(results: Results, paper: Paper) -> dict[str, float]:
-    """Return Kendall's tau-b, per data set, of our order and the paper's by the mean of the first quantity.
+    """Return Kendall's tau-b of our order of the algorithms and the paper's, by data set.
 
-    Only comparable entries count. A data set is skipped if it has fewer than two, or if print gives no order
-    because all numbers are the same (mushrooms).
+    The order is by the mean of the first quantity, among comparable entries only. A data set is skipped if it
+    has fewer than two of them, or if all printed numbers are the same (mushrooms).
     """
-    quantity, found = results.protocol.headline, {}
+    quantity, by_dataset = results.protocol.headline, {}
     choices = _Choices(results, paper)
     for dataset in paper.datasets:
         numbers = [
@@ -176,14 +176,15 @@ def taus(results: Results, paper: Paper) -> dict[str, float]:
         ]
         tau = kendall_tau(*zip(*means, strict=True)) if len(means) > 1 else math.nan
         if not math.isnan(tau):
-            found[dataset] = tau
-    return found
+            by_dataset[dataset] = tau
+    return by_dataset
 
 
 def read_expected(path: Path) -> dict[str, str]:
-    """Return the verdicts of a file, `usps, cw, updates: reproduced` or `claim scw1-beats-cw: holds` a line.
+    """Return the verdicts of a file with lines like `usps, cw, updates: reproduced`.
 
-    The file need not name every number; what it does not name is free.
+    A line about a claim is like `claim scw1-beats-cw: holds`. The file need not list every number; those that
+    are not listed may have any verdict.
     """
     root = read_placed(path)
     if not isinstance(root.value, dict):
@@ -197,19 +198,19 @@ def read_expected(path: Path) -> dict[str, str]:
 def compare_expected(
     expected: Mapping[str, str], judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict] = ()
 ) -> list[str]:
-    """Return a sentence for each verdict that is not the expected one."""
-    found = _verdicts(judgements, claims)
+    """Return one sentence per verdict that differs from the expected one."""
+    current = _verdicts(judgements, claims)
     return [
         f"{key}: expected {wanted}, "
-        + (f"found {found[key]}" if key in found else "but the paper reports no such number")
+        + (f"found {current[key]}" if key in current else "but the paper reports no such number")
         for key, wanted in expected.items()
-        if found.get(key) != wanted
+        if current.get(key) != wanted
     ]
 
 
 def expected_text(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict] = ()) -> str:
-    """Return the verdicts as they are now, for a file that expects them from now on."""
-    return "".join(f"{key}: {found}\n" for key, found in _verdicts(judgements, claims).items())
+    """Return the current verdicts as a file of expected ones."""
+    return "".join(f"{key}: {verdict}\n" for key, verdict in _verdicts(judgements, claims).items())
 
 
 def _verdicts(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict]) -> dict[str, str]:
@@ -223,11 +224,11 @@ def _judgement(results: Results, reported: Reported, quantity: Quantity, choice:
     mean, deviation = (entry.spread(quantity) if entry else None) or (None, None)
     if entry is None or entry.done < 2:
         deviation = None
-    found, z = NOT_COMPARABLE, None
+    outcome, z = NOT_COMPARABLE, None
     if entry is not None and mean is not None:
         error = _own_error(results, entry, quantity, reported)
         z = None if deviation is None else _z(reported, mean, error)
-        found = NOT_COMPARABLE if reason else verdict(reported, mean, deviation or 0.0, error)
+        outcome = NOT_COMPARABLE if reason else verdict(reported, mean, deviation or 0.0, error)
     return Judgement(
         dataset=reported.dataset,
         label=entry.label if entry else reported.row,
@@ -239,7 +240,7 @@ def _judgement(results: Results, reported: Reported, quantity: Quantity, choice:
         deviation=deviation,
         difference=None if mean is None else mean - reported.mean,
         z=z,
-        verdict=found,
+        verdict=outcome,
         reason=reason,
         basis="binomial" if reported.deviation is None else "deviation",
     )
@@ -258,11 +259,11 @@ def _own_error(results: Results, entry: Entry, quantity: Quantity, reported: Rep
 
 
 def _z(reported: Reported, mean: float, error: float) -> float | None:
-    """Return the difference over its standard error: both errors, and the rounding of print.
+    """Return the difference divided by its standard error: from both means and from rounding.
 
-    Print moves a mean evenly by up to half a digit, a variance of a third of the half squared; without it a
-    printed deviation of 0.000 would make every difference infinite. Unlike the verdict, z asks whether the
-    means are equal, so that a tiny difference of two sharp means can have a large z and be reproduced.
+    Rounding moves a printed mean by up to half a digit, uniformly: a variance of half a digit squared over
+    three. Without it, a printed deviation of 0.000 would make every z infinite. Unlike the verdict, z asks
+    whether the means are equal: two precise means can be reproduced and still have a large z.
     """
     if reported.n is None:
         return None

@@ -163,13 +163,13 @@ def test_a_paper_of_ones_own_gets_verdicts_and_appears_on_the_page(here):
         "perceptron-wins": "fails" if arow_wins else "holds",
     }
     _, text, _ = here("report", "out")
-    assert "Numbers that the paper prints without a deviation are compared by standard errors" in " ".join(
+    assert "Numbers that the paper prints without a deviation are compared in standard errors" in " ".join(
         text.split()
     )
     assert "Table 1: breast-cancer" in text
     assert "Table 2: digits-1-vs-7" in text
     _, page, _ = here("report", "out", "--format", "html")
-    assert "compared by standard errors: the paper prints no deviation" in page
+    assert "compared in standard errors: the paper prints no deviation" in page
     assert "Table 1, Table 2" in page
 
 

@@ -142,7 +142,7 @@ def test_only_comparable_results_are_evidence():
     run = with_other_data(run, "usps")
     assert check(run).evidence.startswith("on 1 of 1 data set (1 more could not be checked)")
     found = check(with_other_data(run, "splice"))
-    assert (found.verdict, found.evidence) == ("not checked", "no comparable scw1, arow")
+    assert (found.verdict, found.evidence) == ("not checked", "no comparable number for scw1, arow")
 
 
 def test_times_are_shown_but_not_judged():

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from olbench.cli.report import rendered, side_by_side
+from olbench.cli.report import render, side_by_side
 from olbench.quantities import MISTAKE_RATE, UPDATES
 from olbench.report import latex, markdown, text
 from olbench.report.build import make_report
@@ -35,14 +35,14 @@ def report():
 @pytest.mark.parametrize("form", GOLDEN)
 def test_a_format_is_as_its_golden_file(form, report):
     path = HERE / "golden" / GOLDEN[form]
-    content = rendered(report, form)
+    content = render(report, form)
     if os.environ.get("OLBENCH_UPDATE_GOLDEN"):
         path.write_text(content, encoding="utf-8")
     assert content == path.read_text(encoding="utf-8")
 
 
 def test_the_numbers_of_the_csv_are_those_of_the_trials(report):
-    rows = list(csv.DictReader(io.StringIO(rendered(report, "csv"))))
+    rows = list(csv.DictReader(io.StringIO(render(report, "csv"))))
     assert len(rows) == 15
     for row in rows:
         entry = next(e for e in report.results.of(row["dataset"]) if e.label == row["label"])
@@ -51,7 +51,7 @@ def test_the_numbers_of_the_csv_are_those_of_the_trials(report):
 
 
 def test_the_json_has_the_agreed_fields(report):
-    content = json.loads(rendered(report, "json"))
+    content = json.loads(render(report, "json"))
     agreed = {"dataset", "algorithm", "params", "permutations", "mistake_rate", "updates", "seconds"}
     assert all(agreed | {"reported", "verdict"} <= row.keys() for row in content["rows"])
     perceptron = content["rows"][0]
@@ -68,7 +68,7 @@ def test_a_time_that_was_shared_is_in_brackets(tmp_path):
     folder = Path(shutil.copytree(SMALL, tmp_path / "shared"))
     ledger = folder / "trials.jsonl"
     ledger.write_text(ledger.read_text().replace('"timing":"exclusive"', '"timing":"shared"'))
-    shown = rendered(make_report(folder), "text")
+    shown = render(make_report(folder), "text")
     assert "(seconds, shared)" in shown
     assert re.search(r"\(0\.\d+ ± 0\.\d+\)", shown)
 
@@ -97,7 +97,7 @@ def test_latex_compiles(what, report, tmp_path):
     run = load_results(SMALL)
     other = load_results(Path(shutil.copytree(SMALL, tmp_path / "after_100%")))
     fragment = {
-        "report": lambda: rendered(report, "latex"),
+        "report": lambda: render(report, "latex"),
         "nasty": lambda: latex.render([NASTY, "a_b & c\nd % e"]),
         "side by side": lambda: side_by_side([run, other], "latex"),
     }[what]()
@@ -150,4 +150,4 @@ def test_the_same_ledger_gives_the_same_bytes_whatever_the_order_of_its_lines(tm
     lines = (folder / "trials.jsonl").read_text().splitlines(keepends=True)
     (folder / "trials.jsonl").write_text("".join(reversed(lines)))
     for form in ("text", "json", "csv", "html"):
-        assert rendered(make_report(folder), form) == rendered(report, form)
+        assert render(make_report(folder), form) == render(report, form)

@@ -41,7 +41,7 @@ def test_without_any_run_it_says_how_to_start_one(here, run):
 def test_a_folder_that_is_no_run_is_refused(here, name):
     code, _, err = here("report", name)
     assert code == 2
-    assert err == f"olbench: there is no {name}/run.json; is {name} a folder of results?\n"
+    assert err == f"olbench: there is no {name}/run.json; is {name} a results folder?\n"
 
 
 def test_a_run_without_a_single_trial_measured_nothing(here, run):
@@ -49,6 +49,19 @@ def test_a_run_without_a_single_trial_measured_nothing(here, run):
     code, out, err = here("report", run)
     assert (code, out) == (4, "")
     assert err == "olbench: no trial of results/small is done yet; run its config first\n"
+
+
+def test_in_a_narrow_terminal_every_line_of_a_table_has_its_names(here, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    _, out, _ = here("report", run)
+    results = out[out.index("Table 3: svmguide3") : out.index("Table 3: synthetic")].splitlines()
+    assert [line.split()[0] for line in results[3:8]] == ["perceptron", "cw", "arow", "scw1", "scw2"]
+    assert "0.2946 ± 0.0114" in results[4]
+    note = " ".join(out.split())
+    assert "Not shown in this width: seconds, parameters, paper: mistake rate, updates" in note
+    missed = out[out.index("Not reproduced") : out.index("Not comparable (not run)")].splitlines()
+    assert sum(line.split()[:4] == ["splice", "arow", "mistake", "rate"] for line in missed) > 1
+    assert not any(line.startswith("splice") and "arow" not in line for line in missed)
 
 
 def test_a_half_finished_run_is_reported_and_says_what_is_missing(here, run):
@@ -166,7 +179,7 @@ def test_what_the_marks_mean_stands_below_the_last_block_that_is_shown(here, run
     assert "Table 3: splice" not in out
     words = " ".join(out.split())
     assert words.count("* or bold: the lowest mean") == 1
-    assert words.count("Times in brackets were taken while other trials ran") == 1
+    assert words.count("Times in brackets were measured while other trials ran") == 1
 
 
 def test_a_ratio_of_shared_times_is_in_brackets_and_that_of_another_protocol_not_there(here, run):

@@ -157,7 +157,7 @@ def test_an_entry_that_is_not_the_papers_is_not_judged(change, reason):
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ({"grid": {"eta": [0.9, 0.95]}}, "it is tuned over another grid than the paper's"),
+        ({"grid": {"eta": [0.9, 0.95]}}, "it is tuned over a different grid from the paper's"),
         ({"grid": {}, "params": {"eta": 0.9}}, "its parameters are not tuned, the paper's are"),
     ],
 )
@@ -176,9 +176,9 @@ def test_other_data_is_not_judged():
     found = results([entry("svmguide3", "cw", RATE)])
     other = {"svmguide3": DataFacts("0" * 32, 1243, 21)}
     found = dataclasses.replace(found, run=dataclasses.replace(found.run, data=other))
-    assert only(found).reason == "the data is not what the catalogue has under this name"
+    assert only(found).reason == "the data differs from the catalogue's data set of this name"
     found = dataclasses.replace(found, run=dataclasses.replace(found.run, data={}))
-    assert only(found).reason == "the fingerprint of the data is not known"
+    assert only(found).reason == "the fingerprint of the data is unknown"
 
 
 def test_holding_out_half_of_the_rows_is_not_the_papers_protocol():

@@ -143,7 +143,7 @@ def test_an_override_is_checked_like_the_file(override, message, here):
     ("words", "message"),
     [
         (["none.yaml"], "cannot read none.yaml: No such file or directory"),
-        (["splice"], "splice is not a .yaml file; to run on a data set say which algorithms, as in "
+        (["splice"], "splice is not a .yaml file; to run on a data set, name the algorithms, as in "
          "`olbench run splice --algorithms arow,scw1`"),
         (["none.txt"], "there is no file none.txt"),
         (["none.txt", "--algorithms", "arow"], "there is no file none.txt"),

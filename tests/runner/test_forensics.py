@@ -202,7 +202,7 @@ def test_options_make_a_variant_where_the_paper_names_them():
     content = {"datasets": ["synthetic"], "tuning": {"search": "grid"}}
     entries = ["cw", {"id": "cw", "form": "covariance"}, {"id": "cw", "a": 2}, "scw2-libol", "perceptron"]
     specs = parse_config(from_plain({**content, "algorithms": entries}, "x"), Path()).algorithms
-    rows = [forensics.stands_for_row(load_paper("scw2012"), spec) for spec in specs]
+    rows = [forensics.match_row(load_paper("scw2012"), spec) for spec in specs]
     assert rows == [
         ("cw", ""), ("cw", "cw (form=covariance)"), ("", "cw"), ("scw2", "scw2-libol"), ("perceptron", "")
     ]  # fmt: skip
@@ -296,7 +296,10 @@ def test_without_a_paper_it_is_refused_and_with_nothing_to_compare_it_exits_4(pa
     )
     text = CONFIG.format(paper=paper(), datasets="digits-1-vs-7", algorithms="arow")
     code, _, err = here("forensics", config(text))
-    assert (code, err) == (4, "olbench: madeup reports no algorithm and data set of small.yaml\n")
+    assert (code, err) == (
+        4,
+        "olbench: madeup reports none of the algorithms of small.yaml on its data sets\n",
+    )
     assert not Path("results").exists()
 
 
@@ -320,7 +323,10 @@ def test_the_dry_run_counts_the_settings_and_writes_nothing(paper, config, here)
     text = CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="cw, scw2, scw2-libol")
     code, out, _ = here("forensics", config(text), "--dry-run")
     assert code == 0
-    assert "2 reported pairs, 3 ways to them: 190 settings are screened with one pass" in out
+    assert (
+        "2 reported pairs, 3 candidates: 190 settings to screen with one pass each, then 5 permutations"
+        in out
+    )
     assert not Path("results").exists()
 
 
@@ -329,7 +335,7 @@ def test_the_config_of_the_paper_names_every_row_and_its_variants():
 
     config = read_config(ROOT / "configs/forensics.yaml")
     paper = load_paper(config.paper)
-    stand = [forensics.stands_for_row(paper, spec) for spec in config.algorithms]
+    stand = [forensics.match_row(paper, spec) for spec in config.algorithms]
     assert {row for row, _ in stand} == set(paper.algorithms)
     assert [variant for _, variant in stand if variant] == [
         "cw (form=covariance)", "cw-var", "narow2010", "scw2-libol"

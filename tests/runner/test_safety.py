@@ -109,7 +109,7 @@ def test_a_torn_last_line_is_repaired(tail, here, config, counts):
     ledger.write_bytes(b"".join(lines[:-1]) + tail)
     code, out, _ = here("run", "small.yaml", "--out", "out")
     assert code == 0
-    assert "1 trials run, 25 reused" in out
+    assert "1 trial run, 25 reused" in out
     assert counts("out") == before
 
 
@@ -190,7 +190,7 @@ def test_ctrl_c_stops_within_a_second_keeps_what_is_done_and_says_how_to_go_on(t
         code, err, seconds = interrupted(config(text), f"out{k}", jobs)
         assert code == 130
         assert err.splitlines()[-1] == (
-            "olbench: stopped; what is done is kept, and the same command goes on from there"
+            "olbench: stopped; finished trials are kept, and the same command resumes from there"
         )
         assert "Traceback" not in err
         assert "Warning" not in err
@@ -229,7 +229,7 @@ def test_ctrl_c_while_workers_start_shows_nothing_of_them(config):
         os.killpg(run.pid, signal.SIGINT)
         _, err = run.communicate(timeout=20)
         assert (run.returncode, err) == (
-            130, "olbench: stopped; what is done is kept, and the same command goes on from there\n"
+            130, "olbench: stopped; finished trials are kept, and the same command resumes from there\n"
         )  # fmt: skip
         Path("out/run.json").unlink()
 

@@ -3,11 +3,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from olbench.trials.record import write_line
+from olbench.engine.reuse import explain_trial
+from olbench.trials.record import read_line, write_line
+from olbench.trials.trial import Trial
 from tests.runner.conftest import ROOT, SMALL
 
 
@@ -125,15 +128,29 @@ def test_explain_and_a_change_of_how_the_learners_behave(here, config, monkeypat
     assert "26 trials run, 0 reused" in out
 
 
+def test_explain_does_not_blame_the_algorithm_for_a_record_of_the_first_version():
+    line = {
+        "key": "k", "dataset": "d", "fingerprint": "f", "algorithm": "arow", "params": {"r": 1.0}, "seed": 3,
+        "options": {}, "role": "report", "part": "all", "permutation": 2, "points": 50, "kernels": "source",
+        "status": "ok",
+    }  # fmt: skip
+    record = read_line(json.dumps(line).encode())
+    wanted = replace(Trial.of(record), code="behaviour")
+    words = "its record is from olbench 0.1, which did not record how the algorithm behaves"
+    assert explain_trial(wanted, {"k": record}, [record]) == words
+    other = replace(wanted, seed=4)
+    assert explain_trial(other, {"k": record}, [record]) == f"seed is 4, not 3, {words}"
+
+
 def test_explain_of_one_trial_and_of_none(here, config, records):
     here("run", config(), "--out", "out", "--quiet")
     key = records("out")[0]["key"]
-    assert "1 trials are reused" in here("explain", "out", key)[1]
+    assert "1 trial is reused" in here("explain", "out", key)[1]
     code, _, err = here("explain", "out", "zzz")
     assert (code, err) == (2, "olbench: out: no trial with a key that begins with 'zzz'\n")
     code, _, err = here("explain", "nowhere")
     assert (code, err) == (
-        2, "olbench: there is no nowhere/run.json; is nowhere a folder of results?\n"
+        2, "olbench: there is no nowhere/run.json; is nowhere a results folder?\n"
     )  # fmt: skip
 
 
@@ -160,7 +177,7 @@ def test_init_writes_a_config_that_runs_and_replaces_nothing(here):
     code, _, err = here("init", "my.yaml")
     assert (code, err) == (
         2,
-        "olbench: my.yaml is there already; choose another name, or replace it with --force\n",
+        "olbench: my.yaml already exists; choose another name, or overwrite it with --force\n",
     )
     assert here("init", "my.yaml", "--force")[0] == 0
     assert here("init", "my.txt")[0] == 2
@@ -178,7 +195,7 @@ def test_the_dry_run_of_the_paper_lists_all_of_its_tables(mirror, here, monkeypa
     monkeypatch.setenv("OLBENCH_MIRROR", str(mirror))
     code, out, err = here("run", ROOT / "configs/scw.yaml", "--dry-run")
     assert code == 0, err
-    assert "12 data sets x 14 algorithms x 20 permutations = 3360 trials" in out
+    assert "12 data sets x 14 algorithms x 20 permutations = 3,360 trials" in out
 
 
 def test_the_quick_config_needs_no_data(here):

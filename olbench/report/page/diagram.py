@@ -1,4 +1,4 @@
-"""The critical-difference diagram of Demšar (2006) as coordinates: ranks on a line, bars over equals."""
+"""The critical-difference diagram of Demšar (2006) as coordinates: ranks on an axis, bars over groups."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ WIDTH, MARGIN, AXIS, STEP, BAR = 760, 165, 58, 22, 9
 def critical_difference(
     ranks: Mapping[str, float], groups: Iterable[Iterable[str]], difference: float
 ) -> dict[str, Any]:
-    """Return where the axis, the labels and the bars stand; the better half is labelled on the left."""
+    """Return the coordinates of axis, labels and bars; the better half is labelled on the left."""
     highest = len(ranks)
     places = {label: _place(rank, highest) for label, rank in ranks.items()}
     bars = [

@@ -1,4 +1,4 @@
-"""How the page draws each algorithm: the palette of the figures, with colours for a dark ground."""
+"""How the page draws each algorithm: the palette of the figures, with colours for a dark background."""
 
 import math
 from collections.abc import Iterable
@@ -6,12 +6,12 @@ from typing import Any
 
 from olbench.report.palette import styles
 
-#: As bright as a line must be to stand out from a dark ground: WCAG asks for a contrast of 3.
+#: The least luminance of a line on a dark background: WCAG asks for a contrast of 3.
 BRIGHT = 0.18
 
 
 def line_styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return colour on light and on dark, dash, marker and width of each label, in plotly's words."""
+    """Return the colours (light, dark), dash, marker and width of each label, in plotly's words."""
     return {
         label: {
             "colour": style.colour,
@@ -25,7 +25,7 @@ def line_styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def on_dark(colour: str) -> str:
-    """Return the colour with as much white as it needs to be seen on a dark ground; black turns white.
+    """Return a colour with enough white added to be seen on a dark background; black turns white.
 
     >>> on_dark("#e69f00"), on_dark("#000000")
     ('#e69f00', '#ffffff')
@@ -44,6 +44,6 @@ def _towards_white(channel: int, share: float) -> int:
 
 
 def _luminance(channels: list[int]) -> float:
-    """Return WCAG's relative luminance, with the usual square for sRGB's curve."""
+    """Return WCAG's relative luminance, with the usual power of 2.2 for sRGB's curve."""
     red, green, blue = (math.pow(channel / 255, 2.2) for channel in channels)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,4 +1,4 @@
-"""The sections of a report: one file per section, each with what every renderer needs of it.
+"""The sections of a report: one file per section, with what each renderer needs.
 
 A protocol lists the ids of its sections in order. A section that does not apply to a report is skipped.
 """
@@ -27,22 +27,22 @@ REGISTRY: dict[str, "Section"] = {}
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report. Text, Markdown, LaTeX, JSON, HTML and the figures each take what is theirs."""
+    """A section of a report: what goes into text, Markdown, LaTeX, JSON, the page and the figures."""
 
     id: str
     title: str
-    #: The tables and paragraphs of text, Markdown and LaTeX, and of the page where there is no `page`.
+    #: The tables and paragraphs of text, Markdown and LaTeX, and of the page if there is no `page`.
     parts: Callable[[Report], Iterable[Part]] = lambda report: ()
     applies: Callable[[Report], bool] = lambda report: True
-    #: What JSON has, by key of the whole document.
+    #: The top-level keys that it adds to the JSON document.
     data: Callable[[Report], Mapping[str, Any]] = lambda report: {}
-    #: The values for the template `page/<id>.html.j2`, where the page shows more than the tables.
+    #: The values for the template `page/<id>.html.j2`, if the page shows more than the tables.
     page: Callable[[Report], Mapping[str, Any]] | None = None
     figures: Callable[[Report], Figures] = lambda report: {}
 
 
 def register(section: Section) -> Section:
-    """Add a section, which a protocol then names by its id."""
+    """Add a section, which protocols then name by its id."""
     REGISTRY[section.id] = section
     return section
 
@@ -54,7 +54,7 @@ def _load_all() -> None:
 
 
 def all_sections(report: Report) -> list[Section]:
-    """Return the sections of a report in the order that its protocol has, whether they apply or not."""
+    """Return the sections of a report in the order of its protocol, whether they apply or not."""
     _load_all()
     wanted = report.protocol.sections
     unknown = [id for id in wanted if id not in REGISTRY]
@@ -69,6 +69,6 @@ def sections_of(report: Report) -> list[Section]:
 
 
 def all_parts(report: Report) -> Iterable[Part]:
-    """Yield everything that a report in words has, in its order."""
+    """Yield the tables and paragraphs of all sections that apply, in order."""
     for section in sections_of(report):
         yield from section.parts(report)

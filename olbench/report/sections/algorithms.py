@@ -1,4 +1,4 @@
-"""The algorithms of the run and their traits, from the registry."""
+"""The algorithms of the run and their traits, from the registry of algorithms."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,13 +18,13 @@ TRAITS = {
 
 
 def title(report: Report) -> str:
-    """Return what the table is, after the paper's table of the same content."""
+    """Return the title, with the paper's table of the same content."""
     where = report.paper.traits_where if report.paper else ""
     return f"{where}: traits" if where else "Traits"
 
 
 def _definitions_of(report: Report) -> dict[str, Definition | None]:
-    """Return the definitions of the run's algorithms; one from a file unknown here has none."""
+    """Return the definitions of the run's algorithms; None for one whose plugin is not loaded."""
     known = {definition.id: definition for definition in definitions()}
     return {entry.algorithm: known.get(entry.algorithm) for entry in report.results.entries}
 

@@ -14,7 +14,7 @@ def applies(report: Report) -> bool:
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield the claims with our verdict, and what the paper's own table says of them."""
+    """Yield the claims with our verdict and the one on the paper's own numbers."""
     rows = tuple(boxes(c.text, c.where, c.verdict, c.own_verdict, c.evidence) for c in report.claims)
     columns = left("claim") + left("where", drop=DETAIL) + left("here")
     columns += left("in its own table", drop=PAPER) + left("evidence here")

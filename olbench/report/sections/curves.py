@@ -1,4 +1,4 @@
-"""The curves that trials record: on the page, and as figures of their own."""
+"""The curves that trials record: on the page, and as separate figures."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -21,7 +21,7 @@ def applies(report: Report) -> bool:
 
 
 def page(report: Report) -> Mapping[str, Any]:
-    """Return every curve as mean and deviation at its points, and how each algorithm looks."""
+    """Return every curve as mean and deviation at its points, and the style of each algorithm."""
     results = report.results
     series = report.protocol.series
     return {
@@ -43,7 +43,7 @@ def page(report: Report) -> Mapping[str, Any]:
 
 
 def _curves_of(entries: list[Entry]) -> dict[str, Any]:
-    """Return the points that the algorithms share, and per algorithm mean and deviation at each of them."""
+    """Return the shared points, and mean and deviation of every algorithm at each of them."""
     shared = entries[0].points
     return {
         "t": shared.tolist(),
@@ -62,7 +62,7 @@ def _band(values: Floats) -> list[list[float]]:
 
 
 def _round(value: float) -> float:
-    """Return the number with DIGITS digits, as an integer where it is one: both are short in JSON."""
+    """Return the number rounded to DIGITS digits, as an integer if it is one: short in JSON."""
     number = float(f"{value:.{DIGITS}g}")
     return int(number) if number.is_integer() else number
 
@@ -72,12 +72,12 @@ def figures(report: Report) -> Figures:
     from olbench.report.figures import curves_figure, file_names, overview_figure
 
     results = report.results
-    drawn = [dataset for dataset in results.datasets if results.of(dataset)]
-    found = {
+    datasets = [dataset for dataset in results.datasets if results.of(dataset)]
+    curves = {
         f"curves-{name}": partial(curves_figure, results, dataset)
-        for dataset, name in file_names(drawn).items()
+        for dataset, name in file_names(datasets).items()
     }
-    return {**found, "overview": partial(overview_figure, results)} if drawn else found
+    return {**curves, "overview": partial(overview_figure, results)} if datasets else curves
 
 
 register(Section("curves", "Curves", applies=applies, page=page, figures=figures))

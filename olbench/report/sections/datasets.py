@@ -1,4 +1,4 @@
-"""The data sets of the run, from its record and the catalogue, beside what the paper says of them."""
+"""The data sets of the run, from its record and the catalogue, beside their sizes in the paper."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from olbench.report.sections import Section, register
 
 
 def title(report: Report) -> str:
-    """Return what the table is, after the paper's table of the same content."""
+    """Return the title, with the paper's table of the same content."""
     where = report.paper.shapes_where if report.paper else ""
     return f"{where}: data sets" if where else "Data sets"
 
@@ -22,16 +22,19 @@ def parts(report: Report) -> Iterator[Grid]:
     for name, facts in report.results.run.data.items():
         entry = catalog().get(name.partition("[")[0])
         source = entry.source if entry else "the user's file"
-        steps = ", ".join(entry.preprocess) if entry and entry.preprocess else "as it is"
+        steps = ", ".join(entry.preprocess) if entry and entry.preprocess else "none"
         size = (f"{facts.rows:,}", f"{facts.features:,}")
         rows.append(boxes(name, *size, in_paper(report, name, facts), source, steps, facts.fingerprint[:12]))
     columns = (*left("data set"), *right("examples", "features"), *left("in the paper", drop=PAPER))
-    columns += (*left("source", "values", drop=DETAIL), *left("fingerprint", optional=True, drop=DETAIL))
+    columns += (
+        *left("source", "preprocessing", drop=DETAIL),
+        *left("fingerprint", optional=True, drop=DETAIL),
+    )
     yield Grid(title(report), columns, tuple(rows))
 
 
 def in_paper(report: Report, name: str, facts: DataFacts) -> str:
-    """Return whether the paper gives the same size."""
+    """Return whether the paper prints the same size, and the size that it prints if not."""
     printed = report.paper.shapes.get(name) if report.paper else None
     if printed is None:
         return ""

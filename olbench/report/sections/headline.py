@@ -8,7 +8,7 @@ from olbench.report.build import Report
 from olbench.report.grid import count
 from olbench.report.sections import Section, register
 
-#: So many sentences about what is missing can be read.
+#: Up to this many missing rows are listed one by one.
 FEW = 12
 
 
@@ -27,7 +27,7 @@ def parts(report: Report) -> Iterator[str]:
 
 
 def list_gaps(report: Report) -> list[str]:
-    """Return what is missing: one line each while they are few, else one line per data set."""
+    """Return what is missing: one line per row if there are few, otherwise one line per data set."""
     missing, results = report.results.missing, report.results
     lines = [f"INCOMPLETE: {len(missing)} of {len(results.entries)} rows are not finished:"]
     if len(missing) <= FEW:

@@ -7,7 +7,9 @@ from typing import Any
 
 import yaml
 
+from olbench.engine.runfile import RunFile
 from olbench.report.build import Report
+from olbench.report.grid import count
 from olbench.report.sections import Section, register
 from olbench.trials.seeds import STREAMS
 
@@ -16,11 +18,16 @@ def parts(report: Report) -> Iterator[str]:
     """Yield one paragraph."""
     run = report.results.run
     versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
-    commit = f"commit {run.commit[:12]}{' with changes' if run.dirty else ''}; " if run.commit else ""
-    yield (
-        f"{commit}seed {run.config.seed}; {versions}; {run.machine.get('processor')}, "
-        f"{run.machine.get('cores')} cores, {run.machine.get('system')}"
-    )
+    changes = " with uncommitted changes" if run.dirty else ""
+    commit = f"commit {run.commit[:12]}{changes}; " if run.commit else ""
+    yield f"{commit}seed {run.config.seed}; {versions}; {machine_text(run)}"
+
+
+def machine_text(run: RunFile) -> str:
+    """Return processor, cores and system in one line, as far as they are recorded."""
+    cores = run.machine.get("cores")
+    parts = (run.machine.get("processor"), cores and count(cores, "core"), run.machine.get("system"))
+    return ", ".join(part for part in parts if part) or "unknown machine"
 
 
 def data(report: Report) -> Mapping[str, Any]:
@@ -34,11 +41,10 @@ def page(report: Report) -> Mapping[str, Any]:
     """Return the facts, and the commands that make this page again."""
     run = report.results.run
     facts = {
-        "Commit": f"{run.commit or 'unknown'}{', with local changes' if run.dirty else ''}",
+        "Commit": f"{run.commit or 'unknown'}{', with uncommitted changes' if run.dirty else ''}",
         "Started": run.start,
         "Ended": run.end or "not finished",
-        "Processor": f"{run.machine.get('processor', 'unknown')}, {run.machine.get('cores', '?')} cores",
-        "System": run.machine.get("system"),
+        "Machine": machine_text(run),
         "Seed": f"{run.config.seed}, streams {', '.join(STREAMS)}",
         "Versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()),
     }
@@ -58,7 +64,7 @@ def config_yaml(report: Report) -> str:
 
 
 def commands(report: Report) -> list[str]:
-    """Return what makes this page again; that times were taken alone is not in the config."""
+    """Return the commands that make this page again; exclusive timing is an option, not in the config."""
     name = report.results.name
     config, folder, page = (shlex.quote(each) for each in (f"{name}.yaml", f"results/{name}", f"{name}.html"))
     run = f"olbench run {config} --out {folder}"

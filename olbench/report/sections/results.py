@@ -1,4 +1,4 @@
-"""The results: one table per data set, ours beside what the paper reports."""
+"""The results: one table per data set, our numbers beside the paper's."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,8 +11,8 @@ from olbench.report.sections import Section, register
 from olbench.report.verdicts import LETTERS, NOT_COMPARABLE, Judgement
 
 SHARED_NOTE = (
-    "Times in brackets were taken while other trials ran, so they are not comparable; `olbench run --timing "
-    "exclusive` measures them alone."
+    "Times in brackets were measured while other trials ran, so they are not comparable; `olbench run "
+    "--timing exclusive` measures each trial alone."
 )
 
 
@@ -25,7 +25,7 @@ def bold_note(report: Report) -> str:
 
 
 def settings(entry: Entry) -> str:
-    """Return the chosen parameters and settings, and what casts doubt on them."""
+    """Return the chosen parameters and settings, and any warnings."""
     chosen = {**(entry.params or {}), **entry.setting}
     notes = [", ".join(f"{name}={short(value)}" for name, value in chosen.items())]
     flags = [each.title for each in entry.protocol.recorded if each.flag]
@@ -35,12 +35,12 @@ def settings(entry: Entry) -> str:
 
 
 def is_time(quantity: Quantity) -> bool:
-    """Tell whether a quantity is a time, which other trials can stretch."""
+    """Tell whether a quantity is a time, which other running trials lengthen."""
     return quantity.name == SECONDS.name
 
 
 def parts(report: Report) -> Iterator[Grid]:
-    """Yield one table per data set, with what the marks mean below the last one."""
+    """Yield one table per data set; a note below the last one explains the marks."""
     datasets = list(dict.fromkeys(row.entry.dataset for row in report.rows))
     alone = all(row.entry.exclusive for row in report.rows)
     timed = any(is_time(quantity) for quantity in report.protocol.quantities)
@@ -53,7 +53,7 @@ def parts(report: Report) -> Iterator[Grid]:
 
 
 def title(report: Report, dataset: str) -> str:
-    """Return the data set with its size and, where the paper has it, the table that reports it."""
+    """Return the data set with its size and, if the paper reports it, the table."""
     facts = report.results.run.data.get(dataset)
     name = f"{dataset} ({facts.rows:,} × {facts.features:,})" if facts else dataset
     numbers = report.paper.numbers if report.paper else ()
@@ -93,15 +93,15 @@ def spread_text(row: Row, quantity: Quantity) -> str:
 
 
 def time_text(row: Row, quantity: Quantity) -> str:
-    """Return the time of a trial; in brackets unless it was measured alone."""
+    """Return the time of a trial, in brackets unless it was measured alone."""
     mean, deviation = row.spreads[quantity.name]
     digits = quantity.digits if mean < 1 else quantity.digits - 1
-    shown = f"{quantity.text(mean, digits)} ± {quantity.text(deviation, digits)}"
-    return shown if row.entry.exclusive else f"({shown})"
+    text = f"{quantity.text(mean, digits)} ± {quantity.text(deviation, digits)}"
+    return text if row.entry.exclusive else f"({text})"
 
 
 def _ratio_text(row: Row, report: Report) -> str:
-    """Return the paper's seconds over ours; in brackets, as our time, unless that was measured alone."""
+    """Return the paper's seconds divided by ours, in brackets unless ours were measured alone."""
     ratio = report.time_ratios.get((row.entry.dataset, row.entry.label))
     judgement = row.judgements.get(report.headline.name)
     if ratio is None or judgement is None or judgement.verdict == NOT_COMPARABLE:
@@ -175,7 +175,7 @@ def _flat(row: Row, report: Report) -> dict[str, Any]:
 
 
 def page(report: Report) -> Mapping[str, Any]:
-    """Return the rows with everything that the page sorts, filters and shows."""
+    """Return the rows, with everything that the page sorts, filters and shows."""
     kinds = {row.entry.exclusive for row in report.rows}
     timing = "mixed" if len(kinds) > 1 else "exclusive" if kinds == {True} else "shared"
     return {
@@ -220,18 +220,18 @@ def _row_page(row: Row, report: Report) -> dict[str, Any]:
         "judgements": {
             each.name: judgement_page(row.judgements.get(each.name), report) for each in quantities
         },
-        # A ratio of times says how machines differ; it is shown and never judged.
+        # A ratio of times tells how the machines differ; it is shown, never judged.
         "time_ratio": report.time_ratios.get((entry.dataset, entry.label)),
     }
 
 
 def spread_texts(quantity: Quantity, spread: tuple[float, float]) -> tuple[str, str]:
-    """Return mean and deviation as texts of their own."""
+    """Return mean and deviation as separate texts."""
     return quantity.text(spread[0]), quantity.text(spread[1])
 
 
 def judgement_page(judgement: Judgement | None, report: Report) -> dict[str, Any] | None:
-    """Return a judgement as the page shows it: the verdict, and both numbers in words."""
+    """Return a judgement for the page: the verdict, and both numbers in words."""
     if judgement is None:
         return None
     quantity = report.protocol.quantity(judgement.quantity)
@@ -244,7 +244,7 @@ def judgement_page(judgement: Judgement | None, report: Report) -> dict[str, Any
         z = "" if judgement.z is None else f", z = {judgement.z:.1f}"
         lines.append(f"difference {quantity.text(judgement.difference, sign='+')}{z}")
     if judgement.basis == "binomial":
-        lines.append("compared by standard errors: the paper prints no deviation")
+        lines.append("compared in standard errors: the paper prints no deviation")
     lines += [judgement.reason] if judgement.reason else []
     printed = judgement.reported.printed.split(" ± ")
     return {

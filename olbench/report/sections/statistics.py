@@ -24,7 +24,7 @@ def parts(report: Report) -> Iterator[Part]:
 
 
 def within(report: Report, dataset: str) -> Grid:
-    """Return the differences to the best on one data set."""
+    """Return the differences from the best algorithm on one data set."""
     best, differences = report.within[dataset]
     quantity = report.headline
     rows = tuple(
@@ -39,53 +39,53 @@ def within(report: Report, dataset: str) -> Grid:
         f"Within {dataset}: {quantity.title} minus that of {best}, the {quantity.best}",
         (*left("algorithm"), *right("difference", "95% bootstrap", "wins/ties/losses", "p (paired t)")),
         rows,
-        f"Every number here is {CONDITIONAL}.",
+        f"All of this is {CONDITIONAL}.",
     )
 
 
-def across(report: Report, found: Across) -> Grid:
+def across(report: Report, comparison: Across) -> Grid:
     """Return the average ranks over data sets."""
-    ordered = sorted(found.ranks, key=lambda label: (found.ranks[label], label))
+    ordered = sorted(comparison.ranks, key=lambda label: (comparison.ranks[label], label))
     return Grid(
-        f"Across {len(found.datasets)} data sets: average ranks of the {report.headline.title}",
+        f"Across {len(comparison.datasets)} data sets: average ranks of the {report.headline.title}",
         (*left("algorithm"), *right("average rank")),
-        tuple(boxes(label, f"{found.ranks[label]:.2f}") for label in ordered),
-        f"Friedman: chi-square {found.statistic:.2f}, p = {found.p:.3g}; Iman-Davenport: F "
-        f"{found.iman_davenport:.2f}, p = {found.iman_davenport_p:.3g}; critical difference "
-        f"{found.critical_difference:.2f} (Nemenyi, 5%). {found.power}",
+        tuple(boxes(label, f"{comparison.ranks[label]:.2f}") for label in ordered),
+        f"Friedman: chi-square {comparison.statistic:.2f}, p = {comparison.p:.3g}; Iman-Davenport: F "
+        f"{comparison.iman_davenport:.2f}, p = {comparison.iman_davenport_p:.3g}; critical difference "
+        f"{comparison.critical_difference:.2f} (Nemenyi, 5%). {comparison.power}",
     )
 
 
-def pairs(found: Across) -> Grid:
-    """Return the pairs that differ across data sets, after Holm."""
-    different = [pair for pair in found.pairs if pair.significant]
-    shown = different or sorted(found.pairs, key=lambda pair: pair.p)[:5]
-    title = f"{len(different)} of {len(found.pairs)} pairs differ across data sets (Wilcoxon, Holm, 5%)"
+def pairs(comparison: Across) -> Grid:
+    """Return the pairs that differ across data sets, with Holm's correction."""
+    different = [pair for pair in comparison.pairs if pair.significant]
+    listed = different or sorted(comparison.pairs, key=lambda pair: pair.p)[:5]
+    title = f"{len(different)} of {len(comparison.pairs)} pairs differ across data sets (Wilcoxon, Holm, 5%)"
     if not different:
-        title += "; the nearest are"
+        title += "; those with the smallest p"
     return Grid(
         title,
         (*left("first", "second"), *right("p", "adjusted p")),
-        tuple(boxes(pair.first, pair.second, f"{pair.p:.3g}", f"{pair.adjusted:.3g}") for pair in shown),
+        tuple(boxes(pair.first, pair.second, f"{pair.p:.3g}", f"{pair.adjusted:.3g}") for pair in listed),
     )
 
 
 def data(report: Report) -> Mapping[str, Any]:
     """Return every difference and the whole comparison across data sets."""
-    found = report.across
+    comparison = report.across
     return {
         "within": {
             dataset: {"best": best, "differences": [vars(difference) for difference in differences]}
             for dataset, (best, differences) in report.within.items()
         },
-        "across": found
-        if isinstance(found, str)
-        else {**vars(found), "pairs": [vars(p) for p in found.pairs]},
+        "across": comparison
+        if isinstance(comparison, str)
+        else {**vars(comparison), "pairs": [vars(p) for p in comparison.pairs]},
     }
 
 
 def page(report: Report) -> Mapping[str, Any]:
-    """Return the differences with the reach of their bars, and the diagram of ranks."""
+    """Return the differences with the length of their bars, and the diagram of ranks."""
     quantity = report.headline
     return {
         "within": [_within_page(report, dataset) for dataset in report.within],
@@ -104,7 +104,7 @@ def _within_page(report: Report, dataset: str) -> dict[str, Any]:
         "best": best,
         "differences": [{**vars(each), **_texts(each, report.headline)} for each in differences],
         "reach": max(map(abs, ends), default=0.0),
-        # Bars grow to the right as algorithms get worse, whichever direction that is.
+        # Bars grow to the right as algorithms get worse, whether higher or lower is better.
         "sign": sign,
     }
 
@@ -115,23 +115,23 @@ def _texts(difference: Difference, quantity: Quantity) -> dict[str, str]:
     return {f"{name}_text": quantity.text(getattr(difference, name), sign="+") for name in names}
 
 
-def _across_page(found: Across | str) -> dict[str, Any]:
-    if isinstance(found, str):
-        return {"note": found}
-    pair_tests = [vars(pair) for pair in found.pairs]
+def _across_page(comparison: Across | str) -> dict[str, Any]:
+    if isinstance(comparison, str):
+        return {"note": comparison}
+    pair_tests = [vars(pair) for pair in comparison.pairs]
     return {
-        **vars(found),
+        **vars(comparison),
         "note": "",
-        "datasets": list(found.datasets),
-        "ranks": sorted(found.ranks.items(), key=lambda item: item[1]),
+        "datasets": list(comparison.datasets),
+        "ranks": sorted(comparison.ranks.items(), key=lambda item: item[1]),
         "pairs": pair_tests,
         "significant": sum(pair["significant"] for pair in pair_tests),
-        "diagram": critical_difference(found.ranks, found.groups, found.critical_difference),
+        "diagram": critical_difference(comparison.ranks, comparison.groups, comparison.critical_difference),
     }
 
 
 def figures(report: Report) -> Figures:
-    """Return the diagram of average ranks, where there are any."""
+    """Return the diagram of average ranks, if there are any."""
     from olbench.report.figures import critical_difference_figure
 
     if isinstance(report.across, str):

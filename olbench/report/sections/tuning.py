@@ -1,4 +1,4 @@
-"""The optimism of the tuning: how much better the chosen parameters scored in the trials that chose them."""
+"""The optimism of the tuning: how much better the chosen parameters scored in the tuning trials."""
 
 from collections.abc import Iterator
 
@@ -18,16 +18,16 @@ def parts(report: Report) -> Iterator[Grid]:
     quantity, rows = report.headline, []
     for dataset in report.results.datasets:
         entries = [entry for entry in report.results.of(dataset) if entry.tuned is not None]
-        found = sorted((_optimism(entry, report), entry.label) for entry in entries)
-        if found:
-            mean = sum(optimism for optimism, _ in found) / len(found)
-            ends = (f"{quantity.text(each, sign='+')} ({label})" for each, label in (found[0], found[-1]))
-            rows.append(boxes(dataset, str(len(found)), quantity.text(mean, sign="+"), *ends))
+        gaps = sorted((_optimism(entry, report), entry.label) for entry in entries)
+        if gaps:
+            mean = sum(optimism for optimism, _ in gaps) / len(gaps)
+            ends = (f"{quantity.text(each, sign='+')} ({label})" for each, label in (gaps[0], gaps[-1]))
+            rows.append(boxes(dataset, str(len(gaps)), quantity.text(mean, sign="+"), *ends))
     yield Grid(
         f"Optimism of the tuning: reported {quantity.title} minus that of the tuning trials",
         (*left("data set"), *right("tuned", "mean", "smallest", "largest")),
         tuple(rows),
-        "Reporting the best trial of a search instead of new ones would gain this much by luck.",
+        "This is the error of reporting the tuning trials instead of new ones.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The verdicts: every number that the paper reports, ours beside it, and why some are not compared."""
+"""The verdicts: every number that the paper reports, ours beside it, and why some are not comparable."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ def applies(report: Report) -> bool:
 
 
 def parts(report: Report) -> Iterator[Part]:
-    """Yield the verdicts at a glance, then what is not reproduced and what is not comparable."""
+    """Yield the verdicts at a glance, then the numbers that are not reproduced or not comparable."""
     yield glance(report)
     yield verdict_map(report)
     yield not_reproduced(report)
@@ -38,12 +38,12 @@ def _by_place(report: Report) -> dict[tuple[str, str, str], Judgement]:
 
 
 def verdict_map(report: Report) -> Grid:
-    """Return the verdicts of all rows at a glance, and the agreement of the orders."""
+    """Return the verdicts of all rows as letters, and Kendall's tau of each data set."""
     assert report.paper is not None
-    found, names = _by_place(report), report.paper.algorithms
+    judgements, names = _by_place(report), report.paper.algorithms
     rows = []
     for dataset in shown_datasets(report):
-        letters = ["".join(_letter(found, dataset, name, report.judged)) for name in names]
+        letters = ["".join(_letters(judgements, dataset, name, report.judged)) for name in names]
         tau = report.taus.get(dataset)
         rows.append(boxes(dataset, *letters, "" if tau is None else f"{tau:.2f}"))
     middle = tuple(Column(name, "center") for name in names)
@@ -57,22 +57,25 @@ def verdict_map(report: Report) -> Grid:
     )
 
 
-def _letter(
-    found: Mapping[tuple[str, str, str], Judgement], dataset: str, name: str, judged: tuple[Quantity, ...]
+def _letters(
+    judgements: Mapping[tuple[str, str, str], Judgement],
+    dataset: str,
+    name: str,
+    judged: tuple[Quantity, ...],
 ) -> Iterator[str]:
     for quantity in judged:
-        judgement = found.get((dataset, name, quantity.name))
+        judgement = judgements.get((dataset, name, quantity.name))
         yield LETTERS[judgement.verdict] if judgement else " "
 
 
 def glance(report: Report) -> Grid:
-    """Return the paper's numbers of the first quantity on one page: ours, the paper's, and the verdict."""
+    """Return the first quantity at a glance: our number, the paper's, and the verdict."""
     assert report.paper is not None
-    quantity, found = report.judged[0], _by_place(report)
+    quantity, judgements = report.judged[0], _by_place(report)
     best = {(row.entry.dataset, row.entry.label) for row in report.rows if row.bold}
     rows = []
     for dataset in shown_datasets(report):
-        own = [found.get((dataset, row, quantity.name)) for row in report.paper.algorithms]
+        own = [judgements.get((dataset, row, quantity.name)) for row in report.paper.algorithms]
         rows.append((Box(dataset), *(_beside(each, quantity, best) for each in own)))
     return Grid(
         f"{quantity.counted[0].upper()}{quantity.counted[1:]}, ours / the paper's",
@@ -117,17 +120,17 @@ def _describe(judgement: Judgement, quantity: Quantity) -> tuple[Box, ...]:
 
 
 def not_comparable(report: Report) -> Iterator[str]:
-    """Yield the reasons for which numbers were not judged, with the rows of each."""
+    """Yield the reasons why numbers were not judged, with the rows of each."""
     reasons: dict[str, dict[str, list[str]]] = {}
     for judgement in report.judgements:
         if judgement.verdict == NOT_COMPARABLE and judgement.quantity == report.judged[0].name:
             rows = reasons.setdefault(judgement.reason, {})
             rows.setdefault(judgement.dataset, []).append(judgement.algorithm)
     everything = report.paper.algorithms if report.paper else ()
-    for reason, found in reasons.items():
+    for reason, rows in reasons.items():
         names = (
             dataset if len(algorithms) == len(everything) else f"{dataset} ({', '.join(algorithms)})"
-            for dataset, algorithms in found.items()
+            for dataset, algorithms in rows.items()
         )
         yield f"Not comparable ({reason}): {', '.join(names)}"
 
@@ -150,9 +153,9 @@ def page(report: Report) -> Mapping[str, Any]:
 
 
 def _map(report: Report, quantity: Quantity) -> dict[str, Any]:
-    """Return one row per data set and one column per algorithm, as far as the paper reports them.
+    """Return one row per data set and one column per algorithm that the paper reports.
 
-    An algorithm that the config has more than once has a label for each, and still one column.
+    An algorithm that the config lists more than once has several labels, but one column.
     """
     judged = {(j.dataset, j.algorithm): j for j in report.judgements if j.quantity == quantity.name}
     names = list(dict.fromkeys(algorithm for _, algorithm in judged))
