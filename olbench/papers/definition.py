@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 KINDS = (
@@ -29,6 +29,10 @@ class Reported:
     #: Over how many trials the mean and deviation are or, without a deviation, how many examples were tested.
     n: int | None
     printed: str
+    #: The marks of significance that stand before it, by table.
+    marks: Mapping[str, str] = field(default_factory=dict)
+    #: Why it is counted apart from the others: nothing explains it. Else an empty text.
+    suspect: str = ""
 
     @property
     def rounding(self) -> float:
@@ -70,6 +74,28 @@ class Requirements:
     search: tuple[str, ...]
     #: Values that keys of the protocol must have.
     settings: Mapping[str, Any]
+    #: Rows whose parameters must be tuned, over whatever grid.
+    tuned: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MarkedTable:
+    """A table whose marks say which rows differ significantly from each of some others."""
+
+    where: str
+    rows: tuple[str, ...]
+    against: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PrintedRanks:
+    """Mean ranks that a paper prints: over some data sets, among the rows that they are given for."""
+
+    where: str
+    quantity: str
+    datasets: tuple[str, ...]
+    #: By row, as printed.
+    printed: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -120,6 +146,10 @@ class Paper:
     shapes_where: str
     groups: Mapping[str, tuple[str, ...]]
     claims: tuple[Claim, ...]
+    #: The level that each mark of significance stands for; None if the paper does not explain it.
+    marks: Mapping[str, float | None] = field(default_factory=dict)
+    marked: tuple[MarkedTable, ...] = ()
+    ranks: tuple[PrintedRanks, ...] = ()
 
     @property
     def datasets(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from olbench.errors import UserError
@@ -9,7 +10,9 @@ from olbench.papers.definition import (
     KINDS,
     QUANTIFIERS,
     Claim,
+    MarkedTable,
     Paper,
+    PrintedRanks,
     Reported,
     Requirements,
     RowSpec,
@@ -20,10 +23,10 @@ from olbench.protocols import Protocol, get_protocol, protocols
 
 UNITS = {"fraction": 1.0, "percent": 0.01}
 _NUMBER = r"(\d+(?:\.(\d+))?)"
-_PRINTED = re.compile(rf"{_NUMBER}(?: ± (\d+(?:\.\d+)?))?")
+_PRINTED = re.compile(rf"([^\w\s.]?){_NUMBER}(?: ± (\d+(?:\.\d+)?))?")
 _KEYS = [
     "id", "title", "citation", "protocol", "requires", "rows", "variants", "unavailable", "traits", "shapes",
-    "tables", "groups", "claims",
+    "tables", "groups", "claims", "marks", "ranks", "suspect",
 ]  # fmt: skip
 
 
@@ -41,11 +44,12 @@ class PaperFile:
             name: tuple(item.text("a member of a group") for item in node.items(f"the group {name}"))
             for name, node in self._below("groups").items()
         }
+        self.marks = {mark: _level(node) for mark, node in self._below("marks").items()}
 
     def paper(self) -> Paper:
         """Return everything in the file."""
-        tables = self.content["tables"].items("tables")
-        numbers = [number for node in tables for number in self._table(node)]
+        tables = self._items("tables")
+        numbers = self._explain(self._numbers(tables))
         datasets = tuple(dict.fromkeys(number.dataset for number in numbers))
         traits, traits_where = self._facts("traits")
         shapes, shapes_where = self._facts("shapes")
@@ -71,6 +75,9 @@ class PaperFile:
             shapes_where=shapes_where,
             groups=self.groups,
             claims=tuple(self._claim(id, node, datasets) for id, node in self._below("claims").items()),
+            marks=self.marks,
+            marked=tuple(found for node in tables if (found := self._marked(node))),
+            ranks=tuple(self._ranks(node, datasets) for node in self._items("ranks")),
         )
 
     def _below(self, key: str) -> dict[str, Placed]:
@@ -80,6 +87,11 @@ class PaperFile:
         if not isinstance(node.value, dict):
             raise node.fail(f"{key} must be a mapping, not {node.shown()}")
         return node.value
+
+    def _items(self, key: str) -> list[Placed]:
+        """Return a list that may be empty or missing."""
+        node = self.content.get(key)
+        return [] if node is None or node.value == [] else node.items(key)
 
     def _protocol(self) -> Protocol:
         node = self.content.get("protocol")
@@ -98,7 +110,7 @@ class PaperFile:
 
     def _requirements(self) -> Requirements:
         node = self.content.get("requires")
-        keys = ["options", "grid", "search", "settings"]
+        keys = ["options", "grid", "search", "settings", "tuned"]
         content = node.mapping("requires", keys) if node else {}
         search = content.get("search")
         words = (
@@ -109,14 +121,58 @@ class PaperFile:
             grid=content["grid"].choice("grid", ("declared",)) if "grid" in content else "",
             search=tuple(word.choice("search", self.protocol.searches) for word in words),
             settings=_plain(content["settings"]) if "settings" in content else {},
+            tuned=self._members(content["tuned"]) if "tuned" in content else (),
         )
 
-    def _table(self, node: Placed) -> Iterator[Reported]:
-        keys = ["where", "by", "quantities", "n", "unit", "numbers"]
-        content = node.mapping("a table", keys)
-        for key in ("quantities", "numbers"):
-            if key not in content:
-                raise node.fail(f"a table needs the key '{key}'")
+    def _numbers(self, tables: Sequence[Placed]) -> list[Reported]:
+        """Return every number once; one that a later table prints again only adds its mark."""
+        found: dict[tuple[str, ...], Reported] = {}
+        for table in tables:
+            for node, number in self._table(table):
+                key = (*number.at.values(), number.quantity)
+                first = found.setdefault(key, number)
+                if (first.mean, first.deviation) != (number.mean, number.deviation):
+                    raise node.fail(f"{number.printed} is {first.printed} in {first.where}")
+                found[key] = replace(first, marks={**first.marks, **number.marks})
+        return list(found.values())
+
+    def _explain(self, numbers: list[Reported]) -> list[Reported]:
+        """Return the numbers, those that nothing explains with the reason to count them apart."""
+        for node in self._items("suspect"):
+            content = _required(node, "an entry of suspect", ["quantity", "datasets", "rows", "reason"])
+            quantity, reason = content["quantity"].text("quantity"), content["reason"].text("reason")
+            datasets, rows = self._members(content["datasets"]), self._members(content["rows"])
+            about = [
+                (number.quantity, number.dataset in datasets, number.row in rows) == (quantity, True, True)
+                for number in numbers
+            ]
+            if sum(about) != len(datasets) * len(rows):
+                raise node.fail("not all of these numbers are in the tables")
+            numbers = [
+                replace(number, suspect=reason) if here else number
+                for number, here in zip(numbers, about, strict=True)
+            ]
+        return numbers
+
+    def _marked(self, node: Placed) -> MarkedTable | None:
+        """Return what the marks of a table compare, if it has any."""
+        compares: Placed | None = node.value.get("marks")
+        if compares is None:
+            return None
+        content = _required(compares, "marks", ["of", "against"])
+        return MarkedTable(_where(node), self._members(content["of"]), self._members(content["against"]))
+
+    def _ranks(self, node: Placed, datasets: Sequence[str]) -> PrintedRanks:
+        content = _required(node, "an entry of ranks", ["where", "quantity", "of"], ["among"])
+        quantity = content["quantity"].text("quantity")
+        _check_quantity(content["quantity"], quantity, self.protocol)
+        among = self._members(content["among"]) if "among" in content else tuple(datasets)
+        printed = {row: str(_plain(item)) for (row,), item in _leaves(content["of"], 1)}
+        return PrintedRanks(_where(node), quantity, among, printed)
+
+    def _table(self, node: Placed) -> Iterator[tuple[Placed, Reported]]:
+        """Yield the numbers of a table, each with its place in the file."""
+        content = _required(node, "a table", ["quantities", "numbers"], ["where", "by", "n", "unit", "marks"])
         by = [item.text("by") for item in content["by"].items("by")] if "by" in content else []
         by = by or ["dataset", "algorithm"]
         if not {"dataset", "algorithm"} <= set(by):
@@ -133,13 +189,19 @@ class PaperFile:
             where = ", ".join((_where(node), *place))
             for name, cell in zip(names, cells, strict=True):
                 if cell.value is not None:
-                    yield _reported(cell, where, at, name, _sample(content, at), UNITS[unit])
+                    number, mark = _reported(cell, where, at, name, _sample(content, at), UNITS[unit])
+                    yield cell, replace(number, marks=self._read_mark(cell, node, mark))
+
+    def _read_mark(self, cell: Placed, table: Placed, mark: str) -> dict[str, str]:
+        """Return the mark of a number by the table that it is in."""
+        if not mark:
+            return {}
+        if mark not in self.marks or "marks" not in table.value:
+            raise cell.fail(f"the mark '{mark}' needs its level under the key 'marks', as does its table")
+        return {_where(table): mark}
 
     def _claim(self, id: str, node: Placed, datasets: Sequence[str]) -> Claim:
-        content = node.mapping("a claim", ["text", "where", "says"])
-        for key in ("text", "where", "says"):
-            if key not in content:
-                raise node.fail(f"a claim needs the key '{key}'")
+        content = _required(node, "a claim", ["text", "where", "says"])
         says = self._statement(content["says"], datasets)
         return Claim(id, content["text"].text("text"), content["where"].text("where"), says)
 
@@ -168,6 +230,26 @@ class PaperFile:
             return tuple(item.text("a name") for item in node.items("a list of names"))
         name = node.text("a name")
         return self.groups.get(name, (name,))
+
+
+def _required(
+    node: Placed, what: str, keys: Sequence[str], optional: Sequence[str] = ()
+) -> dict[str, Placed]:
+    """Return a mapping that has all of some keys, and no others than the optional ones."""
+    content = node.mapping(what, [*keys, *optional])
+    for key in keys:
+        if key not in content:
+            raise node.fail(f"{what} needs the key '{key}'")
+    return content
+
+
+def _level(node: Placed) -> float | None:
+    """Return the level of a mark of significance."""
+    if node.value is None:
+        return None
+    if not isinstance(node.value, float) or not 0 < node.value < 1:
+        raise node.fail(f"the level of a mark must be between 0 and 1, or null, not {node.shown()}")
+    return node.value
 
 
 def _where(node: Placed) -> str:
@@ -206,16 +288,19 @@ def _sample(content: Mapping[str, Placed], at: Mapping[str, str]) -> int | None:
 
 def _reported(
     node: Placed, where: str, at: Mapping[str, str], quantity: str, n: int | None, unit: float
-) -> Reported:
+) -> tuple[Reported, str]:
+    """Return a printed number, and the mark before it."""
     printed = str(node.value)
     match = _PRINTED.fullmatch(printed)
     if match is None or isinstance(node.value, float):
         raise node.fail(
             f'{printed!r} is not a printed number; write it in quotes with its digits, as in "0.294 ± 0.011"'
         )
-    half_unit = 0.5 * 10.0 ** -len(match[2] or "") * unit
-    deviation = None if match[3] is None else float(match[3]) * unit
-    return Reported(where, at, quantity, float(match[1]) * unit, deviation, half_unit, n, printed)
+    mark, mean, decimals, spread = match.groups()
+    half_unit = 0.5 * 10.0 ** -len(decimals or "") * unit
+    deviation = None if spread is None else float(spread) * unit
+    printed = printed.removeprefix(mark)
+    return Reported(where, at, quantity, float(mean) * unit, deviation, half_unit, n, printed), mark
 
 
 def _row_spec(node: Placed) -> RowSpec:
