@@ -139,6 +139,40 @@ def test_a_number_can_be_about_more_than_a_data_set_and_a_row(tmp_path):
     assert (last.mean, last.half_unit) == (0.08, 0.005)
 
 
+MARKED = HEAD + 'marks: {"†": 0.001}\ngroups: {all: [cw, pa]}\n' + TABLE
+AGAINST = "    marks: {of: cw, against: [pa]}\n"
+
+
+def test_a_number_that_is_printed_again_adds_its_mark(tmp_path):
+    again = TABLE.removeprefix("tables:\n").replace("Table 1", "Table 2") + AGAINST
+    text = (
+        MARKED + '    numbers: {splice: {cw: "0.10", pa: "0.20"}}\n'
+        + again + '    numbers: {splice: {cw: "†0.10"}}\n'
+    )  # fmt: skip
+    paper = read(text, tmp_path)
+    first, second = paper.numbers
+    assert (first.printed, first.where, first.marks) == ("0.10", "Table 1, splice, cw", {"Table 2": "†"})
+    assert second.marks == {}
+    [table] = paper.marked
+    assert (table.where, table.rows, table.against) == ("Table 2", ("cw",), ("pa",))
+    with pytest.raises(UserError, match=r"mine.yaml:13: 0\.11 is 0\.10 in Table 1, splice, cw"):
+        read(text.replace("†0.10", "†0.11"), tmp_path)
+
+
+def test_ranks_and_suspect_numbers_are_read_with_their_groups(tmp_path):
+    text = (
+        MARKED + '    numbers: {splice: {cw: "0.10", pa: "0.20"}}\n'
+        'ranks: [{where: Table 1, quantity: mistake_rate, of: {cw: "1.00", pa: "2.00"}}]\n'
+        "suspect: [{quantity: mistake_rate, datasets: splice, rows: all, reason: no way}]\n"
+    )  # fmt: skip
+    paper = read(text, tmp_path)
+    assert [number.suspect for number in paper.numbers] == ["no way", "no way"]
+    [ranks] = paper.ranks
+    assert (ranks.datasets, ranks.printed) == (("splice",), {"cw": "1.00", "pa": "2.00"})
+    with pytest.raises(UserError, match=r"mine.yaml:11: not all of these numbers are in the tables"):
+        read(text.replace("datasets: splice", "datasets: usps"), tmp_path)
+
+
 NONE = "    numbers: {}\n"
 CLAIM = "{kind: nicer, quantity: updates, algorithms: cw, than: pa, for: every}"
 BROKEN = {
@@ -150,6 +184,13 @@ BROKEN = {
     HEAD + TABLE + "    numbers: {splice: {cw: 0.294}}\n": "7: '0.294' is not a printed number",
     HEAD + TABLE + '    numbers: {splice: {cw: ["0.1", "0.2"]}}\n': "7: 2 numbers where 1 are needed",
     HEAD + TABLE + "    numbers: {splice: 3}\n": "7: there must be a mapping here, not 3",
+    HEAD + TABLE + '    numbers: {splice: {cw: "†0.10"}}\n': "7: the mark '†' needs its level",
+    MARKED + '    numbers: {splice: {cw: "†0.10"}}\n': "9: the mark '†' needs its level",
+    HEAD
+    + 'marks: {"†": 5}\n'
+    + TABLE
+    + NONE: "4: the level of a mark must be between 0 and 1, or null, not 5",
+    HEAD + TABLE + NONE + "ranks: [{where: T, of: {}}]\n": "8: an entry of ranks needs the key 'quantity'",
     HEAD + TABLE + NONE + "requires: {serch: grid}\n": "8: unknown key 'serch'",
     HEAD + TABLE + NONE + f"claims:\n  c: {{text: T., where: W, says: {CLAIM}}}\n": "9: kind must be one of",
     HEAD + TABLE + NONE + "claims:\n  c: {text: T.}\n": "9: a claim needs the key 'where'",

@@ -278,3 +278,76 @@ def test_kendalls_tau_counts_pairs_in_the_same_order(order):
 
 def test_kendalls_tau_of_nothing_but_ties_is_undefined():
     assert math.isnan(stats.kendall_tau([1, 2, 3], [0.002, 0.002, 0.002]))
+
+
+# Mean ranks with the smallest rank for equals.
+
+
+@given(counts)
+def test_a_rank_is_one_more_than_the_number_of_better_ones(table):
+    means = {f"d{j}": {f"a{i}": float(table[i, j]) for i in range(len(table))} for j in range(table.shape[1])}
+    found = stats.mean_ranks(means)
+    for i, row in enumerate(table):
+        assert found[f"a{i}"] == pytest.approx(
+            1 + np.mean([(table[:, j] < row[j]).sum() for j in range(row.size)])
+        )
+    higher = stats.mean_ranks({d: {a: -x for a, x in row.items()} for d, row in means.items()}, "higher")
+    assert higher == found
+
+
+def test_only_data_sets_with_every_label_are_ranked():
+    means = {"d": {"a": 0.2, "b": 0.1}, "e": {"a": 0.1, "b": math.nan}, "f": {"a": 0.1}}
+    assert stats.mean_ranks(means) == {"a": 2.0, "b": 1.0}
+    assert stats.mean_ranks({"f": {"a": 0.1}, "g": {"b": 0.1}}) == {}
+
+
+def test_means_that_differ_by_rounding_are_equal():
+    assert stats.mean_ranks({"d": {"a": 0.1 + 0.2, "b": 0.3}}) == {"a": 1.0, "b": 1.0}
+
+
+# McNemar's test.
+
+
+def wrong(both: int, first: int, second: int, neither: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the errors of two classifiers, so many examples of each kind."""
+    pairs = [(True, True)] * both + [(True, False)] * first + [(False, True)] * second
+    table = np.array(pairs + [(False, False)] * neither, bool).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 5))
+def test_mcnemar_is_a_sign_test_on_what_one_alone_gets_wrong(b, c, rest):
+    found = stats.mcnemar(*wrong(rest, b, c, rest))
+    assert (found.first_alone, found.second_alone, found.exact) == (b, c, b + c < stats.FEW_DISCORDANT)
+    if not b + c:
+        assert found.p == 1
+    elif found.exact:
+        assert found.p == pytest.approx(reference.binomtest(b, b + c).pvalue, rel=1e-12)
+    else:
+        assert found.p == pytest.approx(reference.chi2.sf(max(abs(b - c) - 1, 0) ** 2 / (b + c), 1), rel=1e-9)
+
+
+def test_mcnemar_by_hand():
+    """1 against 8: twice (1 + 9) / 2^9. 86 against 150 (Agresti 2002, Table 10.1): 63^2 / 236 = 16.82."""
+    assert stats.mcnemar(*wrong(4, 1, 8, 100)).p == pytest.approx(20 / 512)
+    agresti = stats.mcnemar(*wrong(570, 86, 150, 794))
+    assert math.sqrt(63**2 / 236) == pytest.approx(-reference.norm.ppf(agresti.p / 2))
+    assert (agresti.exact, f"{agresti.p:.2e}") == (False, "4.11e-05")
+
+
+@given(st.integers(0, 200), st.integers(0, 200))
+def test_mcnemar_does_not_depend_on_who_is_first(b, c):
+    one, other = wrong(3, b, c, 3)
+    assert stats.mcnemar(one, other).p == stats.mcnemar(other, one).p
+
+
+@given(st.integers(25, 200).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))
+def test_the_approximation_is_near_the_exact_p(counts):
+    n, b = counts
+    exact = reference.binomtest(b, n).pvalue
+    assert stats.mcnemar(*wrong(0, b, n - b, 0)).p == pytest.approx(exact, abs=0.02)
+
+
+def test_mcnemar_needs_the_same_examples():
+    with pytest.raises(ValueError, match="on the same examples"):
+        stats.mcnemar(np.zeros(3, bool), np.zeros(4, bool))

@@ -1,0 +1,176 @@
+"""What a paper reports, as data: its numbers, what they are about, and what it concludes from them."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+KINDS = (
+    "better", "mostly_better", "significantly_better", "not_significantly_worse", "not_better",
+    "best_or_joint",
+)  # fmt: skip
+QUANTIFIERS = ("every", "most", "many", "some")
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A number that a paper prints, and everything that has to be known to compare another with it."""
+
+    #: The table or figure and the place in it.
+    where: str
+    #: What it is about: the data set, the row that stands for an algorithm, and whatever else tells it apart.
+    at: Mapping[str, str]
+    quantity: str
+    mean: float
+    #: None where the paper prints no deviation.
+    deviation: float | None
+    #: Half a unit of the last printed digit.
+    half_unit: float
+    #: Over how many trials the mean and deviation are or, without a deviation, how many examples were tested.
+    n: int | None
+    printed: str
+    #: The marks of significance that stand before it, by table.
+    marks: Mapping[str, str] = field(default_factory=dict)
+    #: Why it is counted apart from the others: nothing explains it. Else an empty text.
+    suspect: str = ""
+
+    @property
+    def rounding(self) -> float:
+        """What print may have taken away: half a unit, and room for an exact tie in binary fractions."""
+        return self.half_unit * (1 + 1e-6)
+
+    @property
+    def dataset(self) -> str:
+        """The data set."""
+        return self.at["dataset"]
+
+    @property
+    def row(self) -> str:
+        """The row of the table, which stands for an algorithm."""
+        return self.at["algorithm"]
+
+    def is_about(self, dataset: str, row: str) -> bool:
+        """Tell whether it is a number of this row on this data set."""
+        return (self.dataset, self.row) == (dataset, row)
+
+
+@dataclass(frozen=True)
+class RowSpec:
+    """The algorithm that a row of a paper's tables stands for."""
+
+    id: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What a run must be for its numbers to be compared with the paper's."""
+
+    #: Options of second-order algorithms.
+    options: Mapping[str, Any]
+    #: "declared" if parameters must be tuned over the grid that the definition of the algorithm declares.
+    grid: str
+    #: The searches that count; empty if any does.
+    search: tuple[str, ...]
+    #: Values that keys of the protocol must have.
+    settings: Mapping[str, Any]
+    #: Rows whose parameters must be tuned, over whatever grid.
+    tuned: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MarkedTable:
+    """A table whose marks say which rows differ significantly from each of some others."""
+
+    where: str
+    rows: tuple[str, ...]
+    against: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PrintedRanks:
+    """Mean ranks that a paper prints: over some data sets, among the rows that they are given for."""
+
+    where: str
+    quantity: str
+    datasets: tuple[str, ...]
+    #: By row, as printed.
+    printed: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a claim says, in the fixed vocabulary that `scw2012.yaml` explains above its claims."""
+
+    kind: str
+    quantity: str
+    algorithms: tuple[str, ...]
+    #: The algorithms to compare with.
+    than: tuple[str, ...]
+    #: On how many of the data sets it is said to hold.
+    on: str
+    datasets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim that a paper makes about its experiments, in our words."""
+
+    id: str
+    text: str
+    where: str
+    says: Statement
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The numbers of a paper, and what it concludes from them."""
+
+    id: str
+    title: str
+    citation: str
+    protocol: str
+    numbers: tuple[Reported, ...]
+    requires: Requirements
+    rows: Mapping[str, RowSpec]
+    #: What may stand for a row besides its own algorithm.
+    variants: Mapping[str, tuple[RowSpec, ...]]
+    #: Why a data set cannot be had, by name.
+    unavailable: Mapping[str, str]
+    #: Where each table of the paper is: "Table 3".
+    tables: tuple[str, ...]
+    #: The traits of an algorithm and the shapes of data sets, as far as they are printed, and where.
+    traits: Mapping[str, tuple[bool, ...]]
+    traits_where: str
+    shapes: Mapping[str, Mapping[str, int]]
+    shapes_where: str
+    groups: Mapping[str, tuple[str, ...]]
+    claims: tuple[Claim, ...]
+    #: The level that each mark of significance stands for; None if the paper does not explain it.
+    marks: Mapping[str, float | None] = field(default_factory=dict)
+    marked: tuple[MarkedTable, ...] = ()
+    ranks: tuple[PrintedRanks, ...] = ()
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The data sets with reported numbers, in the paper's order."""
+        return tuple(dict.fromkeys(number.dataset for number in self.numbers))
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The rows with reported numbers, in the paper's order."""
+        return tuple(dict.fromkeys(number.row for number in self.numbers))
+
+    def row_spec(self, row: str) -> RowSpec:
+        """Return the algorithm that a row stands for: the one of that id unless `rows` says otherwise."""
+        return self.rows.get(row) or RowSpec(row, {})
+
+    def of(self, dataset: str, row: str) -> dict[str, Reported]:
+        """Return what is reported for a row on a data set, by quantity."""
+        return {number.quantity: number for number in self.numbers if number.is_about(dataset, row)}
+
+
+def standard_error(reported: Reported) -> float:
+    """Return the binomial standard error of a share that is printed without a deviation; 0 without an n."""
+    share = min(max(reported.mean, 0.0), 1.0)
+    return math.sqrt(share * (1.0 - share) / reported.n) if reported.n else 0.0
