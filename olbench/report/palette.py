@@ -2,7 +2,8 @@
 
 The hues are of Okabe and Ito's and of Tol's "muted" scheme, which stay apart for the colour-blind. Since no
 scheme has so many hues, kin share one (PA, PA-I, PA-II) and shape tells them apart: second-order algorithms
-have solid lines and filled markers, first-order ones broken lines and open markers. The two SCW stand out.
+have solid lines and filled markers, first-order and batch ones broken lines and open markers. The two SCW
+stand out.
 """
 
 from collections import Counter
@@ -48,8 +49,12 @@ STYLES: dict[str, Style] = {
     "pa": Style(PINK, "<", "dash", filled=False),
     "pa1": Style(PINK, ">", "dashdot", filled=False),
     "pa2": Style(PINK, "h", "dot", filled=False),
+    "averaged-perceptron": Style(GREY, "s", "dashdot", filled=False),
+    "averaged-pa": Style(PINK, "^", "dash", filled=False),
+    "averaged-pa1": Style(PINK, "v", "dashdot", filled=False),
     "alma": Style(TEAL, "8", "dash", filled=False),
     "ogd": Style(TEAL, "d", "dot", filled=False),
+    "sgd": Style(TEAL, "p", "dashdot", filled=False),
     "sop": Style(INDIGO, "X"),
     "sop-libol": Style(INDIGO, "p", "dashdot"),
     "iellip": Style(WINE, "P"),
@@ -62,6 +67,19 @@ STYLES: dict[str, Style] = {
     "scw1": Style(VERMILLION, "*", width=1.8),
     "scw2": Style(BLACK, "D", width=1.8),
     "scw2-libol": Style(BLACK, "h", "dashdot", width=1.4),
+    "naive-bayes": Style(OLIVE, "P", "dot", filled=False),
+    "maxent": Style(ORANGE, "X", "dot", filled=False),
+    "svm": Style(WINE, "d", "dot", filled=False),
+}
+#: The diagonal variants of CW under the names that cw2012 gives them. Cool colours for the constraint on the
+#: variance, warm ones for that on the standard deviation; the marker tells the projection.
+VARIANTS: dict[str, Style] = {
+    "var-KL": Style(BLUE, "o"),
+    "var-L2": Style(SKY, "^", "dashdot"),
+    "var-Exact": Style(INDIGO, "D", "dash"),
+    "stdev-KL": Style(VERMILLION, "s"),
+    "stdev-L2": Style(ORANGE, "v", "dashdot"),
+    "stdev-Exact": Style(WINE, "X", "dash"),
 }
 #: Colours and markers for labels that have no style of their own, in the order in which they are taken.
 _HUES = (TEAL, WINE, INDIGO, SKY, OLIVE, PINK, BLUE, ORANGE, GREEN, GREY)
@@ -94,7 +112,8 @@ def _owned(labels: list[str]) -> dict[str, Style]:
     first: dict[str, str] = {}
     for label in labels:
         first.setdefault(algorithm_of(label), label)
-    return {label: STYLES[id] for id, label in first.items() if id in STYLES}
+    known = STYLES | VARIANTS
+    return {label: known[id] for id, label in first.items() if id in known}
 
 
 def _least_used(hues: Counter[str], markers: Counter[str], used: set[Style]) -> Style:
@@ -109,8 +128,8 @@ def _least_used(hues: Counter[str], markers: Counter[str], used: set[Style]) -> 
 
 
 def algorithm_of(label: str) -> str:
-    """Return the id of the algorithm in a label: of "arow (r=1.0)" it is arow."""
-    return label.partition(" (")[0]
+    """Return the id of the algorithm in a label: of "arow (r=1.0)" and of "arow [paper]" it is arow."""
+    return label.partition(" (")[0].partition(" [")[0]
 
 
 def display_name(label: str) -> str:
