@@ -15,6 +15,7 @@ from olbench.errors import UserError
 VERBS = {
     "run": "Run an experiment, or what is missing of it.",
     "report": "Turn a run into tables, figures, verdicts and a page.",
+    "figures": "Draw the illustrations of a paper.",
     "check": "Compare the counts of an experiment with a baseline, for CI.",
     "forensics": "Say which settings could have made the numbers of a paper.",
     "explain": "Say why trials of a results folder are or are not reused.",
