@@ -70,14 +70,20 @@ def new_figure(height: float, caption: str = "") -> Figure:
 
 
 def add_panels(
-    figure: Figure, rows: int, columns: int, above: float, below: float, left: float = 0.42, gap: float = 0.46
+    figure: Figure,
+    rows: int,
+    columns: int,
+    above: float,
+    below: float,
+    left: float = 0.42,
+    right: float = 0.1,
 ) -> list[Axes]:
-    """Return a grid of panels with so many inches left above, below, at the left and between columns.
+    """Return a grid of panels with so many inches left above, below and at the sides.
 
     Fixed margins instead of a layout engine: the panels of all data sets then have one size, and a figure is
     drawn once instead of three times.
     """
-    right, head = 0.1, 0.46
+    gap, head = 0.46, 0.46
     width, height = figure.get_size_inches()
     wide = (width - left - right - (columns - 1) * gap) / columns
     high = (height - above - below - (rows - 1) * head) / rows

@@ -71,15 +71,19 @@ STYLES: dict[str, Style] = {
     "maxent": Style(ORANGE, "X", "dot", filled=False),
     "svm": Style(WINE, "d", "dot", filled=False),
 }
-#: The diagonal variants of CW under the names that cw2012 gives them. Cool colours for the constraint on the
-#: variance, warm ones for that on the standard deviation; the marker tells the projection.
+#: The variants of CW under the names that cw2012 and cw2008 give them. Cool colours for the constraint on the
+#: variance, warm ones for that on the standard deviation.
 VARIANTS: dict[str, Style] = {
-    "var-KL": Style(BLUE, "o"),
+    "var-KL": Style(BLUE, "s"),
     "var-L2": Style(SKY, "^", "dashdot"),
     "var-Exact": Style(INDIGO, "D", "dash"),
-    "stdev-KL": Style(VERMILLION, "s"),
-    "stdev-L2": Style(ORANGE, "v", "dashdot"),
+    "stdev-KL": Style(VERMILLION, "o"),
+    "stdev-L2": Style(ORANGE, "<", "dashdot"),
     "stdev-Exact": Style(WINE, "X", "dash"),
+    "var-full": Style(BLUE, "h"),
+    "var-diag": Style(SKY, "v", "dashdot"),
+    "stdev-full": Style(VERMILLION, "P"),
+    "stdev-diag": Style(ORANGE, ">", "dashdot"),
 }
 #: Colours and markers for labels that have no style of their own, in the order in which they are taken.
 _HUES = (TEAL, WINE, INDIGO, SKY, OLIVE, PINK, BLUE, ORANGE, GREEN, GREY)
