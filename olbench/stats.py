@@ -222,11 +222,11 @@ def mean_ranks(means: Mapping[str, Mapping[str, float]], better: str = "lower") 
     {'x': 1.0, 'y': 1.5}
     """
     labels = tuple(dict.fromkeys(label for row in means.values() for label in row))
-    rows = [[row[label] for label in labels] for row in means.values() if _complete(row, labels)]
+    rows = [[row[label] for label in labels] for row in means.values() if _is_complete(row, labels)]
     if not rows:
         return {}
     table = np.array(rows, np.float64)
-    losses = _rounded(-table if better == "higher" else table, float(np.abs(table).max()))
+    losses = _drop_noise(-table if better == "higher" else table, float(np.abs(table).max()))
     ranks = stats.rankdata(losses, method="min", axis=1).mean(axis=0)
     return dict(zip(labels, map(float, ranks), strict=True))
 

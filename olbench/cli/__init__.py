@@ -16,6 +16,7 @@ VERBS = {
     "run": "Run an experiment, or finish one that was stopped.",
     "report": "Turn a run into tables, figures, verdicts and an HTML page.",
     "summary": "Sum up what came out of every paper, on one page.",
+    "figures": "Draw the illustrations of a paper.",
     "check": "Compare the counts of an experiment with a baseline, for CI.",
     "forensics": "Say which settings could have made the numbers of a paper.",
     "audit": "Check the theory of a paper numerically, as printed and as corrected.",

@@ -114,10 +114,10 @@ class Protocol(ABC):
     #: What a tuning minimises or maximises; the first quantity unless said otherwise.
     scored_by: ClassVar[Quantity | None] = None
     series: ClassVar[tuple[Series, ...]] = ()
-    #: The sections of its report, by id and in order.
+    #: The sections of its report, by id and in order; those that do not apply to a run are skipped.
     sections: ClassVar[tuple[str, ...]] = (
-        "headline", "verdicts", "results", "curves", "claims", "tuning", "statistics", "algorithms",
-        "datasets", "provenance",
+        "headline", "verdicts", "results", "curves", "epochs", "training", "constraint", "runs", "claims",
+        "tuning", "statistics", "algorithms", "datasets", "provenance",
     )  # fmt: skip
     #: How its checklist describes splits, orders and measures.
     orders_text: ClassVar[str] = ""

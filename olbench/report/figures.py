@@ -5,110 +5,52 @@ The same record gives the same bytes, whatever the date, the versions and the us
 
 import itertools
 import re
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import matplotlib
-import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from olbench.errors import UserError
 from olbench.protocols.definition import Series
-from olbench.report.palette import Dash, Style, display_name, styles
+from olbench.report.canvas import (
+    FORMATS,
+    LETTER,
+    LINE,
+    PAGE_HEIGHT,
+    add_panels,
+    draw_legend,
+    legend_height,
+    line_look,
+    line_samples,
+    new_figure,
+    our_settings,
+    panel_grid,
+    save,
+    write,
+    write_title,
+)
+from olbench.report.palette import Style, display_name, styles
 from olbench.report.results import Entry, Floats, Results
 
 if TYPE_CHECKING:
     from olbench.report.build import Report
     from olbench.stats import Across
 
-#: In inches: the width of the text on a page, and the height left for a figure with a caption.
-TEXT_WIDTH, PAGE_HEIGHT = 7.0, 9.2
-#: In inches: the width of a letter, somewhat generous, and of a line sample with its spacing.
-LETTER, SAMPLE = 0.062, 0.5
-#: The height of a line of text, in inches.
-LINE = 0.165
-#: An axis is logarithmic if the algorithms end more than this factor apart: a linear one would squeeze the
-#: best of them onto the axis.
+#: An axis is logarithmic where the algorithms end more than this factor apart: on a linear one, those that
+#: the paper is about would lie on the axis.
 LOG_SPAN = 10.0
 #: The steps between ticks.
 ROUND = [1, 2, 2.5, 5, 10]
-#: The first part of the samples, which the limits of a rate ignore.
+#: Inches between the numbers on an axis of ranks, at least.
+RANK_WIDTH = 0.17
+#: The part of the samples at the start that does not determine the limits of the mistake rate.
 EARLY = 0.1
-DASHES: dict[Dash, Any] = {
-    "solid": "-", "dash": (0, (4, 1.6)), "dot": (0, (1.2, 1.2)), "dashdot": (0, (5, 1.4, 1.2, 1.4)),
-}  # fmt: skip
-SETTINGS = {
-    "font.size": 7.5, "axes.titlesize": 7.5, "axes.labelsize": 7.5, "legend.fontsize": 7.5,
-    "xtick.labelsize": 7, "ytick.labelsize": 7,
-    "axes.linewidth": 0.5, "axes.spines.top": False, "axes.spines.right": False,
-    "xtick.major.width": 0.5, "ytick.major.width": 0.5, "ytick.minor.width": 0.3,
-    "xtick.major.size": 2.5, "ytick.major.size": 2.5, "ytick.minor.size": 1.5,
-    "axes.titlelocation": "left", "axes.titlepad": 5, "axes.titley": 1.0,
-    "axes.grid": True, "axes.grid.axis": "y", "grid.color": "#e6e6e6", "grid.linewidth": 0.4,
-    "axes.axisbelow": True, "legend.frameon": False, "savefig.dpi": 220,
-    "pdf.fonttype": 42, "svg.hashsalt": "olbench",
-    # A name with two dollar signs is a name, not a formula.
-    "text.parse_math": False,
-}  # fmt: skip
-#: The warning of matplotlib if the font lacks a letter of a name; the figure shows a box in its place.
-NO_GLYPH = r"Glyph .* missing from"
-#: Overrides for the dates and versions that matplotlib would write into files.
-METADATA: dict[str, dict[str, str | None]] = {
-    "png": {"Software": None},
-    "pdf": {"Creator": "olbench", "Producer": None, "CreationDate": None},
-    "svg": {"Creator": "olbench", "Date": None},
-}
-
-
-@contextmanager
-def _our_settings() -> Iterator[None]:
-    with matplotlib.style.context(["default", SETTINGS]):
-        yield
-
-
-def _new_figure(height: float) -> Figure:
-    figure = Figure((TEXT_WIDTH, height))
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _panels(figure: Figure, rows: int, columns: int, above: float, below: float) -> list[Axes]:
-    """Return a grid of panels with some inches left free above and below.
-
-    Margins are fixed, without a layout engine: the panels of all data sets have the same size, and a figure
-    is drawn once instead of three times.
-    """
-    left, right, gap, head = 0.42, 0.1, 0.46, 0.46
-    width, height = figure.get_size_inches()
-    wide = (width - left - right - (columns - 1) * gap) / columns
-    high = (height - above - below - (rows - 1) * head) / rows
-    return [
-        figure.add_axes(
-            (
-                (left + column * (wide + gap)) / width,
-                (below + (rows - 1 - row) * (high + head)) / height,
-                wide / width,
-                high / height,
-            )
-        )
-        for row in range(rows)
-        for column in range(columns)
-    ]
-
-
-def _write(figure: Figure, inches: tuple[float, float], text: str, **how: Any) -> None:
-    width, height = figure.get_size_inches()
-    figure.text(inches[0] / width, inches[1] / height, text, **how)
 
 
 @dataclass(frozen=True)
@@ -148,17 +90,18 @@ def curves_figure(results: Results, dataset: str) -> Figure:
     if not entries:
         raise UserError(f"there is no trial on {dataset} yet, so there is nothing to draw")
     look, labels = styles(results.labels), [entry.label for entry in entries]
-    legend = _legend_height(labels)
+    samples = line_samples(labels, look)
+    legend = legend_height(samples)
     height = 2.45 + legend
-    with _our_settings():
-        figure = _new_figure(height)
-        panels = _panels(figure, 1, len(shown), above=0.48, below=0.4 + legend)
+    with our_settings():
+        figure = new_figure(height)
+        panels = add_panels(figure, 1, len(shown), above=0.48, below=0.4 + legend)
         for panel, series in zip(panels, shown, strict=True):
             _draw_panel(panel, [band_of(entry, series) for entry in entries], series, look)
             panel.set_title(_name(series, entries))
             panel.set_xlabel(series.along_title)
-        _write(figure, (0.08, height - 0.06), dataset, va="top", fontsize=9)
-        _draw_legend(figure, labels, look)
+        write_title(figure, dataset)
+        draw_legend(figure, samples)
     return figure
 
 
@@ -171,28 +114,22 @@ def overview_figure(results: Results, series: Series | None = None) -> Figure:
     everything = [entry for entries in shown.values() for entry in entries]
     labels = [label for label in results.labels if any(entry.label == label for entry in everything)]
     look = styles(results.labels)
-    rows, columns = _grid(len(shown))
-    legend = _legend_height(labels)
+    rows, columns = panel_grid(len(shown))
+    samples = line_samples(labels, look)
+    legend = legend_height(samples)
     height = min(PAGE_HEIGHT, 0.65 + legend + 1.75 * rows)
-    with _our_settings():
-        figure = _new_figure(height)
-        panels = _panels(figure, rows, columns, above=0.45, below=0.28 + legend)
+    with our_settings():
+        figure = new_figure(height)
+        panels = add_panels(figure, rows, columns, above=0.45, below=0.28 + legend)
         for panel, (dataset, entries) in zip(panels, shown.items(), strict=False):
             _draw_panel(panel, [band_of(entry, series) for entry in entries], series, look)
             panel.set_title(dataset)
         for panel in panels[len(shown) :]:
             panel.remove()
         title = f"Against the {series.along_title}: {_name(series, everything)}"
-        _write(figure, (0.08, height - 0.06), title, va="top", fontsize=9)
-        _draw_legend(figure, labels, look)
+        write_title(figure, title)
+        draw_legend(figure, samples)
     return figure
-
-
-def _grid(count: int) -> tuple[int, int]:
-    """Return rows and columns: up to three columns for a dozen data sets, more for more."""
-    square = 2 if count == 4 else min(count, 3)
-    columns = square if count <= 12 else ceil((0.75 * count) ** 0.5)
-    return ceil(count / columns), columns
 
 
 def _name(series: Series, entries: Sequence[Entry]) -> str:
@@ -214,22 +151,9 @@ def _draw_panel(panel: Axes, curves: Sequence[Band], series: Series, look: dict[
             curve.points, curve.mean, label=display_name(curve.label),
             # Wide lines are drawn above the others.
             zorder=3 + style.width,
-            markevery=_places_of_markers(place, len(curves), curve.points.size), **_line(style),
+            markevery=_places_of_markers(place, len(curves), curve.points.size), **line_look(style),
         )  # fmt: skip
     _scale(panel, curves, series)
-
-
-def _line(style: Style) -> dict[str, Any]:
-    return {
-        "color": style.colour,
-        "linestyle": DASHES[style.dash],
-        "linewidth": 0.8 * style.width,
-        "marker": style.marker,
-        "markersize": 5.0 if style.marker == "*" else 3.2,
-        "markerfacecolor": style.colour if style.filled else "white",
-        "markeredgecolor": style.colour,
-        "markeredgewidth": 0.6,
-    }
 
 
 def _places_of_markers(place: int, count: int, points: int) -> tuple[int, int]:
@@ -274,34 +198,6 @@ def _level_limits(curves: Sequence[Band]) -> tuple[float, float]:
     return max(0.0, low - margin), high + margin
 
 
-def _legend_columns(labels: Sequence[str]) -> int:
-    """Return the smallest number of columns that gives the fewest rows in the width."""
-    names = [display_name(label) for label in labels]
-
-    def width(columns: int) -> float:
-        longest = [max(map(len, names[column::columns])) for column in range(columns)]
-        return sum(LETTER * letters + SAMPLE for letters in longest)
-
-    fitting = [columns for columns in range(1, len(names) + 1) if width(columns) < TEXT_WIDTH]
-    rows = ceil(len(names) / max(fitting, default=1))
-    return ceil(len(names) / rows)
-
-
-def _legend_height(labels: Sequence[str]) -> float:
-    return 0.08 + 0.145 * ceil(len(labels) / _legend_columns(labels))
-
-
-def _draw_legend(figure: Figure, labels: Sequence[str], look: dict[str, Style]) -> None:
-    """Put the legend below the panels, where it hides nothing, row by row in the order of the labels."""
-    columns = _legend_columns(labels)
-    lines = [Line2D([], [], label=display_name(label), **_line(look[label])) for label in labels]
-    figure.legend(
-        handles=[line for column in range(columns) for line in lines[column::columns]],
-        loc="lower center", ncols=columns, borderaxespad=0.2, borderpad=0.2,
-        handlelength=2.8, columnspacing=1.2, handletextpad=0.5, labelspacing=0.35,
-    )  # fmt: skip
-
-
 def critical_difference_figure(
     across: "Across", run: Sequence[str] = (), quantity: str = "mistake rate"
 ) -> Figure:
@@ -314,8 +210,8 @@ def critical_difference_figure(
     half = ceil(len(labels) / 2)
     top = 1.0 + 0.55 * len(bars)
     look = styles([*run, *across.labels])
-    with _our_settings():
-        figure = _new_figure(0.5 + LINE * (half + top + 2.6))
+    with our_settings():
+        figure = new_figure(0.5 + LINE * (half + top + 2.6))
         panel = _rank_panel(figure, labels, top + half)
         _draw_critical_difference(panel, across.critical_difference)
         for place, group in enumerate(bars):
@@ -324,7 +220,7 @@ def critical_difference_figure(
             _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=True)
         for place, label in enumerate(reversed(labels[half:])):
             _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=False)
-        _write(
+        write(
             figure,
             (0.08, figure.get_figheight() - 0.06),
             _rank_title(across, quantity),
@@ -350,9 +246,12 @@ def _rank_panel(figure: Figure, labels: Sequence[str], depth: float) -> Axes:
     panel.set_xlim(1, len(labels))
     panel.set_ylim(depth - 0.3, -2.3)
     panel.plot([1, len(labels)], [0, 0], color="black", linewidth=0.7, clip_on=False)
+    # With many algorithms the numbers would touch.
+    step = ceil(RANK_WIDTH * len(labels) / (width - 2 * side))
     for rank in range(1, len(labels) + 1):
         panel.plot([rank, rank], [0, -0.3], color="black", linewidth=0.6, clip_on=False)
-        panel.text(rank, -0.45, str(rank), ha="center", va="bottom", fontsize=7)
+        if (rank - 1) % step == 0:
+            panel.text(rank, -0.45, str(rank), ha="center", va="bottom", fontsize=7)
     return panel
 
 
@@ -378,7 +277,7 @@ def _draw_rank(panel: Axes, label: str, rank: float, height: float, style: Style
     panel.plot(
         [rank, rank, side], [0, height, height], color="#888888", linewidth=0.5, zorder=1, clip_on=False
     )
-    panel.plot([rank], [0], clip_on=False, zorder=4, gid=label, **_line(style))
+    panel.plot([rank], [0], clip_on=False, zorder=4, gid=label, **line_look(style))
     name = display_name(label)
     panel.annotate(
         f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}", (side, height),
@@ -387,15 +286,13 @@ def _draw_rank(panel: Axes, label: str, rank: float, height: float, style: Style
     )  # fmt: skip
 
 
-def save_figures(
-    report: "Report", folder: Path, formats: Sequence[str] = ("png", "pdf", "svg")
-) -> list[Path]:
+def save_figures(report: "Report", folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write every figure of the report's sections in each format."""
     from olbench.report.sections import sections_of
 
     folder.mkdir(parents=True, exist_ok=True)
     figures = {name: draw for each in sections_of(report) for name, draw in each.figures(report).items()}
-    return [path for name, draw in figures.items() for path in _save(draw(), folder / name, formats)]
+    return [path for name, draw in figures.items() for path in save(draw(), folder / name, formats)]
 
 
 def file_names(datasets: Sequence[str]) -> dict[str, str]:
@@ -425,12 +322,3 @@ def file_name(dataset: str) -> str:
     'data-my-set.libsvm'
     """
     return re.sub(r"[^\w.+-]+", "-", dataset).strip("-.") or "data"
-
-
-def _save(figure: Figure, stem: Path, formats: Sequence[str]) -> list[Path]:
-    paths = [stem.with_name(f"{stem.name}.{format}") for format in formats]
-    with _our_settings(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", NO_GLYPH, UserWarning)
-        for format, path in zip(formats, paths, strict=True):
-            figure.savefig(path, format=format, metadata=METADATA.get(format))
-    return paths

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from olbench.report import latex
 from olbench.report.build import Report
@@ -14,6 +14,9 @@ from olbench.report.data import make_finite, render_csv
 from olbench.report.grid import Grid, Part, count
 from olbench.report.sections import Section, all_parts, sections_of
 from olbench.report.sections.provenance import config_yaml
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FOLDER = Path(__file__).with_name("page")
 #: The template of a section that has none of its own: its tables and paragraphs.
@@ -88,15 +91,29 @@ def _lead(report: Report) -> str:
 
 
 def _values(section: Section, report: Report) -> dict[str, Any]:
-    """Return what the template of a section shows, as plain values; by default its tables and paragraphs."""
+    """Return what the template of a section shows, as plain values.
+
+    By default these are its figures, tables and paragraphs.
+    """
     if section.page is not None:
         shown: dict[str, Any] = make_finite(dict(section.page(report)))
         return shown
-    return {"parts": [_part(part) for part in section.parts(report)]}
+    return {
+        "parts": [_part(part) for part in section.parts(report)],
+        "figures": [_figure(name, draw()) for name, draw in section.figures(report).items()],
+    }
 
 
 def _part(part: Any) -> dict[str, Any]:
     return {"grid": part} if isinstance(part, Grid) else {"paragraphs": part.splitlines()}
+
+
+def _figure(name: str, figure: "Figure") -> dict[str, str]:
+    """Return a figure as an image inside the page: an SVG of its own, whose style and ids stay its own."""
+    from olbench.report.canvas import svg_bytes
+
+    address = f"data:image/svg+xml;base64,{base64.b64encode(svg_bytes(figure)).decode()}"
+    return {"name": name, "caption": str(figure.get_label()), "address": address}
 
 
 def _section(section: Section, values: dict[str, Any]) -> dict[str, Any]:

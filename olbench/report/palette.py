@@ -2,7 +2,7 @@
 
 The hues are those of Okabe and Ito and of Tol's "muted" scheme, which colour-blind readers can tell apart. No
 scheme has enough hues, so related algorithms share one (PA, PA-I, PA-II) and differ in shape: second-order
-algorithms have solid lines and filled markers, first-order ones broken lines and open markers. The two SCW
+algorithms have solid lines and filled markers, the others broken lines and open markers. The two SCW
 stand out.
 """
 
@@ -49,8 +49,12 @@ STYLES: dict[str, Style] = {
     "pa": Style(PINK, "<", "dash", filled=False),
     "pa1": Style(PINK, ">", "dashdot", filled=False),
     "pa2": Style(PINK, "h", "dot", filled=False),
+    "averaged-perceptron": Style(GREY, "s", "dashdot", filled=False),
+    "averaged-pa": Style(PINK, "^", "dash", filled=False),
+    "averaged-pa1": Style(PINK, "v", "dashdot", filled=False),
     "alma": Style(TEAL, "8", "dash", filled=False),
     "ogd": Style(TEAL, "d", "dot", filled=False),
+    "sgd": Style(TEAL, "p", "dashdot", filled=False),
     "sop": Style(INDIGO, "X"),
     "sop-libol": Style(INDIGO, "p", "dashdot"),
     "iellip": Style(WINE, "P"),
@@ -63,6 +67,23 @@ STYLES: dict[str, Style] = {
     "scw1": Style(VERMILLION, "*", width=1.8),
     "scw2": Style(BLACK, "D", width=1.8),
     "scw2-libol": Style(BLACK, "h", "dashdot", width=1.4),
+    "naive-bayes": Style(OLIVE, "P", "dot", filled=False),
+    "maxent": Style(ORANGE, "X", "dot", filled=False),
+    "svm": Style(WINE, "d", "dot", filled=False),
+}
+#: The variants of CW under the names that cw2012 and cw2008 give them. Cool colours for the constraint on the
+#: variance, warm ones for that on the standard deviation.
+VARIANTS: dict[str, Style] = {
+    "var-KL": Style(BLUE, "s"),
+    "var-L2": Style(SKY, "^", "dashdot"),
+    "var-Exact": Style(INDIGO, "D", "dash"),
+    "stdev-KL": Style(VERMILLION, "o"),
+    "stdev-L2": Style(ORANGE, "<", "dashdot"),
+    "stdev-Exact": Style(WINE, "X", "dash"),
+    "var-full": Style(BLUE, "h"),
+    "var-diag": Style(SKY, "v", "dashdot"),
+    "stdev-full": Style(VERMILLION, "P"),
+    "stdev-diag": Style(ORANGE, ">", "dashdot"),
 }
 #: Colours and markers for labels without a style of their own, in order of preference.
 _HUES = (TEAL, WINE, INDIGO, SKY, OLIVE, PINK, BLUE, ORANGE, GREEN, GREY)
@@ -95,7 +116,8 @@ def _own_styles(labels: list[str]) -> dict[str, Style]:
     first: dict[str, str] = {}
     for label in labels:
         first.setdefault(algorithm_of(label), label)
-    return {label: STYLES[id] for id, label in first.items() if id in STYLES}
+    known = STYLES | VARIANTS
+    return {label: known[id] for id, label in first.items() if id in known}
 
 
 def _least_used(hues: Counter[str], markers: Counter[str], used: set[Style]) -> Style:
@@ -110,8 +132,8 @@ def _least_used(hues: Counter[str], markers: Counter[str], used: set[Style]) -> 
 
 
 def algorithm_of(label: str) -> str:
-    """Return the id of the algorithm in a label: arow for "arow (r=1.0)"."""
-    return label.partition(" (")[0]
+    """Return the id of the algorithm in a label: arow for "arow (r=1.0)" and for "arow [paper]"."""
+    return label.partition(" (")[0].partition(" [")[0]
 
 
 def display_name(label: str) -> str:

@@ -14,8 +14,8 @@ from olbench.algorithms import definitions
 from olbench.errors import UserError
 from olbench.quantities import MISTAKE_RATE, UPDATES
 from olbench.report.build import Report
+from olbench.report.canvas import TEXT_WIDTH
 from olbench.report.figures import (
-    TEXT_WIDTH,
     critical_difference_figure,
     curves_figure,
     overview_figure,

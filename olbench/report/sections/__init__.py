@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FILES = (
-    "headline", "verdicts", "results", "curves", "claims", "tuning", "statistics", "algorithms", "datasets",
-    "provenance",
+    "headline", "verdicts", "results", "curves", "epochs", "training", "constraint", "runs", "claims",
+    "tuning", "statistics", "algorithms", "datasets", "provenance",
 )  # fmt: skip
 #: Functions that draw a figure, by the name of its file.
 Figures = Mapping[str, Callable[[], "Figure"]]
@@ -38,6 +38,7 @@ class Section:
     data: Callable[[Report], Mapping[str, Any]] = lambda report: {}
     #: The values for the template `page/<id>.html.j2`, if the page shows more than the tables.
     page: Callable[[Report], Mapping[str, Any]] | None = None
+    #: Written to files and, where there is no `page`, shown on the page.
     figures: Callable[[Report], Figures] = lambda report: {}
 
 

@@ -1,0 +1,28 @@
+"""olbench figures: the illustrations of a paper, which need no run."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command("figures")
+@click.argument("paper")
+@click.option(
+    "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("figures"), show_default=True,
+    help="Folder for the figures.",
+)  # fmt: skip
+def command(paper: str, output: Path) -> None:
+    """Draw the illustrations of PAPER as PNG, PDF and SVG: formulas, data and single learners.
+
+    Figures of results are drawn by `olbench report DIR --figures FOLDER`.
+
+    \b
+    Examples:
+      olbench figures cw2008
+      olbench figures cw2012 --output paper/figures
+    """
+    from olbench.report.illustrations import save_illustrations
+
+    paths = save_illustrations(paper, output)
+    names = list(dict.fromkeys(path.stem for path in paths))
+    click.echo(f"{', '.join(names)} are in {output}, as PNG, PDF and SVG", err=True)

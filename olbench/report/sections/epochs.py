@@ -1,0 +1,76 @@
+"""Test accuracy by epoch (cw2012, Figures 3 and 4)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from math import ceil
+
+from olbench.protocols.definition import Series
+from olbench.report.build import Report
+from olbench.report.contrasts import accuracy, entries_by_epoch, tunings_of, with_tuning
+from olbench.report.grid import Box, Grid, left, right
+from olbench.report.results import Entry
+from olbench.report.sections import Figures, Section, register
+
+SERIES = "test_error"
+Blocks = Mapping[str, Sequence[Entry]]
+
+
+def series_of(report: Report) -> Series | None:
+    """Return the series that trials record after each epoch."""
+    return next((each for each in report.protocol.series if each.name == SERIES), None)
+
+
+def applies(report: Report) -> bool:
+    """Tell whether there are curves over epochs."""
+    return series_of(report) is not None and bool(entries_by_epoch(report.results, ""))
+
+
+def parts(report: Report) -> Iterator[Grid]:
+    """Yield the first and the last points of the curves; one row per data set."""
+    blocks = entries_by_epoch(report.results, "")
+    yield _table(blocks, 0, "Test accuracy (%) after the first epoch")
+    yield _table(blocks, -1, "Test accuracy (%) after the last epoch")
+
+
+def _table(blocks: Blocks, place: int, title: str) -> Grid:
+    labels = list(dict.fromkeys(entry.label for entries in blocks.values() for entry in entries))
+    rows = tuple((Box(dataset), *_accuracies(entries, labels, place)) for dataset, entries in blocks.items())
+    return Grid(
+        title, (*left("data set"), *right(*labels)), rows, "Means over the folds. * or bold: the highest."
+    )
+
+
+def _accuracies(entries: Sequence[Entry], labels: Sequence[str], place: int) -> Iterator[Box]:
+    means = {entry.label: accuracy(float(entry.curves[SERIES][:, place].mean())) for entry in entries}
+    best = max(means.values())
+    for label in labels:
+        yield Box(f"{means[label]:.2f}", means[label] == best) if label in means else Box("")
+
+
+def figures(report: Report) -> Figures:
+    """Return the curves of each tuning, on as many pages as the data sets need."""
+    from olbench.report.accuracy import PANELS, epochs_figure
+
+    series = series_of(report)
+    assert series is not None
+    found = {}
+    for tuning in tunings_of(report.results.entries):
+        blocks = entries_by_epoch(report.results, tuning)
+        pages = list(_pages(blocks, PANELS))
+        title = f" (tuning: {tuning})" if tuning else ""
+        for number, page in enumerate(pages, 1):
+            name = with_tuning("epochs", tuning) + (f"-{number}" if len(pages) > 1 else "")
+            found[name] = partial(epochs_figure, page, series, report.results.labels, title)
+    return found
+
+
+def _pages(blocks: Blocks, most: int) -> Iterator[Blocks]:
+    """Yield the data sets in pages of about the same size."""
+    left_over, pages = list(blocks), ceil(len(blocks) / most)
+    for page in range(pages, 0, -1):
+        size = ceil(len(left_over) / page)
+        yield {dataset: blocks[dataset] for dataset in left_over[:size]}
+        left_over = left_over[size:]
+
+
+register(Section("epochs", "Accuracy by epoch", parts, applies, figures=figures))
