@@ -2,7 +2,10 @@
 
 import contextlib
 import io
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -51,3 +54,22 @@ def test_the_verdicts_of_the_record_that_ships_are_those_expected():
     expected = read_expected(ROOT / "results/scw/expected.yaml")
     assert len(expected) == 144 + len(report.claims)
     assert compare_expected(expected, report.judgements, report.claims) == []
+
+
+def test_the_example_of_a_protocol_is_the_file_and_prints_what_the_page_shows(tmp_path):
+    page = (ROOT / "docs/own-protocol.md").read_text(encoding="utf-8")
+    code, python = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    assert code == (ROOT / "docs/examples/my_protocol.py").read_text(encoding="utf-8")
+    [config] = re.findall(r"```yaml\n(.*?)```", page, flags=re.DOTALL)
+    (tmp_path / "my_protocol.py").write_text(code, encoding="utf-8")
+    (tmp_path / "halves.yaml").write_text(config, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = [sys.executable, "-m", "olbench", "run", "halves.yaml"]
+    done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    table = [line.rstrip() for line in done.stdout.splitlines() if " ± " in line]
+    assert len(table) == 6
+    assert "".join(f"    {line}\n" for line in table) in page
+    check = f"{python}assert 0.5 < right.mean() < 1 and right.size == 284"
+    done = subprocess.run([sys.executable, "-c", check], cwd=tmp_path, env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr

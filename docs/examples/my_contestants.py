@@ -1,4 +1,4 @@
-"""Learners from elsewhere as contestants: one of River's and one of scikit-learn's."""
+"""Learners of other libraries as contestants: one of River and one of scikit-learn."""
 
 from olbench import Parameter, contestant
 

@@ -1,4 +1,4 @@
-"""An algorithm of one's own: AROW that learns only from mistakes and near mistakes."""
+"""An algorithm of one's own: AROW that learns only from mistakes and small margins."""
 
 from olbench import Parameter, second_order
 
