@@ -80,6 +80,10 @@ class CrossValidation(Protocol):
             along_title="epochs over the training rows", level=True,
         ),
     )  # fmt: skip
+    sections = (
+        "headline", "overview", "verdicts", "ranks", "significance", "results", "curves", "claims", "tunings",
+        "statistics", "algorithms", "datasets", "provenance",
+    )  # fmt: skip
     orders_text = (
         "{} folds: random divisions of the rows, the same for every algorithm. Where a data set comes with a "
         "split of its own, that split is used. Every epoch takes a new random order of the training rows."
