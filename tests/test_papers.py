@@ -194,6 +194,47 @@ BROKEN = {
     HEAD + TABLE + NONE + "requires: {serch: grid}\n": "8: unknown key 'serch'",
     HEAD + TABLE + NONE + f"claims:\n  c: {{text: T., where: W, says: {CLAIM}}}\n": "9: kind must be one of",
     HEAD + TABLE + NONE + "claims:\n  c: {text: T.}\n": "9: a claim needs the key 'where'",
+    **{
+        HEAD + TABLE + NONE + f"claims:\n  c: {{text: T., where: W, says: {{{says}}}}}\n": f"9: {reason}"
+        for says, reason in (
+            (
+                "kind: below, quantity: updates, algorithms: cw, for: every",
+                "a statement of the kind below needs",
+            ),
+            (
+                "kind: below, quantity: updates, algorithms: cw, for: every, value: x",
+                "value must be a number",
+            ),
+            (
+                "kind: better, quantity: updates, algorithms: cw, for: every",
+                "a statement of the kind better needs",
+            ),
+            (
+                "kind: steadier, quantity: updates, algorithms: a, than: b, for: overall",
+                "overall is about mean ranks",
+            ),
+            (
+                "kind: better, quantity: updates, algorithms: a, than: b, for: 13 of 12",
+                "for must be one of every",
+            ),
+            (
+                "kind: better, quantity: updates, algorithms: a, than: b, for: every, by: 0.08",
+                "by must be text",
+            ),
+            (
+                "kind: better, quantity: updates, algorithms: a, than: b, for: every, by: much",
+                "by must be a perc",
+            ),
+            (
+                "kind: better, quantity: updates, algorithms: a@x, than: b, for: every",
+                "the protocol online records",
+            ),
+            (
+                "kind: better, quantity: n, algorithms: a@1, than: b, for: every",
+                "the protocol online records no",
+            ),
+        )
+    },
 }
 
 

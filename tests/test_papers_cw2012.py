@@ -8,6 +8,7 @@ import pytest
 from olbench import make_algorithm
 from olbench.data.catalog import catalog, find
 from olbench.papers import load_paper
+from olbench.report.claims import weigh_printed
 from olbench.stats import mean_ranks
 
 PAPER = load_paper("cw2012")
@@ -127,6 +128,33 @@ def test_marks_are_kept_by_table():
     assert [table.against for table in PAPER.marked] == [PAPER.groups["online"], PAPER.groups["batch"]]
     marked = {number.row for number in ERRORS if number.marks}
     assert marked <= set(PAPER.groups["approximations"])
+
+
+def test_the_printed_numbers_bear_out_some_claims_and_deny_others():
+    says = {claim.id: claim.says for claim in PAPER.claims}
+    found = {id: weigh_printed(PAPER, statement)[0] for id, statement in says.items()}
+    assert found["cw-beats-batch-methods"] == "holds"
+    assert found["cw-improves-on-online-methods-for-text"] == "holds"
+    assert found["cw-improves-on-online-methods"] == "holds partly"
+    assert found["stdev-kl-is-slightly-better-than-var-kl"] == "holds"
+    assert found["stdev-kl-beats-var-kl-on-most-tasks"] == "holds partly"
+    assert found["var-l2-is-the-best-overall"] == "holds"
+    assert found["exact-is-worse-than-kl-for-var"] == "holds"
+    assert found["exact-is-worse-for-stdev"] == "fails"
+    assert found["exact-beats-pa-after-one-epoch"] == "not checked"
+    counts = {id: weigh_printed(PAPER, says[id])[1] for id in found}
+    assert counts["cw-beats-batch-methods"].startswith("on 13 of 17 data sets")
+    assert counts["cw-improves-on-online-methods"].startswith("on 17 of 22 data sets; not on usps-0-vs-9")
+    assert counts["stdev-kl-beats-var-kl-on-most-tasks"].startswith("on 7 of 17 data sets")
+    assert "stdev-kl 2.47, var-kl 2.53" in counts["stdev-kl-is-slightly-better-than-var-kl"]
+
+
+def test_claims_are_about_rows_and_data_sets_of_the_paper():
+    for claim in PAPER.claims:
+        rows = {name.partition("@")[0] for name in claim.says.names}
+        assert rows <= {*PAPER.algorithms, "averaged-perceptron", "averaged-pa"}
+        assert set(claim.says.datasets) <= set(PAPER.datasets)
+        assert claim.text.endswith(".")
 
 
 def test_rows_are_algorithms_that_are_here():

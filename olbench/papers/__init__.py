@@ -10,6 +10,7 @@ from pathlib import Path
 from olbench.errors import UserError, suggest
 from olbench.papers.definition import (
     KINDS,
+    OVERALL,
     QUANTIFIERS,
     Claim,
     MarkedTable,
@@ -25,7 +26,9 @@ from olbench.papers.reading import PaperFile
 from olbench.places import read_placed
 
 __all__ = [
+    "FOLDER",
     "KINDS",
+    "OVERALL",
     "QUANTIFIERS",
     "Claim",
     "MarkedTable",

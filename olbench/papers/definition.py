@@ -5,11 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+#: Kinds of statements about each data set by itself or, by mean ranks, about all of them.
+RANKED_KINDS = ("better", "mostly_better", "not_better", "best_is_better")
+#: Kinds that compare means with a value instead of with other algorithms.
+VALUED_KINDS = ("below", "at_least")
 KINDS = (
-    "better", "mostly_better", "significantly_better", "not_significantly_worse", "not_better",
-    "best_or_joint",
+    *RANKED_KINDS, "significantly_better", "not_significantly_worse", "best_or_joint", "steadier",
+    *VALUED_KINDS,
 )  # fmt: skip
-QUANTIFIERS = ("every", "most", "many", "some")
+#: Overall: by mean ranks over the data sets.
+OVERALL = "overall"
+QUANTIFIERS = ("every", "most", "many", "some", OVERALL)
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,8 @@ class MarkedTable:
     where: str
     rows: tuple[str, ...]
     against: tuple[str, ...]
+    #: Rows that the paper does not test and we do.
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,12 +112,24 @@ class Statement:
 
     kind: str
     quantity: str
+    #: Rows; "pa@5" is the row pa after 5 steps of its curve.
     algorithms: tuple[str, ...]
     #: The algorithms to compare with.
     than: tuple[str, ...]
-    #: On how many of the data sets it is said to hold.
+    #: On how many of the data sets it is said to hold: one of QUANTIFIERS, or a text like "11 of 12".
     on: str
     datasets: tuple[str, ...]
+    #: The value to compare with.
+    value: float | None = None
+    #: By which share the others must be worse.
+    by: float | None = None
+    #: The algorithms that are ranked together; those of the statement unless there are more.
+    ranked: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every algorithm that has to be there for the statement to be checked."""
+        return tuple(dict.fromkeys((*self.algorithms, *self.than, *self.ranked)))
 
 
 @dataclass(frozen=True)

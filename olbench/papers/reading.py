@@ -8,7 +8,10 @@ from typing import Any
 from olbench.errors import UserError
 from olbench.papers.definition import (
     KINDS,
+    OVERALL,
     QUANTIFIERS,
+    RANKED_KINDS,
+    VALUED_KINDS,
     Claim,
     MarkedTable,
     Paper,
@@ -24,6 +27,8 @@ from olbench.protocols import Protocol, get_protocol, protocols
 UNITS = {"fraction": 1.0, "percent": 0.01}
 _NUMBER = r"(\d+(?:\.(\d+))?)"
 _PRINTED = re.compile(rf"([^\w\s.]?){_NUMBER}(?: ± (\d+(?:\.\d+)?))?")
+_COUNTS = re.compile(r"(\d+) of (\d+)")
+_PERCENT = re.compile(rf"{_NUMBER}%")
 _KEYS = [
     "id", "title", "citation", "protocol", "requires", "rows", "variants", "unavailable", "traits", "shapes",
     "tables", "groups", "claims", "marks", "ranks", "suspect",
@@ -159,8 +164,10 @@ class PaperFile:
         compares: Placed | None = node.value.get("marks")
         if compares is None:
             return None
-        content = _required(compares, "marks", ["of", "against"])
-        return MarkedTable(_where(node), self._members(content["of"]), self._members(content["against"]))
+        content = _required(compares, "marks", ["of", "against"], ["also"])
+        also = self._members(content["also"]) if "also" in content else ()
+        tested, against = (self._members(content[key]) for key in ("of", "against"))
+        return MarkedTable(_where(node), tested, against, also)
 
     def _ranks(self, node: Placed, datasets: Sequence[str]) -> PrintedRanks:
         content = _required(node, "an entry of ranks", ["where", "quantity", "of"], ["among"])
@@ -207,22 +214,39 @@ class PaperFile:
 
     def _statement(self, node: Placed, datasets: Sequence[str]) -> Statement:
         """Return a statement with the names of groups replaced by their members."""
-        content = node.mapping("says", ["kind", "quantity", "algorithms", "than", "for", "among"])
-        for key in ("kind", "quantity", "algorithms", "than", "for"):
-            if key not in content:
-                raise node.fail(f"a statement needs the key '{key}'")
+        keys = ["kind", "quantity", "algorithms", "for"]
+        content = _required(node, "a statement", keys, ["than", "among", "value", "by", "ranked"])
+        kind = content["kind"].choice("kind", KINDS)
+        rival = "value" if kind in VALUED_KINDS else "than"
+        if rival not in content:
+            raise node.fail(f"a statement of the kind {kind} needs the key '{rival}'")
         quantity = content["quantity"].text("quantity")
         _check_quantity(content["quantity"], quantity, self.protocol)
         every = isinstance(content["for"].value, list)
         among = self._members(content["among"]) if "among" in content else tuple(datasets)
-        return Statement(
-            kind=content["kind"].choice("kind", KINDS),
+        says = Statement(
+            kind=kind,
             quantity=quantity,
             algorithms=self._members(content["algorithms"]),
-            than=self._members(content["than"]),
-            on="every" if every else content["for"].choice("for", QUANTIFIERS),
+            than=self._members(content["than"]) if "than" in content else (),
+            on="every" if every else _quantifier(content["for"], kind),
             datasets=self._members(content["for"]) if every else among,
+            value=_number(content["value"]) if "value" in content else None,
+            by=_share(content["by"]) if "by" in content else None,
+            ranked=self._members(content["ranked"]) if "ranked" in content else (),
         )
+        self._check_points(node, says)
+        return says
+
+    def _check_points(self, node: Placed, says: Statement) -> None:
+        """Refuse names like "pa@5" where the protocol records no curve of the quantity."""
+        recorded = {series.quantity.name for series in self.protocol.series}
+        for name in says.names:
+            _, sign, point = name.partition("@")
+            if sign and (says.quantity not in recorded or not point.isdecimal()):
+                raise node.fail(
+                    f"the protocol {self.protocol.id} records no point '{name}' of {says.quantity}"
+                )
 
     def _members(self, node: Placed) -> tuple[str, ...]:
         """Return the members of a group, of a list, or the one name."""
@@ -301,6 +325,31 @@ def _reported(
     deviation = None if spread is None else float(spread) * unit
     printed = printed.removeprefix(mark)
     return Reported(where, at, quantity, float(mean) * unit, deviation, half_unit, n, printed), mark
+
+
+def _quantifier(node: Placed, kind: str) -> str:
+    """Return on how many data sets a statement is said to hold: a word, or "11 of 12"."""
+    counts = _COUNTS.fullmatch(node.value) if isinstance(node.value, str) else None
+    if counts and 0 < int(counts[1]) <= int(counts[2]):
+        return str(node.value)
+    word = node.choice("for", QUANTIFIERS)
+    if word == OVERALL and kind not in RANKED_KINDS:
+        raise node.fail(f"overall is about mean ranks, which {kind} is not; use {', '.join(RANKED_KINDS)}")
+    return word
+
+
+def _number(node: Placed) -> float:
+    if isinstance(node.value, bool) or not isinstance(node.value, int | float):
+        raise node.fail(f"value must be a number, not {node.shown()}")
+    return float(node.value)
+
+
+def _share(node: Placed) -> float:
+    """Return the least share that a printed percentage allows: 8% may have been 7.5%."""
+    match = _PERCENT.fullmatch(node.text("by"))
+    if match is None:
+        raise node.fail(f'by must be a percentage in quotes, such as "8%", not {node.shown()}')
+    return (float(match[1]) - 0.5 * 10.0 ** -len(match[2] or "")) / 100
 
 
 def _row_spec(node: Placed) -> RowSpec:

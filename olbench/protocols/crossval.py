@@ -47,6 +47,10 @@ Stopped = Callable[[], bool]
 Bools = NDArray[np.bool_]
 
 
+def _in_brackets(way: str) -> str:
+    return f" [{way}]"
+
+
 def read_tunings(node: Placed, name: str) -> tuple[str, ...]:
     """Return a list of tunings, which may be empty."""
     if node.value == []:
@@ -76,6 +80,10 @@ class CrossValidation(Protocol):
             along_title="epochs over the training rows", level=True,
         ),
     )  # fmt: skip
+    sections = (
+        "headline", "overview", "verdicts", "ranks", "significance", "results", "curves", "claims", "tunings",
+        "statistics", "algorithms", "datasets", "provenance",
+    )  # fmt: skip
     orders_text = (
         "{} folds: random divisions of the rows, the same for every algorithm. Where a data set comes with a "
         "split of its own, that split is used. Every epoch takes a new random order of the training rows."
@@ -97,17 +105,32 @@ class CrossValidation(Protocol):
         policy = self.setting_of(config, "duplicates")
         for source in sources:
             self.duplicates.check(source, policy)
-        ways = [config.tuning.search, *self.tuning_setting_of(config, "also")]
         return [
             FoldCell(self, config, source, spec, entry, way)
             for source in sources
             for entry, spec in enumerate(config.algorithms)
-            for way in dict.fromkeys(ways)
+            for way in self.tunings(config)
         ]
 
+    def tunings(self, config: Config) -> tuple[str, ...]:
+        """Return the config's first way to tune, and the further ones."""
+        return tuple(dict.fromkeys((config.tuning.search, *self.tuning_setting_of(config, "also"))))
+
+    def read_label(self, config: Config, label: str) -> tuple[str, str]:
+        """Return the name and the tuning, which is in brackets unless it is the first."""
+        first, *others = self.tunings(config)
+        for way in others:
+            if label.endswith(_in_brackets(way)):
+                return label.removesuffix(_in_brackets(way)), way
+        return label, first
+
     def sample_size(self, trials: Any, config: Config) -> int:
-        """Return how many rows were tested, each counted once however many divisions there are."""
-        return int(trials["n"][trials["number"] < self.setting_of(config, "folds")].sum())
+        """Return how many rows were tested, each counted once however many divisions there are.
+
+        The trials of the first division are those that store their errors. A division has as many folds as
+        the config says, or one where the split is given.
+        """
+        return int(trials["n"][trials["arrays"].map(bool)].sum())
 
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
         """Return roughly how long a trial takes: passes over the data, many times that for batch learners."""
@@ -154,7 +177,7 @@ class FoldCell(Cell):
     def label(self) -> str:
         """The name of the entry; a tuning other than the config's first is added in brackets."""
         name = super().label
-        return name if self.way == self.config.tuning.search else f"{name} [{self.way}]"
+        return name if self.way == self.config.tuning.search else f"{name}{_in_brackets(self.way)}"
 
     @property
     def folds(self) -> int:

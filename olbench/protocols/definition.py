@@ -135,6 +135,14 @@ class Protocol(ABC):
         """Return how many trials score a candidate of the tuning."""
         return 1
 
+    def tunings(self, config: Config) -> tuple[str, ...]:
+        """Return the ways in which entries are tuned. Those of the first are compared with each other."""
+        return (config.tuning.search,)
+
+    def read_label(self, config: Config, label: str) -> tuple[str, str]:
+        """Return the name in the label of an entry, and the way in which the entry is tuned."""
+        return label, config.tuning.search
+
     def setting(self, config: Config, role: str) -> dict[str, Any]:
         """Return what a trial of this role has to know besides the fields that every trial has."""
         return {}

@@ -74,14 +74,21 @@ class Report:
 
     def _make_block(self, dataset: str) -> list[Row]:
         entries = sorted(self.results.of(dataset), key=self._place)
-        values = aligned(entries, self.headline)
-        best = stats.not_worse(values, self.headline.better) if entries else set()
+        values = aligned(self.results.contestants(dataset), self.headline)
+        best = stats.not_worse(values, self.headline.better) if values else set()
         return [self._row(entry, entry.label in best) for entry in entries]
 
     def _place(self, entry: Entry) -> int:
         """Sort by the paper's order; algorithms that the paper does not report come first."""
         order = self.paper.algorithms if self.paper else ()
-        return order.index(entry.algorithm) if entry.algorithm in order else -1
+        row = self.paper_rows.get(self.results.name_of(entry), entry.algorithm)
+        return order.index(row) if row in order else -1
+
+    @cached_property
+    def paper_rows(self) -> dict[str, str]:
+        """The row of the paper's tables that an entry stands for, by the name of the entry."""
+        names = {entry.label: self.results.name_of(entry) for entry in self.results.entries}
+        return {names[each.label]: each.algorithm for each in self.judgements if each.label in names}
 
     def _row(self, entry: Entry, bold: bool) -> Row:
         spreads = {each.name: entry.spread(each) or (0.0, 0.0) for each in self.protocol.quantities}
@@ -126,7 +133,7 @@ class Report:
         """Differences from the best algorithm on each data set, conditional on that data set."""
         differences = {}
         for dataset in self.results.datasets:
-            entries = self.results.of(dataset)
+            entries = self.results.contestants(dataset)
             if len(entries) > 1:
                 differences[dataset] = stats.within(aligned(entries, self.headline), self.headline.better)
         return differences
@@ -135,7 +142,7 @@ class Report:
     def across(self) -> stats.Across | str:
         """The comparison across data sets, or a text that says why there is none."""
         means = {
-            dataset: {entry.label: entry.mean(self.headline) for entry in self.results.of(dataset)}
+            dataset: {entry.label: entry.mean(self.headline) for entry in self.results.contestants(dataset)}
             for dataset in self.results.datasets
         }
         return stats.across(means, self.headline.better)

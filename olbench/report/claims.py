@@ -1,20 +1,21 @@
 """A paper's claims, checked on a run and on the numbers that the paper prints."""
 
 import math
+import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from statistics import median
 
 from scipy import special
 
-from olbench.papers import Claim, Paper, Reported, Statement, standard_error
+from olbench.papers import OVERALL, Claim, Paper, Reported, Statement, standard_error
 from olbench.protocols import get_protocol
-from olbench.quantities import Quantity
+from olbench.quantities import Quantity, mean_and_deviation
 from olbench.report.comparable import choose
 from olbench.report.grid import count
-from olbench.report.results import Results, aligned
-from olbench.stats import LEVEL, paired_t
+from olbench.report.results import Entry, Floats, Results
+from olbench.stats import LEVEL, mean_ranks, paired_t
 
 HOLDS, PARTLY, FAILS, NOT_CHECKED = "holds", "holds partly", "fails", "not checked"
 OUTCOMES = (HOLDS, PARTLY, FAILS, NOT_CHECKED)
@@ -27,6 +28,7 @@ NEEDED: dict[str, Callable[[int], int]] = {
     "many": lambda n: math.ceil(n / 3),
     "some": lambda n: 1,
 }
+RANK = Quantity("rank", "mean rank", 2)
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class Numbers:
     test: Callable[[str, str], float]
     #: Digits that evidence shows.
     digits: int
+    #: The deviation over trials, where there are several.
+    deviations: Mapping[str, float] = field(default_factory=dict)
 
     def loss(self, algorithm: str) -> float:
         """Return a mean, negated if higher is better."""
@@ -89,11 +93,16 @@ def _check(claim: Claim, results: Results, paper: Paper) -> ClaimVerdict:
     quantity = get_protocol(paper.protocol).quantity(says.quantity)
     ours = {name: our_numbers(results, paper, name, says, quantity) for name in says.datasets}
     verdict, evidence = _weigh(says, ours)
-    if not quantity.judged:
+    if not quantity.exact:
         verdict, evidence = NOT_CHECKED, _describe_times(results, evidence)
-    printed = {name: printed_numbers(paper, name, says, quantity) for name in says.datasets}
-    own, table = _weigh(says, printed)
+    own, table = weigh_printed(paper, says)
     return ClaimVerdict(claim.id, claim.text, claim.where, verdict, evidence, own, table)
+
+
+def weigh_printed(paper: Paper, says: Statement) -> tuple[str, str]:
+    """Return the verdict on a statement by the numbers that the paper prints, and the evidence."""
+    quantity = get_protocol(paper.protocol).quantity(says.quantity)
+    return _weigh(says, {name: printed_numbers(paper, name, says, quantity) for name in says.datasets})
 
 
 def _describe_times(results: Results, evidence: str) -> str:
@@ -103,32 +112,45 @@ def _describe_times(results: Results, evidence: str) -> str:
 
 
 def our_numbers(results: Results, paper: Paper, dataset: str, says: Statement, quantity: Quantity) -> Numbers:
-    """Return the run's numbers for a statement; the test is the paired t-test over shared trials."""
-    names = dict.fromkeys((*says.algorithms, *says.than))
-    choices = {name: choose(results, paper, dataset, name) for name in names}
-    entries = {name: entry for name, (entry, reason) in choices.items() if entry and not reason}
-    values = aligned(entries.values(), quantity)
+    """Return what a run has for a statement; the test is the paired t-test over shared trials."""
+    found: dict[str, tuple[Entry, Floats]] = {}
+    for name in says.names:
+        row, _, point = name.partition("@")
+        entry, reason = choose(results, paper, dataset, row)
+        if entry is None or reason:
+            continue
+        values = entry.values_at(quantity, int(point)) if point else entry.values(quantity)
+        if values is not None:
+            found[name] = entry, values
+    size = max((entry.planned for entry, _ in found.values()), default=0)
 
     def test(one: str, other: str) -> float:
-        return paired_t(values[entries[one].label], values[entries[other].label])[1]
+        first, second = (entry.align(values, size) for entry, values in (found[one], found[other]))
+        return paired_t(first, second)[1]
 
-    # Equal counts must give equal means, whatever the order of summation.
-    means = {name: round(entry.mean(quantity), 12) for name, entry in entries.items()}
-    return Numbers(quantity, means, test, quantity.digits)
+    spreads = {name: mean_and_deviation(values) for name, (_, values) in found.items()}
+    # Equal counts in another order of summing are equal means.
+    means = {name: round(mean, 12) for name, (mean, _) in spreads.items()}
+    several = {name: spreads[name][1] for name, (_, values) in found.items() if values.size > 1}
+    return Numbers(quantity, means, test, quantity.digits, several)
 
 
 def printed_numbers(paper: Paper, dataset: str, says: Statement, quantity: Quantity) -> Numbers:
-    """Return the paper's printed numbers for a statement; equal digits are a tie."""
-    names = dict.fromkeys((*says.algorithms, *says.than))
-    numbers = {name: paper.of(dataset, name).get(says.quantity) for name in names}
-    printed = {name: number for name, number in numbers.items() if number}
+    """Return what the paper prints for a statement; equal digits are a tie."""
+    found = {name: paper.of(dataset, name).get(says.quantity) for name in says.names}
+    printed = {name: number for name, number in found.items() if number}
 
     def test(one: str, other: str) -> float:
         return printed_test(printed[one], printed[other])
 
     means = {name: number.mean for name, number in printed.items()}
-    digits = quantity.digits if quantity.digits < 2 else quantity.digits - 1
-    return Numbers(quantity, means, test, digits)
+    deviations = {name: n.deviation for name, n in printed.items() if n.deviation is not None}
+    return Numbers(quantity, means, test, max(map(_count_digits, printed.values()), default=0), deviations)
+
+
+def _count_digits(reported: Reported) -> int:
+    """Return how many digits a number is printed with after the decimal point."""
+    return len(reported.printed.partition(" ")[0].partition(".")[2])
 
 
 def printed_test(one: Reported, other: Reported) -> float:
@@ -156,26 +178,50 @@ def _variance(reported: Reported) -> float:
 
 def _weigh(says: Statement, numbers: Mapping[str, Numbers]) -> tuple[str, str]:
     """Return the verdict over the data sets where a statement can be checked, and the evidence."""
-    gaps = {name: _list_gaps(says, each) for name, each in numbers.items()}
-    observations = {name: find(says, each) for name, each in numbers.items() if not gaps[name]}
-    if not observations:
-        fewest = min(gaps.values(), key=lambda names: len(names))
-        return NOT_CHECKED, f"no comparable number for {', '.join(fewest)}"
-    verdict = _outcome(says.on, [each.true for each in observations.values()])
-    return verdict, _evidence(says, observations)
+    lacking = {name: _lacking(says, each) for name, each in numbers.items()}
+    if says.on == OVERALL and not all(lacking.values()):
+        return _weigh_ranks(says, {name: each for name, each in numbers.items() if not lacking[name]})
+    found = {name: find(says, each) for name, each in numbers.items() if not lacking[name]}
+    if not found:
+        fewest = min(lacking.values(), key=lambda names: len(names))
+        return NOT_CHECKED, f"no comparable {', '.join(fewest)}"
+    verdict = _outcome(says.on, [finding.true for finding in found.values()])
+    return verdict, _evidence(says, found)
 
 
-def _list_gaps(says: Statement, numbers: Numbers) -> list[str]:
-    """Return the algorithms of a statement that have no number."""
-    return [name for name in dict.fromkeys((*says.algorithms, *says.than)) if name not in numbers.means]
+def _weigh_ranks(says: Statement, numbers: Mapping[str, Numbers]) -> tuple[str, str]:
+    """Return the verdict on what is said of mean ranks over the data sets, and the evidence."""
+    means = {dataset: {name: each.loss(name) for name in says.names} for dataset, each in numbers.items()}
+    ranks = Numbers(RANK, mean_ranks(means), lambda one, other: math.nan, RANK.digits)
+    found = find(says, ranks)
+    evidence = f"mean ranks over {count(len(numbers), 'data set')}: {ranks.text(*says.names)}"
+    return HOLDS if found.true else FAILS, evidence
+
+
+def _lacking(says: Statement, numbers: Numbers) -> list[str]:
+    known = numbers.deviations if says.kind == "steadier" else numbers.means
+    return [name for name in says.names if name not in known]
 
 
 def _outcome(on: str, true: list[bool]) -> str:
-    words = list(NEEDED)
-    weaker = words[min(words.index(on) + 1, len(words) - 1)]
-    if sum(true) >= NEEDED[on](len(true)):
+    """Return whether a statement is true often enough: for its word or share, or only for the next weaker."""
+    needed, weaker = _needed(on)
+    if sum(true) >= needed(len(true)):
         return HOLDS
-    return PARTLY if sum(true) >= NEEDED[weaker](len(true)) else FAILS
+    return PARTLY if sum(true) >= weaker(len(true)) else FAILS
+
+
+def _needed(on: str) -> tuple[Callable[[int], int], Callable[[int], int]]:
+    """Return on how many of n data sets a statement must be true, and on how many to hold partly.
+
+    "11 of 12" is the same share of the data sets that could be checked; weaker than a majority is "most".
+    """
+    if on in NEEDED:
+        words = list(NEEDED)
+        return NEEDED[on], NEEDED[words[min(words.index(on) + 1, len(words) - 1)]]
+    true, all_of_them = map(int, on.split(" of "))
+    weaker = NEEDED["most" if 2 * true > all_of_them else "many"]
+    return lambda n: -(-true * n // all_of_them), weaker
 
 
 def _evidence(says: Statement, observations: Mapping[str, Observation]) -> str:
@@ -199,54 +245,103 @@ def _evidence(says: Statement, observations: Mapping[str, Observation]) -> str:
 
 
 def find(says: Statement, numbers: Numbers) -> Observation:
-    """Return whether a statement is true on a data set that has numbers for all of its algorithms."""
-    return _FINDERS[says.kind](numbers, says.algorithms, says.than)
+    """Return whether a statement is true on a data set that has all of its algorithms."""
+    return _FINDERS[says.kind](numbers, says)
 
 
-Names = tuple[str, ...]
+Finder = Callable[[Numbers, Statement], Observation]
 
 
-def _ratios(numbers: Numbers, algorithms: Names, than: Names) -> tuple[float, ...]:
+def _ratios(numbers: Numbers, says: Statement) -> tuple[float, ...]:
     means = numbers.means
-    return tuple(means[a] / means[b] for a, b in product(algorithms, than) if means[b])
+    return tuple(means[a] / means[b] for a, b in product(says.algorithms, says.than) if means[b])
 
 
-def _all(true: Callable[[Numbers, str, str], bool]) -> Callable[[Numbers, Names, Names], Observation]:
-    """Return a finder for what must be true of every pair; its evidence is the first pair that fails."""
+def _all(true: Callable[[Numbers, str, str], bool]) -> Finder:
+    """Return a finder for what must be true of every pair; it shows the first pair of which it is not."""
 
-    def finder(numbers: Numbers, algorithms: Names, than: Names) -> Observation:
-        pairs = list(product(algorithms, than))
+    def finder(numbers: Numbers, says: Statement) -> Observation:
+        pairs = list(product(says.algorithms, says.than))
         wrong = [pair for pair in pairs if not true(numbers, *pair)]
         nearest = max(pairs, key=lambda pair: numbers.loss(pair[0]) - numbers.loss(pair[1]))
-        evidence = numbers.text(*(wrong[0] if wrong else nearest))
-        return Observation(not wrong, evidence, _ratios(numbers, algorithms, than))
+        shown = numbers.text(*(wrong[0] if wrong else nearest))
+        return Observation(not wrong, shown, _ratios(numbers, says))
 
     return finder
 
 
-def _not_better(numbers: Numbers, algorithms: Names, than: Names) -> Observation:
-    better = _all(Numbers.is_better)(numbers, algorithms, than)
-    return Observation(not better.true, better.numbers, better.ratios)
+def _better(numbers: Numbers, says: Statement) -> Observation:
+    """Find whether each is better than each other, by a share where one is given."""
+    if says.by is None:
+        return _all(Numbers.is_better)(numbers, says)
+    least = says.by
+    found = _all(lambda numbers, a, b: _excess(numbers, a, b) >= least)(numbers, says)
+    shares = (_excess(numbers, a, b) for a, b in product(says.algorithms, says.than))
+    shown = ", ".join(f"{share:+.1%}" for share in shares)
+    return Observation(found.true, f"{found.numbers}, {shown}", found.ratios)
 
 
-def _mostly_better(numbers: Numbers, algorithms: Names, than: Names) -> Observation:
-    better = [numbers.is_better(a, b) for a, b in product(algorithms, than)]
+def _excess(numbers: Numbers, one: str, other: str) -> float:
+    """Return by which share the mean of the other is worse; no share of zero."""
+    better, worse = numbers.means[one], numbers.means[other]
+    if numbers.quantity.better == "higher":
+        better, worse = worse, better
+    return worse / better - 1 if better else math.nan
+
+
+def _not_better(numbers: Numbers, says: Statement) -> Observation:
+    found = _all(Numbers.is_better)(numbers, says)
+    return Observation(not found.true, found.numbers, found.ratios)
+
+
+def _mostly_better(numbers: Numbers, says: Statement) -> Observation:
+    better = [numbers.is_better(a, b) for a, b in product(says.algorithms, says.than)]
     return Observation(2 * sum(better) > len(better), f"{sum(better)} of {len(better)} pairs", ())
 
 
-def _best_or_joint(numbers: Numbers, algorithms: Names, than: Names) -> Observation:
-    """Apply the rule for bold: the best mean, or not significantly worse."""
-    best = min(than, key=numbers.loss)
-    joint = [name for name in algorithms if not numbers.is_clearly_better(best, name)]
-    ours = min(algorithms, key=numbers.loss)
+def _best_is_better(numbers: Numbers, says: Statement) -> Observation:
+    best, rival = (min(names, key=numbers.loss) for names in (says.algorithms, says.than))
+    return Observation(numbers.is_better(best, rival), numbers.text(best, rival), ())
+
+
+def _best_or_joint(numbers: Numbers, says: Statement) -> Observation:
+    """Find by the rule for bold: the best mean, or not significantly worse."""
+    best = min(says.than, key=numbers.loss)
+    joint = [name for name in says.algorithms if not numbers.is_clearly_better(best, name)]
+    ours = min(says.algorithms, key=numbers.loss)
     return Observation(bool(joint), numbers.text(*dict.fromkeys((ours, best))), ())
 
 
-_FINDERS: dict[str, Callable[[Numbers, Names, Names], Observation]] = {
-    "better": _all(Numbers.is_better),
+def _steadier(numbers: Numbers, says: Statement) -> Observation:
+    """Find whether the deviation over trials is smaller."""
+    deviations = numbers.deviations
+    pairs = list(product(says.algorithms, says.than))
+    wrong = [(a, b) for a, b in pairs if deviations[a] >= deviations[b]]
+    one, other = wrong[0] if wrong else max(pairs, key=lambda pair: deviations[pair[0]] - deviations[pair[1]])
+    shown = (f"{each} ± {numbers.quantity.text(deviations[each], numbers.digits)}" for each in (one, other))
+    return Observation(not wrong, ", ".join(shown), ())
+
+
+def _compared_with_value(true: Callable[[float, float], bool]) -> Finder:
+    """Return a finder for means on one side of a value; it shows those on the other side, or all."""
+
+    def finder(numbers: Numbers, says: Statement) -> Observation:
+        assert says.value is not None
+        wrong = [name for name in says.algorithms if not true(numbers.means[name], says.value)]
+        return Observation(not wrong, numbers.text(*(wrong or says.algorithms)), ())
+
+    return finder
+
+
+_FINDERS: dict[str, Finder] = {
+    "better": _better,
     "mostly_better": _mostly_better,
     "significantly_better": _all(Numbers.is_clearly_better),
     "not_significantly_worse": _all(lambda numbers, a, b: not numbers.is_clearly_better(b, a)),
     "not_better": _not_better,
     "best_or_joint": _best_or_joint,
+    "best_is_better": _best_is_better,
+    "steadier": _steadier,
+    "below": _compared_with_value(operator.lt),
+    "at_least": _compared_with_value(operator.ge),
 }

@@ -11,7 +11,7 @@ from olbench.data.catalog import catalog
 from olbench.papers import Paper, Requirements
 from olbench.report.results import Entry, Results
 
-#: A deviation needs two numbers.
+#: A deviation needs two numbers; a share of a known sample, printed without one, needs none.
 FEWEST = 2
 
 
@@ -33,7 +33,9 @@ def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
     usual = get_definition(spec.id).form
     candidates = [
         (
-            _find_variant(entry, paper.requires, wanted),
+            _find_variant(entry, wanted)
+            or _find_other_tuning(results, entry, paper.requires)
+            or _find_other_search(entry, paper.requires, row),
             entry.options.get("form", usual) != usual,
             place,
             entry,
@@ -44,7 +46,13 @@ def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
     if not candidates:
         return Choice(None, paper.unavailable.get(dataset) or _explain_absence(results, dataset))
     variant, _, _, entry = min(candidates, key=lambda each: (each[0] != "", each[1], each[2]))
-    reason = variant or _check_data(results, dataset) or _check_run(results, paper) or _check_trials(entry)
+    reason = (
+        _check_protocol(results, paper)
+        or variant
+        or _check_data(results, dataset)
+        or _check_settings(results, paper)
+        or _check_trials(entry, _count_needed(paper, entry, row))
+    )
     return Choice(entry, reason)
 
 
@@ -55,22 +63,33 @@ def _explain_absence(results: Results, dataset: str) -> str:
     return "the data set was skipped" if dataset in asked else "the data set is not in this run"
 
 
-def _find_variant(entry: Entry, requires: Requirements, options: Mapping[str, Any]) -> str:
-    """Return how an entry differs from the paper's algorithm, or an empty text."""
+def _find_variant(entry: Entry, options: Mapping[str, Any]) -> str:
+    """Return what makes an entry another algorithm than the paper's, or an empty text."""
     for name, wanted in options.items():
         # An algorithm without the option cannot differ in it.
         given = entry.options.get(name, wanted)
         if given != wanted:
             return f"its {name} is {_show(given)}, the paper's is {_show(wanted)}"
-    return _find_other_search(entry) if requires.grid == "declared" else ""
+    return ""
 
 
-def _find_other_search(entry: Entry) -> str:
-    """Return how the search for parameters differs from the one that the algorithm declares, if it does."""
+def _find_other_tuning(results: Results, entry: Entry, requires: Requirements) -> str:
+    """Return the tuning of an entry if it is not one that counts."""
+    given = results.tuning_of(entry)
+    if not requires.search or given in requires.search:
+        return ""
+    return f"its tuning is {given}; only {' or '.join(requires.search)} is compared"
+
+
+def _find_other_search(entry: Entry, requires: Requirements, row: str) -> str:
+    """Return how the search for parameters differs from what is required, if it does."""
     definition = get_definition(entry.algorithm)
     searched = {name: set(values) for name, values in entry.spec.grid.items()}
-    if definition.grid and not searched:
+    declared = requires.grid == "declared"
+    if definition.grid and not searched and (declared or row in requires.tuned):
         return "its parameters are not tuned, the paper's are"
+    if not declared:
+        return ""
     if searched != {name: set(values) for name, values in definition.grid.items()}:
         return "it is tuned over a different grid from the paper's"
     defaults = definition.resolve({})
@@ -90,27 +109,33 @@ def _check_data(results: Results, dataset: str) -> str:
     return "" if facts.fingerprint == known else "the data differs from the catalogue's data set of this name"
 
 
-def _check_run(results: Results, paper: Paper) -> str:
-    """Return which requirement of the paper the run as a whole does not meet, or an empty text."""
-    config, requires = results.config, paper.requires
-    if config.protocol != paper.protocol:
-        return f"its protocol is {config.protocol}, the paper's is {paper.protocol}"
-    if requires.search and config.tuning.search not in requires.search:
-        return f"its tuning is {config.tuning.search}, the paper's is {' or '.join(requires.search)}"
-    for name, wanted in requires.settings.items():
-        given = results.protocol.setting_of(config, name)
+def _check_protocol(results: Results, paper: Paper) -> str:
+    given = results.config.protocol
+    return "" if given == paper.protocol else f"its protocol is {given}, the paper's is {paper.protocol}"
+
+
+def _check_settings(results: Results, paper: Paper) -> str:
+    """Return which key of the protocol is not as the paper requires."""
+    for name, wanted in paper.requires.settings.items():
+        given = results.protocol.setting_of(results.config, name)
         allowed = wanted if isinstance(wanted, list) else [wanted]
         if given not in allowed:
             return f"its {name} is {_show(given)}, the paper's is {' or '.join(map(_show, allowed))}"
     return ""
 
 
-def _check_trials(entry: Entry) -> str:
+def _count_needed(paper: Paper, entry: Entry, row: str) -> int:
+    """Return how many trials a comparison needs; one is enough if no more are planned or printed."""
+    printed = paper.of(entry.dataset, row).values()
+    return 1 if entry.planned == 1 and all(number.deviation is None for number in printed) else FEWEST
+
+
+def _check_trials(entry: Entry, needed: int) -> str:
     if entry.params is None:
         return "its tuning is not finished"
     if entry.failures:
         return f"{len(entry.failures)} of {entry.planned} trials failed"
-    if entry.done < FEWEST:
-        return f"fewer than {FEWEST} {entry.protocol.numbered}s are done"
-    # After a breakdown the counts depend on rounding and say nothing about the algorithm.
+    if entry.done < needed:
+        return f"fewer than {needed} {entry.protocol.numbered}{'' if needed == 1 else 's'} are done"
+    # What comes after a breakdown is a matter of rounding, and no number of the algorithm.
     return f"{entry.flagged} of {entry.done} trials break down numerically" if entry.flagged else ""

@@ -86,7 +86,7 @@ def section_values(report: Report) -> dict[str, dict[str, Any]]:
 
 def _lead(report: Report) -> str:
     return (
-        f"{count(len(report.results.datasets), 'data set')}, {count(len(report.results.labels), 'algorithm')}"
+        f"{count(len(report.results.datasets), 'data set')}, {count(len(report.results.names), 'algorithm')}"
     )
 
 

@@ -80,10 +80,23 @@ class Entry:
         return float(self.values(quantity).mean())
 
     def aligned(self, quantity: Quantity, size: int = 0) -> Floats:
-        """Return a quantity by the number of the trial, with NaN for a missing one, for paired tests."""
-        values = np.full(max(size, self.planned), np.nan)
-        values[self.trials["number"].to_numpy(np.int64)] = self.values(quantity)
-        return values
+        """Return a quantity by the number of the trial, NaN where there is none, to compare in pairs."""
+        return self.align(self.values(quantity), size)
+
+    def align(self, values: Floats, size: int = 0) -> Floats:
+        """Return numbers of the trials by the number of the trial, NaN where there is none."""
+        found = np.full(max(size, self.planned), np.nan)
+        found[self.trials["number"].to_numpy(np.int64)] = values
+        return found
+
+    def values_at(self, quantity: Quantity, point: int) -> Floats | None:
+        """Return a quantity of each trial at a point of its curve, or None without that point."""
+        places = np.flatnonzero(self.points == point)
+        series = next((each for each in self.protocol.series if each.quantity == quantity), None)
+        if series is None or not places.size:
+            return None
+        column = self.curves[series.name][:, places[0]]
+        return np.asarray(column / point if series.per_example else column, np.float64)
 
     def spread(self, quantity: Quantity) -> tuple[float, float] | None:
         """Return mean and standard deviation (n - 1) over the trials, or None without any."""
@@ -122,12 +135,34 @@ class Results:
 
     @property
     def labels(self) -> list[str]:
-        """The algorithms in the order of the config."""
+        """The algorithms in the order of the config; one that is tuned in several ways has as many labels."""
         return list(dict.fromkeys(entry.label for entry in self.entries))
+
+    @property
+    def names(self) -> list[str]:
+        """The algorithms in the order of the config, however they are tuned."""
+        return list(dict.fromkeys(self.name_of(entry) for entry in self.entries))
+
+    @property
+    def tunings(self) -> tuple[str, ...]:
+        """The ways in which entries are tuned."""
+        return self.protocol.tunings(self.config)
+
+    def name_of(self, entry: Entry) -> str:
+        """Return the label of an entry without its tuning."""
+        return self.protocol.read_label(self.config, entry.label)[0]
+
+    def tuning_of(self, entry: Entry) -> str:
+        """Return the way in which an entry is tuned."""
+        return self.protocol.read_label(self.config, entry.label)[1]
 
     def of(self, dataset: str) -> list[Entry]:
         """Return the entries of a data set that have at least one trial."""
         return [entry for entry in self.entries if entry.dataset == dataset and entry.done]
+
+    def contestants(self, dataset: str) -> list[Entry]:
+        """Return the entries of a data set that are compared with each other: those of the first tuning."""
+        return [entry for entry in self.of(dataset) if self.tuning_of(entry) == self.tunings[0]]
 
     @property
     def missing(self) -> list[str]:

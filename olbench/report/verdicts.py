@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olbench.papers import Paper, Reported, standard_error
@@ -99,6 +99,11 @@ def judge(results: Results, paper: Paper) -> list[Judgement]:
     ]
 
 
+def judge_tuning(results: Results, paper: Paper, tuning: str) -> list[Judgement]:
+    """Return the judgements as they would be if entries of another tuning were compared with the paper."""
+    return judge(results, replace(paper, requires=replace(paper.requires, search=(tuning,))))
+
+
 class _Choices:
     """The entries to compare with the rows of a paper, each looked up once."""
 
@@ -144,16 +149,43 @@ def time_ratios(results: Results, paper: Paper) -> list[TimeRatio]:
     return ratios
 
 
+def suspects(judgements: Iterable[Judgement]) -> list[Judgement]:
+    """Return the judgements on numbers that nothing explains, which are counted apart."""
+    return [each for each in judgements if each.reported.suspect]
+
+
 def count(judgements: Iterable[Judgement], quantity: Quantity) -> Counter[str]:
-    """Return how many numbers of a quantity have each verdict."""
-    return Counter(each.verdict for each in judgements if each.quantity == quantity.name)
+    """Return how many numbers of a quantity have each verdict, without those that nothing explains."""
+    plain = (each for each in judgements if not each.reported.suspect)
+    return Counter(each.verdict for each in plain if each.quantity == quantity.name)
 
 
-def summary(judgements: Iterable[Judgement], quantity: Quantity) -> str:
+def count_apart(judgements: Iterable[Judgement], quantity: Quantity) -> Counter[str]:
+    """Return how many of the numbers that nothing explains have each verdict."""
+    return Counter(each.verdict for each in suspects(judgements) if each.quantity == quantity.name)
+
+
+def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
     """Return a line like '58 of 72 mistake rates reproduced, 9 close, 5 differ'."""
     counts = count(judgements, quantity)
-    line = f"{counts[REPRODUCED]} of {counts.total()} {quantity.counted} reproduced, "
-    line += f"{counts[CLOSE]} close, {counts[DIFFERS]} differ{'s' if counts[DIFFERS] == 1 else ''}"
+    line = f"{counts[REPRODUCED]} of {counts.total()} {quantity.counted} reproduced, {_list_others(counts)}"
+    apart = summary_apart(judgements, quantity)
+    return f"{line}; {apart}" if apart else line
+
+
+def summary_apart(judgements: Iterable[Judgement], quantity: Quantity) -> str:
+    """Return a line about the numbers that nothing explains, or an empty text."""
+    counts = count_apart(judgements, quantity)
+    if not counts:
+        return ""
+    return (
+        f"of {counts.total()} more that nothing explains, {counts[REPRODUCED]} reproduced, "
+        + _list_others(counts)
+    )
+
+
+def _list_others(counts: Counter[str]) -> str:
+    line = f"{counts[CLOSE]} close, {counts[DIFFERS]} differ{'s' if counts[DIFFERS] == 1 else ''}"
     return line + (f", {counts[NOT_COMPARABLE]} not comparable" if counts[NOT_COMPARABLE] else "")
 
 
@@ -227,7 +259,8 @@ def _judgement(results: Results, reported: Reported, quantity: Quantity, choice:
     outcome, z = NOT_COMPARABLE, None
     if entry is not None and mean is not None:
         error = _own_error(results, entry, quantity, reported)
-        z = None if deviation is None else _z(reported, mean, error)
+        known = deviation is not None or reported.deviation is None
+        z = _z(reported, mean, error) if known else None
         outcome = NOT_COMPARABLE if reason else verdict(reported, mean, deviation or 0.0, error)
     return Judgement(
         dataset=reported.dataset,

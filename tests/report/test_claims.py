@@ -5,11 +5,12 @@ import re
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from olbench.engine.runfile import DataFacts
-from olbench.papers import KINDS, Claim, Reported, Statement, load_paper
+from olbench.papers import FOLDER, KINDS, Claim, Reported, Statement, load_paper
 from olbench.quantities import MISTAKE_RATE
 from olbench.report.claims import check_claims, find, our_numbers, printed_test
 from olbench.stats import not_worse
@@ -43,10 +44,17 @@ def made(*rows: dict, datasets=DATASETS):
 
 
 def check(
-    run, kind="better", algorithms=("scw1",), than=("arow",), on="every", quantity="mistake_rate", n=None
+    run,
+    kind="better",
+    algorithms=("scw1",),
+    than=("arow",),
+    on="every",
+    quantity="mistake_rate",
+    n=None,
+    **more,
 ):
     datasets = DATASETS[: n or len(run.datasets)]
-    says = Statement(kind, quantity, algorithms, than, on, datasets)
+    says = Statement(kind, quantity, algorithms, than, on, datasets, **more)
     paper = dataclasses.replace(PAPER, claims=(Claim("id", "text", "where", says),))
     [found] = check_claims(run, paper)
     return found
@@ -203,4 +211,86 @@ def test_every_claim_is_checked_on_a_run_with_all_algorithms():
 
 
 def test_every_kind_of_statement_is_in_use():
-    assert {claim.says.kind for claim in PAPER.claims} == set(KINDS)
+    papers = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.yaml")]
+    assert {claim["says"]["kind"] for paper in papers for claim in paper["claims"].values()} == set(KINDS)
+
+
+# Further words of the vocabulary.
+
+
+def test_the_best_of_a_group_must_beat_each_of_the_others():
+    row = {"cw": 0.3, "scw1": 0.1, "pa": 0.15, "perceptron": 0.2}
+    groups = {"algorithms": ("cw", "scw1"), "than": ("pa", "perceptron")}
+    found = check(made(row), "best_is_better", **groups)
+    assert found.verdict == "holds"
+    assert re.search(r"true on splice \(scw1 0\.[01]\d*, pa 0\.1\d*\)$", found.evidence)
+    assert check(made(row | {"pa": 0.05}), "best_is_better", **groups).verdict == "fails"
+    tie = results([entry("splice", "cw", 0.2 + NOISE), entry("splice", "pa", 0.2 + NOISE)])
+    assert check(tie, "best_is_better", ("cw",), ("pa",)).verdict == "fails"
+
+
+@pytest.mark.parametrize(
+    ("on", "good", "verdict"),
+    [
+        ("5 of 6", 5, "holds"), ("5 of 6", 4, "holds partly"), ("5 of 6", 3, "fails"),
+        ("10 of 12", 5, "holds"), ("11 of 12", 5, "holds partly"),
+        ("2 of 6", 2, "holds"), ("3 of 6", 2, "holds partly"), ("3 of 6", 1, "fails"),
+    ],
+)  # fmt: skip
+def test_a_share_is_the_same_share_of_what_could_be_checked(on, good, verdict):
+    assert check(made(*[GOOD] * good, *[BAD] * (6 - good)), on=on).verdict == verdict
+
+
+@pytest.mark.parametrize(("value", "below", "at_least"), [(0.25, True, False), (0.2, False, True)])
+def test_means_are_compared_with_a_value(value, below, at_least):
+    run = results([entry("splice", "cw", [0.2, 0.2]), entry("splice", "pa", [0.25, 0.15])])
+    for kind, true in (("below", below), ("at_least", at_least)):
+        found = check(run, kind, ("cw", "pa"), (), value=value)
+        assert found.verdict == ("holds" if true else "fails")
+    assert check(run, "below", ("cw", "pa"), (), value=value).evidence.endswith("(cw 0.2000, pa 0.2000)")
+
+
+@pytest.mark.parametrize(("by", "verdict"), [(0.075, "holds"), (0.0800001, "fails")])
+def test_a_claim_may_say_by_how_much_the_others_are_worse(by, verdict):
+    run = results([entry("splice", "scw1", [0.2, 0.2]), entry("splice", "arow", [0.216, 0.216])])
+    found = check(run, by=by)
+    assert found.verdict == verdict
+    assert found.evidence.endswith("(scw1 0.2000, arow 0.2160, +8.0%)")
+
+
+def test_steadier_is_the_smaller_deviation():
+    run = results([entry("splice", "scw1", spread(0.3, 0.01)), entry("splice", "arow", spread(0.2, 0.02))])
+    found = check(run, "steadier")
+    assert (found.verdict, found.own_verdict) == ("holds", "fails")
+    assert found.evidence.endswith("(scw1 ± 0.0100, arow ± 0.0200)")
+    assert found.own_table.endswith("(scw1 ± 0.006, arow ± 0.006)")
+    once = results([entry("splice", "scw1", [0.3]), entry("splice", "arow", [0.3])])
+    assert check(once, "steadier").verdict == "not checked"
+
+
+def test_overall_is_by_mean_ranks_over_the_data_sets():
+    """arow is better on two of three data sets, and still loses by rank among all four."""
+    near, far = {"arow": 0.1, "scw1": 0.2}, {"scw1": 0.1, "pa": 0.2, "cw": 0.3, "arow": 0.4}
+    run = made(near | {"pa": 0.3, "cw": 0.4}, near | {"pa": 0.3, "cw": 0.4}, far)
+    alone = check(run, on="overall")
+    assert (alone.verdict, alone.evidence) == ("fails", "mean ranks over 3 data sets: scw1 1.67, arow 1.33")
+    among = check(run, on="overall", ranked=("scw1", "arow", "pa", "cw"))
+    assert among.verdict == "holds"
+    assert among.evidence == "mean ranks over 3 data sets: scw1 1.67, arow 2.00, pa 2.67, cw 3.67"
+    assert check(made(near, BAD), than=("pa",), on="overall").verdict == "not checked"
+
+
+def test_a_row_after_some_steps_is_read_from_its_curve():
+    values = np.array([[10, 30], [20, 50]], float)
+    late = dataclasses.replace(
+        entry("splice", "scw1", [0.3, 0.5]), points=np.array([100, 200]), curves={"mistakes": values}
+    )
+    plain = entry("splice", "arow", [0.2, 0.2])
+    assert late.values_at(MISTAKE_RATE, 100).tolist() == [0.1, 0.2]
+    assert late.values_at(MISTAKE_RATE, 150) is None
+    found = check(results([late, plain]), algorithms=("scw1@100",))
+    assert (found.verdict, found.own_verdict) == ("holds", "not checked")
+    assert found.evidence.endswith("(scw1@100 0.1500, arow 0.2000)")
+    assert check(results([late, plain]), algorithms=("scw1@200",)).verdict == "fails"
+    none = check(results([late, plain]), algorithms=("scw1@300",))
+    assert (none.verdict, none.evidence) == ("not checked", "no comparable scw1@300")

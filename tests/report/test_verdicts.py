@@ -183,7 +183,7 @@ def test_other_data_is_not_judged():
 
 def test_holding_out_half_of_the_rows_is_not_the_papers_protocol():
     found = results([entry("svmguide3", "cw", RATE)], search="holdout")
-    assert only(found).reason == "its tuning is holdout, the paper's is coordinate or grid or none"
+    assert only(found).reason == "its tuning is holdout; only coordinate or grid or none is compared"
 
 
 # An algorithm that stands in the config several times.

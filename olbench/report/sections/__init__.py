@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FILES = (
-    "headline", "verdicts", "results", "curves", "epochs", "training", "constraint", "runs", "claims",
-    "tuning", "statistics", "algorithms", "datasets", "provenance",
+    "headline", "overview", "verdicts", "ranks", "significance", "results", "curves", "epochs", "training",
+    "constraint", "runs", "claims", "tuning", "tunings", "statistics", "algorithms", "datasets", "provenance",
 )  # fmt: skip
 #: Functions that draw a figure, by the name of its file.
 Figures = Mapping[str, Callable[[], "Figure"]]

@@ -15,11 +15,11 @@ FEW = 12
 def parts(report: Report) -> Iterator[str]:
     """Yield the headline as one paragraph."""
     results = report.results
-    counts = f"{count(len(results.datasets), 'data set')}, {count(len(results.labels), 'algorithm')}"
+    counts = f"{count(len(results.datasets), 'data set')}, {count(len(results.names), 'algorithm')}"
     numbered = count(report.protocol.repeats(results.config), report.protocol.numbered)
-    lines = [
-        f"{results.name}: {counts}, {numbered}, tuning: {results.config.tuning.search}; run of {report.made}"
-    ]
+    first, *others = results.tunings
+    tuning = f"{first} (also {', '.join(others)})" if others else first
+    lines = [f"{results.name}: {counts}, {numbered}, tuning: {tuning}; run of {report.made}"]
     if results.missing:
         lines += list_gaps(report)
     lines += [verdicts.summary(report.judgements, quantity) for quantity in report.judged]
@@ -65,6 +65,7 @@ def _tally(report: Report, quantity: Any) -> dict[str, Any]:
         "counted": quantity.counted,
         "total": counts.total(),
         "verdicts": {name: counts[name] for name in verdicts.VERDICTS},
+        "apart": verdicts.summary_apart(report.judgements, quantity),
     }
 
 

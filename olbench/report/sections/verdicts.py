@@ -6,7 +6,7 @@ from typing import Any
 from olbench.quantities import Quantity
 from olbench.report import verdicts
 from olbench.report.build import Report
-from olbench.report.grid import Box, Column, Grid, Part, boxes, left, right
+from olbench.report.grid import DETAIL, KEPT, Box, Column, Grid, Part, boxes, left, right
 from olbench.report.sections import Section, register
 from olbench.report.sections.results import judgement_page
 from olbench.report.verdicts import LETTERS, NOT_COMPARABLE, REPRODUCED, Judgement
@@ -20,10 +20,13 @@ def applies(report: Report) -> bool:
 
 
 def parts(report: Report) -> Iterator[Part]:
-    """Yield the verdicts at a glance, then the numbers that are not reproduced or not comparable."""
-    yield glance(report)
+    """Yield the verdicts at a glance, then what is not reproduced and what is not comparable."""
+    if "overview" not in report.protocol.sections:
+        yield glance(report)
     yield verdict_map(report)
     yield not_reproduced(report)
+    if verdicts.suspects(report.judgements):
+        yield unexplained(report)
     yield from not_comparable(report)
 
 
@@ -88,29 +91,56 @@ def glance(report: Report) -> Grid:
 def _beside(judgement: Judgement | None, quantity: Quantity, best: set[tuple[str, str]]) -> Box:
     if judgement is None:
         return Box("")
+    return Box(beside_text(judgement, quantity), (judgement.dataset, judgement.label) in best)
+
+
+def beside_text(judgement: Judgement, quantity: Quantity) -> str:
+    """Return ours, the paper's number and the verdict; with a question mark where nothing explains it."""
     printed = judgement.reported.printed.partition(" ")[0]
     if judgement.mean is None:
-        return Box(f"– / {printed}")
+        return f"– / {printed}"
     digits = len(printed.partition(".")[2])
-    text = f"{quantity.text(judgement.mean, digits)} / {printed} {LETTERS[judgement.verdict]}"
-    return Box(text, (judgement.dataset, judgement.label) in best)
+    doubt = "?" if judgement.reported.suspect else ""
+    return f"{quantity.text(judgement.mean, digits)} / {printed} {LETTERS[judgement.verdict]}{doubt}"
 
 
 def not_reproduced(report: Report) -> Grid:
     """Return every judged number that is not reproduced, ours beside it."""
     passed = (REPRODUCED, NOT_COMPARABLE)
-    others = [judgement for judgement in report.judgements if judgement.verdict not in passed]
+    others = [each for each in report.judgements if each.verdict not in passed and not each.reported.suspect]
+    return Grid("Not reproduced", _columns(report), tuple(_describe(each, report) for each in others))
+
+
+def unexplained(report: Report) -> Grid:
+    """Return the printed numbers that nothing explains, ours beside them, with the reason."""
+    found = verdicts.suspects(report.judgements)
+    reasons: dict[str, list[str]] = {}
+    for judgement in found:
+        place = f"{judgement.algorithm} on {judgement.dataset}"
+        reasons.setdefault(judgement.reported.suspect, []).append(place)
     return Grid(
-        "Not reproduced",
-        (*left("data set", "algorithm", "quantity"),
-         *right("paper", "ours", "difference", "z (standard errors)"),
-         *left("verdict")),
-        tuple(_describe(judgement, report.protocol.quantity(judgement.quantity)) for judgement in others),
-    )  # fmt: skip
+        "Printed numbers that nothing explains, counted apart",
+        _columns(report),
+        tuple(_describe(each, report) for each in found),
+        "; ".join(f"{', '.join(places)}: {reason}" for reason, places in reasons.items()) + ".",
+    )
 
 
-def _describe(judgement: Judgement, quantity: Quantity) -> tuple[Box, ...]:
-    ours = ""
+def _columns(report: Report) -> tuple[Column, ...]:
+    """Return the headings; a narrow terminal does without the name of the only quantity."""
+    alone = DETAIL if len(report.judged) == 1 else KEPT
+    return (
+        *left("data set", "algorithm"),
+        *left("quantity", drop=alone),
+        *right("paper", "ours", "difference"),
+        *right("z (standard errors)", drop=DETAIL),
+        *left("verdict"),
+    )
+
+
+def _describe(judgement: Judgement, report: Report) -> tuple[Box, ...]:
+    quantity = report.protocol.quantity(judgement.quantity)
+    ours = "" if judgement.mean is None else quantity.text(judgement.mean)
     if judgement.mean is not None and judgement.deviation is not None:
         ours = quantity.spread(judgement.mean, judgement.deviation)
     difference = "" if judgement.difference is None else quantity.text(judgement.difference, sign="+")

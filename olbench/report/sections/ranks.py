@@ -1,0 +1,110 @@
+"""Mean ranks over data sets, as papers print them: ours, and those of the paper's numbers."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olbench.papers import PrintedRanks
+from olbench.report.build import Report
+from olbench.report.grid import Box, Grid, boxes, count, left, right
+from olbench.report.sections import Section, register
+from olbench.report.verdicts import NOT_COMPARABLE
+from olbench.stats import mean_ranks
+
+#: Numbers by data set, then by algorithm.
+Means = Mapping[str, Mapping[str, float]]
+NOTE = "The mean over data sets of the rank on each; equals share the smallest of their ranks."
+
+
+def parts(report: Report) -> Iterator[Grid]:
+    """Yield the ranks of all algorithms, then those that the paper prints."""
+    if our_ranks(report):
+        yield all_algorithms(report)
+    for printed in report.paper.ranks if report.paper else ():
+        yield beside_printed(report, printed)
+
+
+def applies(report: Report) -> bool:
+    """Tell whether there are ranks: at least two algorithms on a data set that has all of them."""
+    return len(our_ranks(report)) > 1
+
+
+def our_means(report: Report) -> dict[str, dict[str, float]]:
+    """Return the mean of the headline quantity of each algorithm on each data set."""
+    results = report.results
+    return {
+        dataset: {entry.label: entry.mean(report.headline) for entry in results.contestants(dataset)}
+        for dataset in results.datasets
+    }
+
+
+def our_ranks(report: Report) -> dict[str, float]:
+    """Return the mean rank of every algorithm of the run."""
+    return mean_ranks(our_means(report), report.headline.better)
+
+
+def all_algorithms(report: Report) -> Grid:
+    """Return the mean ranks of all algorithms over the data sets that have all of them."""
+    ranks = our_ranks(report)
+    complete = sum(len(row) == len(ranks) for row in our_means(report).values())
+    ordered = sorted(ranks, key=lambda label: ranks[label])
+    return Grid(
+        f"Mean ranks of all {len(ranks)} algorithms, {report.headline.title}, {count(complete, 'data set')}",
+        (*left("algorithm"), *right("mean rank")),
+        tuple(boxes(label, f"{ranks[label]:.2f}") for label in ordered),
+        NOTE,
+    )
+
+
+def beside_printed(report: Report, printed: PrintedRanks) -> Grid:
+    """Return our ranks among the rows of a paper's table, beside those of its own numbers."""
+    ours, theirs, everywhere = (_ranked(means, report) for means in _means(report, printed))
+    both, every = len(_means(report, printed)[0]), len(printed.datasets)
+    return Grid(
+        f"{printed.where}: mean ranks",
+        (*left("algorithm"), *right(f"ours ({both})", f"paper ({both})", f"paper ({every})", "printed")),
+        tuple(
+            (Box(row), *(_rank(each.get(row)) for each in (ours, theirs, everywhere)), Box(text))
+            for row, text in printed.printed.items()
+        ),
+        f"{NOTE} In brackets: over how many data sets. Ours are over those on which every row is comparable; "
+        "the paper's numbers are ranked on the same ones and on all of its own.",
+    )
+
+
+def _ranked(means: Means, report: Report) -> dict[str, float]:
+    return mean_ranks(means, report.headline.better)
+
+
+def _rank(rank: float | None) -> Box:
+    return Box("" if rank is None else f"{rank:.2f}")
+
+
+def _means(report: Report, printed: PrintedRanks) -> tuple[Means, Means, Means]:
+    """Return our numbers where all are comparable, the paper's on the same data sets, and all of its own."""
+    found = {
+        (each.dataset, each.algorithm): each
+        for each in report.judgements
+        if each.quantity == printed.quantity
+    }
+    ours: dict[str, dict[str, float]] = {}
+    theirs: dict[str, dict[str, float]] = {}
+    for dataset in printed.datasets:
+        row = [found[dataset, name] for name in printed.printed]
+        theirs[dataset] = {each.algorithm: each.reported.mean for each in row}
+        means = {e.algorithm: e.mean for e in row if e.mean is not None and e.verdict != NOT_COMPARABLE}
+        if len(means) == len(row):
+            ours[dataset] = means
+    return ours, {dataset: theirs[dataset] for dataset in ours}, theirs
+
+
+def data(report: Report) -> Mapping[str, Any]:
+    """Return our mean ranks, and those of the paper's numbers."""
+    tables = []
+    for printed in report.paper.ranks if report.paper else ():
+        ours, theirs, everywhere = (_ranked(means, report) for means in _means(report, printed))
+        about = {"where": printed.where, "printed": dict(printed.printed)}
+        tables.append({**about, "ours": ours, "paper_on_the_same": theirs, "paper_on_all": everywhere})
+    return {"mean_ranks": our_ranks(report), "printed_ranks": tables}
+
+
+register(Section("ranks", "Ranks", parts, applies, data))

@@ -1,0 +1,116 @@
+"""Significance by McNemar's test: the marks of the paper's tables beside ours."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olbench.papers import MarkedTable, Paper
+from olbench.report.build import Report
+from olbench.report.grid import Box, Column, Grid, Part, boxes, left, right
+from olbench.report.sections import Section, register
+from olbench.report.significance import Contrast, contrasts, find_mark, has_errors
+from olbench.stats import FEW_DISCORDANT, LEVEL
+
+NONE, WORSE = "·", "−"
+METHOD = (
+    f"McNemar's test on the test rows of the first division: exact (binomial) below {FEW_DISCORDANT} rows on "
+    "which one of the two alone is wrong, chi-square with continuity correction from there on. Every pair is "
+    "tested by itself, without a correction for their number."
+)
+
+
+@dataclass(frozen=True)
+class MarkPair:
+    """Our mark and the paper's for one row on one data set; an empty text where there is no test."""
+
+    ours: str
+    theirs: str
+    worse: bool
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether both tested it."""
+        return bool(self.ours and self.theirs)
+
+    @property
+    def text(self) -> str:
+        """Both marks, or ours alone."""
+        ours = f"{self.ours}{WORSE}" if self.worse and self.ours != NONE else self.ours
+        return f"{ours} / {self.theirs}" if self.is_compared else ours
+
+
+def applies(report: Report) -> bool:
+    """Tell whether the paper marks differences and trials stored their errors."""
+    marked = bool(report.paper and report.paper.marked)
+    return marked and any(has_errors(entry).any() for entry in report.results.entries if entry.done)
+
+
+def parts(report: Report) -> Iterator[Part]:
+    """Yield the marks by data set, one table for each of the paper's, then the counts by baseline."""
+    assert report.paper is not None
+    found = contrasts(report.results, report.paper)
+    yield METHOD
+    for table in report.paper.marked:
+        own = [contrast for contrast in found if contrast.where == table.where]
+        if own:
+            yield marks_grid(report, report.paper, table, own)
+    if found:
+        yield counts_grid(found)
+
+
+def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence[Contrast]) -> Grid:
+    """Return our mark and the paper's for every row of a table on every data set."""
+    datasets = list(dict.fromkeys(contrast.dataset for contrast in found))
+    names = (*table.rows, *table.also)
+    pairs = {
+        (dataset, row): _pair(report, paper, table, dataset, row, found)
+        for dataset in datasets
+        for row in names
+    }
+    compared = [pair for pair in pairs.values() if pair.is_compared]
+    same = sum(pair.ours == pair.theirs for pair in compared)
+    levels = ", ".join(f"{mark} p < {level:g}" for mark, level in paper.marks.items() if level is not None)
+    return Grid(
+        f"{table.where}: significantly different from each of {', '.join(table.against)}, ours / the paper's",
+        (*left("data set"), *(Column(row, "center") for row in names)),
+        tuple((Box(dataset), *(Box(pairs[dataset, row].text) for row in names)) for dataset in datasets),
+        f"{levels}, {NONE} none; {WORSE} after a mark: worse than one of them. The same in {same} of "
+        f"{len(compared)} places that both have.",
+    )
+
+
+def _pair(
+    report: Report, paper: Paper, table: MarkedTable, dataset: str, row: str, found: Sequence[Contrast]
+) -> MarkPair:
+    own = [each for each in found if (each.dataset, each.row) == (dataset, row)]
+    ours = ""
+    if len(own) == len(table.against):
+        ours = find_mark(max(each.test.p for each in own), paper) or NONE
+    printed = paper.of(dataset, row).get(report.headline.name) if row in table.rows else None
+    theirs = printed.marks.get(table.where, NONE) if printed else ""
+    return MarkPair(ours, theirs, not all(each.is_better for each in own))
+
+
+def counts_grid(found: Sequence[Contrast]) -> Grid:
+    """Return on how many data sets each row is significantly better and worse than each baseline."""
+    rows, baselines = (list(dict.fromkeys(getattr(c, name) for c in found)) for name in ("row", "baseline"))
+    return Grid(
+        f"Data sets on which a row is significantly better + or worse {WORSE} ({LEVEL:.0%})",
+        (*left("algorithm"), *right(*baselines)),
+        tuple(boxes(row, *(_count(found, row, baseline) for baseline in baselines)) for row in rows),
+    )
+
+
+def _count(found: Sequence[Contrast], row: str, baseline: str) -> str:
+    own = {each.dataset: each for each in found if (each.row, each.baseline) == (row, baseline)}
+    clear = [contrast.is_better for contrast in own.values() if contrast.test.p < LEVEL]
+    return f"{sum(clear)}+ {len(clear) - sum(clear)}{WORSE} of {len(own)}" if own else ""
+
+
+def data(report: Report) -> Mapping[str, Any]:
+    """Return every test."""
+    found = contrasts(report.results, report.paper) if report.paper else ()
+    return {"mcnemar": [{**vars(each), "test": vars(each.test)} for each in found]}
+
+
+register(Section("significance", "Significance", parts, applies, data))

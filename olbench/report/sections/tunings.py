@@ -1,0 +1,122 @@
+"""The ways to tune side by side: what each reports, and what a tuning gains that has seen the test rows."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olbench.report import verdicts
+from olbench.report.build import Report
+from olbench.report.grid import Grid, Part, boxes, count, left, right
+from olbench.report.sections import Section, register
+from olbench.report.verdicts import CLOSE, DIFFERS, NOT_COMPARABLE, REPRODUCED, Judgement
+
+#: The mean of the headline quantity over some data sets, by tuning.
+Means = dict[str, float]
+
+
+def applies(report: Report) -> bool:
+    """Tell whether entries are tuned in several ways."""
+    return len(report.results.tunings) > 1 and any(size for size, _ in means(report).values())
+
+
+def means(report: Report) -> dict[str, tuple[int, Means]]:
+    """Return by algorithm on how many data sets it is tuned in every way, and the means over them."""
+    tunings = report.results.tunings
+    found = {}
+    for name, datasets in _values(report).items():
+        whole = [values for values in datasets.values() if len(values) == len(tunings)]
+        averages = {way: sum(values[way] for values in whole) / len(whole) for way in tunings if whole}
+        found[name] = len(whole), averages
+    return found
+
+
+def _values(report: Report) -> dict[str, dict[str, Means]]:
+    """Return the mean of every finished entry, by algorithm, data set and tuning."""
+    results = report.results
+    found: dict[str, dict[str, Means]] = {name: {} for name in results.names}
+    for entry in results.entries:
+        if entry.done == entry.planned:
+            own = found[results.name_of(entry)].setdefault(entry.dataset, {})
+            own[results.tuning_of(entry)] = entry.mean(report.headline)
+    return found
+
+
+def parts(report: Report) -> Iterator[Part]:
+    """Yield the means by tuning, then the verdicts by tuning."""
+    yield side_by_side(report)
+    if report.judgements:
+        yield verdict_counts(report)
+
+
+def side_by_side(report: Report) -> Grid:
+    """Return the mean of every algorithm over data sets by tuning, and the differences to the first."""
+    first, *others = report.results.tunings
+    rows = {name: (size, values) for name, (size, values) in means(report).items() if size}
+    average = {
+        way: sum(values[way] for _, values in rows.values()) / len(rows) for way in report.results.tunings
+    }
+    quantity = report.headline
+    differences = (f"{first} − {way}" for way in others)
+    return Grid(
+        f"Tunings side by side: mean {quantity.title} over data sets",
+        (*left("algorithm"), *right("data sets", *report.results.tunings, *differences)),
+        (
+            *(boxes(name, str(size), *_texts(values, report)) for name, (size, values) in rows.items()),
+            boxes("mean", "", *_texts(average, report)),
+        ),
+        f"The differences are the optimism of the other tunings: how much they gain over {first} by having "
+        "seen the rows that test them. An algorithm counts on data sets where it is tuned in every way.",
+    )
+
+
+def _texts(values: Means, report: Report) -> Iterator[str]:
+    first, *others = report.results.tunings
+    for way in report.results.tunings:
+        yield report.headline.text(values[way])
+    for way in others:
+        yield report.headline.text(values[first] - values[way], sign="+")
+
+
+def by_tuning(report: Report) -> dict[str, list[Judgement]]:
+    """Return the judgements as each tuning would have them."""
+    assert report.paper is not None
+    return {way: verdicts.judge_tuning(report.results, report.paper, way) for way in report.results.tunings}
+
+
+def verdict_counts(report: Report) -> Grid:
+    """Return how many numbers of the paper each tuning reproduces."""
+    assert report.paper is not None
+    rows = []
+    for way, judgements in by_tuning(report).items():
+        counts = verdicts.count(judgements, report.headline)
+        compared = counts.total() - counts[NOT_COMPARABLE]
+        share = f"{counts[REPRODUCED] / compared:.0%}" if compared else ""
+        names = (REPRODUCED, CLOSE, DIFFERS, NOT_COMPARABLE)
+        rows.append(boxes(way, *(str(counts[name]) for name in names), share))
+    apart = verdicts.count_apart(report.judgements, report.headline).total()
+    required = " or ".join(report.paper.requires.search)
+    notes = [
+        f"The verdicts of this report are those of {required}." if required else "",
+        f"Not counted: {count(apart, 'number')} that nothing explains." if apart else "",
+    ]
+    return Grid(
+        f"Tunings side by side: verdicts on the paper's {report.headline.counted}",
+        (
+            *left("tuning"),
+            *right("reproduced", "close", "differ", "not comparable", "reproduced of compared"),
+        ),
+        tuple(rows),
+        " ".join(note for note in notes if note),
+    )
+
+
+def data(report: Report) -> Mapping[str, Any]:
+    """Return the means and the counts of the verdicts by tuning."""
+    counts = {
+        way: dict(verdicts.count(judgements, report.headline))
+        for way, judgements in (by_tuning(report) if report.paper else {}).items()
+    }
+    averages = {name: {"datasets": size, **values} for name, (size, values) in means(report).items()}
+    return {"tunings": {"means": averages, "verdicts": counts}}
+
+
+register(Section("tunings", "Tunings", parts, applies, data))

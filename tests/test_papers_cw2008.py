@@ -1,0 +1,55 @@
+"""What cw2008 says of its synthetic experiment is about algorithms and data that are here."""
+
+import pytest
+
+from olbench import Protocol, make_algorithm
+from olbench.data.catalog import find
+from olbench.papers import FOLDER, read_paper
+from olbench.protocols import protocols
+from olbench.protocols.definition import REGISTRY
+from olbench.quantities import MISTAKES, TEST_ERROR
+
+
+class StandIn(Protocol):
+    """A protocol with the quantities that the claims are about."""
+
+    id = "fresh"
+    quantities = (MISTAKES, TEST_ERROR)
+
+    def run(self, trial, source, stopped):
+        raise NotImplementedError
+
+
+@pytest.fixture
+def paper(monkeypatch):
+    """The paper, read with a stand-in for its protocol where that is not installed."""
+    if "fresh" not in {each.id for each in protocols()}:
+        monkeypatch.setitem(REGISTRY, "fresh", StandIn())
+    return read_paper(FOLDER / "cw2008.yaml")
+
+
+def test_rows_are_algorithms_that_are_here(paper):
+    rows = {row for claim in paper.claims for row in claim.says.names}
+    assert rows == {*paper.groups["first_order"], *paper.groups["averaged"], *paper.groups["second_order"]}
+    for row in rows:
+        spec = paper.row_spec(row)
+        make_algorithm(spec.id, **spec.options)
+
+
+def test_the_claims_have_the_printed_bounds_and_ratios(paper):
+    says = {claim.id: claim.says for claim in paper.claims}
+    assert says["second-order-below-80-mistakes"].value == 80
+    assert says["first-order-at-least-129-mistakes"].value == 129
+    assert says["var-diagonal-makes-8-percent-more"].by == pytest.approx(0.075)
+    assert says["var-full-makes-17-percent-more"].by == pytest.approx(0.165)
+    assert {statement.datasets for statement in says.values()} == {("cw2008-synthetic",)}
+    assert {statement.quantity for statement in says.values()} == {"mistakes", "test_error"}
+
+
+def test_no_number_of_a_single_method_is_printed(paper):
+    assert paper.numbers == paper.tables == ()
+
+
+def test_the_data_set_has_the_printed_size(paper):
+    entry = find("cw2008-synthetic")
+    assert {key: getattr(entry, key) for key in ("rows", "features")} == paper.shapes["cw2008-synthetic"]
