@@ -25,4 +25,4 @@ def command(paper: str, output: Path) -> None:
 
     paths = save_illustrations(paper, output)
     names = list(dict.fromkeys(path.stem for path in paths))
-    click.echo(f"{', '.join(names)} are in {output}, as PNG, PDF and SVG", err=True)
+    click.echo(f"{' and '.join(names)} are in {output}, as PNG, PDF and SVG", err=True)

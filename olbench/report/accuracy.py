@@ -21,6 +21,7 @@ from olbench.report.canvas import (
     new_figure,
     our_settings,
     panel_grid,
+    shorten,
     write_title,
 )
 from olbench.report.contrasts import Contrast, split_label
@@ -30,8 +31,9 @@ from olbench.report.results import Entry
 
 #: Data sets in a figure of curves, at most: with more, panels get too small for a printed page.
 PANELS = 9
-#: Inches: the least side of the square of a scatter, and the height of a line of its data sets.
-SIDE, ROW = 2.1, 0.122
+#: Inches: the least side of the square of a scatter, the height of a line of its data sets, and the most that
+#: their names take.
+SIDE, ROW, NAMES = 2.1, 0.122, 1.6
 
 
 def epochs_figure(
@@ -55,7 +57,7 @@ def epochs_figure(
         panels = add_panels(figure, rows, columns, above=0.45, below=0.4 + legend)
         for place, (panel, dataset) in enumerate(zip(panels, entries, strict=False)):
             _draw_epochs(panel, [band_of(entry, series) for entry in entries[dataset]], look)
-            panel.set_title(dataset)
+            panel.set_title(shorten(dataset, TEXT_WIDTH / columns - 0.4))
             if place + columns >= len(entries):
                 panel.set_xlabel(series.along_title)
         for panel in panels[len(entries) :]:
@@ -94,6 +96,7 @@ def contrast_figure(contrasts: Sequence[Contrast], measured: str, title: str = "
     if not contrasts:
         raise UserError("no two algorithms of the run form a pair, so there is nothing to draw")
     look = styles(dict.fromkeys(dataset for each in contrasts for dataset in each.points))
+    names = {dataset: shorten(dataset, NAMES) for dataset in look}
     side = max(SIDE, ROW * len(look))
     height = 0.3 + len(contrasts) * (side + 0.7)
     heading = f"{measured[0].upper()}{measured[1:]} (%) by data set{title}"
@@ -103,9 +106,9 @@ def contrast_figure(contrasts: Sequence[Contrast], measured: str, title: str = "
             bottom = height - 0.25 - (row + 1) * (side + 0.7) + 0.4
             scatter = _add_panel(figure, 0.55, bottom, side, side)
             _draw_scatter(scatter, contrast, look)
-            left = 0.55 + side + 0.35 + LETTER * max(map(len, look))
+            left = 0.55 + side + 0.35 + LETTER * max(map(len, names.values()))
             bars = _add_panel(figure, left, bottom, TEXT_WIDTH - left - 0.15, side)
-            _draw_differences(bars, contrast, look)
+            _draw_differences(bars, contrast, look, names)
         write_title(figure, heading)
     return figure
 
@@ -148,13 +151,15 @@ def _limits(values: Sequence[float]) -> tuple[float, float]:
     return max(0.0, low - margin), min(100.0, high + margin)
 
 
-def _draw_differences(panel: Axes, contrast: Contrast, look: Mapping[str, Style]) -> None:
+def _draw_differences(
+    panel: Axes, contrast: Contrast, look: Mapping[str, Style], names: Mapping[str, str]
+) -> None:
     """Draw what the diagonal is too long to show: how far each point lies above or below it."""
     panel.axvline(0, color="#888888", linewidth=0.6, zorder=1)
     for place, (dataset, (x, y)) in enumerate(contrast.points.items()):
         panel.plot([0, y - x], [place, place], color=look[dataset].colour, linewidth=0.7, zorder=2)
         panel.plot([y - x], [place], gid=dataset, zorder=3, **_mark(look[dataset]))
-    panel.set_yticks(range(len(contrast.points)), list(contrast.points))
+    panel.set_yticks(range(len(contrast.points)), [names[dataset] for dataset in contrast.points])
     panel.set_ylim(len(contrast.points) - 0.4, -0.6)
     panel.tick_params(axis="y", length=0)
     panel.spines["left"].set_visible(False)

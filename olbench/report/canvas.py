@@ -112,6 +112,16 @@ def write_title(figure: Figure, text: str) -> None:
     write(figure, (0.08, figure.get_figheight() - 0.06), text, va="top", fontsize=9)
 
 
+def shorten(name: str, inches: float) -> str:
+    """Return a name that fits into a width; of a longer one, the end is left out.
+
+    >>> shorten("amazon-apparel", 1.0), shorten("amazon-apparel", 0.5)
+    ('amazon-apparel', 'amazon-…')
+    """
+    most = int(inches / LETTER)
+    return name if len(name) <= most else f"{name[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
 def panel_grid(count: int) -> tuple[int, int]:
     """Return rows and columns: up to three columns for a dozen data sets, then more of both."""
     square = 2 if count == 4 else min(count, 3)

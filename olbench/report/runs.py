@@ -11,7 +11,6 @@ from olbench.errors import UserError
 from olbench.quantities import Quantity
 from olbench.report.canvas import (
     LETTER,
-    TEXT_WIDTH,
     add_panels,
     draw_legend,
     legend_height,
@@ -19,6 +18,7 @@ from olbench.report.canvas import (
     line_samples,
     new_figure,
     our_settings,
+    shorten,
     write_title,
 )
 from olbench.report.figures import ROUND
@@ -27,8 +27,9 @@ from olbench.report.results import Entry, Results
 
 #: Error bars of each curve.
 BARS = 8
-#: Inches: the height of a row of the test errors, and the width of a mean with its deviation.
-ROW, NUMBERS = 0.26, 0.85
+#: Inches: the height of a row of the test errors, the most that the names take, and the width of a mean with
+#: its deviation.
+ROW, NAMES, NUMBERS = 0.26, 2.4, 0.85
 
 
 def mistakes_figure(results: Results, dataset: str) -> Figure:
@@ -81,9 +82,9 @@ def _draw_mistakes(panel: Axes, entry: Entry, style: Style, shift: float) -> Non
 def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
     """Draw the test errors of all runs as boxes: quartiles, whiskers to the ends, and the mean as a point."""
     entries, look = _drawn(results, dataset)
-    names = [display_name(entry.label) for entry in entries]
+    names = [shorten(display_name(entry.label), NAMES) for entry in entries]
     height = 0.85 + ROW * len(entries)
-    left = min(0.3 + LETTER * max(map(len, names)), 0.4 * TEXT_WIDTH)
+    left = 0.3 + LETTER * max(map(len, names))
     with our_settings():
         figure = new_figure(height, f"Test error on {dataset}, by algorithm, over the runs.")
         [panel] = add_panels(figure, 1, 1, above=0.38, below=0.42, left=left, right=NUMBERS + 0.1)

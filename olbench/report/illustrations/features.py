@@ -89,7 +89,7 @@ def frequency_figure(dataset: str = DATASET) -> Figure:
     with our_settings():
         figure = new_figure(
             3.6,
-            f"The top quarter of the negative and of the positive features of {dataset}, ranked by mutual "
+            f"The top quarter of the negative and of the positive features of {data.name}, ranked by mutual "
             f"information with the label. {rare / total:.0%} of them occur fewer than ten times.",
         )
         panels = add_panels(figure, 1, 2, above=0.5, below=0.45 + legend_height(samples), left=0.7)
@@ -101,7 +101,7 @@ def frequency_figure(dataset: str = DATASET) -> Figure:
             panel.set_ylim(0.8, 2 * top)
             panel.set_title(f"{name} features: the top {ranking.features.size:,}")
         panels[0].set_ylabel("count in the data")
-        write_title(figure, f"{dataset}: features by mutual information with the label, and their counts")
+        write_title(figure, f"{data.name}: features by mutual information with the label, and their counts")
         draw_legend(figure, samples)
     return figure
 

@@ -1,0 +1,83 @@
+"""Results made up from numbers, as if a cross-validation had produced them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from olbench.engine.runfile import RunFile
+from olbench.protocols import get_protocol
+from olbench.report.results import Entry, Results, measured_columns
+from olbench.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
+
+CROSSVAL = get_protocol("crossval")
+#: Test and training rows of a fold; errors are multiples of 1 / N.
+N = 1000
+VARIANTS = {
+    "var-KL": ("cw-var", "kl"),
+    "var-L2": ("cw-var", "l2"),
+    "var-Exact": ("cw-var", "exact"),
+    "stdev-KL": ("cw", "kl"),
+    "stdev-L2": ("cw", "l2"),
+    "stdev-Exact": ("cw", "exact"),
+}
+
+
+def entry(dataset: str, label: str, by_epoch: Any, training: Sequence[float] = (), **changes: Any) -> Entry:
+    """Return an entry with given test errors (folds, epochs); the last epoch is the chosen one."""
+    errors = np.atleast_2d(np.asarray(by_epoch, float))
+    folds, epochs = errors.shape
+    name = label.partition(" [")[0]
+    id, projection = VARIANTS.get(name, (name, None))
+    options = {"covariance": "diag", "projection": projection, "a": 1.0} if projection else {}
+    trials = pd.DataFrame(
+        {
+            "number": np.arange(folds),
+            "n": N,
+            "errors": errors[:, -1] * N,
+            "training_n": N,
+            "training_errors": np.asarray(training or [0.0] * folds) * N,
+            "epochs": epochs,
+            "seconds": 0.5,
+            "timing": "exclusive",
+            "choice": 0,
+            "arrays": 0,
+        },
+        columns=measured_columns(CROSSVAL),
+    )
+    given = {
+        "dataset": dataset, "label": label, "algorithm": id, "spec": AlgorithmSpec(id, options=options),
+        "protocol": CROSSVAL, "params": {}, "setting": {}, "options": options, "planned": folds,
+        "trials": trials, "failures": (), "tuned": None, "points": np.arange(1, epochs + 1),
+        "curves": {"test_error": errors},
+    }  # fmt: skip
+    return Entry(**{**given, **changes})
+
+
+def results(entries: Sequence[Entry], protocol: str = "crossval") -> Results:
+    """Return entries as the results of a run without a paper."""
+    names = dict.fromkeys(each.dataset for each in entries)
+    specs = {each.label: each.spec for each in entries}
+    config = Config(
+        tuple(map(DatasetSpec, names)), tuple(specs.values()), protocol=protocol, tuning=Tuning("nested")
+    )
+    return Results(Path("made"), RunFile(config), tuple(entries))
+
+
+def many(datasets: Sequence[str], labels: Sequence[str], epochs: int = 10, folds: int = 4) -> Results:
+    """Return results with random errors of every label on every data set."""
+    random = np.random.default_rng(0)
+    return results(
+        [
+            entry(
+                dataset,
+                label,
+                random.integers(10, 200, (folds, epochs)) / N,
+                (random.integers(0, 20, folds) / N).tolist(),
+            )
+            for dataset in datasets
+            for label in labels
+        ]
+    )

@@ -1,0 +1,270 @@
+"""The illustrations show what the formulas, the data and the learner say."""
+
+import math
+from pathlib import Path
+from statistics import NormalDist
+
+import matplotlib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import mutual_info_score
+
+from olbench.data.load import load_dataset, load_run
+from olbench.data.synthetic import TextStream, write_stream
+from olbench.errors import UserError
+from olbench.report.canvas import TEXT_WIDTH, save
+from olbench.report.illustrations import PAPERS, illustrations_of
+from olbench.report.illustrations.features import (
+    frequency_figure,
+    median_line,
+    mutual_information,
+    rank_features,
+)
+from olbench.report.illustrations.losses import PHIS, confidence_loss, loss_figure
+from olbench.report.illustrations.weights import (
+    COVARIANCE,
+    ETA,
+    EXAMPLE,
+    LEARNT,
+    MEAN,
+    POINTS,
+    ellipse,
+    gaussian_figure,
+    learn_weights,
+    margin_moments,
+    synthetic_figure,
+)
+from tests.reference import REFERENCES, L
+from tests.report.test_accuracy import assert_apart
+from tests.test_cli import olbench
+
+PHI = st.floats(0.05, 5.0)
+
+
+def marks(panel) -> dict:
+    return {line.get_gid(): line for line in panel.get_lines() if line.get_gid()}
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("text") / "text.libsvm"
+    write_stream(TextStream(features=2000, words=40), 300, path)
+    return str(path)
+
+
+def solve_step(m: float, v: float, phi: float) -> float:
+    """Return the alpha that meets the constraint of cw2008 with equality, by bisection."""
+
+    def gap(alpha: float) -> float:
+        deviation = (-alpha * v * phi + math.sqrt((alpha * v * phi) ** 2 + 4 * v)) / 2
+        return m + alpha * v - phi * deviation
+
+    low, high = 0.0, 1.0
+    while gap(high) < 0:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gap(middle) < 0 else (low, middle)
+    return (low + high) / 2
+
+
+@given(margin=st.floats(-5.0, 5.0), v=st.floats(0.01, 100.0), phi=PHI)
+def test_the_loss_is_that_of_the_step_that_meets_the_constraint(margin, v, phi):
+    """cw2008, Lemma 5, item 6."""
+    loss = confidence_loss(np.array([margin]), phi)[0]
+    if margin >= phi:
+        assert loss == 0
+    else:
+        alpha = solve_step(margin * math.sqrt(v), v, phi)
+        assert loss == pytest.approx((1 + phi**2) / phi**2 * alpha**2 * v, rel=1e-6, abs=1e-9)
+
+
+@given(phi=PHI)
+def test_the_loss_has_the_shape_that_the_lemma_describes(phi):
+    """cw2008, Lemma 5, items 1 to 4."""
+    assert confidence_loss(np.array([0.0, phi]), phi) == pytest.approx([1, 0])
+    margins = np.linspace(-4, phi, 400)
+    loss = confidence_loss(margins, phi)
+    assert (np.diff(loss) <= 1e-12).all()
+    assert (np.diff(loss, 2) >= -1e-9).all()
+    assert (loss[margins <= 0] >= 1).all()
+    far = np.array([-1e6])
+    assert confidence_loss(far, phi) == pytest.approx(far**2 * (1 + phi**2) / phi**2, rel=1e-3)
+
+
+def test_the_losses_are_drawn_as_they_are():
+    [panel] = loss_figure().axes
+    lines = {line.get_label(): line for line in panel.get_lines()}
+    assert len(lines) == len(PHIS) + 2
+    for phi in PHIS:
+        x, y = lines[f"ℓ, φ = {phi:g}"].get_data()
+        np.testing.assert_array_equal(y, confidence_loss(x, phi))
+    x, y = lines["squared hinge"].get_data()
+    np.testing.assert_allclose(y, np.where(x < 1, (1 - x) ** 2, 0))
+    assert lines["0-1"].get_xydata().tolist() == [[-2, 1], [0, 1], [0, 0], [3, 0]]
+
+
+@given(
+    variances=st.tuples(st.floats(0.1, 9.0), st.floats(0.1, 9.0)),
+    correlation=st.floats(-0.95, 0.95),
+    deviations=st.floats(0.5, 3.0),
+)
+def test_an_ellipse_is_all_points_that_many_deviations_from_the_mean(variances, correlation, deviations):
+    covariance = np.diag(variances)
+    covariance[0, 1] = covariance[1, 0] = correlation * math.sqrt(variances[0] * variances[1])
+    mean = np.array([1.0, -2.0])
+    patch = ellipse(mean, covariance, deviations)
+    angles = np.linspace(0, 2 * math.pi, 50)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    away = patch.get_patch_transform().transform(circle) - mean
+    distances = np.sqrt((away @ np.linalg.inv(covariance) * away).sum(axis=1))
+    np.testing.assert_allclose(distances, deviations, rtol=1e-6)
+
+
+def test_vectors_above_the_line_are_the_ones_that_classify_correctly():
+    """The caption in cw2012 says the opposite of this example and label."""
+    plane, margins = gaussian_figure().axes
+    correct, wrong = (marks(plane)[name].get_xydata() for name in ("correct", "wrong"))
+    assert len(correct) + len(wrong) == POINTS
+    assert (correct @ EXAMPLE > 0).all()
+    assert (wrong @ EXAMPLE <= 0).all()
+    line = marks(plane)["hyperplane"].get_xydata()
+    np.testing.assert_allclose(line @ EXAMPLE, 0, atol=1e-12)
+    assert (correct[:, 1] > np.interp(correct[:, 0], *line.T)).all()
+    share = NormalDist(*margin_moments(MEAN, COVARIANCE, EXAMPLE)).cdf(0)
+    deviation = math.sqrt(share * (1 - share) / POINTS)
+    assert len(wrong) / POINTS == pytest.approx(share, abs=3 * deviation)
+    assert f"{1 - share:.1%} above zero" in margins.get_title("left")
+
+
+def test_the_margin_has_the_moments_of_its_distribution():
+    sample = np.random.default_rng(0).multivariate_normal(MEAN, COVARIANCE, 200_000) @ EXAMPLE
+    mean, deviation = margin_moments(MEAN, COVARIANCE, EXAMPLE)
+    assert sample.mean() == pytest.approx(mean, abs=0.03)
+    assert sample.std() == pytest.approx(deviation, abs=0.03)
+
+
+@pytest.mark.parametrize("run", [0, 3])
+def test_the_ellipses_are_those_of_the_learner_after_fifty_examples(run):
+    data = load_run("cw2008-synthetic", run)
+    reference = REFERENCES["cw"](data.X.shape[1], eta=L(ETA))
+    for x, label in zip(data.X[:LEARNT].astype(L), data.y[:LEARNT], strict=True):
+        score = reference.score(x)
+        reference.learn(x, L(label), score, bool((score >= 0) != (label > 0)), 1)
+    mean, covariance = learn_weights(run)
+    np.testing.assert_allclose(mean, reference.mu.astype(float), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(covariance, reference.sigma.astype(float), rtol=1e-9, atol=1e-12)
+    patches = synthetic_figure(run).axes[1].patches
+    assert len(patches) == 10
+    for pair, patch in enumerate(patches):
+        assert patch.get_center() == pytest.approx(tuple(mean[2 * pair : 2 * pair + 2]))
+        block = covariance[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2]
+        axes = sorted((patch.get_width() / 2, patch.get_height() / 2))
+        assert axes == pytest.approx(np.sqrt(np.linalg.eigvalsh(block)))
+
+
+def test_the_informative_weights_are_surer_across_the_true_vectors_than_along_them():
+    """cw2008, section 5: the long axis is parallel to the true weight vectors, the other one is short."""
+    along, across = np.array([-1.0, 1.0]) / math.sqrt(2), np.array([1.0, 1.0]) / math.sqrt(2)
+    for run in range(5):
+        mean, covariance = learn_weights(run)
+        block = covariance[:2, :2]
+        assert along @ block @ along > 3 * (across @ block @ across)
+        assert abs(mean[:2] @ along) > 5 * abs(mean[:2] @ across)
+
+
+def test_the_data_are_those_of_the_sample_with_the_separator_between():
+    data = load_run("cw2008-synthetic", 0)
+    panel = synthetic_figure().axes[0]
+    positive, negative = (marks(panel)[name].get_xydata() for name in ("positive", "negative"))
+    train = data.X[: data.test_from, :2], data.y[: data.test_from]
+    np.testing.assert_array_equal(positive, train[0][train[1] > 0])
+    np.testing.assert_array_equal(negative, train[0][train[1] < 0])
+    x, y = marks(panel)["separator"].get_data()
+    assert (positive[:, 1] > np.interp(positive[:, 0], x, y)).all()
+    assert (negative[:, 1] < np.interp(negative[:, 0], x, y)).all()
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_mutual_information_is_that_of_the_contingency_table(seed):
+    random = np.random.default_rng(seed)
+    y = np.where(random.random(40) < random.random(), 1.0, -1.0)
+    X = (random.random((40, 5)) < random.random(5)).astype(float)
+    present, positive = X.sum(axis=0).astype(int), X[y > 0].sum(axis=0).astype(int)
+    found = mutual_information(present, positive, 40, int((y > 0).sum()))
+    expected = [mutual_info_score(column, y) / math.log(2) for column in X.T]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_features_are_ranked_within_their_side_and_three_quarters_are_left_out():
+    y = np.array([1.0, 1, 1, 1, -1, -1, -1, -1])
+    random = np.random.default_rng(0)
+    X = random.poisson(1.0, (8, 60)).astype(float)
+    X[:, 0], X[:, 1] = (y > 0) * 3, y < 0
+    negative, positive = rank_features(sp.csr_matrix(X), y)
+    assert (negative.features[0], positive.features[0]) == (1, 0)
+    assert (negative.counts[0], positive.counts[0]) == (4, 12)
+    occurs = X != 0
+    lean = occurs[y > 0].mean(axis=0) - occurs[y < 0].mean(axis=0)
+    for ranking, side in ((negative, lean < 0), (positive, lean > 0)):
+        assert len(ranking.features) == round(0.25 * side.sum())
+        assert side[ranking.features].all()
+        assert (np.diff(ranking.information) <= 0).all()
+        worse = np.setdiff1d(np.flatnonzero(side), ranking.features)
+        found = [mutual_info_score(occurs[:, feature], y) / math.log(2) for feature in worse]
+        assert max(found) <= ranking.information[-1] + 1e-12
+
+
+def test_the_line_of_medians_covers_every_rank_once():
+    middles, medians = median_line(np.arange(1.0, 12.0))
+    assert medians.tolist() == [1, 2.5, 5.5, 9.5]
+    assert middles == pytest.approx([1, math.sqrt(6), math.sqrt(28), math.sqrt(88)])
+
+
+def test_the_features_of_a_text_are_drawn_with_their_counts(text: str):
+    data = load_dataset(text)
+    figure = frequency_figure(text)
+    for panel, ranking in zip(figure.axes, rank_features(data.X, data.y), strict=True):
+        ranks, counts = marks(panel)["features"].get_data()
+        assert ranks.tolist() == list(range(1, ranking.features.size + 1))
+        np.testing.assert_array_equal(counts, np.asarray(data.X.sum(axis=0)).ravel()[ranking.features])
+    assert_apart(figure)
+
+
+@pytest.mark.parametrize("draw", [loss_figure, gaussian_figure, synthetic_figure])
+def test_nothing_overlaps_and_bytes_repeat(draw, tmp_path: Path):
+    figure = draw()
+    assert_apart(figure)
+    assert figure.get_figwidth() == TEXT_WIDTH
+    first = save(figure, tmp_path / "first")
+    with matplotlib.rc_context({"lines.linewidth": 9, "font.size": 30, "svg.hashsalt": "mine"}):
+        second = save(draw(), tmp_path / "second")
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_points_that_are_an_image_repeat_too(text: str, tmp_path: Path):
+    first, second = (save(frequency_figure(text), tmp_path / name) for name in ("first", "second"))
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_every_illustration_that_is_named_can_be_drawn():
+    for paper, figures in PAPERS.items():
+        assert list(illustrations_of(paper)) == list(figures)
+        assert all(name.startswith(f"{paper}-figure-") for name in figures)
+        assert all(callable(draw) for draw in illustrations_of(paper).values())
+    with pytest.raises(UserError, match="did you mean 'cw2008'"):
+        illustrations_of("cw208")
+
+
+def test_the_command_writes_all_formats(tmp_path: Path):
+    done = olbench("figures", "cw2008", "--output", str(tmp_path / "new"))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "cw2008-figure-3 and cw2008-figure-4 are in" in done.stderr
+    names = sorted(path.name for path in (tmp_path / "new").iterdir())
+    assert names == [f"cw2008-figure-{n}.{form}" for n in (3, 4) for form in ("pdf", "png", "svg")]
+    done = olbench("figures", "nothing")
+    assert done.returncode == 2
+    assert "there are no illustrations of 'nothing'; known: cw2008, cw2012" in done.stderr

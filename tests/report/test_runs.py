@@ -1,0 +1,143 @@
+"""Mistakes and test errors over runs are drawn as they are in the record."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench.errors import UserError
+from olbench.protocols import Protocol
+from olbench.protocols.definition import REGISTRY, Key, Series, protocol, whole
+from olbench.quantities import ERRORS, MISTAKES, ROUNDS, TEST_ERROR
+from olbench.report.build import Report
+from olbench.report.canvas import TEXT_WIDTH, save
+from olbench.report.html import render
+from olbench.report.palette import display_name
+from olbench.report.results import Entry, Results
+from olbench.report.runs import errors_figure, mistakes_figure
+from olbench.report.sections import sections_of
+from tests.report import folds
+from tests.report.test_accuracy import assert_apart
+
+SEVEN = ("perceptron", "pa", "sop", "var-diag", "var-full", "stdev-diag", "stdev-full")
+POINTS = np.arange(20, 1001, 20)
+RUNS = 30
+
+
+def entry(dataset: str, label: str, place: int, runs: int = RUNS) -> Entry:
+    """Return an entry whose mistakes grow by a rate of its own."""
+    random = np.random.default_rng(place)
+    counts = np.cumsum(random.binomial(20, 0.02 * (place + 1), (runs, POINTS.size)), axis=1)
+    errors = random.integers(10 * place, 50 * place + 60, runs)
+    base = folds.entry(dataset, label, np.zeros((runs, 1)), algorithm=label)
+    trials = base.trials.assign(n=folds.N, errors=errors, mistakes=counts[:, -1])
+    return replace(base, trials=trials, points=POINTS, curves={"mistakes": counts.astype(float)})
+
+
+def made(datasets=("drawn",), labels=SEVEN, runs: int = RUNS, protocol: str = "crossval") -> Results:
+    entries = [entry(name, label, k, runs) for name in datasets for k, label in enumerate(labels)]
+    return folds.results(entries, protocol)
+
+
+@pytest.fixture
+def drawn():
+    """A protocol that counts mistakes and tests, forgotten after the test."""
+
+    @protocol
+    class Drawn(Protocol):
+        """Draw a sample for every run."""
+
+        id = "drawn"
+        numbered = "run"
+        keys = (Key("runs", whole(1), RUNS, "samples"),)
+        quantities = (MISTAKES, TEST_ERROR)
+        recorded = (ROUNDS, ERRORS)
+        series = (Series("mistakes", "mistakes", MISTAKES),)
+
+        def run(self, trial, source, stopped):
+            raise NotImplementedError
+
+    yield Drawn
+    del REGISTRY["drawn"]
+
+
+def test_curves_are_means_and_their_bars_deviations():
+    results = made()
+    [panel] = mistakes_figure(results, "drawn").axes
+    assert len(panel.containers) == 7
+    for entry, container in zip(results.entries, panel.containers, strict=True):
+        counts = entry.curves["mistakes"]
+        assert container.get_label() == display_name(entry.label)
+        line, _, (bars,) = container
+        np.testing.assert_array_equal(line.get_xdata(), POINTS)
+        np.testing.assert_allclose(line.get_ydata(), counts.mean(axis=0))
+        for (x, low), (_, high) in bars.get_segments():
+            place = list(POINTS).index(x)
+            mean, deviation = counts[:, place].mean(), counts[:, place].std(ddof=1)
+            assert (low, high) == pytest.approx((mean - deviation, mean + deviation))
+        assert len(bars.get_segments()) >= 8
+
+
+def test_bars_of_the_algorithms_stand_at_different_points():
+    [panel] = mistakes_figure(made(labels=SEVEN[:4]), "drawn").axes
+    starts = [container[2][0].get_segments()[0][0][0] for container in panel.containers]
+    assert len(set(starts)) == 4
+
+
+def test_one_run_has_no_bars():
+    [panel] = mistakes_figure(made(runs=1), "drawn").axes
+    assert not any(container.has_yerr for container in panel.containers)
+
+
+def test_test_errors_are_drawn_with_mean_quartiles_and_extremes():
+    results = made()
+    [panel] = errors_figure(results, "drawn", TEST_ERROR).axes
+    lines = {line.get_gid(): line for line in panel.get_lines() if line.get_gid()}
+    boxes = {patch.get_gid(): patch for patch in panel.patches}
+    for place, each in enumerate(results.entries):
+        values = 100 * each.values(TEST_ERROR)
+        assert lines[each.label].get_xdata()[0] == pytest.approx(values.mean())
+        assert lines[each.label].get_ydata()[0] == place
+        ends = lines[f"range {each.label}"].get_xdata()
+        assert tuple(ends) == (values.min(), values.max())
+        box = boxes[f"quartiles {each.label}"]
+        first, third = np.quantile(values, (0.25, 0.75))
+        assert (box.get_x(), box.get_x() + box.get_width()) == pytest.approx((first, third))
+    spreads = [TEST_ERROR.spread(*each.spread(TEST_ERROR)) for each in results.entries]
+    assert [text.get_text() for text in panel.texts] == spreads
+    assert panel.get_xlim()[0] == 0
+
+
+@pytest.mark.parametrize("labels", [SEVEN, ("averaged-perceptron", *SEVEN, "x" * 60)])
+def test_nothing_overlaps(labels):
+    results = made(labels=labels)
+    for figure in (mistakes_figure(results, "drawn"), errors_figure(results, "drawn", TEST_ERROR)):
+        assert_apart(figure)
+        assert figure.get_figwidth() == TEXT_WIDTH
+
+
+def test_the_title_says_over_how_many_runs():
+    assert "over 30 runs" in mistakes_figure(made(), "drawn").texts[0].get_text()
+    assert "over 1 run" in mistakes_figure(made(runs=1), "drawn").texts[0].get_text()
+    with pytest.raises(UserError, match="no trial on else yet"):
+        mistakes_figure(made(), "else")
+
+
+def test_a_protocol_that_counts_and_tests_gets_both_figures_of_every_data_set(drawn):
+    report = Report(made(("one", "two"), protocol="drawn"), None)
+    [section] = [each for each in sections_of(report) if each.id == "runs"]
+    names = ["mistakes-one", "test-error-one", "mistakes-two", "test-error-two"]
+    assert list(section.figures(report)) == names
+    assert render(report).count('<img src="data:image/svg+xml') == 4
+
+
+def test_the_same_record_gives_the_same_bytes(tmp_path: Path):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        save(mistakes_figure(made(), "drawn"), tmp_path / name / "mistakes")
+        save(errors_figure(made(), "drawn", TEST_ERROR), tmp_path / name / "errors")
+    paths = sorted((tmp_path / "first").iterdir())
+    assert len(paths) == 6
+    for path in paths:
+        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes()
