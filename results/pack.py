@@ -18,14 +18,17 @@ from olbench.trials import arrays, ledger
 from olbench.trials.record import write_line
 
 
-def round_times(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record with its times to the microsecond."""
-    curve = record["curve"] and {
-        **record["curve"],
-        "seconds": [round(t, 6) for t in record["curve"]["seconds"]],
-    }
-    return {**record, "curve": curve, "seconds": round(record["seconds"], 6),
-            "cpu_seconds": round(record["cpu_seconds"], 6)}  # fmt: skip
+def round_times(content: dict[str, Any]) -> dict[str, Any]:
+    """Return a record, or one of its curves, with its times to the microsecond."""
+    rounded = {}
+    for name, value in content.items():
+        if isinstance(value, dict):
+            rounded[name] = round_times(value)
+        elif name in ("seconds", "cpu_seconds") and value is not None:
+            rounded[name] = [round(t, 6) for t in value] if isinstance(value, list) else round(value, 6)
+        else:
+            rounded[name] = value
+    return rounded
 
 
 def pack(folder: Path, target: Path) -> None:

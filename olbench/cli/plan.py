@@ -74,7 +74,8 @@ def _notes(cell: "Cell", records: list[dict[str, Any]], failed: int) -> str:
     """Return the parameters, the settings that were tuned, and what went wrong."""
     if not records:
         return ""
-    tuned = {name: records[0]["setting"][name] for name in cell.tuned_settings}
+    # A trial that tunes by itself has no such setting: each chose its own.
+    tuned = {name: value for name, value in records[0]["setting"].items() if name in cell.tuned_settings}
     notes = [", ".join(f"{name}={value}" for name, value in {**records[0]["params"], **tuned}.items())]
     recorded = cell.protocol.recorded
     flags = {each.title.upper(): sum(each.of(r) > 0 for r in records) for each in recorded if each.flag}

@@ -81,8 +81,8 @@ class CrossValidation(Protocol):
         ),
     )  # fmt: skip
     sections = (
-        "headline", "overview", "verdicts", "ranks", "significance", "results", "curves", "epochs", "training",
-        "constraint", "claims", "tunings", "statistics", "algorithms", "datasets", "provenance",
+        "headline", "overview", "verdicts", "ranks", "significance", "results", "curves", "epochs",
+        "training", "constraint", "claims", "tunings", "statistics", "algorithms", "datasets", "provenance",
     )  # fmt: skip
     orders_text = (
         "{} folds: random divisions of the rows, the same for every algorithm. Where a data set comes with a "
