@@ -169,6 +169,8 @@ def test_ranks_and_suspect_numbers_are_read_with_their_groups(tmp_path):
     assert [number.suspect for number in paper.numbers] == ["no way", "no way"]
     [ranks] = paper.ranks
     assert (ranks.datasets, ranks.printed) == (("splice",), {"cw": "1.00", "pa": "2.00"})
+    with pytest.raises(UserError, match=r"mine.yaml:10: not all of the numbers that are ranked"):
+        read(text.replace('pa: "2.00"', 'arow: "2.00"'), tmp_path)
     with pytest.raises(UserError, match=r"mine.yaml:11: not all of these numbers are in the tables"):
         read(text.replace("datasets: splice", "datasets: usps"), tmp_path)
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from olbench.errors import UserError
@@ -82,7 +83,7 @@ class PaperFile:
             claims=tuple(self._claim(id, node, datasets) for id, node in self._below("claims").items()),
             marks=self.marks,
             marked=tuple(found for node in tables if (found := self._marked(node))),
-            ranks=tuple(self._ranks(node, datasets) for node in self._items("ranks")),
+            ranks=tuple(self._ranks(node, numbers) for node in self._items("ranks")),
         )
 
     def _below(self, key: str) -> dict[str, Placed]:
@@ -169,12 +170,16 @@ class PaperFile:
         tested, against = (self._members(content[key]) for key in ("of", "against"))
         return MarkedTable(_where(node), tested, against, also)
 
-    def _ranks(self, node: Placed, datasets: Sequence[str]) -> PrintedRanks:
+    def _ranks(self, node: Placed, numbers: Sequence[Reported]) -> PrintedRanks:
         content = _required(node, "an entry of ranks", ["where", "quantity", "of"], ["among"])
         quantity = content["quantity"].text("quantity")
         _check_quantity(content["quantity"], quantity, self.protocol)
-        among = self._members(content["among"]) if "among" in content else tuple(datasets)
+        known = {(number.dataset, number.row) for number in numbers if number.quantity == quantity}
+        datasets = tuple(dict.fromkeys(number.dataset for number in numbers))
+        among = self._members(content["among"]) if "among" in content else datasets
         printed = {row: str(_plain(item)) for (row,), item in _leaves(content["of"], 1)}
+        if not set(product(among, printed)) <= known:
+            raise node.fail("not all of the numbers that are ranked are in the tables")
         return PrintedRanks(_where(node), quantity, among, printed)
 
     def _table(self, node: Placed) -> Iterator[tuple[Placed, Reported]]:
