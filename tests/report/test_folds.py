@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from olbench.cli.report import rendered
+from olbench.cli.report import render
 from olbench.papers import read_paper
 from olbench.protocols import get_protocol
 from olbench.quantities import TEST_ERROR
@@ -145,7 +145,7 @@ def test_what_nothing_explains_has_a_verdict_and_is_counted_apart(report):
         line,
     )
     assert count(report.judgements, TEST_ERROR).total() == 13
-    shown = rendered(report, "text")
+    shown = render(report, "text")
     [table] = re.findall(r"Printed numbers that nothing explains.*?\n\n", shown, re.DOTALL)
     assert "naive-bayes on digits-1-vs-7: the share of one class." in table
     [others] = re.findall(r"\nNot reproduced\n.*?\n\n", shown, re.DOTALL)
@@ -316,11 +316,11 @@ def test_text_fits_the_terminal(report, width):
 
 
 def test_every_format_has_the_sections(report):
-    check_latex(rendered(report, "latex"))
-    assert r"$\dagger$" in rendered(report, "latex")
-    markdown = rendered(report, "md")
-    page = rendered(report, "html")
-    content = json.loads(rendered(report, "json"))
+    check_latex(render(report, "latex"))
+    assert r"$\dagger$" in render(report, "latex")
+    markdown = render(report, "md")
+    page = render(report, "html")
+    content = json.loads(render(report, "json"))
     for id, title in (
         ("overview", "Test error (%), ours / the paper's"),
         ("ranks", "Table 1: mean ranks"),
