@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -73,3 +75,38 @@ def test_the_example_of_a_protocol_is_the_file_and_prints_what_the_page_shows(tm
     check = f"{python}assert 0.5 < right.mean() < 1 and right.size == 284"
     done = subprocess.run([sys.executable, "-c", check], cwd=tmp_path, env=environment, capture_output=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_tables_of_the_cw_reproduction_are_those_of_the_records_that_ship():
+    from olbench.report import markdown, verdicts
+    from olbench.report.build import make_report
+    from olbench.report.sections import overview, results, tunings
+
+    page = (ROOT / "docs/REPRODUCTION-cw.md").read_text(encoding="utf-8")
+    report = make_report(ROOT / "results/cw/reference")
+    assert markdown.render(overview.parts(report)).strip() in page
+    assert markdown.render([tunings.side_by_side(report), tunings.verdict_counts(report)]).strip() in page
+    summary = verdicts.summary(report.judgements, report.judged[0])
+    assert summary in page
+    assert summary.partition(";")[0] in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    synthetic = make_report(ROOT / "results/cw-synthetic/reference")
+    assert markdown.render(results.parts(synthetic)).strip() in page
+
+
+@pytest.mark.parametrize(
+    ("name", "better", "worse", "fewest"),
+    [
+        ("cw", "var-KL", "var-Exact", 12),
+        ("cw", "var-KL", "perceptron", 11),
+        ("cw", "var-KL", "pa", 11),
+        ("cw-synthetic", "stdev-full", "var-full", 2),
+        ("cw-synthetic", "stdev-full", "perceptron", 2),
+    ],
+)
+def test_the_records_that_ship_show_what_the_page_says(name, better, worse, fewest):
+    from olbench import load_results
+
+    frame = load_results(ROOT / f"results/{name}/reference").to_frame()
+    quantity = "test_error" if name == "cw" else "mistakes"
+    means = frame.groupby(["dataset", "label"])[quantity].mean().unstack()
+    assert int((means[better] < means[worse]).sum()) >= fewest
