@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from olbench.algorithms.definition import Definition, Value
 from olbench.errors import UserError
 from olbench.examples import Floats, Ints
+
+if TYPE_CHECKING:
+    from olbench.advice.sets import Advice
 
 Covariance = Literal["full", "diag"]
 Projection = Literal["kl", "l2"]
@@ -33,6 +36,7 @@ class Algorithm:
     projection: Projection = "kl"
     form: Form = "covariance"
     a: float = 1.0
+    advice: "Advice | None" = None
 
     @property
     def id(self) -> str:
@@ -45,6 +49,10 @@ class Algorithm:
             from olbench.contestants import ObjectLearner
 
             return ObjectLearner(self, d)
+        if self.definition.order == "advice":
+            from olbench.advice.learner import AdviceLearner
+
+            return AdviceLearner(self, d)
         if self.definition.order == "first":
             return FirstOrderLearner(self, d)
         if self.covariance == "diag":
@@ -57,7 +65,7 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     """Return the algorithm `id` with these parameters.
 
     Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2", for diag), form
-    ("covariance" or "root", for full) and the initial variance a.
+    ("covariance" or "root", for full) and the initial variance a. Those that take advice take `advice`.
 
     >>> make_algorithm("scw1", C=0.5).params
     {'C': 0.5, 'eta': 0.75}
@@ -66,6 +74,8 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
 
     definition = get_definition(id)
     options: dict[str, Any] = {"form": definition.form}
+    if definition.order == "advice":
+        options["advice"] = settings.pop("advice", None)
     given_form = definition.order == "second" and settings.get("form") is not None
     if definition.order == "second":
         options |= {name: settings.pop(name) for name in (*_CHOICES, "a") if settings.get(name) is not None}

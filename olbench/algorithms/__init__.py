@@ -9,6 +9,7 @@ from olbench.errors import UserError, suggest
 
 FILES = (
     "perceptron", "passive_aggressive", "romma", "alma", "ogd", "sop", "iellip", "cw", "nherd", "arow", "scw",
+    "adviceptron",
 )  # fmt: skip
 ENTRY_POINTS = "olbench.algorithms"
 

@@ -17,7 +17,7 @@ from olbench.errors import UserError, suggest
 
 Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
-Order = Literal["first", "second", "object"]
+Order = Literal["first", "second", "advice", "object"]
 Closed = Literal["neither", "left", "right", "both"]
 
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
@@ -147,7 +147,9 @@ class Definition:
 
         from olbench.kernels import compile
 
-        signature = compile.FIRST_ORDER_RULE if self.order == "first" else compile.SECOND_ORDER_RULE
+        signature: Any = compile.FIRST_ORDER_RULE if self.order == "first" else compile.SECOND_ORDER_RULE
+        if self.order == "advice":
+            from olbench.kernels.advice_sets import ADVICE_STEP as signature  # noqa: N811
         if self.rule is None:
             raise TypeError(f"{self.id} is an object, not a rule")
         try:
@@ -214,6 +216,14 @@ def second_order(
     of Sigma).
     """
     return _decorator(id, title, source, "second", declared)
+
+
+def advice(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
+    """Make an algorithm that takes advice of a step (i, sets, p, w, u, room) that moves u for advice set i.
+
+    `olbench.kernels.advice` describes what the step sees. Further keywords are the fields of Definition.
+    """
+    return _decorator(id, title, source, "advice", declared)
 
 
 def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
