@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from olbench.errors import UserError, suggest
 
-FORMATS = ("libsvm", "idx", "csv", "scikit-learn", "synthetic")
+FORMATS = ("libsvm", "idx", "csv", "scikit-learn", "synthetic", "clusters", "spoligotypes")
 STEP_NAMES = ("divide-by-255", "unit-range", "normgrey")
 
 
@@ -47,6 +47,11 @@ class Entry:
     citation: str = ""
     note: str = ""
     variant_of: str = ""
+    #: What rules call the features, where stem(1-43) stands for stem1 to stem43, and the classes by sign.
+    feature_names: tuple[str, ...] = ()
+    class_names: dict[int, str] = field(default_factory=dict)
+    #: Features in which a zero stands for a missing value.
+    missing_zeros: tuple[str, ...] = ()
 
     @property
     def needs_files(self) -> bool:
@@ -187,10 +192,14 @@ class _Parser:
             return self._whole(key, value)
         if key in ("positive", "negative"):
             return tuple(self._number(key, item) for item in (value if isinstance(value, list) else [value]))
-        if key in ("files", "upstream", "preprocess"):
+        if key in ("files", "upstream", "preprocess", "feature_names", "missing_zeros"):
             return tuple(self._text(key, item) for item in (value if isinstance(value, list) else [value]))
         if key == "labels":
             return self._counts(value)
+        if key == "class_names":
+            if not isinstance(value, dict) or not set(value) <= {-1, 1}:
+                raise self.fail(key, "'class_names' must say what -1 and 1 are called")
+            return {sign: self._text(key, name) for sign, name in value.items()}
         if key in ("sha256", "generator"):
             if not isinstance(value, dict):
                 raise self.fail(key, f"'{key}' must be a mapping")
@@ -225,7 +234,7 @@ class _Parser:
         if sum(entry.labels.values()) != entry.rows:
             total = sum(entry.labels.values())
             raise self.fail("labels", f"the labels add up to {total}, but there are {entry.rows} rows")
-        if bool(entry.files) != (entry.format in ("libsvm", "idx", "csv")):
+        if bool(entry.files) != (entry.format in ("libsvm", "idx", "csv", "spoligotypes")):
             raise self.fail("files", f"the format '{entry.format}' and 'files' do not go together")
         if entry.files and not entry.upstream and not entry.page:
             raise self.fail("files", "neither 'upstream' nor 'page' says where its files come from")

@@ -42,6 +42,10 @@ def _table(entry: Entry, paths: Sequence[Path]) -> tuple[Any, Any]:
 
         parameters: dict[str, Any] = entry.generator
         return RotatedGaussian(rows=entry.rows, features=entry.features, **parameters).draw()
+    if entry.format == "clusters":
+        from olbench.data.clusters import Clusters
+
+        return Clusters(rows=entry.rows, **entry.generator).draw()  # type: ignore[arg-type]
     if entry.format == "scikit-learn":
         from olbench.data.bundled import read_bundled
 
@@ -51,6 +55,10 @@ def _table(entry: Entry, paths: Sequence[Path]) -> tuple[Any, Any]:
 
         pairs = zip(paths[::2], paths[1::2], strict=True)
         parts = [_wanted(read_images(*pair, limit=entry.max_bytes), entry) for pair in pairs]
+    elif entry.format == "spoligotypes":
+        from olbench.data.spoligotypes import read_spoligotypes
+
+        parts = [read_spoligotypes(path, entry.max_bytes or None, miru24=entry.generator) for path in paths]
     else:
         from olbench.data.table import read_csv
 
