@@ -55,13 +55,14 @@ def compile_rules(
         if is_empty(each.D, each.d):
             within = " with features between 0 and 1" if domain else ""
             raise rule.source.fail(
-                0, f"no example can satisfy all conditions of this rule{within}; correct a bound or leave one out"
+                0,
+                f"no example can satisfy all conditions of this rule{within}; correct or leave out one",
             )
     return advice
 
 
 def dropped_rules(rules: Sequence[Rule], names: Names) -> list[Rule]:
-    """Return the rules of which missing="drop" leaves nothing: the data lacks a feature in every condition."""
+    """Return the rules of which missing="drop" leaves nothing."""
     return [rule for rule in rules if all(_lacks(names, each) for each in rule.conditions)]
 
 

@@ -37,7 +37,10 @@ class TestCurve:
         """The mean of the shares in both classes; the share in one where the test set lacks the other."""
         shares = [
             right / total
-            for right, total in ((self.right_negatives, self.negatives), (self.right_positives, self.positives))
+            for right, total in (
+                (self.right_negatives, self.negatives),
+                (self.right_positives, self.positives),
+            )
             if total > 0
         ]
         return np.asarray(np.mean(shares, axis=0), dtype=np.float64)
@@ -121,8 +124,8 @@ class _Pass:
         return hits
 
     def _score(self, weights: Floats) -> tuple[float, float]:
-        from olbench.kernels.follow import score
+        from olbench.kernels.follow import score_once
 
         hits = np.empty((1, 2))
-        score(weights, 1.0, self.tests.rows(), self.test_labels, self.counts, hits, 0)
+        score_once(weights, self.tests.rows(), self.test_labels, self.counts, hits)
         return hits[0, 0], hits[0, 1]

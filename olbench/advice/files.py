@@ -110,7 +110,9 @@ def parse_rules(root: Placed, text: str = "") -> RuleFile:
     return RuleFile(
         rules=tuple(rule for rule, _ in pairs),
         sources=tuple(source or fallback for _, source in pairs),
-        missing=content["missing"].choice("missing", ("refuse", "drop")) if "missing" in content else "refuse",
+        missing=content["missing"].choice("missing", ("refuse", "drop"))
+        if "missing" in content
+        else "refuse",
         domain=_flag(content["domain"]) if "domain" in content else False,
         features=_features(content["features"]) if "features" in content else (),
         classes=_classes(content["classes"]) if "classes" in content else {},

@@ -166,7 +166,9 @@ class _Parser:
         """Refuse what no other message would explain: `or`, an arrow that is missing, another, or two."""
         for token in self.tokens:
             if (token.kind, token.text) == ("keyword", "or"):
-                raise self.fail("a rule cannot say 'or'; write two rules with the same class instead", token.start)
+                raise self.fail(
+                    "a rule cannot say 'or'; write two rules with the same class instead", token.start
+                )
             if (token.kind, token.text) == ("sign", "->"):
                 raise self.fail("the class of a rule stands behind '=>', not '->'", token.start)
         *_, arrow, end = [*self.tokens[:1], *self.tokens]
@@ -348,7 +350,9 @@ class _Parser:
         """Refuse chains that have no one direction, or whose ends leave no value between them."""
         directions = {sign.text[0] for sign in signs}
         if len(signs) > 2 or (len(signs) == 2 and (len(directions) > 1 or "=" in directions)):
-            raise self.fail("a chain is 'low <= sum <= high'; join other comparisons with 'and'", signs[1].start)
+            raise self.fail(
+                "a chain is 'low <= sum <= high'; join other comparisons with 'and'", signs[1].start
+            )
         if len(signs) == 2 and sums[0].is_constant and sums[2].is_constant:
             ends = [sums[0].constant, sums[2].constant]
             low, high = ends if directions == {"<"} else ends[::-1]
@@ -389,7 +393,7 @@ class _Parser:
                 product = sum.times(constant.constant)
             else:
                 raise self.fail(
-                    "a product of features is not linear; add the product to the data as a feature of its own",
+                    "a product of features is not linear; add it to the data as a feature of its own",
                     product.start,
                 )
         if self.next_is("^"):
@@ -417,8 +421,8 @@ class _Parser:
             features = self.feature()
             if len(features) > 1:
                 raise self.fail(
-                    f"'{token.text}(...)' names {len(features)} features; say 'present' or 'absent' of them, or "
-                    "write the sum out",
+                    f"'{token.text}(...)' names {len(features)} features; say 'present' or 'absent' of them, "
+                    "or write the sum out",
                     token.start,
                 )
             return Linear({features[0]: 1.0}, 0.0, token.start)

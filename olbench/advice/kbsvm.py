@@ -11,6 +11,7 @@ with SciPy, solves the linear one. docs/advice.md has the times of this choice a
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -93,7 +94,7 @@ class _Problem:
         widths = (self.n, 1, sum(self.sizes), self.t, self.n * self.m, self.m)
         ends = np.cumsum((0, *widths))
         self.w, self.b, self.u, self.xi, self.eta, self.zeta = (
-            slice(int(begin), int(end)) for begin, end in zip(ends[:-1], ends[1:], strict=True)
+            slice(int(begin), int(end)) for begin, end in pairwise(ends)
         )
         self.size = int(ends[-1])
         z = np.array([each.z for each in advice], dtype=np.float64)
@@ -132,11 +133,15 @@ def _solve_quadratic(problem: _Problem, lam: float, mu: float, ridge: float = 0.
     prices[problem.w], prices[problem.u], prices[problem.xi] = 1.0, ridge, lam
     prices[problem.eta], prices[problem.zeta] = mu, mu
     count = problem.u.stop - problem.u.start
-    positive = sp.csr_matrix((-np.ones(count), (np.arange(count), np.arange(count) + problem.u.start)),
-                             shape=(count, problem.size))
+    positive = sp.csr_matrix(
+        (-np.ones(count), (np.arange(count), np.arange(count) + problem.u.start)), shape=(count, problem.size)
+    )
     A = sp.vstack([problem.equal, problem.below, positive]).tocsc()
     b = np.concatenate([np.zeros(problem.equal.shape[0]), -np.ones(problem.below.shape[0]), np.zeros(count)])
-    cones = [clarabel.ZeroConeT(problem.equal.shape[0]), clarabel.NonnegativeConeT(b.size - problem.equal.shape[0])]
+    cones = [
+        clarabel.ZeroConeT(problem.equal.shape[0]),
+        clarabel.NonnegativeConeT(b.size - problem.equal.shape[0]),
+    ]
     status = None
     for tolerance in TOLERANCES:
         settings = clarabel.DefaultSettings()
@@ -156,7 +161,9 @@ def _solve_linear(problem: _Problem, lam: float, mu: float) -> tuple[Floats, flo
 
     n, count = problem.n, problem.eta.stop - problem.eta.start
     absolute = np.r_[problem.w, problem.eta]
-    selected = sp.csr_matrix((np.ones(n + count), (np.arange(n + count), absolute)), shape=(n + count, problem.size))
+    selected = sp.csr_matrix(
+        (np.ones(n + count), (np.arange(n + count), absolute)), shape=(n + count, problem.size)
+    )
     prices = np.zeros(problem.size)
     prices[problem.xi], prices[problem.zeta] = lam, mu
     c = np.concatenate([prices, np.ones(n), np.full(count, mu)])

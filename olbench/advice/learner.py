@@ -19,8 +19,8 @@ class AdviceLearner(KernelLearner):
         advice = algorithm.advice or Advice((), d)
         if advice.n != d:
             raise UserError(
-                f"the advice is about {advice.n} features, but the examples have {d}; a constant feature needs "
-                "advice.with_constant()"
+                f"the advice is about {advice.n} features, but the examples have {d}; a constant feature "
+                "needs advice.with_constant()"
             )
         self.advice = advice
         self.sets = pack(advice, self.p[1])
@@ -66,25 +66,31 @@ def mean_estimate(advice: Advice, u: list[Floats]) -> Floats:
 
 def pack(advice: Advice, mu: float) -> tuple[Any, ...]:
     """Return the advice as the kernels read it (olbench.kernels.advice_sets, SETS)."""
+    from olbench.kernels.advice import prepare
+
     sizes = [each.d.size for each in advice]
     D = sp.csr_matrix(np.vstack([each.D for each in advice])) if advice.sets else sp.csr_matrix((0, advice.n))
-    inverses = [np.linalg.inv(np.eye(each.d.size) + mu * (each.D @ each.D.T)) for each in advice]
-    directions = [B @ each.d for B, each in zip(inverses, advice, strict=True)]
-    factors = [mu / (1.0 + mu * (each.d @ b)) for b, each in zip(directions, advice, strict=True)]
+    inverses = [np.empty((size, size)) for size in sizes]
+    directions = [np.empty(size) for size in sizes]
+    factors = [
+        prepare(each.D, each.d, mu, inverse, direction)
+        for each, inverse, direction in zip(advice, inverses, directions, strict=True)
+    ]
+    norms: Floats = np.asarray(D.multiply(D).sum(axis=1), dtype=np.float64).ravel()
     return (
         np.ascontiguousarray(D.data, dtype=np.float64),
         np.ascontiguousarray(D.indices, dtype=np.int32).view(np.uint32),
         np.ascontiguousarray(D.indptr, dtype=np.int64),
-        _joined([each.d for each in advice]),
+        _join([each.d for each in advice]),
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         np.array([each.z for each in advice], dtype=np.float64),
-        _joined([B.ravel() for B in inverses]),
+        _join([inverse.ravel() for inverse in inverses]),
         np.cumsum([0, *(size * size for size in sizes)])[:-1].astype(np.int64),
-        _joined(directions),
+        _join(directions),
         np.array(factors, dtype=np.float64),
-        _joined([(each.D**2).sum(axis=1) for each in advice]),
+        norms,
     )
 
 
-def _joined(parts: list[Floats]) -> Floats:
+def _join(parts: list[Floats]) -> Floats:
     return np.concatenate(parts) if parts else np.empty(0)

@@ -70,11 +70,16 @@ class Names:
         return -sign if self.two_classes or sign > 0 else None
 
     def title(self, sign: int) -> str:
-        """Return the first name of a class, or the negation of the other class."""
-        for name, known in self.classes.items():
-            if known == sign:
-                return name
-        return f"not {self.title(-sign)}"
+        """Return what a class is called: by a word, as the negation of the other's, or by a number.
+
+        >>> Names((), {"diabetes": 1, "-1": -1}).title(-1)
+        'not diabetes'
+        """
+        for turned, prefix in ((1, ""), (-1, "not ")):
+            for name, known in self.classes.items():
+                if known == turned * sign and not _is_number(name):
+                    return prefix + name
+        return next((name for name, known in self.classes.items() if known == sign), f"{sign:+d}")
 
     def with_values(self, X: Any) -> "Names":
         """Return the names with what the columns of a matrix of examples hold."""
@@ -85,7 +90,7 @@ class Names:
             raise UserError(f"{len(self.features)} features are named, but the data has {columns.shape[1]}")
         whole, binary = set(), set()
         for j in range(columns.shape[1]):
-            values = columns[:, [j]].data if sp.issparse(columns) else columns[:, j]
+            values: Any = columns[:, [j]].data if sp.issparse(columns) else columns[:, j]
             if (values == np.rint(values)).all():
                 whole.add(j)
                 if ((values == 0.0) | (values == 1.0)).all():
@@ -95,10 +100,15 @@ class Names:
 
 def _fold_class(name: str) -> str:
     """Return a class as it is compared: numbers by their value, words as features are."""
+    return f"{float(name):g}" if _is_number(name) else fold(name)
+
+
+def _is_number(name: str) -> bool:
     try:
-        return f"{float(name):g}"
+        float(name)
     except ValueError:
-        return fold(name)
+        return False
+    return True
 
 
 def default_features(d: int) -> tuple[str, ...]:

@@ -36,7 +36,9 @@ class AdviceSet:
         D = np.ascontiguousarray(np.atleast_2d(np.asarray(self.D, dtype=np.float64)))
         d = np.ascontiguousarray(np.atleast_1d(np.asarray(self.d, dtype=np.float64)))
         if D.ndim != 2 or d.shape != (D.shape[0],):
-            raise UserError(f"D has the shape {D.shape} and d the shape {d.shape}; one d a row of D is needed")
+            raise UserError(
+                f"D has the shape {D.shape} and d the shape {d.shape}; one d a row of D is needed"
+            )
         if not (np.isfinite(D).all() and np.isfinite(d).all()):
             raise UserError("advice must be finite: D or d holds NaN or infinity")
         if self.z not in (-1, 1):
@@ -114,7 +116,9 @@ class Advice:
         rows = np.zeros((2, self.n + 1))
         rows[:, -1] = 1.0, -1.0
         sets = tuple(
-            replace(each, D=np.vstack([np.pad(each.D, ((0, 0), (0, 1))), rows]), d=np.append(each.d, [1.0, -1.0]))
+            replace(
+                each, D=np.vstack([np.pad(each.D, ((0, 0), (0, 1))), rows]), d=np.append(each.d, [1.0, -1.0])
+            )
             for each in self.sets
         )
         return Advice(sets, self.n + 1, constant=self.n)

@@ -12,9 +12,10 @@ SPELLINGS = {
     "·": "*", "×": "*",
 }  # fmt: skip
 #: Words with a meaning of their own; a feature of such a name is written in quotes.
-KEYWORDS = frozenset(
-    "and or not at least most exactly of present absent is are if all any none".split()
-)
+KEYWORDS = frozenset((
+    "and", "or", "not", "at", "least", "most", "exactly", "of", "present", "absent", "is", "are", "if", "all",
+    "any", "none",
+))  # fmt: skip
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)

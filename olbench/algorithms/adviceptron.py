@@ -13,10 +13,12 @@ from olbench.kernels.cone import descend
 
 PAPER = "Kunapuli et al., ECML 2010 (adviceptron2010)"
 TRAITS = Traits(True, False, True, False, source="olbench, by the definitions of scw2012")
-LAM = Parameter("lam", 1.0, "price of a margin violation on an example", grid=tuple(10.0**k for k in range(-3, 4)))
+LAM = Parameter(
+    "lam", 1.0, "price of a margin violation on an example", grid=tuple(10.0**k for k in range(-3, 4))
+)
 MU = Parameter("mu", 1.0, "price of leaving the advice", grid=tuple(10.0**k for k in range(-3, 4)))
 START = Parameter(
-    "start", "zero", "where to begin: at zero as the paper does, or at the batch solution for the advice alone",
+    "start", "zero", "begin at zero, as the paper does, or at the batch solution for the advice alone",
     choices=("zero", "advice"),
 )  # fmt: skip
 

@@ -17,7 +17,7 @@ from olbench.data.compressed import open_content
 from olbench.errors import UserError
 from olbench.examples import Floats
 
-#: The six major lineages of adviceptron2010, by their number as a label, and the families of the list in each.
+#: The six major lineages of adviceptron2010 by the number of their label, and the families in each.
 LINEAGES = {
     1: ("East-Asian", ("Beijing",)),
     2: ("East-African-Indian", ("CAS",)),
@@ -53,7 +53,9 @@ def read_spoligotypes(
     for line in lines:
         pattern, family, countries = (line[name] or "" for name in COLUMNS)
         if not re.fullmatch(f"[no?]{{{SPACERS}}}", pattern):
-            raise UserError(f"{path}:{lines.line_num}: '{pattern}' is not a pattern of {SPACERS} spacers, n or o")
+            raise UserError(
+                f"{path}:{lines.line_num}: '{pattern}' is not a pattern of {SPACERS} spacers, n or o"
+            )
         lineage = lineage_of(family)
         isolates = re.search(rf"\b{country}=(\d+)", countries)
         if lineage is None or isolates is None or "?" in pattern:
@@ -82,7 +84,7 @@ def lineage_of(family: str) -> int | None:
 
 
 def simulate_miru24(labels: Floats, seed: int = 2010, flips: float = 0.02) -> Floats:
-    """Return made-up numbers of repeats: 2 for ancestral and 1 for modern lineages, a share of them exchanged.
+    """Return made-up numbers of repeats: 2 for ancestral and 1 for modern lineages, some exchanged.
 
     The list has no MIRU types. These are drawn from the lineage itself, so they give it away.
     """

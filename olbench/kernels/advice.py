@@ -7,11 +7,22 @@ towards the new w. How u moves is the step, a first-class function of one signat
 from typing import Any
 
 import numpy as np
-from numba import types, void
+from numba import float64, types, void
 
 from olbench.algorithms.losses import excess
 from olbench.kernels.advice_sets import ADVICE_STEP, SETS, add_row
-from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, WRITE_INT64, helper, kernel
+from olbench.kernels.compile import (
+    READ_1D,
+    READ_2D,
+    READ_INT64,
+    ROWS,
+    WRITE_1D,
+    WRITE_2D,
+    WRITE_INT64,
+    helper,
+    kernel,
+)
+from olbench.kernels.cone import factor_shifted, substitute
 from olbench.kernels.rows import buffers, dot, locate, sources
 
 
@@ -54,6 +65,27 @@ def consult(step: Any, p: Any, w: Any, r: Any, u: Any, sets: Any, room: Any) -> 
     return changed
 
 
+@kernel(float64(READ_2D, READ_1D, float64, WRITE_2D, WRITE_1D))
+def prepare(D: Any, d: Any, mu: Any, inverse: Any, direction: Any) -> Any:
+    """Set `inverse` to B = (I + mu D D')^-1 and `direction` to B d; return mu / (1 + mu d'B d).
+
+    Compiled for its fixed order of sums: the bits of a pass must not depend on a BLAS.
+    """
+    root = np.empty((d.size, d.size))
+    factor_shifted(D, mu, root)
+    for j in range(d.size):
+        direction[:] = 0.0
+        direction[j] = 1.0
+        substitute(root, direction)
+        inverse[:, j] = direction
+    direction[:] = d
+    substitute(root, direction)
+    total = 0.0
+    for j in range(d.size):
+        total += d[j] * direction[j]
+    return mu / (1.0 + mu * total)
+
+
 @kernel(
     void(
         types.FunctionType(ADVICE_STEP), READ_1D, ROWS, READ_1D, READ_INT64,
@@ -61,7 +93,17 @@ def consult(step: Any, p: Any, w: Any, r: Any, u: Any, sets: Any, room: Any) -> 
     )
 )  # fmt: skip
 def run(
-    step: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, r: Any, u: Any, sets: Any, room: Any, counters: Any
+    step: Any,
+    p: Any,
+    rows: Any,
+    y: Any,
+    order: Any,
+    w: Any,
+    r: Any,
+    u: Any,
+    sets: Any,
+    room: Any,
+    counters: Any,
 ) -> None:
     """Run the examples of `order` with p = (lam, mu); without advice it costs nnz a round, else d as well."""
     packed_columns, packed_values = buffers(w.size)

@@ -1,10 +1,11 @@
-"""The step of u within its cone: minimise |u - old|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0.
+"""The step of u within its cone.
 
-Coordinate descent ends most steps of a pass within a few sweeps, from the old u. Where inequalities nearly
-repeat each other and mu is large it creeps: its error falls by 1 - 1 / (1 + mu |D|^2) a sweep. Newton's method
-on the dual then ends the step. The dual has one variable for each entry of q = D'u + z w and one for the gap
-1 + d'u, no constraint, and u = (old - mu D q - mu d gap)_+; a Newton step is a linear system in the entries of
-u that are positive there, and once these stay the same the solution is exact.
+It minimises |u - old|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0. Coordinate descent from the
+old u ends most steps of a pass within a few sweeps. Where inequalities nearly repeat each other and mu is
+large it creeps: its error falls by 1 - 1 / (1 + mu |D|^2) a sweep. Newton's method on the dual then ends the
+step. The dual has a variable for each entry of q = D'u + z w and one for the gap 1 + d'u, it has no
+constraint, and u = (old - mu D q - mu d gap)_+. A Newton step is a linear system in the entries of u that are
+positive, and once these stay the same the solution is exact.
 
 Nothing here compiles on import. `room` holds q in its first d entries and `old` behind them.
 """
@@ -57,9 +58,9 @@ def refresh(i: Any, sets: Any, w: Any, u: Any, room: Any) -> Any:
 
 @helper
 def sweep_once(i: Any, sets: Any, mu: Any, gap: Any, d: Any, u: Any, room: Any) -> Any:
-    """Move each coordinate to its own minimum; return 1 + d'u and the steepest slope met, relative to its terms.
+    """Move each coordinate to its own minimum; return 1 + d'u and the steepest slope that was met.
 
-    A slope that only leads out of the cone does not count.
+    Slopes are relative to the size of their terms; one that only leads out of the cone does not count.
     """
     bounds, starts, norms = sets[3], sets[4], sets[10]
     first = starts[i]
@@ -107,7 +108,7 @@ def finish(i: Any, sets: Any, mu: Any, gap: Any, w: Any, u: Any, room: Any) -> A
 
 @helper
 def solve_dual(i: Any, sets: Any, mu: Any, active: Any, w: Any, dual: Any, x: Any, room: Any) -> Any:
-    """Minimise the dual from where it is by Newton steps, each cut until it descends; return whether it ended."""
+    """Minimise the dual by Newton steps, each cut until it descends; return whether that came to an end."""
     objective = respond(i, sets, mu, active, w, dual, x, room)
     for _ in range(NEWTON_STEPS):
         free = np.flatnonzero(x > 0.0)
@@ -120,7 +121,7 @@ def solve_dual(i: Any, sets: Any, mu: Any, active: Any, w: Any, dual: Any, x: An
                 break
             share *= 0.5
             trial = dual + share * (target - dual)
-        # Nothing lower but for rounding: the target is the minimum if its own answer has these positive entries.
+        # Nothing is lower but for rounding: the target is the minimum if its answer has these entries.
         if not lower < objective:
             trial, share = target, 1.0
             respond(i, sets, mu, active, w, target, x, room)
@@ -139,7 +140,7 @@ def solve_dual(i: Any, sets: Any, mu: Any, active: Any, w: Any, dual: Any, x: An
 
 @helper
 def respond(i: Any, sets: Any, mu: Any, active: Any, w: Any, dual: Any, x: Any, room: Any) -> Any:
-    """Set x to the u that answers the dual variables and return the dual objective, which is to be minimised."""
+    """Set x to the u that answers the dual variables; return the dual objective, to be minimised."""
     bounds, starts, signs = sets[3], sets[4], sets[5]
     first, d = starts[i], w.size
     gap = active * dual[d]
@@ -154,10 +155,11 @@ def respond(i: Any, sets: Any, mu: Any, active: Any, w: Any, dual: Any, x: Any, 
 
 @helper
 def solve_face(i: Any, sets: Any, mu: Any, active: Any, w: Any, free: Any, room: Any) -> Any:
-    """Return q with the gap, and u, at the minimum over the entries `free` of u, of any sign, the others zero.
+    """Return q with the gap, and u, at the minimum over the entries `free` of u, whatever their sign.
 
-    With E = [D d] and b = old - mu (z D w + d), all for these entries, u = (I + mu E E')^-1 b. Where there are
-    more of them than columns, u = b - mu E (I + mu E'E)^-1 E'b is the smaller system.
+    The others are zero. With E = [D d] and b = old - mu (z D w + d), all for these entries, u solves
+    (I + mu E E') u = b. Where there are more of them than columns, u = b - mu E (I + mu E'E)^-1 E'b is the
+    smaller system.
     """
     bounds, first, sign, d = sets[3], sets[4][i], sets[5][i], w.size
     b = np.empty(free.size)
@@ -198,10 +200,16 @@ def multiply_transposed(E: Any, x: Any) -> Any:
 
 @helper
 def solve_shifted(E: Any, mu: Any, x: Any) -> None:
-    """Solve (I + mu E E') y = x in place, by Cholesky's method in a fixed order of sums."""
-    n = x.size
-    matrix = np.empty((n, n))
-    for a in range(n):
+    """Solve (I + mu E E') y = x in place."""
+    root = np.empty((x.size, x.size))
+    factor_shifted(E, mu, root)
+    substitute(root, x)
+
+
+@helper
+def factor_shifted(E: Any, mu: Any, root: Any) -> None:
+    """Set the lower half of root to the Cholesky factor of I + mu E E', in a fixed order of sums."""
+    for a in range(E.shape[0]):
         for b in range(a + 1):
             total = 0.0
             for k in range(E.shape[1]):
@@ -210,14 +218,20 @@ def solve_shifted(E: Any, mu: Any, x: Any) -> None:
             if a == b:
                 total += 1.0
             for k in range(b):
-                total -= matrix[a, k] * matrix[b, k]
-            matrix[a, b] = np.sqrt(total) if a == b else total / matrix[b, b]
+                total -= root[a, k] * root[b, k]
+            root[a, b] = np.sqrt(total) if a == b else total / root[b, b]
+
+
+@helper
+def substitute(root: Any, x: Any) -> None:
+    """Solve R R'y = x in place, where R is the lower half of root."""
+    for a in range(x.size):
         total = x[a]
         for k in range(a):
-            total -= matrix[a, k] * x[k]
-        x[a] = total / matrix[a, a]
-    for a in range(n - 1, -1, -1):
+            total -= root[a, k] * x[k]
+        x[a] = total / root[a, a]
+    for a in range(x.size - 1, -1, -1):
         total = x[a]
-        for k in range(a + 1, n):
-            total -= matrix[k, a] * x[k]
-        x[a] = total / matrix[a, a]
+        for k in range(a + 1, x.size):
+            total -= root[k, a] * x[k]
+        x[a] = total / root[a, a]

@@ -62,6 +62,9 @@ STYLES: dict[str, Style] = {
     "scw1": Style(VERMILLION, "*", width=1.8),
     "scw2": Style(BLACK, "D", width=1.8),
     "scw2-libol": Style(BLACK, "h", "dashdot", width=1.4),
+    "adviceptron": Style(VERMILLION, "o", width=1.8),
+    "adviceptron-printed": Style(VERMILLION, "v", "dashdot"),
+    "adviceptron-exact": Style(BLUE, "D", width=1.4),
 }
 #: Colours and markers for labels that have no style of their own, in the order in which they are taken.
 _HUES = (TEAL, WINE, INDIGO, SKY, OLIVE, PINK, BLUE, ORANGE, GREEN, GREY)
