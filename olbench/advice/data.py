@@ -1,7 +1,6 @@
 """Data sets with the names that rules use: features from the catalogue or a CSV header, classes by sign."""
 
 import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,9 +96,8 @@ def _positive_labels(found: list[float], positive: Labels) -> set[float]:
 
 def _csv_header(path: Path) -> tuple[str, ...] | None:
     """Return the headings of a CSV file; None where its first line holds a number."""
-    with open_content(path) as stream:
-        lines = csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
-        first = next((fields for fields in lines if any(field.strip() for field in fields)), [])
+    lines = csv.reader(_lines(path))
+    first = next((fields for fields in lines if any(field.strip() for field in fields)), [])
     if any(_is_number(field) for field in first):
         return None
     return tuple(field.strip() for field in first)
@@ -109,11 +107,15 @@ def _labels(path: Path) -> list[float]:
     """Return the different labels of a CSV file (in its last column) or a LIBSVM file (in front)."""
     is_csv = base_name(path.name).endswith(".csv")
     found: set[str] = set()
-    with open_content(path) as stream:
-        for line in io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace"):
-            words = line.split(",")[-1:] if is_csv else line.partition("#")[0].split(None, 1)[:1]
-            found.update(word.strip().strip('"') for word in words)
+    for line in _lines(path):
+        words = line.split(",")[-1:] if is_csv else line.partition("#")[0].split(None, 1)[:1]
+        found.update(word.strip().strip('"') for word in words)
     return sorted({float(word) for word in found if _is_number(word)})
+
+
+def _lines(path: Path) -> list[str]:
+    with open_content(path) as stream:
+        return stream.read().decode("utf-8-sig", errors="replace").splitlines()
 
 
 def _is_number(word: str) -> bool:
