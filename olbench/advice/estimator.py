@@ -1,9 +1,10 @@
 """What a scikit-learn estimator needs to take rules; `olbench.estimators` has the estimators themselves."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
@@ -44,12 +45,21 @@ class TakesAdvice:
             name: value for name, value in settings.items() if name not in TakesAdvice.__dataclass_fields__
         }
 
-    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[Any]]:
-        X, y = super()._validated(X, y, reset)  # type: ignore[misc]
-        if reset:
-            # Whether a feature is whole or 0/1 decides what some rules mean; the first data seen tells.
-            self._first_data = X[:, : self.n_features_in_] if self.rules is not None else None  # type: ignore[attr-defined]
-        return X, y
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit from scratch, with the rules compiled for X."""
+        return self._learn_from(X, lambda: super(TakesAdvice, self).fit(X, y))  # type: ignore[misc]
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn these examples in the given order; the first call compiles the rules."""
+        return self._learn_from(X, lambda: super(TakesAdvice, self).partial_fit(X, y, classes))  # type: ignore[misc]
+
+    def _learn_from(self, X: Any, learn: Callable[[], Self]) -> Self:
+        # Whether a feature is whole or 0/1 decides what some rules mean; the first examples tell.
+        self._first_data = X
+        try:
+            return learn()
+        finally:
+            self._first_data = None
 
     def _start(self, classes: NDArray[Any]) -> None:
         super()._start(classes)  # type: ignore[misc]
@@ -57,7 +67,6 @@ class TakesAdvice:
         if self.rules is None:
             return
         names = Names(self._feature_names()).with_values(self._first_data)
-        self._first_data = None
         algorithm = make_algorithm(self.algorithm_id, **self._settings())  # type: ignore[attr-defined]
         two = classes.size == 2
         rules = self._read_rules()
@@ -100,5 +109,5 @@ class TakesAdvice:
             warnings.warn(
                 f"no weights satisfy '{advice.sets[inside[0]].text}': the origin satisfies its conditions, "
                 "and w.x is zero there; set fit_intercept=True",
-                stacklevel=6,
+                stacklevel=8,
             )

@@ -525,7 +525,7 @@ def left_printed(run: Run) -> float:
         for each, u in zip(run.advice, run.u[t], strict=True):
             total += run.mu * (1.0 - run.mu * Delta_2) * l_eta(each, run.w[t], u)
             total += run.mu * (1.0 - run.mu * delta_2) * l_zeta(each, u) ** 2
-    return total
+    return float(total)
 
 
 def left_corrected(run: Run) -> float:
@@ -540,11 +540,14 @@ def left_corrected(run: Run) -> float:
         for each, u in pairs:
             losses = l_eta(each, run.w[t + 1], u) + l_zeta(each, u) ** 2
             total += run.mu / (1.0 + run.mu * spread(each)) * losses
-    return total
+    return float(total)
 
 
 def right_side(run: Run, w: Floats, u: list[Floats]) -> float:
-    """Return T times the right side of (18) for comparators w* and u*."""
+    """Return T times the right side of (18) for comparators w* and u*.
+
+    The sum over t is read as covering all three R, and L_zeta(u^2) in their definition as L_zeta(u)^2.
+    """
     total = float(w @ w) / run.nu + sum(float(part @ part) for part in u)
     for t in range(run.y.size):
         total += run.lam * l_xi(w, run.X[t], run.y[t]) ** 2
@@ -552,7 +555,7 @@ def right_side(run: Run, w: Floats, u: list[Floats]) -> float:
             total += run.mu * (
                 l_zeta(each, star) ** 2 + l_eta(each, w, now) + l_eta(each, run.w[t + 1], star)
             )
-    return total
+    return float(total)
 
 
 def right_slope(run: Run, w: Floats, u: list[Floats]) -> Floats:
