@@ -1,10 +1,11 @@
-"""Compare the synthetic sets with their rows in Table 3 of scw2012, for any choice of what is unstated.
+"""Compare the synthetic sets with their rows in Table 3 of scw2012, for any unstated parameters.
 
     python datasets/calibrate.py
     python datasets/calibrate.py --long-axis 2 --short-axis 0.5 --other-deviation 1.4142 --permutations 5
 
-Every algorithm is tuned on its whole grid (for SCW: C and eta jointly) by one pass in one order that is not
-used again, then measured over random permutations. Printed: mistake rate and updates, here and in the paper.
+Every algorithm is tuned on its whole grid (for SCW: C and eta jointly) with one pass in an order that is not
+used again, and then measured over random permutations. The script prints the mistake rate and the updates,
+ours and the paper's.
 """
 
 import argparse
@@ -27,8 +28,8 @@ PAPER = {
 }
 
 
-def tuned(id, X, y, order):
-    """Return the algorithm with the fewest mistakes over its grid in one order."""
+def tune(id, X, y, order):
+    """Return the setting of the grid with the fewest mistakes in one order."""
     parameters = get_definition(id).parameters
     grid = product(*(p.grid for p in parameters))
     names = [p.name for p in parameters]
@@ -36,14 +37,14 @@ def tuned(id, X, y, order):
     return min(choices, key=lambda choice: online_pass(choice, X, y, order=order, curve=1).mistakes)
 
 
-def measured(algorithm, X, y, orders):
+def measure(algorithm, X, y, orders):
     """Return the mean mistake rate and number of updates over the orders."""
     passes = [online_pass(algorithm, X, y, order=order, curve=1) for order in orders]
     return np.mean([p.mistake_rate for p in passes]), np.mean([p.updates for p in passes])
 
 
 def main():
-    """Print one line for each algorithm and set."""
+    """Print one line per algorithm and set."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -59,8 +60,8 @@ def main():
         X, y = RotatedGaussian(flips=flips, **options).draw()
         tuning, *orders = (np.random.default_rng([7, p]).permutation(y.size) for p in range(count + 1))
         for id, rows in PAPER.items():
-            best = tuned(id, X, y, tuning)
-            rate, updates = measured(best, X, y, orders)
+            best = tune(id, X, y, tuning)
+            rate, updates = measure(best, X, y, orders)
             chosen = ", ".join(
                 f"{key}={value:g}" for key, value in best.params.items() if key in ("C", "r", "b", "eta")
             )

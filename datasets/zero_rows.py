@@ -2,9 +2,9 @@
 
     olbench data fetch w7a && python datasets/zero_rows.py
 
-A row of zeros has margin and variance zero, so CW and SCW suffer no loss and nothing can change. Printed for
-each algorithm: the settings of the paper's grid whose mistake rate and updates come nearest to the paper's,
-without and with every row of zeros counted as an update, over permutations of the report.
+A row of zeros has margin and variance zero, so CW and SCW suffer no loss and do not change. For each
+algorithm the script prints the settings of the paper's grid whose mistake rate and updates come closest to
+the paper's, with and without every row of zeros counted as an update, over the report's permutations.
 """
 
 from itertools import product
@@ -20,8 +20,8 @@ ROWS = {"cw": "cw", "scw1": "scw1", "scw2": "scw2", "scw2-libol": "scw2"}
 PERMUTATIONS, SHOWN = 5, 3
 
 
-def measured(id, params, X, y):
-    """Return mistake rate and updates over the permutations."""
+def measure(id, params, X, y):
+    """Return the mistake rate and the updates for each permutation."""
     passes = [
         online_pass(
             make_algorithm(id, **params), X, y, order=seeds.order(2012, "w7a", "report", p, "all", len(y))
@@ -32,7 +32,7 @@ def measured(id, params, X, y):
 
 
 def main():
-    """Print the nearest settings."""
+    """Print the closest settings."""
     data = load_dataset("w7a")
     zeros = int((np.diff(data.X.indptr) == 0).sum())
     negative = int((data.y[np.diff(data.X.indptr) == 0] < 0).sum())
@@ -42,14 +42,14 @@ def main():
         theirs = np.array([cell.mistake_rate.mean, cell.updates.mean])
         print(f"{id}: the paper has {theirs[0]:.3f} and {theirs[1]:,.1f} ± {cell.updates.deviation}")
         grid = get_definition(id).grid
-        found = []
+        settings = []
         for values in product(*grid.values()):
             params = dict(zip(grid, values, strict=True))
-            mean = measured(id, params, data.X, data.y).mean(axis=0)
+            mean = measure(id, params, data.X, data.y).mean(axis=0)
             for counted in (0, zeros):
                 ours = mean + np.array([0, counted])
-                found.append((np.abs(ours / theirs - 1).max(), params, *ours, counted))
-        for _, params, rate, updates, counted in sorted(found, key=lambda each: each[0])[:SHOWN]:
+                settings.append((np.abs(ours / theirs - 1).max(), params, *ours, counted))
+        for _, params, rate, updates, counted in sorted(settings, key=lambda each: each[0])[:SHOWN]:
             how = "with rows of zeros" if counted else "without"
             print(f"  {rate:.4f} and {updates:,.1f} {how}: {params}")
 

@@ -18,33 +18,47 @@ if TYPE_CHECKING:
     from olbench.errors import UserError
     from olbench.learners import make_algorithm
     from olbench.online import online_pass
+    from olbench.protocols.definition import Protocol, protocol
+    from olbench.quantities import Quantity
+    from olbench.report.results import load_results
+    from olbench.trials.trial import Outcome
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Outcome": "olbench.trials.trial",
     "Parameter": "olbench.algorithms.definition",
+    "Protocol": "olbench.protocols.definition",
+    "Quantity": "olbench.quantities",
     "Traits": "olbench.algorithms.definition",
     "UserError": "olbench.errors",
     "contestant": "olbench.algorithms.definition",
     "first_order": "olbench.algorithms.definition",
     "load_dataset": "olbench.data.load",
+    "load_results": "olbench.report.results",
     "load_plugin": "olbench.algorithms.plugins",
     "make_algorithm": "olbench.learners",
     "online_pass": "olbench.online",
+    "protocol": "olbench.protocols.definition",
     "second_order": "olbench.algorithms.definition",
     "wrap": "olbench.contestants",
 }
 
 __all__ = [
+    "Outcome",
     "Parameter",
+    "Protocol",
+    "Quantity",
     "Traits",
     "UserError",
     "contestant",
     "first_order",
     "load_dataset",
     "load_plugin",
+    "load_results",
     "make_algorithm",
     "online_pass",
+    "protocol",
     "second_order",
     "wrap",
 ]

@@ -2,86 +2,28 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
+from olbench.algorithms.options import Kernel
+from olbench.algorithms.plugins import load_plugin
 from olbench.errors import UserError
+from olbench.learners import make_algorithm
 from olbench.places import Placed, from_plain, parse_placed, read_placed
+from olbench.protocols import Protocol, get_protocol, protocols
+from olbench.protocols.definition import Key
+from olbench.protocols.tuning import TIES
+from olbench.specs import OPTIONS, AlgorithmSpec, Config, DatasetSpec, Tuning
 
-PROTOCOLS = ("online",)
-SEARCHES = ("grid", "coordinate", "holdout", "none")
-OPTIONS = ("covariance", "projection", "form", "a")
-
-
-@dataclass(frozen=True)
-class DatasetSpec:
-    """A data set by its name in the catalogue or by a path, and labels if not the usual ones."""
-
-    name: str
-    path: str = ""
-    positive: tuple[float, ...] | None = None
-    negative: tuple[float, ...] | None = None
-
-
-@dataclass(frozen=True)
-class AlgorithmSpec:
-    """An algorithm, its fixed parameters, the values to search, and the options of its covariance."""
-
-    id: str
-    params: Mapping[str, Value] = field(default_factory=dict)
-    grid: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """How parameters are searched: the way, orders per candidate, and which of equals wins."""
-
-    search: str = "none"
-    permutations: int = 1
-    ties: str = "last"
-
-
-@dataclass(frozen=True)
-class Config:
-    """An experiment as its file describes it."""
-
-    datasets: tuple[DatasetSpec, ...]
-    algorithms: tuple[AlgorithmSpec, ...]
-    protocol: str = "online"
-    paper: str = ""
-    seed: int = 0
-    permutations: int = 20
-    curve: int = 50
-    covariance: str = "full"
-    tuning: Tuning = Tuning()
-    plugins: tuple[str, ...] = ()
-
-    def plain(self) -> dict[str, Any]:
-        """Return the config as plain values that `from_record` reads back."""
-        content = asdict(self)
-        content["datasets"] = [_said(spec) for spec in content["datasets"]]
-        content["algorithms"] = [
-            _said({**spec, "options": None}) | spec["options"] for spec in content["algorithms"]
-        ]
-        return _said(content)
-
-
-def _said(content: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in content.items() if value not in (None, "", {}, ())}
-
-
-KEYS = [
-    "paper", "protocol", "seed", "permutations", "curve", "datasets", "algorithms", "covariance", "tuning",
-    "plugins",
-]  # fmt: skip
+#: The keys of every config; a protocol adds its own.
+KEYS = ("paper", "protocol", "seed", "datasets", "algorithms", "covariance", "tuning", "plugins")
 
 
 def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
     """Return the config of a YAML file, with `key=value` overrides as --set takes them."""
-    return parse_config(_overridden(read_placed(path), overrides), path.parent)
+    return parse_config(apply_overrides(read_placed(path), overrides), path.parent)
 
 
 def data_config(
@@ -98,32 +40,28 @@ def data_config(
     if plugins := list(plugins):
         parts["plugins"] = from_plain(plugins, "--plugin")
     root = Placed(parts, data, dict.fromkeys(parts, data))
-    return parse_config(_overridden(root, overrides), Path())
+    return parse_config(apply_overrides(root, overrides), Path())
 
 
-def from_record(content: Any, place: str) -> Config:
-    """Return the config that `plain` wrote down."""
-    return parse_config(from_plain(content, place), Path())
-
-
-def _overridden(root: Placed, overrides: Iterable[str]) -> Placed:
+def apply_overrides(root: Placed, overrides: Iterable[str]) -> Placed:
+    """Return the tree with each `key=value` applied; dots lead to keys below."""
     for override in overrides:
         key, separator, text = override.partition("=")
         place = f"--set {override}"
         if not separator or not key:
             raise UserError(f"{place}: write key=value, for example --set permutations=5")
-        root = _replaced(root, key.split("."), parse_placed(text or "null", place, one_place=True))
+        root = _replace(root, key.split("."), parse_placed(text or "null", place, one_place=True))
     return root
 
 
-def _replaced(node: Placed, path: list[str], value: Placed) -> Placed:
-    """Return the tree with the value at a dotted path; what is on the way is made where it is missing."""
+def _replace(node: Placed, path: list[str], value: Placed) -> Placed:
+    """Return the tree with the value at a dotted path; missing mappings on the way are made."""
     if not path:
         return value
     if not isinstance(node.value, dict):
         raise value.fail(f"there is no key '{path[0]}' below a value that is not a mapping")
     below = node.value.get(path[0], Placed({}, value.place))
-    content = {**node.value, path[0]: _replaced(below, path[1:], value)}
+    content = {**node.value, path[0]: _replace(below, path[1:], value)}
     return Placed(content, node.place, {**node.keys, path[0]: node.keys.get(path[0], value.place)})
 
 
@@ -131,65 +69,85 @@ def parse_config(root: Placed, folder: Path) -> Config:
     """Return the config that a tree of placed values describes; paths in it start from `folder`."""
     if not isinstance(root.value, dict):
         raise root.fail("a config is a mapping with the keys datasets and algorithms")
-    content = root.mapping("the config", KEYS)
-    for key in ("datasets", "algorithms"):
-        if key not in content:
-            raise root.fail(f"the key '{key}' is missing")
+    # Plugins come first: they may define the protocol and the algorithms that the other keys name.
+    plugins = _plugins(root, folder)
+    protocol = _protocol(root)
+    content = root.mapping("the config", [*KEYS, *(key.name for key in protocol.keys)])
+    for name in ("datasets", "algorithms"):
+        if name not in content:
+            raise root.fail(f"the key '{name}' is missing")
     fields: dict[str, Any] = {}
     if "paper" in content:
-        fields["paper"] = _paper(content["paper"])
-    if "protocol" in content:
-        fields["protocol"] = content["protocol"].choice("protocol", PROTOCOLS)
-    for key, low in (("seed", 0), ("permutations", 1), ("curve", 1)):
-        if key in content:
-            fields[key] = content[key].whole(key, low)
+        fields["paper"] = _paper(content["paper"], folder)
+    if "seed" in content:
+        fields["seed"] = content["seed"].whole("seed", 0)
     if "covariance" in content:
         fields["covariance"] = content["covariance"].choice("covariance", ("full", "diag"))
     if "tuning" in content:
-        fields["tuning"] = _tuning(content["tuning"])
-    if "plugins" in content:
-        fields["plugins"] = tuple(_plugin(item, folder) for item in content["plugins"].items("plugins"))
-    entries = _Algorithms(fields.get("tuning", Tuning()), fields.get("covariance", "full"))
+        fields["tuning"] = _tuning(content["tuning"], protocol)
+    tuning = fields.setdefault("tuning", Tuning(settings=_settings(protocol.tuning_keys, {})))
+    entries = _Algorithms(protocol, tuning, fields.get("covariance", "full"))
     return Config(
         datasets=_datasets(content["datasets"], folder),
         algorithms=entries.all(content["algorithms"]),
+        protocol=protocol.id,
+        settings=_settings(protocol.keys, content),
+        plugins=plugins,
         **fields,
     )
 
 
-def _paper(node: Placed) -> str:
-    from olbench.papers import load_paper
-
-    id = node.text("paper")
-    with _at(node):
-        return load_paper(id).id
-
-
-def _tuning(node: Placed) -> Tuning:
-    content = node.mapping("tuning", ["search", "permutations", "ties"])
-    fields: dict[str, Any] = {}
-    if "search" not in content:
-        raise node.fail(f"tuning needs the key 'search': one of {', '.join(SEARCHES)}")
-    fields["search"] = content["search"].choice("search", SEARCHES)
-    if "permutations" in content:
-        fields["permutations"] = content["permutations"].whole("permutations", 1)
-    if "ties" in content:
-        fields["ties"] = content["ties"].choice("ties", ("last", "first"))
-    return Tuning(**fields)
+def _plugins(root: Placed, folder: Path) -> tuple[str, ...]:
+    node = root.value.get("plugins")
+    return tuple(_plugin(item, folder) for item in node.items("plugins")) if node is not None else ()
 
 
 def _plugin(node: Placed, folder: Path) -> str:
-    from olbench.algorithms.plugins import load_plugin
-
     path = folder / node.text("a plugin")
-    with _at(node):
+    with place_errors(node):
         load_plugin(path)
     return str(path.resolve())
 
 
+def _protocol(root: Placed) -> Protocol:
+    node = root.value.get("protocol")
+    if node is None:
+        return get_protocol("online")
+    return get_protocol(node.choice("protocol", tuple(each.id for each in protocols())))
+
+
+def _settings(keys: Iterable[Key], content: Mapping[str, Placed]) -> dict[str, Any]:
+    """Return the value of each key that a protocol adds: the given one, checked, or its default."""
+    return {
+        key.name: key.read(content[key.name], key.name) if key.name in content else key.default
+        for key in keys
+    }
+
+
+def _paper(node: Placed, folder: Path) -> str:
+    """Return the id of a paper that ships, or the path of a paper's file of one's own."""
+    from olbench.papers import is_path, load_paper
+
+    id = node.text("paper")
+    name = str((folder / Path(id).expanduser()).resolve()) if is_path(id) else id
+    with place_errors(node):
+        load_paper(name)
+    return name
+
+
+def _tuning(node: Placed, protocol: Protocol) -> Tuning:
+    keys = ["search", "ties", *(key.name for key in protocol.tuning_keys)]
+    content = node.mapping("tuning", keys)
+    if "search" not in content:
+        raise node.fail(f"tuning needs the key 'search': one of {', '.join(protocol.searches)}")
+    search = content["search"].choice("search", protocol.searches)
+    ties = content["ties"].choice("ties", TIES) if "ties" in content else "last"
+    return Tuning(search, ties, _settings(protocol.tuning_keys, content))
+
+
 @contextmanager
-def _at(node: Placed) -> Iterator[None]:
-    """Put the place of a node before the errors of those who do not know it."""
+def place_errors(node: Placed) -> Iterator[None]:
+    """Put the place of a node before errors raised where it is not known."""
     try:
         yield
     except UserError as error:
@@ -201,7 +159,7 @@ def _datasets(node: Placed, folder: Path) -> tuple[DatasetSpec, ...]:
     for item in node.items("datasets"):
         spec = _dataset(item, folder)
         if any((spec.name, spec.positive, spec.negative) == (s.name, s.positive, s.negative) for s in specs):
-            raise item.fail(f"the data set '{spec.name}' stands here twice")
+            raise item.fail(f"the data set '{spec.name}' is listed twice")
         if any(spec.name == other.name and (spec.path or other.path) for other in specs):
             raise item.fail(f"two data sets would be called '{spec.name}'; give one of them another name")
         specs.append(spec)
@@ -210,13 +168,13 @@ def _datasets(node: Placed, folder: Path) -> tuple[DatasetSpec, ...]:
 
 def _dataset(node: Placed, folder: Path) -> DatasetSpec:
     if not isinstance(node.value, dict):
-        return _found(node.text("a data set"), node, folder)
+        return _find_dataset(node.text("a data set"), node, folder)
     content = node.mapping("a data set", ["name", "path", "positive", "negative"])
     if "path" in content:
-        spec = _file(content["path"].text("path"), content["path"], folder)
+        spec = _find_file(content["path"].text("path"), content["path"], folder)
         name = content["name"].text("name") if "name" in content else spec.name
     elif "name" in content:
-        spec = _found(content["name"].text("name"), content["name"], folder)
+        spec = _find_dataset(content["name"].text("name"), content["name"], folder)
         name = spec.name
     else:
         raise node.fail("a data set needs the key 'name' or 'path'")
@@ -225,20 +183,20 @@ def _dataset(node: Placed, folder: Path) -> DatasetSpec:
     )
 
 
-def _found(name: str, node: Placed, folder: Path) -> DatasetSpec:
+def _find_dataset(name: str, node: Placed, folder: Path) -> DatasetSpec:
     """Return the data set of a name in the catalogue, or else of a path."""
     from olbench.data.catalog import catalog, find
 
     if name in catalog():
         return DatasetSpec(name)
     if (folder / Path(name).expanduser()).is_file():
-        return _file(name, node, folder)
-    with _at(node):
+        return _find_file(name, node, folder)
+    with place_errors(node):
         find(name)
     raise AssertionError("find refuses every unknown name")
 
 
-def _file(name: str, node: Placed, folder: Path) -> DatasetSpec:
+def _find_file(name: str, node: Placed, folder: Path) -> DatasetSpec:
     from olbench.data.compressed import base_name
 
     path = folder / Path(name).expanduser()
@@ -268,10 +226,10 @@ def _with_usual_labels(spec: DatasetSpec) -> DatasetSpec:
 
 
 class _Algorithms:
-    """Reads the entries of `algorithms` in the light of `tuning` and `covariance`."""
+    """Reads the entries of `algorithms` in the light of `protocol`, `tuning` and `covariance`."""
 
-    def __init__(self, tuning: Tuning, covariance: str):
-        self.tuning, self.covariance = tuning, covariance
+    def __init__(self, protocol: Protocol, tuning: Tuning, covariance: str):
+        self.protocol, self.tuning, self.covariance = protocol, tuning, covariance
 
     def all(self, node: Placed) -> tuple[AlgorithmSpec, ...]:
         """Return the algorithms, no two of them alike."""
@@ -279,26 +237,31 @@ class _Algorithms:
         for item in node.items("algorithms"):
             spec = self.one(item)
             if spec in specs:
-                raise item.fail(f"the algorithm '{spec.id}' stands here twice with the same settings")
+                raise item.fail(f"the algorithm '{spec.id}' is listed twice with the same settings")
+            if spec.name and any(spec.name in (other.name, other.id) for other in specs):
+                raise item.fail(
+                    f"two algorithms would be called '{spec.name}'; give one of them another name"
+                )
             specs.append(spec)
         return tuple(specs)
 
     def one(self, node: Placed) -> AlgorithmSpec:
         """Return the algorithm of an entry: an id, or a mapping with one."""
-        from olbench.algorithms import get_definition
-
         content = {"id": node}
         if isinstance(node.value, dict):
-            content = node.mapping("an algorithm", ["id", "params", "grid", *OPTIONS])
+            content = node.mapping("an algorithm", ["id", "name", "params", "grid", *OPTIONS])
         if "id" not in content:
             raise node.fail("an algorithm needs the key 'id'")
         id = content["id"].text("the id of an algorithm")
-        with _at(content["id"]):
+        with place_errors(content["id"]):
             definition = get_definition(id)
+        reason = self.protocol.refuse(definition)
+        if reason:
+            raise content["id"].fail(reason)
         params = self._params(content, definition)
-        return AlgorithmSpec(
-            id, params, self._grid(content, definition, params), self._options(content, definition)
-        )
+        grid, options = self._grid(content, definition, params), self._options(content, definition)
+        name = content["name"].text("the name of an algorithm") if "name" in content else ""
+        return AlgorithmSpec(id, params, grid, options, name)
 
     def _params(self, content: Mapping[str, Placed], definition: Definition) -> dict[str, Value]:
         """Return the parameters that are fixed, checked."""
@@ -307,15 +270,14 @@ class _Algorithms:
         given = content["params"]
         if not isinstance(given.value, dict):
             raise given.fail(f"params must be a mapping, not {given.shown()}")
-        return {name: _checked(definition, name, item) for name, item in given.value.items()}
+        return {name: _check_value(definition, name, item) for name, item in given.value.items()}
 
     def _grid(
         self, content: Mapping[str, Placed], definition: Definition, params: Mapping[str, Value]
     ) -> dict[str, tuple[Value, ...]]:
         """Return what is searched: the given grid, or when tuning the papers' for what is not fixed."""
         if "grid" not in content:
-            searched = definition.grid if self.tuning.search != "none" else {}
-            return {name: values for name, values in searched.items() if name not in params}
+            return dict(definition.grid_beside(params)) if self.tuning.search != "none" else {}
         node = content["grid"]
         if self.tuning.search == "none":
             raise node.fail("a grid needs tuning; add for example tuning: {search: grid}")
@@ -324,32 +286,38 @@ class _Algorithms:
         for name in node.value:
             if name in params:
                 raise UserError(f"{node.keys[name]}: {name} is both fixed in params and searched in grid")
-        return {name: _values(definition, name, item) for name, item in node.value.items()}
+        return {name: _read_grid(definition, name, item) for name, item in node.value.items()}
 
     def _options(self, content: Mapping[str, Placed], definition: Definition) -> dict[str, Any]:
         """Return how the covariance of a second-order algorithm is kept, in full."""
-        from olbench.learners import make_algorithm
-
         given = {name: content[name].value for name in OPTIONS if name in content}
         if definition.order != "second":
             if given:
                 key = next(iter(given))
                 raise content[key].fail(f"{definition.id} has no covariance, so '{key}' means nothing to it")
             return {}
-        node = content.get("covariance", content["id"])
-        with _at(node):
+        node = content.get("covariance", content.get("kernel", content["id"]))
+        with place_errors(node):
             made = make_algorithm(definition.id, **{"covariance": self.covariance, **given})
+        if made.kernel is not None:
+            return {"covariance": made.covariance, "a": float(made.a), **_kernel_options(made.kernel)}
         detail = {"projection": made.projection} if made.covariance == "diag" else {"form": made.form}
         return {"covariance": made.covariance, **detail, "a": float(made.a)}
 
 
-def _values(definition: Definition, name: str, node: Placed) -> tuple[Value, ...]:
-    values = [_checked(definition, name, item) for item in node.items(f"the grid of {name}")]
+def _kernel_options(kernel: Kernel) -> dict[str, Any]:
+    """Return a kernel with the settings that mean something to it."""
+    used = {"linear": (), "rbf": ("gamma",), "poly": ("gamma", "degree", "coef0")}[kernel.name]
+    return {"kernel": kernel.name, **{name: getattr(kernel, name) for name in used}}
+
+
+def _read_grid(definition: Definition, name: str, node: Placed) -> tuple[Value, ...]:
+    values = [_check_value(definition, name, item) for item in node.items(f"the grid of {name}")]
     if len(set(values)) < len(values):
         raise node.fail(f"the grid of {name} has a value twice")
     return tuple(values)
 
 
-def _checked(definition: Definition, name: str, node: Placed) -> Value:
-    with _at(node):
+def _check_value(definition: Definition, name: str, node: Placed) -> Value:
+    with place_errors(node):
         return definition.resolve({name: node.value})[name]

@@ -1,24 +1,29 @@
-"""Online learners from elsewhere: any object with predict_one/learn_one or predict/partial_fit."""
+"""Learners from other libraries.
+
+Online learners are objects with predict_one and learn_one (River) or predict and partial_fit (scikit-learn),
+batch learners objects with fit and predict (scikit-learn).
+"""
 
 import time
+import warnings
 from copy import deepcopy
 from inspect import signature
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from olbench.algorithms.definition import Definition
 from olbench.errors import UserError
-from olbench.examples import Floats, Ints
+from olbench.examples import Floats, Ints, as_matrix
 from olbench.learners import Algorithm, Learner
 
 CLASSES = np.array([-1.0, 1.0])
 
 
 def wrap(learner: Any, id: str = "") -> Algorithm:
-    """Make an algorithm of one unfitted learner object; every pass starts from a deep copy of it."""
+    """Return an algorithm that runs an unfitted learner object; every pass starts from a deep copy of it."""
     name = id or type(learner).__name__
-    _style(learner, name)
+    _find_style(learner, name)
     definition = Definition(
         id=name,
         title=name,
@@ -30,7 +35,7 @@ def wrap(learner: Any, id: str = "") -> Algorithm:
 
 
 class Copies:
-    """A function that returns a new copy of an object, and that pickles."""
+    """A function that returns a new copy of an object, and that can be pickled."""
 
     def __init__(self, original: Any):
         self.original = original
@@ -40,7 +45,8 @@ class Copies:
         return deepcopy(self.original)
 
 
-def _style(learner: Any, name: str) -> str:
+def _find_style(learner: Any, name: str) -> str:
+    """Return whether a learner takes single examples ('one') or arrays ('batch')."""
     for style, methods in (("one", ("predict_one", "learn_one")), ("batch", ("predict", "partial_fit"))):
         if all(callable(getattr(learner, method, None)) for method in methods):
             return style
@@ -51,11 +57,11 @@ def _style(learner: Any, name: str) -> str:
 
 
 class ObjectLearner(Learner):
-    """A Python object run example by example; slow, but on the same examples and the same counters.
+    """A Python object that runs example by example: slow, but with the same examples and counters.
 
-    Every example is learnt, so updates equal rounds. River's learners see a dict of the non-zero features and
-    the label as a bool; scikit-learn's see one row and -1 or +1. Before anything was learnt, or where the
-    object abstains with None, the prediction is +1, as sign(0) is everywhere else.
+    Every example is learnt, so updates equal rounds. River's learners get a dict of the non-zero features and
+    the label as a bool; scikit-learn's get one row and -1 or +1. Before the first example, and if the object
+    abstains by returning None, the prediction is +1, in line with sign(0) = +1.
     """
 
     def __init__(self, algorithm: Algorithm, d: int):
@@ -63,14 +69,14 @@ class ObjectLearner(Learner):
         self.algorithm = algorithm
         factory = algorithm.definition.factory
         if factory is None:
-            raise UserError(f"{algorithm.id} has no function that builds it")
+            raise UserError(f"{algorithm.id} has no factory function that builds it")
         self.model = factory(**algorithm.params)
-        self.style = _style(self.model, algorithm.id)
+        self.style = _find_style(self.model, algorithm.id)
         takes_classes = self.style == "batch" and "classes" in signature(self.model.partial_fit).parameters
         self.classes = {"classes": CLASSES} if takes_classes else {}
 
     def warm_up(self) -> None:
-        """There is nothing to compile."""
+        """Do nothing: there is nothing to compile."""
 
     def _trace(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
@@ -86,26 +92,35 @@ class ObjectLearner(Learner):
     def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         step = self._learn_one if self.style == "one" else self._partial_fit
         for i in order:
-            indices, values = _row(rows, i)
-            positive = step(indices, values, float(y[i]))
+            positive = step(rows, i, float(y[i]))
             self.counters[:4] += 1, positive != (y[i] > 0), 1, 1
 
-    def _learn_one(self, indices: Any, values: Any, label: float) -> bool:
-        features = dict(zip(indices.tolist(), values.tolist(), strict=True))
+    def _learn_one(self, rows: tuple[Any, ...], i: int, label: float) -> bool:
+        features = _read_features(rows, i)
         predicted = self.model.predict_one(features)
         self.model.learn_one(features, label > 0)
         return self.rounds == 0 or predicted is None or bool(predicted > 0)
 
-    def _partial_fit(self, indices: Any, values: Any, label: float) -> bool:
+    def _partial_fit(self, rows: tuple[Any, ...], i: int, label: float) -> bool:
+        indices, values = _read_row(rows, i)
         row = np.zeros((1, self.d))
         row[0, indices] = values
         positive = self.rounds == 0 or bool(self.model.predict(row)[0] > 0)
         self.model.partial_fit(row, np.array([label]), **self.classes)
         return positive
 
+    def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the object's prediction for each row of `order`; +1 if it has seen nothing or abstains."""
+        if self.rounds == 0:
+            return np.ones(order.size)
+        if self.style == "batch":
+            return np.where(np.asarray(self.model.predict(as_matrix(rows)[order])) > 0, 1.0, -1.0)
+        predicted = (self.model.predict_one(_read_features(rows, i)) for i in order)
+        return np.array([1.0 if label is None or label > 0 else -1.0 for label in predicted])
+
     @property
     def weights(self) -> Floats:
-        """The object's linear weights where it shows them, else zeros."""
+        """The object's linear weights if it exposes them, otherwise zeros."""
         coef = getattr(self.model, "coef_", None)
         if coef is not None and np.size(coef) == self.d:
             return np.asarray(coef, dtype=np.float64).ravel().copy()
@@ -116,7 +131,51 @@ class ObjectLearner(Learner):
         return weights
 
 
-def _row(rows: tuple[Any, ...], i: int) -> tuple[Any, Any]:
+class BatchLearner:
+    """A classifier that fits all training examples at once. Sparse examples stay sparse."""
+
+    def __init__(self, algorithm: Algorithm):
+        factory = algorithm.definition.factory
+        if algorithm.definition.online or factory is None:
+            raise UserError(f"{algorithm.id} learns online; start it with Algorithm.start")
+        self.algorithm = algorithm
+        advice = {"advice": algorithm.advice} if algorithm.definition.advised else {}
+        self.model = factory(**algorithm.params, **advice)
+
+    def fit(self, rows: tuple[Any, ...], y: Floats, order: Ints | None = None) -> Self:
+        """Fit the rows of `order`, or all rows, from scratch."""
+        from sklearn.exceptions import ConvergenceWarning
+
+        X = as_matrix(rows)
+        X, labels = (X, y) if order is None else (X[order], y[order])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            try:
+                self.model.fit(X, labels)
+            except ValueError as error:
+                raise UserError(f"{self.algorithm.id} cannot fit these examples: {error}") from error
+        return self
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver met its tolerance within its iterations; true where there is no solver."""
+        taken = np.max(getattr(self.model, "n_iter_", 0))
+        return bool(taken < getattr(self.model, "max_iter", np.inf))
+
+    def predict(self, rows: tuple[Any, ...], order: Ints | None = None) -> Floats:
+        """Return the predicted label, -1 or +1, of each row of `order`, or of all rows."""
+        X = as_matrix(rows)
+        return np.asarray(self.model.predict(X if order is None else X[order]), dtype=np.float64)
+
+
+def _read_features(rows: tuple[Any, ...], i: int) -> dict[int, float]:
+    """Return the non-zero entries of row i by index."""
+    indices, values = _read_row(rows, i)
+    return dict(zip(indices.tolist(), values.tolist(), strict=True))
+
+
+def _read_row(rows: tuple[Any, ...], i: int) -> tuple[Any, Any]:
+    """Return the indices and values of the non-zero entries of row i."""
     dense, data, indices, indptr = rows[:4]
     if dense.shape[0]:
         kept = np.flatnonzero(dense[i])

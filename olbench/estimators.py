@@ -1,4 +1,4 @@
-"""Scikit-learn estimators: one class an algorithm, over the same kernels as the benchmark.
+"""Scikit-learn estimators: one class per algorithm, on the same kernels as the benchmark.
 
 >>> import numpy as np
 >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 20), np.array(["ham", "spam"] * 20)
@@ -23,26 +23,26 @@ from olbench.examples import as_examples
 from olbench.learners import Learner, SecondOrderLearner, make_algorithm
 
 Floats = NDArray[np.float64]
-# Stands in for a variance that is zero, or that rounding made negative.
+# Replaces a variance that is zero, or negative by rounding.
 TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What every estimator here does: binary, or one against the rest for more than two classes.
+    """The base of all estimators: binary, or one-vs-rest for more than two classes.
 
     Parameters
     ----------
-    epochs : passes over the data in `fit`.
-    shuffle : whether each of them takes a new random order.
-    random_state : seed of those orders.
-    fit_intercept : whether to learn a bias, as the weight of an extra feature that is always one.
+    epochs : number of passes over the data in `fit`.
+    shuffle : whether each pass uses a new random order.
+    random_state : seed of these orders.
+    fit_intercept : whether to learn a bias, as the weight of an additional feature that is always one.
 
     Attributes
     ----------
     classes_, n_features_in_ : as in scikit-learn.
-    coef_, intercept_ : weights and bias; one row for two classes, otherwise one a class.
-    mistakes_, updates_ : counted on the way, before each example was learnt; one number a learner.
+    coef_, intercept_ : weights and bias; one row for two classes, otherwise one row per class.
+    mistakes_, updates_ : counted before each example was learnt; one number per learner.
     """
 
     algorithm_id: ClassVar[str]
@@ -53,10 +53,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     fit_intercept: bool = False
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Learn from nothing, in `epochs` passes."""
+        """Fit from scratch in `epochs` passes."""
         if not isinstance(self.epochs, int | np.integer) or self.epochs < 1:
             raise UserError(f"epochs must be a whole number above zero, not {self.epochs!r}")
-        X, y = self._validated(X, y, reset=True)
+        X, y = self._validate_examples(X, y, reset=True)
         self._start(np.unique(y))
         random = check_random_state(self.random_state)
         rows = np.arange(X.shape[0])
@@ -64,37 +64,42 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._learn(X, y, np.concatenate(orders))
 
     def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Learn these examples in the order given; the first call names all classes."""
+        """Learn these examples in the given order; the first call must name all classes."""
         first = not hasattr(self, "learners_")
-        X, y = self._validated(X, y, reset=first)
+        X, y = self._validate_examples(X, y, reset=first)
         if first and classes is None:
             raise UserError(
                 "the first call of partial_fit must name all classes: partial_fit(X, y, classes=...)"
             )
-        named = self.classes_ if classes is None else np.unique(np.asarray(classes))
-        if not first and not np.array_equal(self.classes_, named):
+        all_classes = self.classes_ if classes is None else np.unique(np.asarray(classes))
+        if not first and not np.array_equal(self.classes_, all_classes):
             raise UserError(f"classes={classes!r} differ from those of the first call of partial_fit")
-        unknown = np.setdiff1d(y, named)
+        unknown = np.setdiff1d(y, all_classes)
         if unknown.size:
             raise UserError(
                 f"label {unknown.tolist()[0]!r} is not among the classes of the first call of partial_fit"
             )
         if first:
-            self._start(named)
+            self._start(all_classes)
         return self._learn(X, y, np.arange(X.shape[0]))
 
     def margins(self, X: Any) -> Floats:
-        """Return X @ coef_.T + intercept_, with one column for each learner."""
-        X = self._checked(X)
-        return np.column_stack([np.asarray(X @ weights).ravel() for weights in self._weights()])
+        """Return the scores, one column per learner, on a common scale.
+
+        They are X @ coef_.T + intercept_, except for a kernel and for SOP with a diagonal covariance.
+        """
+        X = self._validate_rows(X)
+        rows, order = as_examples(X).rows(), np.arange(X.shape[0])
+        pairs = zip(self.learners_, self._shifts(), strict=True)
+        return np.column_stack([np.ldexp(learner.scores(rows, order), shift) for learner, shift in pairs])
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the margins: one a row for two classes, otherwise one a row and class."""
+        """Return the margins: one per row for two classes, otherwise one per row and class."""
         margins = self.margins(X)
         return margins[:, 0] if self._binary else margins
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most likely class of each row; a margin of zero counts as positive."""
+        """Return the predicted class of each row; a margin of zero counts as positive."""
         check_is_fitted(self, "learners_")
         if self._binary:
             chosen = (self.margins(X)[:, 0] >= 0).astype(int)
@@ -105,31 +110,31 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_(self) -> Floats:
-        """The weights."""
-        check_is_fitted(self, "learners_")
-        return np.array([weights[: self.n_features_in_] for weights in self._weights()])
+        """The weights of each learner."""
+        weights = self._weights()
+        return np.array([each[: self.n_features_in_] for each in weights])
 
     @property
     def intercept_(self) -> Floats:
-        """The bias; zero unless fit_intercept."""
-        check_is_fitted(self, "learners_")
-        return np.array([weights[self.n_features_in_ :].sum() for weights in self._weights()])
+        """The bias of each learner; zero unless fit_intercept."""
+        weights = self._weights()
+        return np.array([each[self.n_features_in_ :].sum() for each in weights])
 
     @property
     def mistakes_(self) -> NDArray[np.int64]:
-        """Mistakes made before learning."""
+        """Mistakes of each learner, counted before each example was learnt."""
         check_is_fitted(self, "learners_")
         return np.array([learner.mistakes for learner in self.learners_])
 
     @property
     def updates_(self) -> NDArray[np.int64]:
-        """Rounds with a loss."""
+        """Rounds of each learner with a loss above zero."""
         check_is_fitted(self, "learners_")
         return np.array([learner.updates for learner in self.learners_])
 
     @property
     def breakdowns_(self) -> NDArray[np.int64]:
-        """Rounds in which the arithmetic broke down; above zero, change the scale or the form."""
+        """Numerical breakdowns of each learner; if there are any, rescale the data or change the form."""
         check_is_fitted(self, "learners_")
         return np.array([learner.breakdowns for learner in self.learners_])
 
@@ -146,19 +151,22 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return len(self.classes_) == 2
 
     def _settings(self) -> dict[str, Any]:
-        own = OnlineClassifier.__dataclass_fields__
-        return {name: value for name, value in self.get_params().items() if name not in own}
+        params = self.get_params()
+        other = set(OnlineClassifier.__dataclass_fields__)
+        if params.get("kernel") is None:
+            other |= {"gamma", "degree", "coef0"}
+        return {name: value for name, value in params.items() if name not in other and value is not None}
 
-    def _validated(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
+    def _validate_examples(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
         check_classification_targets(y)
-        return self._with_bias(X), np.asarray(y)
+        return self._add_bias(X), np.asarray(y)
 
-    def _checked(self, X: Any) -> Any:
+    def _validate_rows(self, X: Any) -> Any:
         check_is_fitted(self, "learners_")
-        return self._with_bias(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        return self._add_bias(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
 
-    def _with_bias(self, X: Any) -> Any:
+    def _add_bias(self, X: Any) -> Any:
         if not self.fit_intercept:
             return X
         ones = np.ones((X.shape[0], 1))
@@ -182,51 +190,66 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             learner.run(rows, np.where(y == positive, 1.0, -1.0), order)
         return self
 
-    def _weights(self) -> list[Floats]:
-        """Return the weights of all learners at one scale, that of the learner rescaled least."""
+    def _shifts(self) -> list[int]:
+        """Return the exponents that bring all learners to the scale of the one rescaled least."""
         exponents = [getattr(learner, "scale_exponent", 0) for learner in self.learners_]
-        return [
-            np.ldexp(learner.weights, min(exponents) - exponent)
-            for learner, exponent in zip(self.learners_, exponents, strict=True)
-        ]
+        return [min(exponents) - exponent for exponent in exponents]
+
+    def _weights(self) -> list[Floats]:
+        """Return the weights of all learners on a common scale."""
+        check_is_fitted(self, "learners_")
+        if getattr(self, "kernel", None) not in (None, "linear"):
+            raise AttributeError(f"a {type(self).__name__} with this kernel has no weights")
+        pairs = zip(self.learners_, self._shifts(), strict=True)
+        return [np.ldexp(learner.weights, shift) for learner, shift in pairs]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SecondOrderClassifier(OnlineClassifier):
-    """What the second-order estimators add: a Gaussian over weights, so a margin has a variance.
+    """The base of second-order estimators: a Gaussian over weights gives each margin a variance.
 
     Parameters
     ----------
     covariance : "full" (d x d) or "diag".
-    projection : "kl" or "l2", how a diagonal covariance is kept diagonal.
-    form : "covariance" or "root", how a full one is stored; None for the algorithm's own choice.
-    a : the variance of every weight at the start.
+    projection : "kl" or "l2", how the update is projected onto a diagonal covariance; CW and CWVar also have
+        "exact".
+    form : "covariance" or "root", how a full covariance is stored; None for the algorithm's default.
+    a : the initial variance of every weight.
+    kernel : "linear", "rbf" or "poly" to learn in the feature space of a kernel; None for the features
+        themselves. It suits data of a few thousand rows: time grows with the square of the support.
+    gamma, degree, coef0 : parameters of the kernel exp(-gamma ||x - z||^2) or (gamma x.z + coef0)^degree.
     """
 
     covariance: str = "full"
     projection: str = "kl"
     form: str | None = None
     a: float = 1.0
+    kernel: str | None = None
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
 
     def margin_variance(self, X: Any) -> Floats:
-        """Return x' Sigma x: one a row for two classes, otherwise one a row and class."""
-        X = self._checked(X)
-        learners = [learner for learner in self.learners_ if isinstance(learner, SecondOrderLearner)]
-        least = min(learner.scale_exponent for learner in learners)
+        """Return x' Sigma x: one per row for two classes, otherwise one per row and class."""
+        X = self._validate_rows(X)
+        pairs = zip(self.learners_, self._shifts(), strict=True)
         variances = np.column_stack([
-            np.ldexp(learner.margin_variance(X), 2 * (least - learner.scale_exponent)) for learner in learners
+            np.ldexp(learner.margin_variance(X), 2 * shift)
+            for learner, shift in pairs
+            if isinstance(learner, SecondOrderLearner)
         ])  # fmt: skip
         return variances[:, 0] if self._binary else variances
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the margins in units of their own deviation, m / sqrt(v); `margins` gives m itself.
+        """Return the margins divided by their standard deviation, m / sqrt(v); `margins` returns m itself.
 
-        Its sign for two classes is that of m, and it ranks examples as predict_proba does. A row of zeros has
-        neither margin nor variance: its score is zero.
+        For two classes the score has the sign of m and ranks examples as predict_proba does. A row of zeros
+        has a score of zero.
         """
-        X = self._checked(X)
+        X = self._validate_rows(X)
+        rows, order = as_examples(X).rows(), np.arange(X.shape[0])
         scores = np.column_stack([
-            np.asarray(X @ learner.weights).ravel() / np.sqrt(np.maximum(learner.margin_variance(X), TINY))
+            learner.scores(rows, order) / np.sqrt(np.maximum(learner.margin_variance(X), TINY))
             for learner in self.learners_
             if isinstance(learner, SecondOrderLearner)
         ])  # fmt: skip
@@ -235,8 +258,8 @@ class SecondOrderClassifier(OnlineClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class under the Gaussian over weights.
 
-        For two classes it is Phi(m / sqrt(v)). For more, the learners of the classes are taken as independent
-        and exactly one of them as right, so each class weighs Phi / (1 - Phi).
+        For two classes it is Phi(m / sqrt(v)). For more, the classes' learners are assumed to be independent
+        and exactly one of them to be right, which gives each class the weight Phi / (1 - Phi).
         """
         scores = self.decision_function(X)
         if self._binary:
@@ -254,7 +277,7 @@ class Perceptron(OnlineClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MarginPerceptron(OnlineClassifier):
-    """The perceptron that learns whenever m <= margin."""
+    """The perceptron that updates whenever m <= margin."""
 
     algorithm_id = "margin-perceptron"
     margin: float = 1.0
@@ -284,6 +307,28 @@ class PA2(OnlineClassifier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class AveragedPerceptron(OnlineClassifier):
+    """The perceptron whose mean over all rounds predicts."""
+
+    algorithm_id = "averaged-perceptron"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AveragedPA(OnlineClassifier):
+    """Passive-aggressive learning with a hard margin, whose mean over all rounds predicts."""
+
+    algorithm_id = "averaged-pa"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AveragedPA1(OnlineClassifier):
+    """Passive-aggressive learning with linear slack, whose mean over all rounds predicts."""
+
+    algorithm_id = "averaged-pa1"
+    C: float = 1.0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class ROMMA(OnlineClassifier):
     """The relaxed online maximum margin algorithm."""
 
@@ -292,7 +337,7 @@ class ROMMA(OnlineClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AggressiveROMMA(OnlineClassifier):
-    """ROMMA that also learns from margins below one."""
+    """ROMMA that also updates when the margin is below one."""
 
     algorithm_id = "aromma"
 
@@ -308,11 +353,21 @@ class ALMA(OnlineClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OGD(OnlineClassifier):
-    """Online gradient descent; loss is hinge, logistic, squared or zero-one."""
+    """Online gradient descent on the hinge, logistic, squared or zero-one loss."""
 
     algorithm_id = "ogd"
     C: float = 1.0
     loss: str = "hinge"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SGD(OnlineClassifier):
+    """Stochastic gradient descent on the modified Huber loss; step is sqrt or inverse."""
+
+    algorithm_id = "sgd"
+    eta0: float = 0.01
+    lam: float = 1e-4
+    step: str = "sqrt"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -331,7 +386,7 @@ class SOPLibol(SecondOrderClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class IELLIP(OnlineClassifier):
-    """The improved ellipsoid method. Its ellipsoid is no Gaussian and gives no probabilities."""
+    """The improved ellipsoid method. Its ellipsoid is not a Gaussian, so there are no probabilities."""
 
     algorithm_id = "iellip"
     b: float = 0.9
@@ -339,25 +394,41 @@ class IELLIP(OnlineClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Its last vector is only as good as its last mistake: it satisfies that example and nothing more.
+        # The weights depend mostly on the last mistake, so the score of a single pass is often poor.
         tags.classifier_tags.poor_score = True
         return tags
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CW(SecondOrderClassifier):
-    """Confidence-weighted learning, deviation form (exact convex)."""
+    """Confidence-weighted learning, standard-deviation form.
+
+    Parameters
+    ----------
+    eta : confidence, the probability with which an example must be classified correctly; 0.7 if neither is
+        given.
+    phi : the same as a number of standard deviations, instead of eta.
+    """
 
     algorithm_id = "cw"
-    eta: float = 0.7
+    eta: float | None = None
+    phi: float | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CWVar(SecondOrderClassifier):
-    """Confidence-weighted learning, variance form."""
+    """Confidence-weighted learning, variance form.
+
+    Parameters
+    ----------
+    eta : confidence, the probability with which an example must be classified correctly; 0.7 if neither is
+        given.
+    phi : its normal quantile, instead of eta.
+    """
 
     algorithm_id = "cw-var"
-    eta: float = 0.7
+    eta: float | None = None
+    phi: float | None = None
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -378,7 +449,7 @@ class AROW(SecondOrderClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NAROW(SecondOrderClassifier):
-    """Narrow AROW in the form that LIBOL runs."""
+    """Narrow AROW as LIBOL runs it."""
 
     algorithm_id = "narow"
     b: float = 1.0
@@ -412,7 +483,7 @@ class SCW2(SecondOrderClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SCW2Libol(SecondOrderClassifier):
-    """SCW-II with the formula of the LIBOL toolbox; not an optimum."""
+    """SCW-II with the formula of the LIBOL toolbox, which is not the optimum."""
 
     algorithm_id = "scw2-libol"
     C: float = 1.0

@@ -1,4 +1,4 @@
-"""Examples as the kernels read them: X dense or CSR, y in {-1, +1}, an order."""
+"""Examples in the form that kernels read: X dense or CSR, y in {-1, +1}, and an order."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +18,7 @@ _NO_FLOATS = np.empty(0)
 
 @dataclass(frozen=True)
 class Examples:
-    """A matrix of examples in one of two storages, checked once and shared by every pass over it."""
+    """A matrix of examples, dense or CSR, checked once and shared by all passes over it."""
 
     n: int
     d: int
@@ -29,26 +29,33 @@ class Examples:
     has_zeros: bool
 
     def rows(self) -> tuple[Any, ...]:
-        """Return what the kernels take."""
+        """Return the tuple of arrays that the kernels take."""
         return self.dense, self.data, self.columns, self.indptr, self.norms, self.has_zeros
 
     @cached_property
     def norms(self) -> Floats:
-        """||x||^2 of every row."""
+        """||x||^2 of each row."""
         from olbench.kernels.rows import measure_norms
 
         norms = np.empty(self.n)
         measure_norms((self.dense, self.data, self.columns, self.indptr, norms, self.has_zeros), norms)
         return norms
 
+    def matrix(self) -> Any:
+        """Return the examples as an array or a SciPy CSR matrix, without a copy."""
+        if self.dense.shape[0] == self.n:
+            return self.dense
+        parts = (self.data, self.columns.view(np.int32), self.indptr)
+        return sp.csr_matrix(parts, shape=(self.n, self.d), copy=False)
+
 
 def as_examples(X: Any) -> Examples:
-    """Check a matrix and view it as examples; copied only where its type or layout demands it."""
+    """Check a matrix and return it as examples; it is copied only if its type or layout requires it."""
     if isinstance(X, Examples):
         return X
     if sp.issparse(X):
-        return _sparse_examples(X)
-    dense = _real(X)
+        return _from_sparse(X)
+    dense = _as_reals(X)
     if dense.ndim != 2:
         raise UserError(f"X must have two dimensions, not {dense.ndim}")
     _check_finite(dense)
@@ -57,7 +64,17 @@ def as_examples(X: Any) -> Examples:
     return Examples(n, d, dense, _NO_FLOATS, np.empty(0, np.uint32), np.zeros(1, np.int64), has_zeros)
 
 
-def _sparse_examples(X: Any) -> Examples:
+def as_matrix(rows: tuple[Any, ...]) -> Any:
+    """Return the rows of examples as a matrix that shares their memory: an array or a CSR matrix."""
+    dense, data, columns, indptr = rows[:4]
+    if indptr.size == 1:
+        return dense
+    return sp.csr_matrix(
+        (data, columns.view(np.int32), indptr), (indptr.size - 1, dense.shape[1]), copy=False
+    )
+
+
+def _from_sparse(X: Any) -> Examples:
     if X.ndim != 2:
         raise UserError(f"X must have two dimensions, not {X.ndim}")
     csr = X.tocsr()
@@ -65,23 +82,24 @@ def _sparse_examples(X: Any) -> Examples:
     try:
         csr.check_format(full_check=True)
     except ValueError as error:
-        raise UserError(f"X is not a sound sparse matrix: {error}") from None
+        raise UserError(f"X is not a valid sparse matrix: {error}") from None
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
-    data = _real(csr.data[: csr.indptr[-1]])
+    data = _as_reals(csr.data[: csr.indptr[-1]])
     _check_finite(data, csr)
     if np.count_nonzero(data) < data.size:
         csr = csr.copy()
         csr.eliminate_zeros()
         data = np.ascontiguousarray(csr.data, dtype=np.float64)
+    # SciPy's indices are signed; the kernels read the same memory as unsigned.
     columns = np.ascontiguousarray(csr.indices, dtype=np.int32).view(np.uint32)
     indptr = np.ascontiguousarray(csr.indptr, dtype=np.int64)
     return Examples(n, d, np.empty((0, d)), data, columns, indptr, False)
 
 
-def _real(values: Any) -> Floats:
-    """Return an array of doubles in row order, without a copy where it is one already."""
+def _as_reals(values: Any) -> Floats:
+    """Return a C-contiguous array of doubles, the same one if it already is."""
     if np.iscomplexobj(values):
         raise UserError("X must be a matrix of real numbers")
     try:
@@ -91,6 +109,7 @@ def _real(values: Any) -> Floats:
 
 
 def _check_finite(values: Floats, csr: Any = None) -> None:
+    # A finite sum proves that all values are finite, and needs no array of its own.
     with np.errstate(over="ignore", invalid="ignore"):
         total = values.sum()
     if np.isfinite(total) or np.isfinite(values).all():
@@ -106,7 +125,7 @@ def _check_finite(values: Floats, csr: Any = None) -> None:
 
 
 def as_labels(y: ArrayLike, n: int) -> Floats:
-    """Check that there is one label in {-1, +1} for each example."""
+    """Check that there is one label in {-1, +1} per example, and return the labels."""
     try:
         labels = np.ascontiguousarray(y, dtype=np.float64)
     except (TypeError, ValueError):
@@ -125,7 +144,7 @@ def as_labels(y: ArrayLike, n: int) -> Floats:
 
 
 def as_order(order: ArrayLike | None, n: int) -> Ints:
-    """Check an order of the examples; None stands for 0, 1, ..., n - 1."""
+    """Check an order of the examples and return it; None means 0, 1, ..., n - 1."""
     if order is None:
         return np.arange(n, dtype=np.int64)
     given = np.asarray(order)
@@ -134,6 +153,6 @@ def as_order(order: ArrayLike | None, n: int) -> Ints:
     rows = np.ascontiguousarray(given, dtype=np.int64)
     bad = rows[(rows < 0) | (rows >= n)]
     if bad.size:
-        rows_there = f"the rows are 0 to {n - 1}" if n else "there are no rows"
-        raise UserError(f"order names row {bad[0]}, but {rows_there}")
+        range_of_rows = f"the rows are 0 to {n - 1}" if n else "there are no rows"
+        raise UserError(f"order names row {bad[0]}, but {range_of_rows}")
     return rows

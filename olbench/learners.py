@@ -1,34 +1,35 @@
-"""Learners: the state of an algorithm between slices of a pass, one class for each family of kernels."""
+"""Learners: the state of an algorithm between slices of a pass, one class per family of kernels."""
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Definition, Value
+from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
 from olbench.errors import UserError
-from olbench.examples import Floats, Ints
+from olbench.examples import Floats, Ints, as_examples
 
 if TYPE_CHECKING:
     from olbench.advice.sets import Advice
+    from olbench.contestants import BatchLearner
 
-Covariance = Literal["full", "diag"]
-Projection = Literal["kl", "l2"]
-Form = Literal["covariance", "root"]
-
-# Rows at a time where a product with the covariance would be as large as a dense X.
+# Rows per block of a product with the covariance, which for all rows would be as large as a dense X.
 BLOCK = 1024
-# So many bytes are not asked for: the question costs as much as a short pass.
-SURELY_THERE = 2**20
-_CHOICES = {"covariance": ("full", "diag"), "projection": ("kl", "l2"), "form": ("covariance", "root")}
+# Below this many bytes the available memory is not read: reading it takes as long as a short pass.
+ALWAYS_AVAILABLE = 2**20
+# Rows of a kernel learner for which room is made at a time; unused room costs no memory.
+CHUNK = 512
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A definition with its parameters set: what `make_algorithm` returns and `online_pass` runs."""
+    """A definition with its parameters set; `make_algorithm` returns it and `online_pass` runs it."""
 
     definition: Definition
     params: Mapping[str, Value]
@@ -36,6 +37,7 @@ class Algorithm:
     projection: Projection = "kl"
     form: Form = "covariance"
     a: float = 1.0
+    kernel: Kernel | None = None
     advice: "Advice | None" = None
 
     @property
@@ -44,7 +46,12 @@ class Algorithm:
         return self.definition.id
 
     def start(self, d: int) -> "Learner":
-        """Return a learner for d features that has seen nothing."""
+        """Return a learner for d features that has seen no example yet."""
+        if not self.definition.online:
+            raise UserError(
+                f"{self.id} learns from all examples at once and has no online pass; run it in a "
+                "cross-validation, beside the online learners"
+            )
         if self.definition.order == "object":
             from olbench.contestants import ObjectLearner
 
@@ -54,18 +61,33 @@ class Algorithm:
 
             return AdviceLearner(self, d)
         if self.definition.order == "first":
-            return FirstOrderLearner(self, d)
+            return AveragedLearner(self, d) if self.definition.averaged else FirstOrderLearner(self, d)
+        if self.kernel is not None:
+            return DualLearner(self, d, self.kernel)
         if self.covariance == "diag":
-            return DiagonalLearner(self, d)
+            return self._start_diagonal(d)
         refuse_large(d)
         return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
+
+    def start_batch(self) -> "BatchLearner":
+        """Return a learner that fits all examples at once."""
+        from olbench.contestants import BatchLearner
+
+        return BatchLearner(self)
+
+    def _start_diagonal(self, d: int) -> "Learner":
+        if self.definition.product:
+            return ProductLearner(self, d)
+        return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
 
 
 def make_algorithm(id: str, **settings: Any) -> Algorithm:
     """Return the algorithm `id` with these parameters.
 
-    Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2", for diag), form
-    ("covariance" or "root", for full) and the initial variance a. Those that take advice take `advice`.
+    Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2" for diag; cw and
+    cw-var also have "exact"), form ("covariance" or "root" for full) and the initial variance a. With kernel
+    ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space. Algorithms
+    that take advice take `advice`.
 
     >>> make_algorithm("scw1", C=0.5).params
     {'C': 0.5, 'eta': 0.75}
@@ -73,30 +95,12 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     from olbench.algorithms import get_definition
 
     definition = get_definition(id)
-    options: dict[str, Any] = {"form": definition.form}
-    if definition.order == "advice":
-        options["advice"] = settings.pop("advice", None)
-    given_form = definition.order == "second" and settings.get("form") is not None
-    if definition.order == "second":
-        options |= {name: settings.pop(name) for name in (*_CHOICES, "a") if settings.get(name) is not None}
-        settings = {name: value for name, value in settings.items() if name not in (*_CHOICES, "a")}
-    for name, allowed in _CHOICES.items():
-        if options.get(name, allowed[0]) not in allowed:
-            raise UserError(f"{id}: {name} must be {' or '.join(allowed)}, not {options[name]!r}")
-    a = options.get("a", 1.0)
-    if isinstance(a, bool) or not isinstance(a, int | float | np.number) or not 0.0 < a < np.inf:
-        raise UserError(f"{id}: the initial variance a must be above zero, not {a!r}")
-    if options.get("covariance") == "diag" and given_form:
-        raise UserError(
-            f"{id}: form says how a full covariance is stored, and this one is diagonal; leave it out"
-        )
-    if options.get("covariance") == "diag" and not definition.diagonal:
-        raise UserError(f"{id} has no diagonal form: {definition.no_diagonal}; use covariance='full'")
-    return Algorithm(definition, definition.resolve(settings), **options)
+    options, params = split_options(definition, settings)
+    return Algorithm(definition, definition.resolve(params), **options)
 
 
 def available_memory() -> int:
-    """Return the bytes of memory that can be had without swapping."""
+    """Return how many bytes of memory are available without swapping."""
     import os
 
     try:
@@ -108,9 +112,9 @@ def available_memory() -> int:
 
 
 def refuse_large(d: int) -> None:
-    """Refuse a full covariance that memory cannot hold."""
+    """Raise a UserError if a full covariance of d features does not fit in memory."""
     needed = 8 * d * d
-    if needed < SURELY_THERE:
+    if needed < ALWAYS_AVAILABLE:
         return
     available = available_memory()
     if needed > 0.9 * available:
@@ -120,8 +124,18 @@ def refuse_large(d: int) -> None:
         )
 
 
+def refuse_large_factor(size: int) -> None:
+    """Raise a UserError if a kernel learner with this many support examples does not fit in memory."""
+    needed, available = 4 * size * (size + 1), available_memory()
+    if needed > 0.9 * available:
+        raise UserError(
+            f"a kernel with {size:,} support examples needs {needed / 2**30:,.1f} GiB, and "
+            f"{available / 2**30:,.1f} GiB are available; use fewer examples or no kernel"
+        )
+
+
 class Learner(ABC):
-    """State that kernels carry from slice to slice."""
+    """The state that a pass carries from slice to slice, and its counters."""
 
     def __init__(self, algorithm: Algorithm, d: int):
         self.algorithm = algorithm
@@ -130,13 +144,13 @@ class Learner(ABC):
         self.p: Floats = algorithm.definition.rule_constants(algorithm.params)
 
     def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        """Predict and learn the examples of `order`, one after the other."""
+        """Predict and then learn each example of `order`, one after another."""
         self.trace(rows, y, order, np.array([order.size]))
 
     def trace(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
-        """Run, and return (mistakes, updates) so far and the seconds taken after each of `ends` examples."""
+        """Run, and return (mistakes, updates) and the elapsed seconds after each of `ends` examples."""
         for name, value in vars(self).items():
-            # joblib hands large arrays to its processes as read-only memory maps
+            # joblib passes large arrays to its processes as read-only memory maps.
             if isinstance(value, np.ndarray) and not value.flags.writeable:
                 setattr(self, name, value.copy())
         counts, seconds = np.empty((ends.size, 2), dtype=np.int64), np.empty(ends.size)
@@ -147,16 +161,28 @@ class Learner(ABC):
     def _trace(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
-        """Run up to each of `ends` and note there what `trace` returns."""
+        """Run up to each of `ends` and write the counts and seconds there."""
 
     @property
     @abstractmethod
     def weights(self) -> Floats:
-        """The weight vector that predicts."""
+        """The weight vector used for prediction."""
+
+    def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the score of each row of `order`, whose sign is the prediction."""
+        from olbench.kernels.rows import score_rows
+
+        scores = np.empty(order.size)
+        score_rows(rows, order, self.weights, scores)
+        return scores
+
+    def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the predicted label of each row of `order`; sign(0) = +1."""
+        return np.where(self.scores(rows, order) >= 0.0, 1.0, -1.0)
 
     @abstractmethod
     def warm_up(self) -> None:
-        """Compile, or load from the cache, what `run` needs."""
+        """Compile what `run` needs, or load it from the cache."""
 
     @property
     def rounds(self) -> int:
@@ -165,12 +191,12 @@ class Learner(ABC):
 
     @property
     def mistakes(self) -> int:
-        """Examples predicted wrongly before they were learnt."""
+        """Examples whose prediction, made before learning them, was wrong."""
         return int(self.counters[1])
 
     @property
     def updates(self) -> int:
-        """Rounds whose own loss was above zero."""
+        """Rounds with a loss above zero."""
         return int(self.counters[2])
 
     @property
@@ -180,16 +206,16 @@ class Learner(ABC):
 
     @property
     def breakdowns(self) -> int:
-        """Rounds with a variance that was not positive on a non-zero row, or a state that was not finite."""
+        """Rounds with a margin or step that is not finite, or a variance <= 0 on a non-zero row."""
         return int(self.counters[4])
 
 
 class KernelLearner(Learner):
-    """A learner whose passes are compiled."""
+    """A learner that runs in a compiled kernel."""
 
     @abstractmethod
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        """Return the kernel, and what it takes after the order: the state and how it changes."""
+        """Return the kernel and its arguments after the order: the state, then options."""
 
     def _trace(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
@@ -197,20 +223,24 @@ class KernelLearner(Learner):
         from olbench.kernels.trace import Address, tracer
 
         kernel, state = self._kernel()
-        compiled = self.algorithm.definition.compiled_rule
-        rule = Address(compiled, compiled.address)
+        rule = Address(self._rule, self._rule.address)
         tracer(kernel)(rule, self.p, rows, y, order, state, ends, self.counters, counts, seconds)
 
     def warm_up(self) -> None:
-        """Compile, or load from the cache, the kernel and the rule."""
+        """Compile the kernel and the rule, or load them from the cache."""
         from olbench.kernels.trace import tracer
 
         tracer(self._kernel()[0])
-        _ = self.algorithm.definition.compiled_rule
+        _ = self._rule
+
+    @property
+    def _rule(self) -> Any:
+        """The compiled rule that the kernel calls."""
+        return self.algorithm.definition.compiled_rule
 
 
 class FirstOrderLearner(KernelLearner):
-    """A weight vector, as a common factor times an array."""
+    """A weight vector, stored as a common factor times an array."""
 
     def __init__(self, algorithm: Algorithm, d: int):
         super().__init__(algorithm, d)
@@ -229,12 +259,37 @@ class FirstOrderLearner(KernelLearner):
         return weights
 
 
+class AveragedLearner(FirstOrderLearner):
+    """A weight vector and its mean over all rounds."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        super().__init__(algorithm, d)
+        self.scalars = np.array([1.0, 0.0, 0.0])
+        self.deficit: Floats = np.zeros(d)
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.averaged import run
+
+        return run, (self.w, self.scalars, self.deficit, self.counters)
+
+    @property
+    def weights(self) -> Floats:
+        """The mean of w after each round so far; it predicts unseen examples."""
+        mean: Floats = (self.scalars[2] * self.w - self.deficit) / max(1, self.rounds)
+        return mean
+
+    @property
+    def last_weights(self) -> Floats:
+        """The weight vector w after the last round; it predicts the next example of a pass."""
+        return super().weights
+
+
 class SecondOrderLearner(KernelLearner):
     """A Gaussian over weight vectors: mean and covariance."""
 
     @property
     def scale_exponent(self) -> int:
-        """The power of two by which a scale-free learner was multiplied to keep it from underflow."""
+        """The exponent of the power of two that multiplies mu and the root of Sigma to prevent underflow."""
         return 0
 
     @abstractmethod
@@ -248,7 +303,7 @@ class SecondOrderLearner(KernelLearner):
 
 
 class CovarianceLearner(SecondOrderLearner):
-    """Full covariance as a symmetric matrix, less the outer products that are still pending."""
+    """Full covariance as a symmetric matrix, minus the outer products that are still pending."""
 
     def __init__(self, algorithm: Algorithm, d: int):
         super().__init__(algorithm, d)
@@ -262,7 +317,7 @@ class CovarianceLearner(SecondOrderLearner):
         from olbench.kernels.covariance import run
 
         definition = self.algorithm.definition
-        # Screening trusts that Sigma only shrinks; rounding breaks that for rules meant for the root form.
+        # Screening assumes that Sigma only shrinks; rounding breaks this for rules made for the root form.
         screened = definition.monotone and definition.form == "covariance"
         adaptive = screened and (definition.traits is None or definition.traits.adaptive_margin)
         state = (self.mu, self.sigma, self.pending, self.axis, self.bound, self.counters)
@@ -283,7 +338,7 @@ class CovarianceLearner(SecondOrderLearner):
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X."""
-        return _quadratic(X, self.covariance, square=False)
+        return _quadratic_forms(X, self.covariance, square=False)
 
 
 class RootLearner(SecondOrderLearner):
@@ -305,7 +360,7 @@ class RootLearner(SecondOrderLearner):
 
     @property
     def scale_exponent(self) -> int:
-        """The power of two by which mu and R were multiplied."""
+        """The exponent of the power of two that multiplies mu and R."""
         return int(self.counters[5])
 
     @property
@@ -321,7 +376,7 @@ class RootLearner(SecondOrderLearner):
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
-        return _quadratic(X, self.root, square=True)
+        return _quadratic_forms(X, self.root, square=True)
 
 
 class DiagonalLearner(SecondOrderLearner):
@@ -353,8 +408,178 @@ class DiagonalLearner(SecondOrderLearner):
         return np.asarray(squares @ self.moments[:, 1]).ravel()
 
 
-def _quadratic(X: Any, factor: Floats, square: bool) -> Floats:
-    """Return x' F x for each row of X, or ||F' x||^2 with `square`, in blocks that keep memory small."""
+class ExactLearner(DiagonalLearner):
+    """Diagonal covariance with the exact diagonal step."""
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.exact import run
+
+        return run, (self.moments, self.counters)
+
+    @property
+    def _rule(self) -> Any:
+        """The compiled rule of the exact step."""
+        return self.algorithm.definition.compiled_exact
+
+
+class ProductLearner(DiagonalLearner):
+    """A perceptron vector w beside a diagonal covariance, which predict together."""
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.product import run
+
+        return run, (self.moments, self.counters)
+
+    def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return w . S x of each row of `order`, where S counts the row itself."""
+        from olbench.kernels.product import score_rows
+
+        scores = np.empty(order.size)
+        score_rows(rows, order, self.moments, scores)
+        return scores
+
+    @property
+    def weights(self) -> Floats:
+        """The mean Sigma w. Predictions also count the row itself: see `scores`."""
+        mean: Floats = self.moments[:, 1] * self.moments[:, 0]
+        return mean
+
+
+class DualLearner(SecondOrderLearner):
+    """A Gaussian in the feature space of a kernel, by its support: the examples that changed the state.
+
+    Support examples are copied, so the learner does not depend on the matrix that it was trained on.
+    """
+
+    def __init__(self, algorithm: Algorithm, d: int, kernel: Kernel):
+        super().__init__(algorithm, d)
+        kinds = ("linear", "rbf", "poly")
+        self.shape = (float(kinds.index(kernel.name)), kernel.gamma, float(kernel.degree), kernel.coef0)
+        self.linear = kernel.name == "linear"
+        self.nu: Floats = np.empty(0)
+        self.factor: Floats = np.empty(0)
+        self.support_data: Floats = np.empty(0)
+        self.support_columns: NDArray[np.uint32] = np.empty(0, np.uint32)
+        self.support_indptr: Ints = np.zeros(1, np.int64)
+        self.support_norms: Floats = np.empty(0)
+
+    @property
+    def size(self) -> int:
+        """The number of support examples."""
+        return int(self.counters[5])
+
+    @property
+    def support(self) -> Any:
+        """The support examples as a CSR matrix, in the order in which they were learnt."""
+        data, columns, indptr, _ = self._support
+        return sp.csr_matrix((data, columns.view(np.int32), indptr), (self.size, self.d))
+
+    @property
+    def coefficients(self) -> Floats:
+        """The coefficients nu of the mean, mu = sum_j nu_j x_j over the support."""
+        return self.nu[: self.size].copy()
+
+    @property
+    def weights(self) -> Floats:
+        """The mean mu of a linear kernel; of any other, which has no weight vector, the coefficients."""
+        return np.asarray(self.support.T @ self.coefficients) if self.linear else self.coefficients
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """Sigma of a linear kernel."""
+        if not self.linear:
+            raise UserError(
+                f"{self.algorithm.id}: only a linear kernel has a covariance matrix over the features"
+            )
+        from scipy.linalg import solve_triangular
+
+        a, size = self.algorithm.a, self.size
+        lower = np.zeros((size, size))
+        lower[np.tril_indices(size)] = self.factor[: size * (size + 1) // 2]
+        # c = 0 leaves an infinite diagonal, and no trace in Sigma
+        kept = np.flatnonzero(np.isfinite(np.diag(lower)))
+        scaled = solve_triangular(lower[np.ix_(kept, kept)], a * self.support[kept].toarray(), lower=True)
+        sigma: NDArray[np.float64] = a * np.eye(self.d) - scaled.T @ scaled
+        return sigma
+
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X."""
+        from olbench.kernels.dual import measure_variances
+
+        variances = np.empty(X.shape[0])
+        rows = as_examples(X).rows()
+        measure_variances(rows, self.shape, self._support, self.algorithm.a, self.factor, variances)
+        return variances
+
+    def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return mu . x of each row of `order`, in the feature space of the kernel."""
+        from olbench.kernels.dual import score_rows
+
+        scores = np.empty(order.size)
+        score_rows(rows, order, self.shape, self._support, self.coefficients, scores)
+        return scores
+
+    @property
+    def _support(self) -> tuple[Any, ...]:
+        """The arrays of the support examples without the room behind them."""
+        indptr = self.support_indptr[: self.size + 1]
+        entries = indptr[-1]
+        data, columns = self.support_data[:entries], self.support_columns[:entries]
+        return data, columns, indptr, self.support_norms[: self.size]
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.dual import run
+
+        support = (self.support_data, self.support_columns, self.support_indptr, self.support_norms)
+        state = (self.nu, self.factor, *support, self.counters)
+        return run, (self.shape, float(self.algorithm.a), *state, self.algorithm.definition.monotone)
+
+    def _trace(
+        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
+    ) -> None:
+        """Run in chunks, with room for each of them before it starts: compiled code cannot make any."""
+        elapsed = 0.0
+        for begin in range(0, max(1, order.size), CHUNK):
+            started = time.perf_counter()
+            chunk = order[begin : begin + CHUNK]
+            self._reserve(rows, chunk)
+            elapsed += time.perf_counter() - started
+            first, last = np.searchsorted(ends, (begin, begin + chunk.size), side="right")
+            first = first if begin else 0
+            inside = np.append(ends[first:last] - begin, chunk.size)
+            chunk_counts, chunk_seconds = np.empty((inside.size, 2), dtype=np.int64), np.empty(inside.size)
+            super()._trace(rows, y, chunk, inside, chunk_counts, chunk_seconds)
+            counts[first:last] = chunk_counts[:-1]
+            seconds[first:last] = elapsed + chunk_seconds[:-1]
+            elapsed += float(chunk_seconds[-1])
+
+    def _reserve(self, rows: tuple[Any, ...], order: Ints) -> None:
+        """Make room for all rows of `order` as support examples, by half more than before at least."""
+        dense, indptr = rows[0], rows[3]
+        entries = order.size * self.d if dense.shape[0] else int((indptr[order + 1] - indptr[order]).sum())
+        needed = self.size + order.size
+        if needed > self.nu.size:
+            room = max(needed, 3 * self.nu.size // 2)
+            refuse_large_factor(room)
+            self.nu, self.support_norms = _extend(self.nu, room), _extend(self.support_norms, room)
+            self.support_indptr = _extend(self.support_indptr, room + 1)
+            self.factor = _extend(self.factor, room * (room + 1) // 2)
+        entries += int(self.support_indptr[self.size])
+        if entries > self.support_data.size:
+            room = max(entries, 3 * self.support_data.size // 2)
+            self.support_data = _extend(self.support_data, room)
+            self.support_columns = _extend(self.support_columns, room)
+
+
+def _extend(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return a longer array that begins with this one."""
+    longer = np.empty(size, array.dtype)
+    longer[: array.size] = array
+    return longer
+
+
+def _quadratic_forms(X: Any, factor: Floats, square: bool) -> Floats:
+    """Return x' F x for each row of X, or ||F' x||^2 with `square`, block by block to save memory."""
     values = np.empty(X.shape[0])
     for begin in range(0, X.shape[0], BLOCK):
         rows = X[begin : begin + BLOCK]

@@ -1,29 +1,29 @@
-"""One pass over the examples: predict, count, learn."""
+"""Passes over the examples: predict, count, learn; once, or epoch after epoch."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from olbench.examples import Floats, Ints, as_examples, as_labels, as_order
+from olbench.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
 from olbench.learners import Algorithm, Learner
 
-#: Seconds for which a pass may hold its thread before it asks whether to stop, and rows in any case.
+#: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.
 SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000
-#: Rows from which it first learns how long a row takes.
+#: Rows of the first slice, which measures how long a row takes.
 FIRST_ROWS = 16
 
 
 class StoppedError(Exception):
-    """A pass was asked to stop before its end."""
+    """A pass was stopped before its end."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Cumulative counts and seconds after t examples, at a few t."""
+    """Cumulative counts and seconds after t examples, at selected t."""
 
     t: Ints
     mistakes: Ints
@@ -33,7 +33,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class PassResult:
-    """What one pass measured. The seconds exclude compilation and the checks of the input."""
+    """The measurements of one pass. The seconds exclude compilation and the checks of the input."""
 
     n: int
     mistakes: int
@@ -60,11 +60,12 @@ def online_pass(
     curve: int = 50,
     stopped: Callable[[], bool] | None = None,
 ) -> PassResult:
-    """Run an algorithm once over the examples and count its mistakes before each of them is learnt.
+    """Run an algorithm once over the examples and count the mistakes it makes before learning each of them.
 
-    X is an array or a SciPy sparse matrix, y holds -1 and +1, `order` lists row numbers (default: as they
-    stand) and `curve` is the number of points at which the counters and the clock are read. Where `stopped`
-    is given it is asked a few times a second, and a true answer ends the pass with a StoppedError.
+    X is an array or a SciPy sparse matrix and y holds -1 and +1. `order` lists row numbers; by default the
+    rows are taken as they come. `curve` is the number of points at which the counters and the clock are read.
+    If given, `stopped` is called several times a second, and the pass ends with a StoppedError once it
+    returns true.
 
     >>> import numpy as np
     >>> from olbench import make_algorithm
@@ -72,35 +73,92 @@ def online_pass(
     >>> online_pass(make_algorithm("arow", r=1.0), X, y).mistakes
     1
     """
+    return next(train(algorithm, X, y, [order], curve, stopped))
+
+
+def train(
+    algorithm: Algorithm,
+    X: Any,
+    y: ArrayLike,
+    orders: Iterable[ArrayLike | None],
+    curve: int = 1,
+    stopped: Callable[[], bool] | None = None,
+) -> Iterator[PassResult]:
+    """Run one learner over the examples epoch after epoch, and yield the measurements of each epoch.
+
+    `orders` has the order of each epoch. The other arguments and the results are those of `online_pass`;
+    counts and seconds are of one epoch. The learner of a result goes on learning when the next one is asked
+    for, so predict with it before that.
+
+    >>> import numpy as np
+    >>> from olbench import make_algorithm
+    >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 50), np.array([1, -1] * 50)
+    >>> orders = [np.random.default_rng(epoch).permutation(100) for epoch in range(3)]
+    >>> for epoch in train(make_algorithm("averaged-perceptron"), X, y, orders):
+    ...     print(epoch.mistakes, np.count_nonzero(predict_signs(epoch.learner, X) != y))
+    1 0
+    0 0
+    0 0
+    """
     examples = as_examples(X)
     labels = as_labels(y, examples.n)
-    rows_in_order = as_order(order, examples.n)
     learner = algorithm.start(examples.d)
     learner.warm_up()
-    points = curve_points(rows_in_order.size, curve)
-    slices = _Slices(learner, examples.rows(), labels, rows_in_order, points)
+    checked = (as_order(order, examples.n) for order in orders)
+    return (_run_pass(learner, examples, labels, order, curve, stopped) for order in checked)
+
+
+def predict_signs(learner: "Predictor", X: Any, order: ArrayLike | None = None) -> Floats:
+    """Return the label, -1 or +1, that a learner predicts for each row of X, or for those of `order`.
+
+    A score of zero counts as +1, as in a pass.
+    """
+    examples = as_examples(X)
+    return learner.predict(examples.rows(), as_order(order, examples.n))
+
+
+class Predictor(Protocol):
+    """What has learnt and can predict."""
+
+    def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the label of each row of `order`."""
+
+
+def _run_pass(
+    learner: Learner,
+    examples: Examples,
+    labels: Floats,
+    order: Ints,
+    curve: int,
+    stopped: Callable[[], bool] | None,
+) -> PassResult:
+    before = learner.counters.copy()
+    points = curve_points(order.size, curve)
+    slices = _Slices(learner, examples.rows(), labels, order, points)
     cpu_started = time.thread_time()
     if stopped is None:
-        slices.run(rows_in_order.size)
+        slices.run(order.size)
     else:
         slices.run_until(stopped)
     cpu_seconds = time.thread_time() - cpu_started
+    _, mistakes, updates, effective_updates, breakdowns = (learner.counters - before)[:5].tolist()
+    counts = slices.counts - before[1:3]
     return PassResult(
-        n=rows_in_order.size,
-        mistakes=learner.mistakes,
-        updates=learner.updates,
-        effective_updates=learner.effective_updates,
-        breakdowns=learner.breakdowns,
+        n=order.size,
+        mistakes=mistakes,
+        updates=updates,
+        effective_updates=effective_updates,
+        breakdowns=breakdowns,
         seconds=slices.seconds,
         cpu_seconds=cpu_seconds,
-        curve=Curve(points, slices.counts[:, 0], slices.counts[:, 1], slices.curve_seconds),
+        curve=Curve(points, counts[:, 0], counts[:, 1], slices.curve_seconds),
         weights=learner.weights,
         learner=learner,
     )
 
 
 class _Slices:
-    """Runs a learner along an order, slice after slice, and draws its curve on the way."""
+    """Runs a learner along an order, slice after slice, and records its curve."""
 
     def __init__(self, learner: Learner, rows: tuple[Any, ...], labels: Floats, order: Ints, points: Ints):
         self.learner, self.rows, self.labels, self.order, self.points = learner, rows, labels, order, points
@@ -110,7 +168,7 @@ class _Slices:
         self.seen = 0
 
     def run_until(self, stopped: Callable[[], bool]) -> None:
-        """Run all that is left in slices of about SLICE_SECONDS, and ask before each whether to stop."""
+        """Run what is left in slices of about SLICE_SECONDS, and ask before each whether to stop."""
         size = FIRST_ROWS
         while self.seen < self.order.size:
             if stopped():
@@ -131,7 +189,7 @@ class _Slices:
 
 
 def curve_points(n: int, count: int) -> Ints:
-    """Return up to `count` evenly spaced numbers of examples, the last of which is n."""
+    """Return up to `count` evenly spaced numbers of examples, ending with n."""
     steps = np.arange(1, max(1, count) + 1)
     points = np.unique(np.rint(n * steps / max(1, count)).astype(np.int64))
     return points[points > 0]

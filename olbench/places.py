@@ -121,7 +121,7 @@ class _Reader:
     def placed(self, node: yaml.Node, above: tuple[int, ...]) -> Placed:
         """Return a node and what is below it; `above` are the nodes that it is in."""
         if id(node) in above:
-            raise UserError(f"{self.place(node)}: an alias may not stand inside of what it names")
+            raise UserError(f"{self.place(node)}: an alias may not contain itself")
         inside = (*above, id(node))
         if isinstance(node, yaml.MappingNode):
             pairs = dict(self._pairs(node, inside))
@@ -137,7 +137,7 @@ class _Reader:
             if not isinstance(key, yaml.ScalarNode):
                 raise UserError(f"{self.place(key)}: a key must be a word")
             if key.value in seen:
-                raise UserError(f"{self.place(key)}: the key '{key.value}' stands here twice")
+                raise UserError(f"{self.place(key)}: the key '{key.value}' is listed twice")
             seen.add(key.value)
             yield key.value, self.placed(value, inside)
 

@@ -5,11 +5,12 @@ conditional on that data set: it is about the order of the examples, not about o
 the unit is the data set, one number each; permutations are never counted as data sets.
 
 Arrays of one data set are aligned: position p is permutation p, and NaN stands for one that is not there.
+`better` says whether lower or higher numbers are better.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 
@@ -29,8 +30,8 @@ _ROUNDING = 1e-12
 class Difference:
     """An algorithm against the best on one data set, over the permutations that both have.
 
-    Mean of (this - best) with its 95% bootstrap interval; on how many permutations this one is below (wins),
-    equal to and above the best; p of the paired t-test. Interval and p are NaN below two permutations.
+    Mean of (this - best) with its 95% bootstrap interval; on how many permutations this one is better (wins),
+    equal and worse; p of the paired t-test. Interval and p are NaN below two permutations.
     """
 
     label: str
@@ -44,7 +45,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairTest:
     """Two algorithms over the data sets: Wilcoxon's p, and Holm's adjustment over all pairs."""
 
     first: str
@@ -58,7 +59,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Across:
-    """A comparison over data sets after Demšar, JMLR 7 (2006); ranks are averages, 1 is the lowest."""
+    """A comparison over data sets after Demšar, JMLR 7 (2006); ranks are averages, 1 is the best."""
 
     datasets: tuple[str, ...]
     labels: tuple[str, ...]
@@ -70,23 +71,29 @@ class Across:
     iman_davenport: float
     iman_davenport_p: float
     critical_difference: float
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairTest, ...]
     #: The largest sets of at least two whose average ranks differ by less than the critical difference.
     groups: tuple[tuple[str, ...], ...]
     power: str
 
 
-def not_worse(rates: Mapping[str, Floats], level: float = LEVEL) -> set[str]:
-    """Return the lowest mean and all that are not significantly worse: what is bold in scw2012, Table 3.
+def not_worse(values: Mapping[str, Floats], better: str = "lower", level: float = LEVEL) -> set[str]:
+    """Return the best mean and all that are not significantly worse: what is bold in scw2012, Table 3.
 
-    Worse is who has the higher mean over the permutations shared with the best, and of whom the paired
-    two-sided t-test says that it is no chance. With one shared permutation nothing can be said: only exact
-    ties stand beside the best then.
+    Worse means a worse mean over the permutations shared with the best, by more than chance according to the
+    paired two-sided t-test. With one shared permutation nothing can be said: only exact ties stand beside the
+    best then.
     """
-    best = _best(rates)
+    losses = _orient(values, better)
+    best = _best(losses)
     return {
-        label for label in _present(rates) if label == best or not _worse(rates[label], rates[best], level)
+        label for label in _present(losses) if label == best or not _worse(losses[label], losses[best], level)
     }
+
+
+def _orient(values: Mapping[str, Floats], better: str) -> dict[str, Floats]:
+    """Return the values turned so that lower is better."""
+    return {label: -array if better == "higher" else array for label, array in values.items()}
 
 
 def paired_t(first: Floats, second: Floats) -> tuple[float, float]:
@@ -108,19 +115,31 @@ def paired_t(first: Floats, second: Floats) -> tuple[float, float]:
 
 
 def within(
-    rates: Mapping[str, Floats], seed: int = 0, resamples: int = 10_000
+    values: Mapping[str, Floats], better: str = "lower", seed: int = 0, resamples: int = 10_000
 ) -> tuple[str, list[Difference]]:
     """Return the best on a data set and the difference of each other to it, conditional on that data set.
 
     The interval is the percentile bootstrap of the mean of paired differences, whole permutations drawn anew.
     It is somewhat too short for few permutations: with 20 it covers about 93% instead of 95%.
     """
-    best = _best(rates)
-    others = [label for label in _present(rates) if label != best]
-    return best, [_difference(label, rates[label], rates[best], seed, resamples) for label in others]
+    losses = _orient(values, better)
+    best = _best(losses)
+    found = [
+        _difference(label, losses[label], losses[best], seed, resamples)
+        for label in _present(losses)
+        if label != best
+    ]
+    return best, [_turn_back(each) for each in found] if better == "higher" else found
 
 
-def across(means: Mapping[str, Mapping[str, float]], level: float = LEVEL) -> Across | str:
+def _turn_back(each: Difference) -> Difference:
+    """Return a difference of losses as one of the values themselves."""
+    return replace(each, mean=-each.mean, low=-each.high, high=-each.low)
+
+
+def across(
+    means: Mapping[str, Mapping[str, float]], better: str = "lower", level: float = LEVEL
+) -> Across | str:
     """Compare algorithms over data sets, `means[dataset][label]`; a text says why it cannot be done.
 
     Only data sets with a number for every algorithm count, each once: the data set is the unit, so its mean
@@ -129,14 +148,15 @@ def across(means: Mapping[str, Mapping[str, float]], level: float = LEVEL) -> Ac
     labels = tuple(dict.fromkeys(label for row in means.values() for label in row))
     datasets = tuple(name for name, row in means.items() if _complete(row, labels))
     if len(labels) < 3:
-        return f"a comparison over data sets needs 3 algorithms, here are {len(labels)}"
+        return f"a comparison over data sets needs 3 algorithms; this run has {len(labels)}"
     if len(datasets) < 3:
         return (
-            f"a comparison over data sets needs 3 of them with all {len(labels)} algorithms, "
-            f"here are {len(datasets)}"
+            f"a comparison over data sets needs 3 of them with all {len(labels)} algorithms; "
+            f"this run has {len(datasets)}"
         )
     table = np.array([[means[name][label] for label in labels] for name in datasets], np.float64)
-    return _compared(_rounded(table, float(np.abs(table).max())), datasets, labels, level)
+    losses = _rounded(-table if better == "higher" else table, float(np.abs(table).max()))
+    return _compared(losses, datasets, labels, level)
 
 
 def nemenyi_q(k: int, level: float = LEVEL) -> float:
@@ -281,12 +301,12 @@ def _iman_davenport(chi2: float, n: int, k: int) -> tuple[float, float]:
     return f, float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
 
 
-def _pairs(table: Floats, labels: tuple[str, ...], level: float) -> tuple[Pair, ...]:
+def _pairs(table: Floats, labels: tuple[str, ...], level: float) -> tuple[PairTest, ...]:
     couples = list(combinations(range(len(labels)), 2))
     tested = [wilcoxon(_apart(table[:, i], table[:, j])) for i, j in couples]
     adjusted = holm([p for p, _ in tested])
     return tuple(
-        Pair(labels[i], labels[j], p, q, q <= level, untied)
+        PairTest(labels[i], labels[j], p, q, q <= level, untied)
         for (i, j), (p, untied), q in zip(couples, tested, adjusted, strict=True)
     )
 

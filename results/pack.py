@@ -7,16 +7,18 @@ writes run.json and trials.jsonl.xz: of each trial the record that counts, times
 the machine no name. `olbench report` reads the folder.
 """
 
-import json
 import lzma
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
-from olbench.engine import ledger, runfile
+from olbench.engine import runfile
+from olbench.trials import arrays, ledger
+from olbench.trials.record import write_line
 
 
-def rounded(record: dict[str, Any]) -> dict[str, Any]:
+def round_times(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record with its times to the microsecond."""
     curve = record["curve"] and {
         **record["curve"],
@@ -29,14 +31,13 @@ def rounded(record: dict[str, Any]) -> dict[str, Any]:
 def pack(folder: Path, target: Path) -> None:
     """Write what ships of a results folder."""
     target.mkdir(parents=True, exist_ok=True)
-    info = runfile.read(folder)
-    info["machine"].pop("host", None)
-    runfile.write(target, info)
-    records = ledger.latest(ledger.read(folder)).values()
-    lines = (json.dumps(rounded(record), separators=(",", ":")) + "\n" for record in records)
-    (target / ledger.PACKED).write_bytes(
-        lzma.compress("".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME)
-    )
+    content = runfile.read(folder).plain()
+    content["machine"].pop("host", None)
+    runfile.write(target, content)
+    lines = b"".join(write_line(round_times(record)) for record in ledger.current(folder).values())
+    (target / ledger.PACKED).write_bytes(lzma.compress(lines, preset=9 | lzma.PRESET_EXTREME))
+    if (folder / arrays.NAME).exists():
+        shutil.copyfile(folder / arrays.NAME, target / arrays.NAME)
 
 
 if __name__ == "__main__":

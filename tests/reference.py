@@ -155,6 +155,40 @@ class OGD(FirstOrder):
         return loss > 0
 
 
+class SGD(FirstOrder):
+    def step(self, x, y, f, mistake, t):
+        eta = self.eta0 / np.sqrt(L(t)) if self.step_size == "sqrt" else 1 / (self.lam * t)
+        m = y * f
+        # the negative slope of the modified Huber loss
+        slope = L(4) if m < -1 else 2 * lost(L(1), m)
+        if x @ x > 0:
+            self.w = self.w - eta * (self.lam * self.w - slope * y * x)
+        return slope > 0
+
+    def __init__(self, d, step, **params):
+        super().__init__(d, **params)
+        self.step_size = step
+
+
+def averaged(base):
+    """Return the learner that sums up its weights after every round."""
+
+    class Averaged(base):
+        def __init__(self, d, **params):
+            super().__init__(d, **params)
+            self.total, self.rounds = np.zeros(d, dtype=L), 0
+
+        def learn(self, x, y, f, mistake, t):
+            updated = super().learn(x, y, f, mistake, t)
+            self.total, self.rounds = self.total + self.w, self.rounds + 1
+            return updated
+
+        def weights(self):
+            return self.total / self.rounds
+
+    return Averaged
+
+
 class SecondOrder:
     def __init__(self, d, a=1, **params):
         self.mu = np.zeros(d, dtype=L)
@@ -309,7 +343,7 @@ class IELLIP(SecondOrder):
         if mistake and v > 0:
             g = y * x / np.sqrt(v)
             step = self.sigma @ g
-            c = self.c * self.b**t
+            c = self.c * self.b ** (t - 1)
             self.mu = self.mu + (1 - y * f) / np.sqrt(v) * step
             self.sigma = (self.sigma - c * np.outer(step, step)) / (1 - c)
         return mistake
@@ -319,6 +353,7 @@ REFERENCES = {
     "perceptron": Perceptron, "margin-perceptron": MarginPerceptron, "pa": PA, "pa1": PA1, "pa2": PA2,
     "romma": ROMMA, "aromma": AROMMA, "alma": ALMA, "ogd": OGD, "sop": SOP, "sop-libol": SOPLibol,
     "iellip": IELLIP, "cw": CW, "cw-var": CWVar, "nherd": NHERD, "arow": AROW, "narow": NAROW,
-    "narow2010": NAROW2010, "scw1": SCW1, "scw2": SCW2, "scw2-libol": SCW2Libol,
+    "narow2010": NAROW2010, "scw1": SCW1, "scw2": SCW2, "scw2-libol": SCW2Libol, "sgd": SGD,
+    "averaged-perceptron": averaged(Perceptron), "averaged-pa": averaged(PA), "averaged-pa1": averaged(PA1),
     "adviceptron": Adviceptron, "adviceptron-printed": Adviceptron, "adviceptron-exact": Adviceptron,
 }  # fmt: skip

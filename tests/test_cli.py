@@ -62,7 +62,7 @@ def test_the_table_of_algorithms_has_ids_parameters_traits_and_papers():
     [line] = [line for line in done.stdout.splitlines() if line.startswith("scw1 ")]
     assert line.split() == ["scw1", "SCW-I", "second", "C=1,", "eta=0.75", "LCNA",
                             "scw2012,", "eq.", "(4)", "and", "Proposition", "1"]  # fmt: skip
-    assert sum(" second " in line or " first " in line for line in done.stdout.splitlines()) == 21
+    assert sum(" second " in line or " first " in line for line in done.stdout.splitlines()) == 25
 
 
 def test_one_algorithm_in_detail():

@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from olbench import make_algorithm, online_pass
+from olbench import UserError, make_algorithm, online_pass
+from olbench.algorithms import get_definition
+from olbench.algorithms.losses import quantile
 from olbench.examples import as_examples
 from tests.examples import built_in, correlated, noisy
 
 ALL = [definition.id for definition in built_in()]
 SECOND = [definition.id for definition in built_in() if definition.order == "second"]
-DIAGONAL = [
-    definition.id for definition in built_in() if definition.order == "second" and definition.diagonal
-]
 VARIANTS = [
     *[(id, {}) for id in ALL],
     *[(id, {"form": form}) for id in SECOND for form in ("root", "covariance")],
+    *[(id, {"kernel": "linear"}) for id in ("cw", "scw1", "scw2", "arow")],
     *[
-        (id, {"covariance": "diag", "projection": projection})
-        for id in DIAGONAL
-        for projection in ("kl", "l2")
+        (definition.id, {"covariance": "diag", "projection": projection})
+        for definition in built_in()
+        for projection in definition.projections
     ],
 ]
 NAMES = ["-".join([id, *options.values()]) for id, options in VARIANTS]
@@ -31,6 +31,11 @@ every_variant = pytest.mark.parametrize(("id", "options"), VARIANTS, ids=NAMES)
 
 def counts(result):
     return result.mistakes, result.updates, result.effective_updates, result.breakdowns
+
+
+def last_weights(learner):
+    """Return the weights after the last round; of an averaged learner not their mean, which counts rounds."""
+    return getattr(learner, "last_weights", learner.weights)
 
 
 @every_variant
@@ -50,7 +55,7 @@ def test_a_zero_row_predicts_plus_one_and_changes_nothing(id, options):
     assert extended.mistakes == plain.mistakes + 2
     assert extended.effective_updates == plain.effective_updates
     assert extended.breakdowns == plain.breakdowns == 0
-    np.testing.assert_array_equal(extended.weights, plain.weights)
+    np.testing.assert_array_equal(*(last_weights(result.learner) for result in (extended, plain)))
 
 
 @pytest.mark.parametrize("id", ["arow", "pa", "pa1", "pa2", "nherd", "narow"])
@@ -81,6 +86,41 @@ def test_confidence_close_to_one_is_no_problem(id):
     assert result.breakdowns == 0
     assert np.isfinite(result.weights).all()
     assert result.mistakes < 0.5 * len(y)
+
+
+@pytest.mark.parametrize("projection", ["", "kl", "exact"])
+@pytest.mark.parametrize("id", ["cw", "cw-var"])
+def test_phi_and_eta_are_two_names_of_one_parameter(id, projection):
+    options = {"covariance": "diag", "projection": projection} if projection else {}
+    X, y = noisy(noise=0.0)
+    phi = make_algorithm(id, phi=quantile(0.9), **options)
+    eta = make_algorithm(id, eta=0.9, **options)
+    assert (phi.params, eta.params) == ({"phi": quantile(0.9)}, {"eta": 0.9})
+    np.testing.assert_array_equal(online_pass(phi, X, y).weights, online_pass(eta, X, y).weights)
+    assert counts(online_pass(make_algorithm(id, phi=0.0, **options), X, y))[1:] == (0, 0, 0)
+
+
+def test_phi_reaches_confidences_that_eta_cannot():
+    """Phi(10) is one in doubles: no eta below one stands for it."""
+    from scipy.stats import norm
+
+    assert norm.cdf(10.0) == 1.0
+    assert quantile(1 - 2**-53) < 8.3
+    x = np.array([3.0, -4.0])
+    result = online_pass(make_algorithm("cw", phi=10.0), [x], [1])
+    deviation = math.sqrt(x @ result.learner.covariance @ x)
+    assert result.weights @ x == pytest.approx(10.0 * deviation, rel=1e-12)
+
+
+def test_a_search_names_phi_or_eta_never_both():
+    definition = get_definition("cw")
+    assert definition.resolve({}) == {"eta": 0.7}
+    assert definition.resolve({}, ["eta"]) == {"eta": 0.7}
+    assert definition.resolve({}, ["phi"]) == {"phi": quantile(0.7)}
+    assert set(definition.grid) == {"eta"}
+    assert definition.grid_beside({"phi"}) == definition.grid_beside({"eta"}) == {}
+    with pytest.raises(UserError, match="give eta or phi, not both"):
+        definition.resolve({"eta": 0.8}, ["phi"])
 
 
 def test_an_update_is_a_round_with_a_loss_even_if_nothing_changes():
@@ -254,8 +294,10 @@ def test_skipping_the_variance_where_it_cannot_matter_changes_nothing(id):
     np.testing.assert_array_equal(screened.weights, unscreened.weights)
 
 
-@pytest.mark.parametrize("projection", ["kl", "l2"])
-@pytest.mark.parametrize("id", DIAGONAL)
+@pytest.mark.parametrize(
+    ("id", "projection"),
+    [(definition.id, name) for definition in built_in() for name in definition.projections],
+)
 def test_diagonal_equals_full_on_one_feature_at_a_time(id, projection):
     """With one non-zero feature a row there is nothing to project away."""
     rng = np.random.default_rng(0)
@@ -268,3 +310,13 @@ def test_diagonal_equals_full_on_one_feature_at_a_time(id, projection):
     assert counts(full) == counts(diagonal)
     exponent = full.learner.scale_exponent
     np.testing.assert_allclose(np.ldexp(full.weights, -exponent), diagonal.weights, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["covariance", "root"])
+def test_iellip_shrinks_by_c_in_the_first_round(form):
+    """c_t = c b^(t - 1): the first mistake, in round one, multiplies the variance along x by 1 - c."""
+    algorithm = make_algorithm("iellip", b=0.5, c=0.3, form=form)
+    sigma = online_pass(algorithm, [[2.0, 0.0]], [-1]).learner.covariance
+    assert sigma[0, 0] == pytest.approx(0.7 * sigma[1, 1], rel=1e-15)
+    later = online_pass(algorithm, [[0.0, 1.0], [2.0, 0.0]], [1, -1]).learner.covariance
+    assert later[0, 0] == pytest.approx(0.85 * later[1, 1], rel=1e-15)

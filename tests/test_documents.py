@@ -28,17 +28,19 @@ def test_every_page_that_is_linked_exists():
 
 
 def test_the_tables_of_the_reproduction_are_those_of_the_record_that_ships():
-    from olbench.report import markdown, tables, verdicts
+    from olbench.report import markdown, verdicts
     from olbench.report.build import make_report
+    from olbench.report.sections.verdicts import glance, verdict_map
 
     report = make_report(ROOT / "results/scw/reference")
     readme, page = (ROOT / name for name in ("README.md", "docs/REPRODUCTION.md"))
-    glance = markdown.render([tables.glance(report)]).strip()
-    assert glance in readme.read_text(encoding="utf-8")
-    assert glance in page.read_text(encoding="utf-8")
-    assert markdown.render([tables.verdict_map(report)]).strip() in page.read_text(encoding="utf-8")
-    summary = verdicts.summary(report.judgements, "mistake_rate")
-    assert summary in " ".join(readme.read_text(encoding="utf-8").split())
+    rates = markdown.render([glance(report)]).strip()
+    assert rates in readme.read_text(encoding="utf-8")
+    assert rates in page.read_text(encoding="utf-8")
+    assert markdown.render([verdict_map(report)]).strip() in page.read_text(encoding="utf-8")
+    for quantity in report.judged:
+        summary = verdicts.summary(report.judgements, quantity)
+        assert summary in " ".join(readme.read_text(encoding="utf-8").split())
 
 
 def test_the_verdicts_of_the_record_that_ships_are_those_expected():

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import norm
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -16,17 +16,29 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from olbench import UserError, estimators, make_algorithm, online_pass
-from olbench.estimators import AROW, CW, IELLIP, PA1, SCW1, SOP
+from olbench.algorithms import get_definition
+from olbench.estimators import AROW, CW, IELLIP, PA1, SCW1, SCW2, SOP, SOPLibol
 from tests.examples import built_in, noisy
 
 ALL = [cls for cls in vars(estimators).values() if isinstance(cls, type) and "algorithm_id" in vars(cls)]
 
 
-def test_every_algorithm_has_an_estimator_with_its_parameters_and_defaults():
-    assert [cls.algorithm_id for cls in ALL] == [definition.id for definition in built_in()]
-    for cls, definition in zip(ALL, built_in(), strict=True):
-        own = {field.name: field.default for field in dataclasses.fields(cls) if field.name in vars(cls)}
-        assert own == definition.resolve({})
+def test_every_built_in_algorithm_has_one_estimator():
+    assert sorted(cls.algorithm_id for cls in ALL) == sorted(definition.id for definition in built_in())
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_the_defaults_of_an_estimator_are_those_of_its_algorithm(cls):
+    definition = get_definition(cls.algorithm_id)
+    own = {field.name: field.default for field in dataclasses.fields(cls) if field.name in vars(cls)}
+    assert set(own) == {parameter.name for parameter in definition.parameters}
+    given = {name: value for name, value in own.items() if value is not None}
+    assert given in (definition.resolve({}), {})
+    estimator = cls()
+    estimator.fit(*noisy(n=20))
+    default = make_algorithm(cls.algorithm_id)
+    assert estimator.learners_[0].algorithm == default
+    assert list(estimator.learners_[0].p) == list(definition.rule_constants(default.params))
 
 
 # scikit-learn warns about the one check that it skips itself, that of array API input.
@@ -40,6 +52,41 @@ def test_check_estimator_passes(cls):
 def test_check_estimator_passes_for_the_other_forms():
     check_estimator(AROW(covariance="diag", projection="l2"))
     check_estimator(SCW1(form="root", fit_intercept=True))
+    check_estimator(CW(covariance="diag", projection="exact", phi=0.3))
+    check_estimator(SOP(covariance="diag"))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.parametrize("cls", [AROW, CW, SCW1, SCW2])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+def test_check_estimator_passes_with_a_kernel(cls, kernel):
+    check_estimator(cls(kernel=kernel, gamma=0.1, coef0=1.0))
+
+
+def test_a_kernel_learns_what_no_line_separates():
+    X, y = make_moons(600, noise=0.15, random_state=0)
+    linear, curved = (
+        cross_val_score(SCW1(kernel=kernel, gamma=2.0, random_state=0), X, y).mean()
+        for kernel in ("linear", "rbf")
+    )
+    assert curved > 0.95 > 0.9 > linear
+    model = AROW(kernel="rbf", gamma=2.0, random_state=0).fit(X, y)
+    assert not hasattr(model, "coef_")
+    proba = model.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(proba >= 0.5, model.predict(X) == 1)
+    # Far from every example the Gaussian is as wide as at the start, and nothing is known.
+    assert model.margin_variance([[50.0, 50.0]])[0] == 1.0
+    assert model.predict_proba([[50.0, 50.0]])[0, 1] == pytest.approx(0.5)
+
+
+def test_a_linear_kernel_has_the_weights_of_no_kernel():
+    X, y = noisy(density=0.5)
+    plain, dual = (
+        AROW(kernel=kernel, fit_intercept=True, random_state=0).fit(X, y) for kernel in (None, "linear")
+    )
+    np.testing.assert_allclose(dual.coef_, plain.coef_, rtol=1e-9)
+    np.testing.assert_allclose(dual.margin_variance(X), plain.margin_variance(X), rtol=1e-9)
+    np.testing.assert_allclose(dual.decision_function(X), plain.decision_function(X), rtol=1e-8, atol=1e-12)
 
 
 def test_one_epoch_in_order_is_an_online_pass():
@@ -152,8 +199,12 @@ def test_an_intercept_helps_where_the_classes_share_a_side():
     [
         (AROW(r=-1.0), "arow: r must lie in"),
         (AROW(epochs=0), "epochs must be a whole number above zero"),
-        (SOP(covariance="diag"), "sop has no diagonal form"),
+        (SOPLibol(covariance="diag"), "sop-libol has no diagonal form"),
         (AROW(form="qr"), "arow: form must be covariance or root"),
+        (AROW(kernel="sigmoid"), "arow: kernel must be linear, rbf or poly, not 'sigmoid'"),
+        (AROW(kernel="poly", degree=2.5), r"arow: degree must be a whole number, not 2\.5"),
+        (CW(eta=0.9, phi=1.0), "cw: give eta or phi, not both"),
+        (AROW(covariance="diag", projection="exact"), "arow has no exact diagonal step"),
     ],
 )
 def test_bad_parameters_are_refused_at_fit(model, message):

@@ -37,7 +37,7 @@ def test_values_that_are_not_finite(value):
 def test_sparse_matrices_with_columns_that_do_not_exist(column):
     bad = sp.csr_matrix((np.ones(2), [0, 1], [0, 1, 2]), shape=(2, 2))
     bad.indices[1] = column
-    with pytest.raises(UserError, match="X is not a sound sparse matrix"):
+    with pytest.raises(UserError, match="X is not a valid sparse matrix"):
         run(bad, [1, -1])
 
 
@@ -115,6 +115,9 @@ def test_orders(order, message):
         ("arow", {"r": True}, "arow: r must be a number in (0, inf), not True"),
         ("cw", {"eta": 0.49}, "cw: eta must lie in [0.5, 1), not 0.49"),
         ("cw", {"eta": 1.0}, "cw: eta must lie in [0.5, 1), not 1.0"),
+        ("cw", {"eta": 0.9, "phi": 1.0}, "cw: give eta or phi, not both"),
+        ("cw-var", {"phi": -1.0}, "cw-var: phi must lie in [0, inf), not -1.0"),
+        ("cw", {"projection": "l1"}, "cw: projection must be kl, l2 or exact, not 'l1'"),
         ("ogd", {"loss": "huber"}, "ogd: loss must be one of hinge, logistic, squared, zero-one, "
                                    "not 'huber'"),
         ("arow", {"covariance": "band"}, "arow: covariance must be full or diag, not 'band'"),
@@ -125,8 +128,17 @@ def test_orders(order, message):
         ("arow", {"a": 0.0}, "arow: the initial variance a must be above zero, not 0.0"),
         ("arow", {"a": "big"}, "arow: the initial variance a must be above zero, not 'big'"),
         ("pa", {"covariance": "diag"}, "pa: unknown parameter 'covariance'; it has no parameters"),
-        ("sop", {"covariance": "diag"}, "sop has no diagonal form: it keeps mu = Sigma w, which a projected "
-                                        "Sigma would break; use covariance='full'"),
+        ("sop-libol", {"covariance": "diag"}, "sop-libol has no diagonal form: it keeps mu = Sigma w, "
+                                              "which a projected Sigma would break; use covariance='full'"),
+        ("sop", {"covariance": "diag", "projection": "l2"}, "sop: projection must be kl, not 'l2'"),
+        ("arow", {"kernel": "rbf", "gamma": 0.0}, "arow: gamma must lie in (0, inf), not 0.0"),
+        ("arow", {"gamma": 2.0}, "arow: gamma needs kernel='rbf' or kernel='poly'"),
+        ("arow", {"kernel": "rbf", "covariance": "diag"}, "arow: a kernel has no diagonal covariance; "
+                                                          "use covariance='full'"),
+        ("cw", {"kernel": "rbf", "form": "root"}, "cw: form says how a full covariance is stored, and a "
+                                                  "kernel stores none; leave it out"),
+        ("pa", {"kernel": "rbf"}, "pa: unknown parameter 'kernel'; it has no parameters"),
+        ("sgd", {"lam": 0.0}, "sgd: lam must lie in (0, inf), not 0.0"),
         ("iellip", {"covariance": "diag"}, "iellip has no diagonal form: its step is scaled by the whole "
                                            "ellipsoid, which a projection would change; "
                                            "use covariance='full'"),

@@ -111,16 +111,23 @@ def test_a_second_process_compiles_nothing():
     """Kernel and rule come from the cache on disk, for a user's own file too."""
     code = (
         "import json, sys, numpy as np, olbench\n"
-        "from olbench.kernels import covariance, first_order, root, diagonal, rows\n"
+        "from olbench.kernels import averaged, covariance, diagonal, dual, exact\n"
+        "from olbench.kernels import first_order, product, root, rows\n"
         "olbench.load_plugin(sys.argv[1])\n"
         "X, y = np.eye(3), [1, -1, 1]\n"
         "hits = {}\n"
         "for id, options in [('timid-arow', {}), ('timid-arow', {'form': 'root'}),\n"
-        "                    ('timid-arow', {'covariance': 'diag'}), ('scw1', {}), ('pa1', {})]:\n"
+        "                    ('timid-arow', {'covariance': 'diag'}), ('scw1', {}), ('pa1', {}),\n"
+        "                    ('scw2', {'kernel': 'rbf'}), ('averaged-pa', {}),\n"
+        "                    ('sop', {'covariance': 'diag'})]:\n"
         "    algorithm = olbench.make_algorithm(id, **options)\n"
         "    olbench.online_pass(algorithm, X, y)\n"
         "    hits[id] = algorithm.definition.compiled_rule.cache_hits\n"
-        "kernels = (covariance.run, first_order.run, root.run, diagonal.run, rows.measure_norms)\n"
+        "cw = olbench.make_algorithm('cw', covariance='diag', projection='exact')\n"
+        "olbench.online_pass(cw, X, y)\n"
+        "hits['exact'] = cw.definition.compiled_exact.cache_hits\n"
+        "modules = (averaged, covariance, diagonal, dual, exact, first_order, product, root)\n"
+        "kernels = (*(module.run for module in modules), rows.measure_norms)\n"
         "stats = {k.py_func.__module__: k.stats for k in kernels}\n"
         "found = {name: (len(s.cache_hits), len(s.cache_misses)) for name, s in stats.items()}\n"
         "print(json.dumps([hits, found]))\n"
@@ -146,7 +153,7 @@ def test_a_second_process_compiles_nothing():
         ("\n\n1 / 0", "bad.py:3: the plugin failed: ZeroDivisionError"),
         (
             "from olbench import first_order\n@first_order('arow')\ndef f(m, s, mistake, q, t, k, p): ...",
-            "an algorithm named 'arow' exists already",
+            "an algorithm named 'arow' already exists",
         ),
     ],
 )

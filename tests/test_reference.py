@@ -5,18 +5,26 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from olbench import make_algorithm, online_pass
+from olbench.online import predict_signs
 from tests import reference
 from tests.examples import built_in, correlated, noisy
+from tests.reference import L
 
 SETTINGS = [
     ("perceptron", {}),
     *[("margin-perceptron", {"margin": margin}) for margin in (0.0, 1.0, 3.0)],
     ("pa", {}),
-    *[(id, {"C": C}) for id in ("pa1", "pa2", "nherd") for C in (0.0625, 1.0, 16.0)],
+    ("averaged-perceptron", {}),
+    ("averaged-pa", {}),
+    *[(id, {"C": C}) for id in ("pa1", "averaged-pa1", "pa2", "nherd") for C in (0.0625, 1.0, 16.0)],
     ("romma", {}),
     ("aromma", {}),
     *[("alma", {"alpha": alpha, "C": 1.4}) for alpha in (0.5, 0.9, 1.0)],
     *[("ogd", {"C": 0.5, "loss": loss}) for loss in ("hinge", "logistic", "squared", "zero-one")],
+    *[
+        ("sgd", {"eta0": eta0, "lam": lam, "step": step})
+        for eta0, lam, step in ((0.01, 1e-4, "sqrt"), (0.3, 0.1, "sqrt"), (1.0, 0.5, "inverse"))
+    ],
     ("sop", {}),
     ("sop-libol", {}),
     *[("iellip", {"b": b, "c": 0.1}) for b in (0.3, 0.9, 1.0)],
@@ -81,6 +89,22 @@ def test_both_forms_count_the_same(id, form):
     X, y = SETS["noisy"]
     params = SETTINGS[[setting[0] for setting in SETTINGS].index(id)][1]
     assert_same_counts(id, params, X, y, np.arange(len(y)), form=form)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_diagonal_sop_counts_equal_its_definition(name):
+    """Sigma^-1 = 1 / a + sum of x_j^2 over the mistakes, and over the row that is predicted."""
+    X, y = SETS[name]
+    precision, w, mistakes = np.full(X.shape[1], 2.0, dtype=L), np.zeros(X.shape[1], dtype=L), 0
+    for x, label in zip(X.astype(L), y, strict=True):
+        if (w @ (x / (precision + x**2)) >= 0) != (label > 0):
+            precision, w, mistakes = precision + x**2, w + label * x, mistakes + 1
+    ours = online_pass(make_algorithm("sop", covariance="diag", a=0.5), X, y)
+    assert (ours.mistakes, ours.updates, ours.breakdowns) == (mistakes, mistakes, 0)
+    np.testing.assert_allclose(ours.learner.covariance, (1 / precision).astype(float), rtol=1e-12)
+    np.testing.assert_allclose(ours.weights, (w / precision).astype(float), rtol=1e-9, atol=1e-12)
+    expected = np.where((X / (precision + X**2)) @ w >= 0, 1.0, -1.0)
+    np.testing.assert_array_equal(predict_signs(ours.learner, X), expected)
 
 
 def real(mirror, name):

@@ -9,7 +9,7 @@ from olbench.advice.feasibility import is_empty
 from olbench.advice.grammar import Condition, Feature, Inequality, Presence, Rule, parse_rule
 from olbench.advice.names import Names
 from olbench.advice.sets import Advice, AdviceSet
-from olbench.advice.tokens import Source
+from olbench.advice.tokens import RuleText
 from olbench.errors import suggest
 from olbench.examples import Floats
 
@@ -26,7 +26,7 @@ def compile_texts(
     >>> each.D.tolist(), each.d.tolist(), each.z
     ([[0.0, -1.0], [-1.0, 0.0]], [-30.0, -126.0], 1)
     """
-    rules = [parse_rule(Source(str(text), f"rule {k}")) for k, text in enumerate(texts, start=1)]
+    rules = [parse_rule(RuleText(str(text), f"rule {k}")) for k, text in enumerate(texts, start=1)]
     return compile_rules(rules, names, missing, domain)
 
 

@@ -8,7 +8,7 @@ from olbench.advice.compile import compile_rules, dropped_rules
 from olbench.advice.grammar import Rule, parse_rule
 from olbench.advice.names import Names, expand_names
 from olbench.advice.sets import Advice
-from olbench.advice.tokens import Source
+from olbench.advice.tokens import RuleText
 from olbench.errors import UserError, suggest
 from olbench.places import Placed, read_placed
 
@@ -130,7 +130,7 @@ def _rule(item: Placed, lines: list[str]) -> tuple[Rule, str]:
         source = " ".join(content["source"].text("source").split()) if "source" in content else ""
         item = content["rule"]
     text = item.text("a rule")
-    return parse_rule(Source(text, item.place, _column(text, item.place, lines))), source
+    return parse_rule(RuleText(text, item.place, _column(text, item.place, lines))), source
 
 
 def _column(text: str, place: str, lines: list[str]) -> int | None:

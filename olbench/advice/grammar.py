@@ -16,7 +16,7 @@ Names are looked up later, so that a rule can be read without the data.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from olbench.advice.tokens import Source, Token, split
+from olbench.advice.tokens import RuleText, Token, split
 from olbench.errors import UserError
 
 COMPARISONS = ("<=", ">=", "=", "<", ">")
@@ -114,15 +114,15 @@ class Head:
 class Rule:
     """A rule as it is written."""
 
-    source: Source
+    source: RuleText
     conditions: tuple[Condition, ...]
     head: Head
 
 
-def parse_rule(source: Source) -> Rule:
+def parse_rule(source: RuleText) -> Rule:
     """Read one rule, or refuse it with the place and a remedy.
 
-    >>> rule = parse_rule(Source("18.5 <= bmi <= 25 => not diabetes", "rules.yaml:2", 5))
+    >>> rule = parse_rule(RuleText("18.5 <= bmi <= 25 => not diabetes", "rules.yaml:2", 5))
     >>> rule.head.name, rule.head.negated, len(rule.conditions[0].content)
     ('diabetes', True, 2)
     """
@@ -132,7 +132,7 @@ def parse_rule(source: Source) -> Rule:
 class _Parser:
     """Reads the tokens of one rule from left to right."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source: RuleText):
         self.source, self.tokens, self.at = source, split(source), 0
 
     @property

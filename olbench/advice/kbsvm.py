@@ -12,6 +12,7 @@ with SciPy, solves the linear one. docs/advice.md has the times of this choice a
 from collections import OrderedDict
 from dataclasses import dataclass
 from itertools import pairwise
+from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
@@ -74,14 +75,19 @@ def solve_kbsvm(
 def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
     """Solve the quadratic form for advice alone, without b: where `start: advice` begins."""
     key = (advice.fingerprint, mu)
-    if key not in _known:
+    with _lock:
+        solution = _known.get(key)
+    if solution is None:
         problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False)
-        _known[key] = problem.solution(*_solve_quadratic(problem, 1.0, mu, ridge=RIDGE * mu))
-        if len(_known) > KEPT:
-            _known.popitem(last=False)
-    return _known[key]
+        solution = problem.solution(*_solve_quadratic(problem, 1.0, mu, ridge=RIDGE * mu))
+        with _lock:
+            _known[key] = solution
+            if len(_known) > KEPT:
+                _known.popitem(last=False)
+    return solution
 
 
+_lock = Lock()
 _known: OrderedDict[tuple[str, float], KBSVM] = OrderedDict()
 
 

@@ -1,5 +1,6 @@
 """The learner that takes advice: its state, and what its kernel needs prepared."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ class AdviceLearner(KernelLearner):
                 "needs advice.with_constant()"
             )
         self.advice = advice
-        self.sets = pack(advice, self.p[1])
+        self.sets = pack(advice, float(self.p[1]))
         self.w: Floats = np.zeros(d)
         self.r: Floats = np.zeros(d)
         self.u: Floats = np.zeros(sum(each.d.size for each in advice))
@@ -64,8 +65,12 @@ def mean_estimate(advice: Advice, u: list[Floats]) -> Floats:
     return mean
 
 
+@lru_cache(maxsize=16)
 def pack(advice: Advice, mu: float) -> tuple[Any, ...]:
-    """Return the advice as the kernels read it (olbench.kernels.advice_sets, SETS)."""
+    """Return the advice as the kernels read it (olbench.kernels.advice_sets, SETS).
+
+    Kept, since a tuning starts many learners with the same advice and mu; kernels only read it.
+    """
     from olbench.kernels.advice import prepare
 
     sizes = [each.d.size for each in advice]

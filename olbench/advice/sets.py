@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ class Advice:
     def __iter__(self) -> Iterator[AdviceSet]:
         return iter(self.sets)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of every D, d and z: what decides how a learner takes it."""
         digest = hashlib.sha256(str((self.n, self.constant)).encode())

@@ -38,7 +38,7 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Source:
+class RuleText:
     """The text of one rule and the place it was read from; `column` is where the text begins in its line."""
 
     text: str
@@ -52,7 +52,7 @@ class Source:
         return UserError(f"{self.place}:{self.column + position}: {reason}")
 
 
-def split(source: Source) -> list[Token]:
+def split(source: RuleText) -> list[Token]:
     """Return the tokens of a rule up to its arrow, closed by one of kind "end"; a class may have any name."""
     tokens: list[Token] = []
     position = 0

@@ -1,4 +1,4 @@
-"""What is learned: one short file per algorithm or tight family, and the listing of all of them."""
+"""What is learned: one short file per algorithm or family of algorithms, and the list of all of them."""
 
 import importlib
 import warnings
@@ -8,9 +8,11 @@ from olbench.algorithms.definition import REGISTRY, Definition
 from olbench.errors import UserError, suggest
 
 FILES = (
-    "perceptron", "passive_aggressive", "romma", "alma", "ogd", "sop", "iellip", "cw", "nherd", "arow", "scw",
-    "adviceptron",
+    "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
+    "sop", "iellip", "cw", "nherd", "arow", "scw", "batch", "adviceptron",
 )  # fmt: skip
+#: Algorithms that are defined where what they need is.
+ELSEWHERE = ("olbench.advice.batch",)
 ENTRY_POINTS = "olbench.algorithms"
 
 
@@ -20,6 +22,8 @@ def _load_installed() -> None:
 
     for name in FILES:
         importlib.import_module(f"olbench.algorithms.{name}")
+    for module in ELSEWHERE:
+        importlib.import_module(module)
     for point in entry_points(group=ENTRY_POINTS):
         try:
             point.load()
@@ -28,13 +32,13 @@ def _load_installed() -> None:
 
 
 def definitions() -> list[Definition]:
-    """Return every algorithm: the built-in ones, those of installed packages and of files loaded so far."""
+    """Return all algorithms: built in, from installed packages, and from plugin files loaded so far."""
     _load_installed()
     return list(REGISTRY.values())
 
 
 def get_definition(id: str) -> Definition:
-    """Return the algorithm of this id."""
+    """Return the algorithm with this id."""
     known = {definition.id: definition for definition in definitions()}
     if id not in known:
         raise UserError(

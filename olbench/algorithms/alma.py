@@ -13,7 +13,7 @@ from olbench.algorithms.perceptron import OWN
     source="Gentile, A new approximate maximal margin algorithm, JMLR 2 (2001), p = 2",
     parameters=(
         Parameter(
-            "alpha", 0.9, "accepted shortfall from the largest margin",
+            "alpha", 0.9, "accuracy: the margin found is at least 1 - alpha of the largest one",
             high=1.0, closed="right", grid=tuple(k / 10 for k in range(1, 11)),
         ),
         Parameter("C", math.sqrt(2.0), "length of the first step"),

@@ -6,7 +6,7 @@ from olbench.algorithms.definition import KEEPS_PRODUCT, POWERS_OF_TWO, Paramete
 from olbench.algorithms.losses import excess
 
 TRAITS = Traits(True, True, True, False)
-B = Parameter("b", 1.0, "inverse of the variance above which the covariance shrinks", grid=POWERS_OF_TWO)
+B = Parameter("b", 1.0, "inverse of the variance v above which the covariance shrinks", grid=POWERS_OF_TWO)
 
 
 @second_order(
@@ -14,7 +14,7 @@ B = Parameter("b", 1.0, "inverse of the variance above which the covariance shri
     title="AROW",
     source="Crammer, Kulesza & Dredze, NIPS 2009; scw2012, section 2.4",
     parameters=(
-        Parameter("r", 1.0, "regularisation: how little one example is trusted", grid=POWERS_OF_TWO),
+        Parameter("r", 1.0, "regularisation: a larger r gives each example less weight", grid=POWERS_OF_TWO),
     ),
     traits=TRAITS,
     monotone=True,
@@ -36,7 +36,7 @@ def arow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     monotone=True,
 )
 def narow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
-    """Run AROW with r = v / (b v - 1) where v > 1 / b; elsewhere r is infinite and nothing changes."""
+    """Run AROW with r = v / (b v - 1) if v > 1 / b; otherwise r is infinite and nothing changes."""
     loss = excess(1.0, m)
     c = p[0] - 1.0 / v if v * p[0] > 1.0 else 0.0
     if loss == 0.0 or c <= 0.0:
@@ -54,7 +54,7 @@ def narow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     monotone=True,
 )
 def narow2010(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
-    """Keep mu = Sigma theta with theta += y x; written as a step on mu itself."""
+    """Keep mu = Sigma theta with theta += y x, written as a step on mu itself."""
     loss = excess(1.0, m)
     if loss == 0.0:
         return 0.0, 0.0, 0.0

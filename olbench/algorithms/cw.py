@@ -11,15 +11,25 @@ TRAITS = Traits(True, True, False, True)
 ETA_GRID = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))
 ETA_DOC = "confidence: the probability with which the example must be classified correctly"
 ETA = Parameter("eta", 0.7, ETA_DOC, low=0.5, high=1.0, closed="left", grid=ETA_GRID)
+#: Confidence as a quantile, as cw2012 searches it: Phi(10) is one in doubles, so phi = 10 has no eta.
+PHI = Parameter(
+    "phi", quantile(0.7), "confidence as a number of standard deviations, phi = Phi^-1(eta)",
+    closed="left", grid=(0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0), instead_of="eta",
+)  # fmt: skip
+
+
+def confidence(eta: float | None = None, phi: float | None = None) -> tuple[float]:
+    """Return the constant of the rules, phi, from the parameter that is given."""
+    return (quantile(eta) if eta is not None else float(phi or 0.0),)
 
 
 @helper
 def confident_step(r: float, phi: float, share: float) -> float:
     """Return a = alpha sqrt(v) for the normalised margin r = m / sqrt(v) < phi.
 
-    a solves phi sqrt(u / v) = r + a / share, where sqrt(u / v) is the deviation left after the update. With
-    share = 1 the constraint is met (cw2008, eq. 14); share = v / (v + 1/(2C)) is the squared slack of
-    scw2012, Proposition 2. Of the two forms of its root, the one that does not cancel is used.
+    a solves phi sqrt(u / v) = r + a / share, where u is the variance after the update. With share = 1 the
+    constraint is met with equality (cw2008, eq. 14); share = v / (v + 1/(2C)) gives the squared slack of
+    scw2012, Proposition 2. Of the two forms of the root, the one without cancellation is used.
     """
     half = 0.5 * share * phi * phi
     root = math.hypot(r * half, phi * math.sqrt(1.0 + 2.0 * half))
@@ -30,18 +40,33 @@ def confident_step(r: float, phi: float, share: float) -> float:
 
 @helper
 def precision_gain(a: float, phi: float, v: float) -> float:
-    """Return c = alpha phi / sqrt(u) of cw2008, eq. 12: what the update adds to the precision along x."""
+    """Return c = alpha phi / sqrt(u), the precision that the update adds along x (cw2008, eq. 12)."""
     k = a * phi
     return 0.5 * k * (k + math.sqrt(k * k + 4.0)) / v
+
+
+def deviation_terms(m: float, v: float, p: Any) -> Any:
+    """Return the terms of m + alpha v = phi sqrt(v+) for a diagonal Sigma (cw2012, eq. 34).
+
+    Margins are measured in units of sqrt(v), which makes the equation free of scale.
+    """
+    squared = p[0] * p[0]
+    return excess(p[0] * math.sqrt(v), m), math.sqrt(v), squared, 0.0, 1.0, squared
+
+
+def variance_terms(m: float, v: float, p: Any) -> Any:
+    """Return the terms of m + alpha v = phi v+ for a diagonal Sigma (cw2012, eq. 33)."""
+    return excess(p[0] * v, m), 1.0, p[0] * v, 1.0, 0.0, 2.0 * p[0]
 
 
 @second_order(
     "cw",
     title="CW",
     source="cw2008, eqs. (10)-(14) and Fig. 1; scw2012, section 2.3",
-    parameters=(ETA,),
+    parameters=(ETA, PHI),
     traits=TRAITS,
-    constants=lambda eta: (quantile(eta),),
+    constants=confidence,
+    exact=deviation_terms,
     form="root",
     monotone=True,
     scale_free=True,
@@ -60,9 +85,10 @@ def cw(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     "cw-var",
     title="CW-var",
     source="Dredze, Crammer & Pereira, ICML 2008; cw2012, section 5.1",
-    parameters=(ETA,),
+    parameters=(ETA, PHI),
     traits=TRAITS,
-    constants=lambda eta: (quantile(eta),),
+    constants=confidence,
+    exact=variance_terms,
     form="root",
     monotone=True,
 )

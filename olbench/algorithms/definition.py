@@ -1,11 +1,11 @@
 """What an algorithm is: a scalar rule with declared parameters, traits and a citation.
 
-The decorators here serve the built-in files of this folder and a user's own file alike.
+The same decorators serve the built-in files in this folder and a user's own file.
 """
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
@@ -17,18 +17,19 @@ from olbench.errors import UserError, suggest
 
 Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
-Order = Literal["first", "second", "advice", "object"]
+ExactRule = Callable[..., tuple[float, float, float, float, float, float]]
+Order = Literal["first", "second", "advice", "object", "batch"]
 Closed = Literal["neither", "left", "right", "both"]
 
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
-#: Settings of every second-order algorithm, beside its own parameters.
-RESERVED = frozenset({"covariance", "projection", "form", "a"})
+#: Settings of every second-order algorithm, in addition to its own parameters.
+RESERVED = frozenset({"covariance", "projection", "form", "a", "kernel", "gamma", "degree", "coef0"})
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named number with a default, bounds and the grid that the papers search; or one of a few words."""
+    """A number with a default, bounds and the grid that the papers search, or one word out of `choices`."""
 
     name: str
     default: Value
@@ -38,9 +39,11 @@ class Parameter:
     closed: Closed = "neither"
     grid: tuple[float, ...] = ()
     choices: tuple[str, ...] = ()
+    #: The parameter that this one replaces when it is given.
+    instead_of: str = ""
 
     def check(self, value: Any, owner: str) -> Value:
-        """Return the value as this parameter stores it, or refuse it."""
+        """Return the value as a float or a word, or raise a UserError that names `owner`."""
         if self.choices:
             if value not in self.choices:
                 raise UserError(
@@ -58,7 +61,7 @@ class Parameter:
 
     @property
     def interval(self) -> str:
-        """The allowed values in words or as an interval."""
+        """The allowed values: an interval or a list of words."""
         if self.choices:
             return " | ".join(self.choices)
         opening = "[" if self.closed in ("left", "both") else "("
@@ -68,7 +71,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Traits:
-    """The four properties of scw2012, Table 1; `source` says who assigned them."""
+    """The four properties of scw2012, Table 1, and who assigned them."""
 
     large_margin: bool
     confidence: bool
@@ -79,7 +82,7 @@ class Traits:
 
 @dataclass(frozen=True)
 class Definition:
-    """An algorithm as its file declares it. Made by the decorators `first_order` and `second_order`."""
+    """An algorithm as its file declares it with one of the decorators of this module."""
 
     id: str
     title: str
@@ -88,12 +91,17 @@ class Definition:
     parameters: tuple[Parameter, ...] = ()
     traits: Traits | None = None
     rule: Rule | None = None
+    exact: ExactRule | None = None
     constants: Callable[..., tuple[float, ...]] | None = None
     form: Literal["covariance", "root"] = "covariance"
     no_diagonal: str = ""
     monotone: bool = False
     scale_free: bool = False
+    averaged: bool = False
+    product: bool = False
     factory: Callable[..., Any] | None = None
+    #: Whether the factory of a batch contestant takes advice, as the keyword `advice`.
+    advised: bool = False
     doc: str = field(default="", repr=False)
 
     def __reduce__(self) -> Any:
@@ -105,7 +113,7 @@ class Definition:
 
     @property
     def module(self) -> str:
-        """The module that defines the rule or builds the object."""
+        """The name of the module that defines the rule or the factory."""
         return getattr(self.rule or self.factory, "__module__", "")
 
     @property
@@ -114,54 +122,117 @@ class Definition:
         return code.co_filename if code else ""
 
     @property
+    def online(self) -> bool:
+        """Whether it learns one example at a time, so that it has an online pass."""
+        return self.order != "batch"
+
+    @property
+    def takes_advice(self) -> bool:
+        """Whether it learns from rules besides examples."""
+        return self.order == "advice" or self.advised
+
+    @property
     def diagonal(self) -> bool:
-        """Whether a diagonal covariance makes sense; `no_diagonal` says why where it does not."""
+        """Whether a diagonal covariance makes sense; if not, `no_diagonal` says why."""
         return not self.no_diagonal
 
     @property
-    def grid(self) -> dict[str, tuple[float, ...]]:
-        """The values that the papers search, by parameter."""
-        return {parameter.name: parameter.grid for parameter in self.parameters if parameter.grid}
+    def projections(self) -> tuple[str, ...]:
+        """The ways in which an update of a diagonal covariance is kept diagonal."""
+        if self.order != "second" or not self.diagonal:
+            return ()
+        if self.product:
+            return ("kl",)
+        return ("kl", "l2") if self.exact is None else ("kl", "l2", "exact")
 
-    def resolve(self, given: Mapping[str, Any]) -> dict[str, Value]:
-        """Return every parameter with its given or default value, checked."""
+    @property
+    def grid(self) -> dict[str, tuple[float, ...]]:
+        """The values that the papers search, for each parameter that they tune."""
+        return self.grid_beside(())
+
+    def grid_beside(self, fixed: Container[str]) -> dict[str, tuple[float, ...]]:
+        """Return the grid without the parameters that are fixed and those that a fixed one replaces."""
+        replaced = {parameter.instead_of for parameter in self.parameters if parameter.name in fixed}
+        searched = [
+            parameter
+            for parameter in self.parameters
+            if not (parameter.instead_of or parameter.name in fixed or parameter.name in replaced)
+        ]
+        return {parameter.name: parameter.grid for parameter in searched if parameter.grid}
+
+    def resolve(self, given: Mapping[str, Any], searched: Iterable[str] = ()) -> dict[str, Value]:
+        """Return all parameters with their given or default values, after checking them.
+
+        Of a parameter and one that replaces it, the result has the one that is given, or else the replaced
+        one. `searched` names parameters whose values come later: they have their defaults and count as given.
+
+        >>> from olbench.algorithms import get_definition
+        >>> get_definition("cw").resolve({}), get_definition("cw").resolve({"phi": 10})
+        ({'eta': 0.7}, {'phi': 10.0})
+        """
+        named = [*given, *searched]
         names = [parameter.name for parameter in self.parameters]
-        for name in given:
+        for name in named:
             if name not in names:
                 known = f"its parameters are {', '.join(names)}" if names else "it has no parameters"
                 raise UserError(f"{self.id}: unknown parameter '{name}'{suggest(name, names)}; {known}")
+        absent = self._find_absent(named)
         return {
             parameter.name: parameter.check(given.get(parameter.name, parameter.default), self.id)
             for parameter in self.parameters
+            if parameter.name not in absent
         }
 
+    def _find_absent(self, named: Container[str]) -> set[str]:
+        """Return the parameters that do not appear beside those that are named."""
+        absent = set()
+        for parameter in self.parameters:
+            replaced = parameter.instead_of
+            if replaced and parameter.name in named and replaced in named:
+                raise UserError(f"{self.id}: give {replaced} or {parameter.name}, not both")
+            if replaced:
+                absent.add(replaced if parameter.name in named else parameter.name)
+        return absent
+
     def rule_constants(self, params: Mapping[str, Value]) -> NDArray[np.float64]:
-        """Return the array p that the rule sees for these parameters."""
+        """Return the array p that the rule receives for these parameters."""
         values = self.constants(**params) if self.constants else tuple(params.values())
         return np.array(values, dtype=np.float64)
 
     @cached_property
     def compiled_rule(self) -> Any:
         """The rule as a first-class compiled function."""
-        from numba.core.errors import NumbaError
-
         from olbench.kernels import compile
 
         signature: Any = compile.FIRST_ORDER_RULE if self.order == "first" else compile.SECOND_ORDER_RULE
         if self.order == "advice":
             from olbench.kernels.advice_sets import ADVICE_STEP as signature  # noqa: N811
-        if self.rule is None:
+        return self._compile(signature, self.rule)
+
+    @cached_property
+    def compiled_exact(self) -> Any:
+        """The rule of the exact diagonal step as a first-class compiled function."""
+        from olbench.kernels import compile
+
+        return self._compile(compile.EXACT_RULE, self.exact)
+
+    def _compile(self, signature: Any, rule: Callable[..., Any] | None) -> Any:
+        from numba.core.errors import NumbaError
+
+        from olbench.kernels import compile
+
+        if rule is None:
             raise TypeError(f"{self.id} is an object, not a rule")
         try:
-            return compile.rule(signature, self.rule)
+            return compile.rule(signature, rule)
         except NumbaError as error:
-            line, reason = _cause(str(error))
+            line, reason = _find_cause(str(error))
             place = f"{self._file}:{line}" if line else self._file
             raise UserError(f"{place}: the rule of '{self.id}' does not compile: {reason}") from error
 
 
-def _cause(message: str) -> tuple[str, str]:
-    """Return the line and the reason in what numba says about a function that it cannot compile."""
+def _find_cause(message: str) -> tuple[str, str]:
+    """Return the line number and the reason from numba's message about a function it cannot compile."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", message)
     lines = [line.strip() for line in plain.splitlines() if line.strip()]
     reasons = [line for line in lines if not line.startswith("Failed in nopython")]
@@ -173,17 +244,17 @@ REGISTRY: dict[str, Definition] = {}
 
 
 def register(definition: Definition) -> Definition:
-    """Add a definition to the listing; a name may be defined again only where it was defined before."""
+    """Add a definition to the list; only the file that defined an id may define it again."""
     known = REGISTRY.get(definition.id)
     if known is not None and known._file != definition._file and not known._file.startswith("<"):
         raise UserError(
-            f"an algorithm named '{definition.id}' exists already ({known._file}); choose another id"
+            f"an algorithm named '{definition.id}' already exists ({known._file}); choose another id"
         )
     reserved = RESERVED.intersection(parameter.name for parameter in definition.parameters)
     if definition.order == "second" and reserved:
         raise UserError(
             f"{definition.id}: a parameter cannot be named {', '.join(sorted(reserved))}: every second-order "
-            "algorithm has that setting already"
+            "algorithm already has that setting"
         )
     REGISTRY[definition.id] = definition
     return definition
@@ -192,42 +263,46 @@ def register(definition: Definition) -> Definition:
 def first_order(
     id: str, *, title: str = "", source: str = "", **declared: Any
 ) -> Callable[[Rule], Definition]:
-    """Make a first-order algorithm of a rule (m, s, mistake, q, t, k, p) -> (loss, shrink, tau).
+    """Define a first-order algorithm by a rule (m, s, mistake, q, t, k, p) -> (loss, shrink, tau).
 
-    The rule sees the signed margin m = y w.x, s = ||x||^2, whether the prediction was a mistake, q = ||w||^2,
-    the round t = 1, 2, ..., the number k of updates so far and its parameters p. A loss above zero counts as
-    an update; then w = shrink w + tau y x. Further keywords are the fields of Definition: parameters, traits,
-    constants.
+    The rule receives the signed margin m = y w.x, s = ||x||^2, whether the prediction was a mistake,
+    q = ||w||^2, the round t = 1, 2, ..., the number k of updates so far and its parameters p. A round with a
+    loss above zero counts as an update. The weights become w = shrink w + tau y x. Further keywords are the
+    fields of Definition: parameters, traits, constants and averaged (unseen examples are predicted with the
+    mean of w over all rounds).
     """
-    return _decorator(id, title, source, "first", declared)
+    return _make_decorator(id, title, source, "first", declared)
 
 
 def second_order(
     id: str, *, title: str = "", source: str = "", **declared: Any
 ) -> Callable[[Rule], Definition]:
-    """Make a second-order algorithm of a rule (m, v, mistake, t, p) -> (loss, alpha, c).
+    """Define a second-order algorithm by a rule (m, v, mistake, t, p) -> (loss, alpha, c).
 
-    The rule sees the signed margin m = y mu.x, the variance v = x' Sigma x, whether the prediction was a
-    mistake, the round t = 1, 2, ... and its parameters p. A loss above zero counts as an update; then
-    mu += alpha y Sigma x and Sigma^-1 += c x x', which is Sigma -= beta Sigma x x' Sigma with
-    beta = c / (1 + c v). Further keywords are the fields of Definition: parameters, traits, constants, form,
-    no_diagonal (why a diagonal covariance makes no sense), monotone (the loss does not fall as v grows, so
-    rounds that cannot trigger skip v) and scale_free (nothing depends on the common scale of mu and the root
-    of Sigma).
+    The rule receives the signed margin m = y mu.x, the variance v = x' Sigma x, whether the prediction was a
+    mistake, the round t = 1, 2, ... and its parameters p. A round with a loss above zero counts as an update.
+    The Gaussian becomes mu += alpha y Sigma x and Sigma^-1 += c x x', which equals
+    Sigma -= beta Sigma x x' Sigma with beta = c / (1 + c v).
+
+    Further keywords are the fields of Definition: parameters, traits, constants, form, no_diagonal (why a
+    diagonal covariance makes no sense), monotone (the loss does not fall as v grows, so rounds that cannot
+    trigger skip v), scale_free (nothing depends on the common scale of mu and the root of Sigma), exact (a
+    rule (m, v, p) for projection="exact", see olbench.kernels.exact) and product (the diagonal form keeps w
+    and Sigma apart, see olbench.kernels.product).
     """
-    return _decorator(id, title, source, "second", declared)
+    return _make_decorator(id, title, source, "second", declared)
 
 
 def advice(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
-    """Make an algorithm that takes advice of a step (i, sets, p, w, u, room) that moves u for advice set i.
+    """Define an algorithm that takes advice by a step (i, sets, p, w, u, room) that moves u for advice set i.
 
     `olbench.kernels.advice` describes what the step sees. Further keywords are the fields of Definition.
     """
-    return _decorator(id, title, source, "advice", declared)
+    return _make_decorator(id, title, source, "advice", declared)
 
 
 def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
-    """Make a contestant of a function that builds an online learner from the declared parameters.
+    """Define a contestant by a function that builds an online learner from the declared parameters.
 
     The learner has `predict_one` and `learn_one` (River) or `predict` and `partial_fit` (scikit-learn).
     """
@@ -238,7 +313,22 @@ def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -
     return define
 
 
-def _decorator(
+def batch_contestant(
+    id: str, *, title: str = "", source: str = "", **declared: Any
+) -> Callable[..., Definition]:
+    """Define a batch contestant by a function that builds a classifier with `fit` and `predict`.
+
+    It learns from all training examples at once, so it has no online pass; a protocol with training and test
+    sets runs it (`olbench.contestants.BatchLearner`).
+    """
+
+    def define(factory: Callable[..., Any]) -> Definition:
+        return _define(id, title, source, "batch", factory.__doc__, {"factory": factory, **declared})
+
+    return define
+
+
+def _make_decorator(
     id: str, title: str, source: str, order: Order, declared: dict[str, Any]
 ) -> Callable[[Rule], Definition]:
     def define(rule: Rule) -> Definition:

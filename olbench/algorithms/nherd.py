@@ -10,12 +10,12 @@ from olbench.algorithms.losses import excess
     "nherd",
     title="NHERD",
     source="Crammer & Lee, Learning via Gaussian herding, NIPS 2010",
-    parameters=(Parameter("C", 1.0, "the price of the squared hinge loss", grid=POWERS_OF_TWO),),
+    parameters=(Parameter("C", 1.0, "cost of the squared hinge loss", grid=POWERS_OF_TWO),),
     traits=Traits(True, True, True, False),
     monotone=True,
 )
 def nherd(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
-    """Move a whole herd of weight vectors at once: beta = (v + 2/C) / (v + 1/C)^2."""
+    """Move a Gaussian herd of weight vectors: beta = (v + 2/C) / (v + 1/C)^2."""
     loss = excess(1.0, m)
     if loss == 0.0:
         return 0.0, 0.0, 0.0

@@ -15,14 +15,14 @@ LOSSES = ("hinge", "logistic", "squared", "zero-one")
     title="OGD",
     source="Zinkevich, Online convex programming, ICML 2003",
     parameters=(
-        Parameter("C", 1.0, "length of the first step", grid=POWERS_OF_TWO),
+        Parameter("C", 1.0, "size of the first step", grid=POWERS_OF_TWO),
         Parameter("loss", "hinge", "the loss whose gradient is followed", choices=LOSSES),
     ),
     traits=Traits(True, False, True, False, source=OWN),
     constants=lambda C, loss: (C, LOSSES.index(loss)),
 )
 def ogd(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Step against the gradient of the loss; zero-one stands for the perceptron's direction on mistakes."""
+    """Step against the gradient of the loss; with zero-one, add y x on mistakes, as the perceptron does."""
     step = p[0] / math.sqrt(t)
     if p[1] == 0.0:
         loss = excess(1.0, m)

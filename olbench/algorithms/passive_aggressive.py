@@ -7,12 +7,12 @@ from olbench.algorithms.losses import excess
 
 SOURCE = "Crammer et al., JMLR 7 (2006); scw2012, section 2.2"
 TRAITS = Traits(True, False, True, False)
-C = Parameter("C", 1.0, "aggressiveness: the largest price of a margin violation", grid=POWERS_OF_TWO)
+C = Parameter("C", 1.0, "aggressiveness: cost of a margin violation", grid=POWERS_OF_TWO)
 
 
 @first_order("pa", title="PA", source=SOURCE, traits=TRAITS)
 def pa(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Move as little as the unit margin on this example demands."""
+    """Make the smallest change of w that gives this example a margin of one."""
     loss = excess(1.0, m)
     if loss == 0.0 or s == 0.0:
         return loss, 1.0, 0.0
@@ -21,7 +21,7 @@ def pa(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> A
 
 @first_order("pa1", title="PA-I", source=SOURCE, parameters=(C,), traits=TRAITS)
 def pa1(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Move as PA does, by a step of C at most (linear slack)."""
+    """Step as PA does, but by at most C (linear slack)."""
     loss = excess(1.0, m)
     if loss == 0.0 or s == 0.0:
         return loss, 1.0, 0.0
@@ -30,6 +30,6 @@ def pa1(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> 
 
 @first_order("pa2", title="PA-II", source=SOURCE, parameters=(C,), traits=TRAITS)
 def pa2(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Move as PA does with the norm enlarged by 1 / (2 C) (squared slack)."""
+    """Step as PA does, with 1 / (2 C) added to the squared norm (squared slack)."""
     loss = excess(1.0, m)
     return loss, 1.0, loss / (s + 0.5 / p[0])

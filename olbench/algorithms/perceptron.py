@@ -24,7 +24,9 @@ def perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: A
     "margin-perceptron",
     title="Perceptron with margin",
     source="Krauth & Mézard, J. Phys. A 20 (1987)",
-    parameters=(Parameter("margin", 1.0, "learn whenever the signed margin is at most this", closed="left"),),
+    parameters=(
+        Parameter("margin", 1.0, "update whenever the signed margin is at most this", closed="left"),
+    ),
     traits=Traits(True, False, True, False, source=OWN),
 )
 def margin_perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:

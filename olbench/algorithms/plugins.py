@@ -1,4 +1,4 @@
-"""Algorithms from a user's own file."""
+"""Algorithms from a user's own file (a plugin)."""
 
 import importlib.util
 import sys
@@ -12,7 +12,7 @@ PREFIX = "olbench_plugin_"
 
 
 def restore(id: str, module: str, file: str) -> Definition:
-    """Return a definition that was pickled, in a process that may not have loaded its file yet."""
+    """Return a pickled definition; load its plugin file if this process has not done so."""
     from olbench.algorithms import get_definition
 
     if module.startswith(PREFIX) and module not in sys.modules:
@@ -21,14 +21,14 @@ def restore(id: str, module: str, file: str) -> Definition:
 
 
 def load_plugin(path: str | Path) -> list[Definition]:
-    """Run a Python file and return the algorithms that it defines; a second time it is not run again."""
+    """Run a Python file once and return the algorithms that it defines."""
     from olbench.algorithms import definitions
 
     definitions()
     file = Path(path).resolve()
     if not file.is_file():
         raise UserError(f"there is no plugin file {path}")
-    # The name depends on the path alone, so that numba finds what another process compiled.
+    # The module name depends on the path alone, so that numba finds what another process has compiled.
     name = f"{PREFIX}{file.stem}_{sha256(str(file).encode()).hexdigest()[:8]}"
     if name not in sys.modules:
         _execute(name, file, str(path))
@@ -44,16 +44,18 @@ def _execute(name: str, file: Path, given: str) -> None:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
+        # Leave nothing behind: the user may correct the file and load it again.
         del sys.modules[name]
         for id in [known.id for known in REGISTRY.values() if known.module == name]:
             del REGISTRY[id]
         if isinstance(error, UserError):
             raise
-        line = _last_line(error, str(file))
+        line = _find_line(error, str(file))
         raise UserError(f"{given}{line}: the plugin failed: {type(error).__name__}: {error}") from error
 
 
-def _last_line(error: BaseException, filename: str) -> str:
+def _find_line(error: BaseException, filename: str) -> str:
+    """Return ':' and the last line of this file in a traceback, or an empty text."""
     if isinstance(error, SyntaxError):
         return f":{error.lineno}"
     line, trace = "", error.__traceback__

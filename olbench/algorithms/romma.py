@@ -1,4 +1,4 @@
-"""The relaxed online maximum margin algorithm and its aggressive version."""
+"""The relaxed online maximum margin algorithm and its aggressive variant."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ TRAITS = Traits(True, False, False, False, source=OWN)
 
 @helper
 def relaxed_step(m: float, s: float, q: float) -> tuple[float, float]:
-    """Return (shrink, tau) to the shortest w with unit margin on x that keeps w.w_old >= ||w_old||^2."""
+    """Return (shrink, tau) for the shortest w with unit margin on x and w.w_old >= ||w_old||^2."""
     if q == 0.0:
         return 1.0, 1.0
     denominator = s * q - m * m
@@ -24,7 +24,7 @@ def relaxed_step(m: float, s: float, q: float) -> tuple[float, float]:
 
 @first_order("romma", title="ROMMA", source=SOURCE, traits=TRAITS)
 def romma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
-    """Take the relaxed maximum-margin step on every mistake; the first one gives w = y x."""
+    """Take the relaxed maximum-margin step on every mistake; the first step gives w = y x."""
     if not mistake:
         return 0.0, 1.0, 0.0
     shrink, tau = relaxed_step(m, s, q)

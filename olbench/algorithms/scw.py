@@ -1,4 +1,4 @@
-"""Soft confidence-weighted learning, and SCW-II as the authors' toolbox computes it."""
+"""Soft confidence-weighted learning, and SCW-II as the authors' toolbox LIBOL computes it."""
 
 import math
 from typing import Any
@@ -8,7 +8,7 @@ from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, seco
 from olbench.algorithms.losses import excess, quantile
 
 TRAITS = Traits(True, True, True, True)
-C = Parameter("C", 1.0, "the price of violating the confidence constraint", grid=POWERS_OF_TWO)
+C = Parameter("C", 1.0, "cost of violating the confidence constraint", grid=POWERS_OF_TWO)
 
 
 def eta(default: float) -> Parameter:
@@ -17,7 +17,7 @@ def eta(default: float) -> Parameter:
 
 
 def constants(C: float, eta: float) -> tuple[float, float]:
-    """Return what the rules read: C and phi."""
+    """Return the constants of the rules: C and phi."""
     return C, quantile(eta)
 
 
@@ -31,7 +31,7 @@ def constants(C: float, eta: float) -> tuple[float, float]:
     monotone=True,
 )
 def scw1(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
-    """Take the step of CW, but never one longer than C (linear slack)."""
+    """Take the step of CW, limited to alpha <= C (linear slack)."""
     loss = excess(p[1] * math.sqrt(v), m)
     if loss == 0.0 or v == 0.0:
         return loss, 0.0, 0.0
@@ -70,7 +70,7 @@ def scw2(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     monotone=True,
 )
 def scw2_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
-    """Run SCW-II with the toolbox's discriminant, which doubles v and phi where the paper squares them."""
+    """Run SCW-II with the toolbox's discriminant, which has 2 v and 2 phi where the paper has squares."""
     phi = p[1]
     loss = excess(phi * math.sqrt(v), m)
     if loss == 0.0 or v == 0.0:

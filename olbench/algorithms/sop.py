@@ -1,4 +1,4 @@
-"""The second-order perceptron, and as the LIBOL toolbox runs it.
+"""The second-order perceptron, as published and as the LIBOL toolbox runs it.
 
 Both keep a perceptron vector w and predict with S w, S = (Sigma^-1 + x x')^-1. The rules here act on
 mu = Sigma w, which predicts the same sign: S w . x = mu . x / (1 + v).
@@ -16,11 +16,14 @@ TRAITS = Traits(False, True, True, False)
     title="SOP",
     source="Cesa-Bianchi, Conconi & Gentile, SIAM J. Comput. 34(3), 2005",
     traits=TRAITS,
-    no_diagonal=KEEPS_PRODUCT,
+    product=True,
     monotone=True,
 )
 def sop(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
-    """Add y x to w and x x' to the precision on every mistake."""
+    """Add y x to w and x x' to the precision on every mistake.
+
+    The diagonal form adds x_j^2 to each precision instead, and predicts with S of that form.
+    """
     if not mistake:
         return 0.0, 0.0, 0.0
     return 1.0, (1.0 - m) / (1.0 + v), 1.0
@@ -35,7 +38,7 @@ def sop(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     monotone=True,
 )
 def sop_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
-    """Add y x to w on every mistake, but x x' to the precision on every round."""
+    """Add y x to w on every mistake, but x x' to the precision in every round."""
     if mistake:
         return 1.0, (1.0 - m) / (1.0 + v), 1.0
     return 0.0, -m / (1.0 + v), 1.0

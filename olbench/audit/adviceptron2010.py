@@ -1,18 +1,19 @@
 """Kunapuli et al., Online Knowledge-Based Support Vector Machines (ECML 2010): formulas, lemmas, Theorem 1.
 
-Each check is a function (rng, trials) -> Outcome, listed in CHECKS. One advice set is (D, d, z); with it,
-L_eta(w, u) = |D'u + z w|^2, L_zeta(u) = (1 + d'u)_+ and L_xi(w) = (1 - y w.x)_+.
+One advice set is (D, d, z); with it, L_eta(w, u) = |D'u + z w|^2, L_zeta(u) = (1 + d'u)_+ and
+L_xi(w) = (1 - y w.x)_+.
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linprog, minimize, nnls
 
 from olbench.advice.feasibility import is_empty
 from olbench.advice.sets import Advice, AdviceSet
+from olbench.audit.definition import Plain, Tally, Verification, check
 from olbench.examples import Floats, as_examples
 from olbench.learners import make_algorithm
 
@@ -29,67 +30,6 @@ ISOLATES = {
     "M. bovis": 693,
 }
 STATED_ISOLATES = 37942
-
-Plain = float | int | str | list[float] | list[list[float]]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What came of trying one form of a statement: the worst violation, and the first instance of one."""
-
-    tried: int
-    violations: int
-    worst: float
-    unit: str = ""
-    example: Mapping[str, Plain] = field(default_factory=dict)
-
-    @property
-    def holds(self) -> bool:
-        """Whether the form was tried and nothing violated it."""
-        return self.tried > 0 and self.violations == 0
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a check found: the printed form, the corrected one where there is one, and a remark."""
-
-    printed: Finding
-    corrected: Finding | None = None
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Check:
-    """A statement of the paper, what is true instead if it is not, and the function that examines both."""
-
-    id: str
-    where: str
-    statement: str
-    correction: str
-    examine: Callable[[np.random.Generator, int], Outcome]
-
-
-class Tally:
-    """Collects instances of one form of a statement."""
-
-    def __init__(self, unit: str = ""):
-        self.unit = unit
-        self.tried = self.violations = 0
-        self.worst = -math.inf
-        self.example: dict[str, Plain] = {}
-
-    def add(self, violation: float, **example: Plain) -> None:
-        """Count an instance, violated where the number is above rounding."""
-        self.tried += 1
-        self.worst = max(self.worst, math.inf if math.isnan(violation) else violation)
-        if not violation <= ROUNDING:
-            self.violations += 1
-            self.example = self.example or example
-
-    @property
-    def finding(self) -> Finding:
-        """The finding so far."""
-        return Finding(self.tried, self.violations, self.worst, self.unit, self.example)
 
 
 # --- instances
@@ -229,9 +169,24 @@ def w_step(w: Floats, x: Floats, y: float, r: Floats, m: int, lam: float, mu: fl
 # --- section 2 and Update Rule 1
 
 
-def check_equation_3(rng: np.random.Generator, trials: int) -> Outcome:
+def has_certificate(each: AdviceSet, w: Floats, b: float) -> bool:
+    """Tell whether the system (3) has a solution u."""
+    found = linprog(
+        np.zeros(each.d.size), A_ub=each.d[None], b_ub=[-each.z * b], A_eq=each.D.T, b_eq=-each.z * w,
+        bounds=(0, None), method="highs",
+    )  # fmt: skip
+    return bool(found.status == 0)
+
+
+@check(
+    paper=PAPER,
+    id="equation-3",
+    where="Eq. (3)",
+    statement="(3) has a solution u exactly if (1) holds",
+)
+def check_equation_3(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the implication (1) with the system (3), both as linear programs, where a set is not empty."""
-    tally, both = Tally("(disagreements)"), [0, 0]
+    tally, both = Tally(ROUNDING, "(disagreements)"), [0, 0]
     while tally.tried < trials:
         n = int(rng.integers(1, 4))
         each = draw_set(rng, n)
@@ -243,20 +198,26 @@ def check_equation_3(rng: np.random.Generator, trials: int) -> Outcome:
         b = float(rng.normal())
         lowest = linprog(each.z * w, A_ub=each.D, b_ub=each.d, bounds=(None, None), method="highs")
         implied = lowest.status == 0 and lowest.fun - each.z * b >= 0.0
-        farkas = linprog(
-            np.zeros(each.d.size), A_ub=each.d[None], b_ub=[-each.z * b], A_eq=each.D.T, b_eq=-each.z * w,
-            bounds=(0, None), method="highs",
-        )  # fmt: skip
         both[int(implied)] += 1
         tally.add(
-            float(implied != (farkas.status == 0)), w=w.tolist(), b=b, D=each.D.tolist(), d=each.d.tolist()
+            float(implied != has_certificate(each, w, b)),
+            w=w.tolist(),
+            b=b,
+            D=each.D.tolist(),
+            d=each.d.tolist(),
         )
-    return Outcome(tally.finding, note=f"The implication held in {both[1]} of {sum(both)} instances")
+    return Verification(tally.finding, note=f"The implication held in {both[1]} of {sum(both)} instances")
 
 
-def check_update_1(rng: np.random.Generator, trials: int) -> Outcome:
+@check(
+    paper=PAPER,
+    id="update-1",
+    where="Update Rule 1",
+    statement="w^{t+1} solves problem (6)",
+)
+def check_update_1(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the objective of (6) at the closed form with its least value, found along all directions."""
-    tally = Tally("(relative)")
+    tally = Tally(ROUNDING, "(relative)")
     for _ in range(trials):
         one = draw_instance(rng)
         m = int(rng.integers(1, 4))
@@ -271,12 +232,19 @@ def check_update_1(rng: np.random.Generator, trials: int) -> Outcome:
         steps = 1e-4 * rng.normal(size=(50, one.w.size))
         best = min(best, *(value(closed + step) for step in steps))
         tally.add(relative(value(closed) - best, best), w=one.w.tolist(), x=one.x.tolist(), r=r.tolist())
-    return Outcome(tally.finding)
+    return Verification(tally.finding)
 
 
-def check_beta_7(rng: np.random.Generator, trials: int) -> Outcome:
+@check(
+    paper=PAPER,
+    id="equation-7-beta",
+    where="Eq. (7)",
+    statement="z_i beta_i / mu = r_i - (w + alpha_* lam y x + m mu r) / (1 / nu + alpha_* lam |x|^2)",
+    correction="z_i beta_i / mu = r_i - w^{t+1}",
+)
+def check_beta_7(rng: np.random.Generator, trials: int) -> Verification:
     """Compare beta of (7) with what its constraint demands: beta_i = mu eta_i = mu z_i (r_i - w^{t+1})."""
-    printed, corrected = Tally("(relative)"), Tally("(relative)")
+    printed, corrected = Tally(ROUNDING, "(relative)"), Tally(ROUNDING, "(relative)")
     first = 0
     for trial in range(trials):
         one = draw_instance(rng)
@@ -301,12 +269,24 @@ def check_beta_7(rng: np.random.Generator, trials: int) -> Outcome:
         rebuilt = w + alpha * one.y * one.x + one.mu * np.sum(true, axis=0)
         corrected.add(float(np.abs(rebuilt - moved).max()) / size)
     note = f"In {first} of {(trials + 3) // 4} first rounds, with w = 0 and r = 0, the printed form agrees"
-    return Outcome(printed.finding, corrected.finding, note)
+    return Verification(printed.finding, corrected.finding, note)
 
 
-def check_no_advice(rng: np.random.Generator, trials: int) -> Outcome:
-    """Run the learner without advice beside PA and PA-II on random streams, and compare the weights."""
-    printed, corrected = Tally("(largest difference)"), Tally("(largest difference)")
+def equivalent_price(lam: float) -> float:
+    """Return the C at which PA-II is the learner without advice."""
+    return lam / 2.0
+
+
+@check(
+    paper=PAPER,
+    id="no-advice",
+    where="Section 3.1, after (8)",
+    statement="Without advice the updates are those of the passive-aggressive algorithm",
+    correction="They are those of PA-II with C = lam / 2: the slack is squared",
+)
+def check_no_advice(rng: np.random.Generator, trials: int) -> Verification:
+    """AdviceRun the learner without advice beside PA and PA-II on random streams, and compare the weights."""
+    printed, corrected = Tally(ROUNDING, "(largest difference)"), Tally(ROUNDING, "(largest difference)")
     for _ in range(trials):
         X, y = rng.normal(size=(12, 3)), rng.choice([-1.0, 1.0], size=12)
         lam = draw_price(rng)
@@ -314,22 +294,29 @@ def check_no_advice(rng: np.random.Generator, trials: int) -> Outcome:
         learners = [
             make_algorithm("adviceptron", lam=lam).start(3),
             make_algorithm("pa").start(3),
-            make_algorithm("pa2", C=lam / 2.0).start(3),
+            make_algorithm("pa2", C=equivalent_price(lam)).start(3),
         ]
         for learner in learners:
             learner.run(rows, y, order)
         ours, pa, pa2 = (learner.weights for learner in learners)
         printed.add(float(np.abs(ours - pa).max()), X=X.tolist(), y=y.tolist(), lam=lam)
         corrected.add(float(np.abs(ours - pa2).max()))
-    return Outcome(printed.finding, corrected.finding)
+    return Verification(printed.finding, corrected.finding)
 
 
 # --- Update Rule 2
 
 
-def check_update_2(rng: np.random.Generator, trials: int) -> Outcome:
+@check(
+    paper=PAPER,
+    id="update-2",
+    where="Update Rule 2, eq. (13)",
+    statement="The untruncated u solves (10) without its cone",
+    correction="It does where gamma >= 0; elsewhere the hinge is inactive: leave out the d terms",
+)
+def check_update_2(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the objective of (10) at the untruncated u with its least value without u >= 0."""
-    printed, corrected = Tally("(relative objective)"), Tally("(relative objective)")
+    printed, corrected = Tally(ROUNDING, "(relative objective)"), Tally(ROUNDING, "(relative objective)")
     negative = 0
     for _ in range(trials):
         one = draw_instance(rng)
@@ -340,12 +327,19 @@ def check_update_2(rng: np.random.Generator, trials: int) -> Outcome:
             value = objective_10(one.each, one.w, one.u, one.mu, u)
             tally.add(relative(value - best, best), **one.shown, gamma=gamma)
     note = f"gamma was negative in {negative} of {trials} instances; (14) takes it for positive"
-    return Outcome(printed.finding, corrected.finding, note)
+    return Verification(printed.finding, corrected.finding, note)
 
 
-def check_truncation(rng: np.random.Generator, trials: int) -> Outcome:
+@check(
+    paper=PAPER,
+    id="truncation",
+    where="Section 3.2, eq. (12)",
+    statement="Projecting the intermediate solution onto u >= 0 gives the update that (10) asks for",
+    correction="The cone problem has to be solved: its solution satisfies the conditions of the optimum",
+)
+def check_truncation(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the objective of (10) at the truncated u with that of its solution with u >= 0."""
-    printed, corrected = Tally("(relative objective)"), Tally("(relative objective)")
+    printed, corrected = Tally(ROUNDING, "(relative objective)"), Tally(ROUNDING, "(relative objective)")
     for _ in range(trials):
         one = draw_instance(rng)
         truncated = np.maximum(0.0, hinge_step(one.each, one.w, one.u, one.mu))
@@ -359,15 +353,24 @@ def check_truncation(rng: np.random.Generator, trials: int) -> Outcome:
         slack = np.where(solution > 0.0, np.abs(slope), np.maximum(0.0, -slope))
         corrected.add(float(slack.max()) / size, **one.shown)
     share = 1.0 - printed.violations / trials
-    return Outcome(printed.finding, corrected.finding, f"Truncation was optimal in {share:.0%} of the steps")
+    return Verification(
+        printed.finding, corrected.finding, f"Truncation was optimal in {share:.0%} of the steps"
+    )
 
 
 # --- the lemmas
 
 
-def check_lemma_1_1(rng: np.random.Generator, trials: int) -> Outcome:
+@check(
+    paper=PAPER,
+    id="lemma-1.1",
+    where="Lemma 1.1",
+    statement="u~ = u - mu grad L(u)",
+    correction="u~ = u - mu grad L(u~)",
+)
+def check_lemma_1_1(rng: np.random.Generator, trials: int) -> Verification:
     """Compare u~ with a step down the gradient at the old u, as printed, and at u~ itself."""
-    printed, corrected = Tally("(relative)"), Tally("(relative)")
+    printed, corrected = Tally(ROUNDING, "(relative)"), Tally(ROUNDING, "(relative)")
     for _ in range(trials):
         one = draw_instance(rng)
         moved = hinge_step(one.each, one.w, one.u, one.mu)
@@ -375,12 +378,21 @@ def check_lemma_1_1(rng: np.random.Generator, trials: int) -> Outcome:
         for tally, step in zip((printed, corrected), steps, strict=True):
             size = max(float(np.abs(one.u).max()), float(np.abs(moved).max()), float(np.abs(steps[1]).max()))
             tally.add(float(np.abs(moved - (one.u - step)).max()) / size, **one.shown)
-    return Outcome(printed.finding, corrected.finding, "The step is implicit: the paper's is an explicit one")
+    return Verification(
+        printed.finding, corrected.finding, "The step is implicit: the paper's is an explicit one"
+    )
 
 
-def check_lemma_1_2(rng: np.random.Generator, trials: int) -> Outcome:
+@check(
+    paper=PAPER,
+    id="lemma-1.2",
+    where="Lemma 1.2",
+    statement="|grad L(u)|^2 <= |D|^2 L_eta + |d|^2 L_zeta^2",
+    correction="|grad L(u)|^2 <= s^2 (L_eta + L_zeta^2), s = ||[D d]||",
+)
+def check_lemma_1_2(rng: np.random.Generator, trials: int) -> Verification:
     """Compare |grad L|^2 with the printed bound, and with s^2 (L_eta + L_zeta^2), s = ||[D d]||."""
-    printed, corrected = Tally("(relative)"), Tally("(relative)")
+    printed, corrected = Tally(ROUNDING, "(relative)"), Tally(ROUNDING, "(relative)")
     for _ in range(trials):
         one = draw_instance(rng)
         eta, zeta = l_eta(one.each, one.w, one.u), l_zeta(one.each, one.u) ** 2
@@ -391,7 +403,7 @@ def check_lemma_1_2(rng: np.random.Generator, trials: int) -> Outcome:
             (corrected, spread(one.each) * (eta + zeta)),
         ):
             tally.add(relative(slope - bound, slope, bound), **one.shown)
-    return Outcome(printed.finding, corrected.finding, "|a + b|^2 is not at most |a|^2 + |b|^2")
+    return Verification(printed.finding, corrected.finding, "|a + b|^2 is not at most |a|^2 + |b|^2")
 
 
 def spread(each: AdviceSet) -> float:
@@ -399,9 +411,15 @@ def spread(each: AdviceSet) -> float:
     return float(np.linalg.norm(np.column_stack([each.D, each.d]), 2)) ** 2
 
 
-def check_lemma_2(rng: np.random.Generator, trials: int) -> Outcome:
+@check(
+    paper=PAPER,
+    id="lemma-2",
+    where="Lemma 2",
+    statement="The step of w makes progress by the loss of w-hat",
+)
+def check_lemma_2(rng: np.random.Generator, trials: int) -> Verification:
     """Search for the comparator w* that comes closest to breaking the bound on the step of w."""
-    tally = Tally("(relative)")
+    tally = Tally(ROUNDING, "(relative)")
     for _ in range(trials):
         one = draw_instance(rng)
         m = int(rng.integers(1, 4))
@@ -420,17 +438,37 @@ def check_lemma_2(rng: np.random.Generator, trials: int) -> Outcome:
         for comparator in (nearest, moved, one.w, r, np.zeros_like(r)):
             sizes = float(np.sum((comparator - moved) ** 2)), float(np.sum((comparator - one.w) ** 2)), gain
             tally.add(relative(gain - slack(comparator), *sizes), w=one.w.tolist(), r=r.tolist())
-    return Outcome(
+    return Verification(
         tally.finding,
         note="It holds with the loss of w-hat = nu w + (1 - nu) r; Theorem 1 has that of w in its place",
     )
 
 
-def check_lemma_3(rng: np.random.Generator, trials: int) -> Outcome:
+#: Few random instances break the printed Lemma 3; this one does.
+KNOWN_INSTANCE = Instance(
+    AdviceSet(
+        np.array([[0.932, 0.4473], [0.1993, -1.431], [0.4999, 0.2787]]), np.array([1.843, -0.4455, 0.309]), -1
+    ),
+    w=np.array([-0.1603, -1.67]),
+    u=np.array([0.716, 0.8837, 0.4543]),
+    x=np.ones(2),
+    y=1.0,
+    lam=1.0,
+    mu=0.07528,
+)
+
+
+@check(
+    paper=PAPER,
+    id="lemma-3",
+    where="Lemma 3",
+    statement="The step of u makes progress by mu (1 - mu Delta^2) L_eta + mu (1 - mu delta^2) L_zeta^2",
+    correction="It makes progress by mu / (1 + mu s^2) (L_eta + L_zeta^2)",
+)
+def check_lemma_3(rng: np.random.Generator, trials: int) -> Verification:
     """Search for the comparator u* >= 0 that comes closest to breaking the bound on the step of u."""
-    printed, corrected = Tally("(relative)"), Tally("(relative)")
-    for _ in range(trials):
-        one = draw_instance(rng)
+    printed, corrected = Tally(ROUNDING, "(relative)"), Tally(ROUNDING, "(relative)")
+    for one in (KNOWN_INSTANCE, *(draw_instance(rng) for _ in range(trials))):
         each, mu = one.each, one.mu
         eta, zeta = l_eta(each, one.w, one.u), l_zeta(each, one.u) ** 2
         delta_2, Delta_2 = float(each.d @ each.d), float(np.linalg.norm(each.D, 2)) ** 2
@@ -450,7 +488,7 @@ def check_lemma_3(rng: np.random.Generator, trials: int) -> Outcome:
                     **one.shown, comparator=comparator.tolist(),
                 )  # fmt: skip
     note = "The corrected coefficient is mu / (1 + mu s^2), s = ||[D d]||, of L_eta and L_zeta^2 alike"
-    return Outcome(printed.finding, corrected.finding, note)
+    return Verification(printed.finding, corrected.finding, note)
 
 
 def nearest_advice_vector(one: Instance, moved: Floats) -> Floats:
@@ -466,9 +504,15 @@ def nearest_advice_vector(one: Instance, moved: Floats) -> Floats:
     return nearest
 
 
-def check_lemma_4(rng: np.random.Generator, trials: int) -> Outcome:
+@check(
+    paper=PAPER,
+    id="lemma-4",
+    where="Lemma 4",
+    statement="|w* - r|^2 is at most the mean of |w* - r_i|^2",
+)
+def check_lemma_4(rng: np.random.Generator, trials: int) -> Verification:
     """Compare |w* - r|^2 with the mean of L_eta(w*, u_i), and that with the mean of |w* - r_i|^2."""
-    tally = Tally("(relative)")
+    tally = Tally(ROUNDING, "(relative)")
     for _ in range(trials):
         n = int(rng.integers(1, 5))
         sets = [draw_set(rng, n) for _ in range(int(rng.integers(1, 5)))]
@@ -478,14 +522,14 @@ def check_lemma_4(rng: np.random.Generator, trials: int) -> Outcome:
         losses = np.mean([l_eta(each, w, part) for each, part in zip(sets, u, strict=True)])
         left, right = np.sum((w - estimates.mean(axis=0)) ** 2), np.mean(np.sum((w - estimates) ** 2, axis=1))
         tally.add(relative(max(float(left - right), abs(float(losses - right))), float(right)), w=w.tolist())
-    return Outcome(tally.finding)
+    return Verification(tally.finding)
 
 
 # --- Theorem 1
 
 
 @dataclass(frozen=True)
-class Run:
+class AdviceRun:
     """A stream of examples with advice, and the states w^1, ..., w^{T+1}, u^1, ..., u^T of a learner."""
 
     X: Floats
@@ -502,8 +546,8 @@ class Run:
         return 1.0 / (1.0 + len(self.advice) * self.mu)
 
 
-def make_run(id: str, X: Floats, y: Floats, advice: Advice, lam: float, mu: float) -> Run:
-    """Run a learner over a stream and keep every state."""
+def make_run(id: str, X: Floats, y: Floats, advice: Advice, lam: float, mu: float) -> AdviceRun:
+    """AdviceRun a learner over a stream and keep every state."""
     learner = make_algorithm(id, lam=lam, mu=mu, advice=advice).start(X.shape[1])
     rows = as_examples(X).rows()
     w, u = [learner.weights], []
@@ -511,10 +555,10 @@ def make_run(id: str, X: Floats, y: Floats, advice: Advice, lam: float, mu: floa
         u.append(learner.advice_vectors)  # type: ignore[attr-defined]
         learner.run(rows, y, np.array([t]))
         w.append(learner.weights)
-    return Run(X, y, advice, lam, mu, np.array(w), u)
+    return AdviceRun(X, y, advice, lam, mu, np.array(w), u)
 
 
-def left_printed(run: Run) -> float:
+def left_printed(run: AdviceRun) -> float:
     """Return T times the left side of (18), with X, Delta and delta as small as they may be."""
     X_2 = float(np.max(np.sum(run.X**2, axis=1)))
     Delta_2 = max(float(np.linalg.norm(each.D, 2)) ** 2 for each in run.advice)
@@ -528,7 +572,7 @@ def left_printed(run: Run) -> float:
     return float(total)
 
 
-def left_corrected(run: Run) -> float:
+def left_corrected(run: AdviceRun) -> float:
     """Return T times the corrected left side: the loss of w-hat, and L_eta at w^{t+1}, which moves u."""
     X_2 = float(np.max(np.sum(run.X**2, axis=1)))
     total = 0.0
@@ -543,7 +587,7 @@ def left_corrected(run: Run) -> float:
     return float(total)
 
 
-def right_side(run: Run, w: Floats, u: list[Floats]) -> float:
+def right_side(run: AdviceRun, w: Floats, u: list[Floats]) -> float:
     """Return T times the right side of (18) for comparators w* and u*.
 
     The sum over t is read as covering all three R, and L_zeta(u^2) in their definition as L_zeta(u)^2.
@@ -558,7 +602,7 @@ def right_side(run: Run, w: Floats, u: list[Floats]) -> float:
     return float(total)
 
 
-def right_slope(run: Run, w: Floats, u: list[Floats]) -> Floats:
+def right_slope(run: AdviceRun, w: Floats, u: list[Floats]) -> Floats:
     """Return the gradient of `right_side` in w* and all u*."""
     slope = 2.0 * w / run.nu
     parts = [2.0 * part for part in u]
@@ -570,7 +614,7 @@ def right_slope(run: Run, w: Floats, u: list[Floats]) -> Floats:
     return np.concatenate([slope, *parts])
 
 
-def tightest_right_side(run: Run) -> tuple[float, Floats, list[Floats]]:
+def tightest_right_side(run: AdviceRun) -> tuple[float, Floats, list[Floats]]:
     """Return the least right side over all comparators, and these: a convex problem with u* >= 0."""
     n, sizes = run.X.shape[1], [each.d.size for each in run.advice]
     ends = np.cumsum(sizes)[:-1]
@@ -588,7 +632,7 @@ def tightest_right_side(run: Run) -> tuple[float, Floats, list[Floats]]:
     return value(best), best[:n], np.split(best[n:], ends)
 
 
-def alternating_run(id: str, lam: float, mu: float, m: int, strength: float, rounds: int = 60) -> Run:
+def alternating_run(id: str, lam: float, mu: float, m: int, strength: float, rounds: int = 60) -> AdviceRun:
     """Return a run on x = 1 with labels that alternate, and m rules that say next to nothing.
 
     The advice then pulls w towards r = 0, so that w-hat is shorter than w and loses less on the next label:
@@ -599,9 +643,11 @@ def alternating_run(id: str, lam: float, mu: float, m: int, strength: float, rou
     return make_run(id, X, y, Advice((one,) * m, 1), lam, mu)
 
 
-def search_theorem_1(rng: np.random.Generator, starts: int) -> list[Run]:
+def search_theorem_1(rng: np.random.Generator, starts: int) -> list[AdviceRun]:
     """Return runs that an optimiser found to come closest to breaking (18), or to break it most."""
-    found = []
+    # what an earlier search found, for those with few starts
+    ids = ("adviceptron-printed", "adviceptron")
+    found = [alternating_run(id, 0.65, 0.54, 2, 0.09) for id in ids]
     for _ in range(starts):
         m = int(rng.integers(1, 4))
 
@@ -613,11 +659,11 @@ def search_theorem_1(rng: np.random.Generator, starts: int) -> list[Run]:
 
         best = minimize(margin, rng.normal(size=3), method="Nelder-Mead", options={"maxfev": 60}).x
         lam, mu, strength = (float(value) for value in np.exp(np.clip(best, -7.0, 4.0)))
-        found += [alternating_run(id, lam, mu, m, strength) for id in ("adviceptron-printed", "adviceptron")]
+        found += [alternating_run(id, lam, mu, m, strength) for id in ids]
     return found
 
 
-def random_run(rng: np.random.Generator, id: str) -> Run:
+def random_run(rng: np.random.Generator, id: str) -> AdviceRun:
     """Return a run on a random stream with random advice."""
     n, m, T = int(rng.integers(1, 4)), int(rng.integers(1, 4)), int(rng.integers(1, 15))
     scale = 10.0 ** rng.uniform(-1.5, 0.5)
@@ -628,9 +674,16 @@ def random_run(rng: np.random.Generator, id: str) -> Run:
     return make_run(id, X, y, Advice(sets, n), draw_price(rng), draw_price(rng))
 
 
-def check_theorem_1(rng: np.random.Generator, trials: int) -> Outcome:
+@check(
+    paper=PAPER,
+    id="theorem-1",
+    where="Theorem 1",
+    statement="The regret bound (18)",
+    correction="It holds with the loss of w-hat, L_eta at w^{t+1} and coefficients mu / (1 + mu s_i^2)",
+)
+def check_theorem_1(rng: np.random.Generator, trials: int) -> Verification:
     """Try (18) against the tightest comparators, on random runs and on runs that an optimiser looked for."""
-    printed, corrected = Tally("(relative)"), Tally("(relative)")
+    printed, corrected = Tally(ROUNDING, "(relative)"), Tally(ROUNDING, "(relative)")
     vacuous = at_random = 0
     for _ in range(trials):
         run = random_run(rng, "adviceptron-printed")
@@ -646,10 +699,10 @@ def check_theorem_1(rng: np.random.Generator, trials: int) -> Outcome:
         f"alternate, with advice that says next to nothing. In {vacuous} random runs mu Delta^2 >= 1, so "
         "that the left side no longer bounds L_eta"
     )
-    return Outcome(printed.finding, corrected.finding, note)
+    return Verification(printed.finding, corrected.finding, note)
 
 
-def judge(run: Run, tally: Tally, left: Callable[[Run], float]) -> bool:
+def judge(run: AdviceRun, tally: Tally, left: Callable[[AdviceRun], float]) -> bool:
     """Count a run for one form of the theorem, and return whether it breaks it."""
     right, w, _ = tightest_right_side(run)
     violation = relative(left(run) - right, left(run), right)
@@ -661,75 +714,19 @@ def judge(run: Run, tally: Tally, left: Callable[[Run], float]) -> bool:
     return violation > ROUNDING
 
 
-def check_table_1(rng: np.random.Generator, trials: int) -> Outcome:
+@check(
+    paper=PAPER,
+    id="table-1",
+    where="Table 1",
+    statement="The isolates are 37,942 (section 5.2)",
+    correction="Those of Table 1 add up to 37,710",
+)
+def check_table_1(rng: np.random.Generator, trials: int) -> Verification:
     """Add up the isolates of Table 1."""
-    printed, corrected = Tally("isolates"), Tally("isolates")
+    printed, corrected = Tally(ROUNDING, "isolates"), Tally(ROUNDING, "isolates")
     total = sum(ISOLATES.values())
     printed.add(float(abs(STATED_ISOLATES - total)), stated=STATED_ISOLATES, table=total)
     corrected.add(float(abs(37710 - total)))
-    return Outcome(printed.finding, corrected.finding, f"{STATED_ISOLATES - total} isolates are in no class")
-
-
-CHECKS = (
-    Check("equation-3", "Eq. (3)", "(3) has a solution u exactly if (1) holds", "", check_equation_3),
-    Check("update-1", "Update Rule 1", "w^{t+1} solves problem (6)", "", check_update_1),
-    Check(
-        "equation-7-beta",
-        "Eq. (7)",
-        "z_i beta_i / mu = r_i - (w + alpha_* lam y x + m mu r) / (1 / nu + alpha_* lam |x|^2)",
-        "z_i beta_i / mu = r_i - w^{t+1}",
-        check_beta_7,
-    ),
-    Check(
-        "no-advice",
-        "Section 3.1, after (8)",
-        "Without advice the updates are those of the passive-aggressive algorithm",
-        "They are those of PA-II with C = lam / 2: the slack is squared",
-        check_no_advice,
-    ),
-    Check(
-        "update-2",
-        "Update Rule 2, eq. (13)",
-        "The untruncated u solves (10) without its cone",
-        "It does where gamma >= 0; elsewhere the hinge is inactive and the d terms have to be left out",
-        check_update_2,
-    ),
-    Check(
-        "truncation",
-        "Section 3.2, eq. (12)",
-        "Projecting the intermediate solution onto u >= 0 gives the update that (10) asks for",
-        "The cone problem has to be solved: its solution satisfies the conditions of the optimum",
-        check_truncation,
-    ),
-    Check("lemma-1.1", "Lemma 1.1", "u~ = u - mu grad L(u)", "u~ = u - mu grad L(u~)", check_lemma_1_1),
-    Check(
-        "lemma-1.2",
-        "Lemma 1.2",
-        "|grad L(u)|^2 <= |D|^2 L_eta + |d|^2 L_zeta^2",
-        "|grad L(u)|^2 <= s^2 (L_eta + L_zeta^2), s = ||[D d]||",
-        check_lemma_1_2,
-    ),
-    Check("lemma-2", "Lemma 2", "The step of w makes progress by the loss of w-hat", "", check_lemma_2),
-    Check(
-        "lemma-3",
-        "Lemma 3",
-        "The step of u makes progress by mu (1 - mu Delta^2) L_eta + mu (1 - mu delta^2) L_zeta^2",
-        "It makes progress by mu / (1 + mu s^2) (L_eta + L_zeta^2)",
-        check_lemma_3,
-    ),
-    Check("lemma-4", "Lemma 4", "|w* - r|^2 is at most the mean of |w* - r_i|^2", "", check_lemma_4),
-    Check(
-        "theorem-1",
-        "Theorem 1",
-        "The regret bound (18)",
-        "It holds with the loss of w-hat, L_eta at w^{t+1}, and mu / (1 + mu s_i^2) as their coefficients",
-        check_theorem_1,
-    ),
-    Check(
-        "table-1",
-        "Table 1",
-        "The isolates are 37,942 (section 5.2)",
-        "Those of Table 1 add up to 37,710",
-        check_table_1,
-    ),
-)  # fmt: skip
+    return Verification(
+        printed.finding, corrected.finding, f"{STATED_ISOLATES - total} isolates are in no class"
+    )

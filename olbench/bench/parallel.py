@@ -11,14 +11,11 @@ from threading import Event, Thread
 import numpy as np
 
 from olbench.bench.cases import dense
-from olbench.config import AlgorithmSpec, Config, DatasetSpec
-from olbench.engine.ledger import open_ledger
-from olbench.engine.progress import Progress
-from olbench.engine.runner import Run
-from olbench.engine.stopping import StopFlag
-from olbench.examples import as_examples
-from olbench.experiments.online import Cell
-from olbench.experiments.sources import Source
+from olbench.data.source import made_source
+from olbench.engine.runner import open_run
+from olbench.protocols import get_protocol
+from olbench.protocols.definition import Cell
+from olbench.specs import AlgorithmSpec, Config, DatasetSpec
 
 
 @dataclass(frozen=True)
@@ -36,17 +33,21 @@ def long_cell(n: int, d: int, permutations: int) -> Cell:
     X, y = dense(n, d)
     options = {"covariance": "full", "form": "covariance", "a": 1.0}
     config = Config(
-        (DatasetSpec("made-up"),), (AlgorithmSpec("arow", options=options),), permutations=permutations
+        (DatasetSpec("made-up"),),
+        (AlgorithmSpec("arow", options=options),),
+        settings={"permutations": permutations},
     )
-    return Cell(config, Source(config.datasets[0], "made-up", "", as_examples(X), y), config.algorithms[0])
+    [cell] = get_protocol(config.protocol).cells(config, [made_source("made-up", X, y)])
+    return cell
 
 
 def measure(cell: Cell, jobs: int) -> Measurement:
     """Run all trials of a cell with this many jobs."""
-    with TemporaryDirectory() as folder, open_ledger(Path(folder)) as ledger, _peak() as peak:
-        run = Run([cell], ledger, jobs, StopFlag(), Progress())
+    with TemporaryDirectory() as folder, open_run(Path(folder), [cell], jobs, quiet=True) as run:
+        cell.source.open()
         before, started = resident(), time.perf_counter()
-        run.complete()
+        with _peak() as peak:
+            run.complete()
         seconds = time.perf_counter() - started
     return Measurement(jobs, len(run.fresh), seconds, max(0, int(np.max(peak, initial=before)) - before))
 

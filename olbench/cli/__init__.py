@@ -17,6 +17,7 @@ VERBS = {
     "report": "Turn a run into tables, figures, verdicts and a page.",
     "check": "Compare the counts of an experiment with a baseline, for CI.",
     "forensics": "Say which settings could have made the numbers of a paper.",
+    "audit": "Check the theory of a paper numerically, as printed and as corrected.",
     "explain": "Say why trials of a results folder are or are not reused.",
     "rerun": "Compute one trial of a results folder again and compare.",
     "init": "Write a commented config to start from.",

@@ -7,7 +7,7 @@ import click
 from olbench.cli.flags import complete_datasets
 
 if TYPE_CHECKING:
-    from olbench.advice.show import Account
+    from olbench.report.advice import Account
 
 #: Rows of one rule that are printed before the rest is counted.
 ROWS_SHOWN = 6
@@ -46,7 +46,7 @@ def show(
     those have the rule's class. Then what a learner could not make use of: rules that contradict each other,
     rules that contain the origin, conditions that were dropped.
     """
-    from olbench.advice.show import make_account
+    from olbench.report.advice import make_account
 
     account = make_account(rules, data, list(positive) or None, list(negative) or None, domain)
     click.echo(render(account, every_row), nl=False)

@@ -49,7 +49,8 @@ def show_all(definitions: "list[Definition]") -> None:
     """Print one line for each algorithm; a narrow terminal cuts its end, the source."""
     rows = [HEADINGS]
     for definition in definitions:
-        parameters = ", ".join(f"{p.name}={_short(p.default)}" for p in definition.parameters)
+        own = [p for p in definition.parameters if not p.instead_of]
+        parameters = ", ".join(f"{p.name}={_short(p.default)}" for p in own)
         about = (definition.title, definition.order, parameters, _letters(definition), definition.source)
         rows.append((definition.id, *about))
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
@@ -66,14 +67,16 @@ def show_one(definition: "Definition") -> None:
     lines += [line.strip() for line in definition.doc.strip().splitlines()] + [""]
     lines += [f"source      {definition.source}"]
     for p in definition.parameters:
-        lines.append(f"parameter   {p.name} = {_short(p.default)}, in {p.interval}: {p.doc}")
+        default = f"instead of {p.instead_of}" if p.instead_of else f"= {_short(p.default)}"
+        lines.append(f"parameter   {p.name} {default}, in {p.interval}: {p.doc}")
         if p.grid:
             lines.append(f"            searched over {', '.join(f'{value:g}' for value in p.grid)}")
     if definition.traits is not None:
         has = [words for name, words in TRAITS if getattr(definition.traits, name)]
         lines.append(f"traits      {', '.join(has) or 'none'} ({definition.traits.source})")
     if definition.order == "second":
-        kinds = "full, diag (projection kl or l2)" if definition.diagonal else "full"
+        projections = ", ".join(definition.projections)
+        kinds = f"full, diag (projection {projections})" if definition.diagonal else "full"
         lines.append(f"covariance  {kinds}; form of the full one: {definition.form}")
     click.echo("\n".join(lines))
 

@@ -91,7 +91,7 @@ def show_parallel(jobs: int, scale: float, repeats: int) -> None:
 
     n, d = max(10, int(scale * 40_000)), 150
     cell = long_cell(n, d, 12 * jobs)
-    data, state = cell.source.bytes / 2**20, 8 * d * (d + 8) / 2**20
+    data, state = cell.source.open().bytes / 2**20, 8 * d * (d + 8) / 2**20
     measure(cell, jobs)  # the first run also pays for what stays: compiled code, arenas of memory
     turns = [(measure(cell, 1), measure(cell, jobs)) for _ in range(repeats)]
     one, several = (min(found, key=lambda turn: turn.seconds) for found in zip(*turns, strict=True))

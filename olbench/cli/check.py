@@ -12,7 +12,7 @@ from olbench.errors import UserError
 if TYPE_CHECKING:
     from olbench.engine.baseline import Comparison
     from olbench.engine.runner import Run
-    from olbench.experiments.online import Cell
+    from olbench.protocols.definition import Cell
 
 SHOWN = 20
 
@@ -21,19 +21,19 @@ SHOWN = 20
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option(
     "--against", default="results/ci-baseline.json", show_default=True, type=click.Path(path_type=Path),
-    help="The baseline, or the folder of a run: then only the data sets of CONFIG count.",
+    help="The baseline file, or the folder of a run; of a folder only the data sets of CONFIG count.",
 )  # fmt: skip
 @click.option(
     "--tolerance", default=0.0, show_default=True, type=click.FloatRange(0, 1),
-    help="How much a count may change, as a share of the examples.",
+    help="How much a count may change, as a fraction of the examples.",
 )  # fmt: skip
-@click.option("--update", is_flag=True, help="Write the counts of now as the new baseline.")
+@click.option("--update", is_flag=True, help="Write the current counts as the new baseline.")
 @experiment
 def command(
     config: Path, against: Path, tolerance: float, update: bool, jobs: int | None,
     overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Run CONFIG and compare the mistakes and updates of every permutation with a baseline.
+    """Run CONFIG and compare the counts of every trial with a baseline.
 
     Exit code 1 says that a count has changed, 3 that trials failed, 4 that nothing was compared.
 
@@ -44,53 +44,46 @@ def command(
       olbench check configs/scw.yaml --set 'datasets=[synthetic]' --against results/scw/reference
     """
     from olbench.config import read_config
+    from olbench.data.source import find_sources
     from olbench.engine import baseline
-    from olbench.engine.executor import default_jobs
-    from olbench.experiments.online import cells
-    from olbench.experiments.sources import load_present
+    from olbench.engine.executors import default_jobs
+    from olbench.protocols import get_protocol
 
     if update and against.is_dir():
         raise UserError(f"{against} is the folder of a run; --update writes a file, named by --against")
     plan = read_config(config, overrides)
     before = [] if update else baseline.read(against)
-    sources, skipped = load_present(plan.datasets, skip_missing)
+    sources, skipped = find_sources(plan.datasets, skip_missing)
     if skipped:
-        click.echo(f"left out, as not here: {', '.join(skipped)}", err=True)
-    planned = cells(plan, sources)
+        click.echo(f"skipped: {', '.join(skipped)} not downloaded", err=True)
+    protocol = get_protocol(plan.protocol)
+    planned = protocol.cells(plan, sources)
     # A run has data sets that a check leaves out for their size; a baseline is for all of its config.
     here = {source.name for source in sources}
     before = [
         row for row in before if row["dataset"] in here or not (against.is_dir() or row["dataset"] in skipped)
     ]
     run = measure(planned, jobs or default_jobs(), quiet)
-    now = baseline.rows(planned, run.known)
+    now = baseline.rows_of(planned, run.known)
     if update and not run.failed:
         baseline.write(against, now)
         click.echo(f"{against}: {len(now)} rows written")
         return
-    sys.exit(verdict(run, baseline.compare(before, now, tolerance)))
+    sys.exit(verdict(run, baseline.compare(before, now, tolerance, protocol.numbered)))
 
 
 def measure(planned: "list[Cell]", jobs: int, quiet: bool) -> "Run":
-    """Run all trials of the cells, with a ledger that is thrown away."""
+    """Run all trials of the cells in a folder that is thrown away."""
     from tempfile import TemporaryDirectory
 
-    from olbench.engine.ledger import open_ledger
-    from olbench.engine.progress import make_progress
-    from olbench.engine.runner import Run
-    from olbench.engine.stopping import stop_on_interrupt
+    from olbench.engine.runner import open_run
 
-    with (
-        TemporaryDirectory(prefix="olbench-check-") as folder,
-        open_ledger(Path(folder)) as ledger,
-        stop_on_interrupt() as stop,
-        make_progress(quiet) as progress,
-    ):
-        run = Run(planned, ledger, jobs, stop, progress)
-        run.complete()
-    if stop.is_set():
-        raise KeyboardInterrupt
-    return run
+    with TemporaryDirectory(prefix="olbench-check-") as folder:
+        with open_run(Path(folder), planned, jobs, quiet=quiet) as run:
+            run.complete()
+        if run.stop.is_set():
+            raise KeyboardInterrupt
+        return run
 
 
 def verdict(run: "Run", comparison: "Comparison") -> int:

@@ -1,4 +1,4 @@
-"""olbench data: what data sets there are, getting them, checking them, making some up."""
+"""olbench data: list, fetch, check and generate data sets."""
 
 import sys
 from collections.abc import Iterator
@@ -12,8 +12,9 @@ from olbench.cli.flags import complete_datasets
 from olbench.errors import UserError, suggest
 
 if TYPE_CHECKING:
-    from olbench.data.catalog import Entry
+    from olbench.data.catalog import CatalogEntry
     from olbench.data.fetch import Progress
+    from olbench.places import Placed
 
 VERBS = ["list", "info", "fetch", "verify", "clean", "generate"]
 MIRROR = click.option(
@@ -22,7 +23,7 @@ MIRROR = click.option(
 
 
 class Actions(click.Group):
-    """The actions in the order of the help page, with a suggestion for a mistyped one."""
+    """The actions in the order of the help page, with suggestions for mistyped ones."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the actions."""
@@ -53,25 +54,25 @@ def command() -> None:
 @command.command("list")
 @MIRROR
 def show_list(mirror: str | None) -> None:
-    """List the data sets: what is here, what is not, their sizes and shapes."""
+    """List the data sets: their shapes, and which are downloaded."""
     from rich.console import Console
     from rich.table import Table
 
     from olbench.data.catalog import catalog
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for heading in ("name", "rows", "features", "positive", "here", "title"):
+    for heading in ("name", "rows", "features", "positive", "downloaded", "title"):
         number = heading in ("rows", "features", "positive")
         table.add_column(heading, no_wrap=heading != "title", justify="right" if number else "left")
     for entry in catalog().values():
         share = f"{100 * entry.labels[1] / entry.rows:.1f}%"
-        state = _state(entry, mirror)
+        state = _describe_state(entry, mirror)
         table.add_row(entry.name, f"{entry.rows:,}", f"{entry.features:,}", share, state, entry.title)
     Console(width=None if sys.stdout.isatty() else 140, highlight=False).print(table)
-    click.echo("\nGet what is missing with `olbench data fetch NAME` or `olbench data fetch --all`.")
+    click.echo("\nFetch missing data sets with `olbench data fetch NAME` or `olbench data fetch --all`.")
 
 
-def _state(entry: "Entry", mirror: str | None) -> str:
+def _describe_state(entry: "CatalogEntry", mirror: str | None) -> str:
     from olbench.data.fetch import local_files
     from olbench.data.folders import downloads_folder
 
@@ -80,12 +81,12 @@ def _state(entry: "Entry", mirror: str | None) -> str:
     files = local_files(entry, mirror)
     if files is None:
         return "no"
-    size = _size(sum(path.stat().st_size for path in files))
+    size = _format_size(sum(path.stat().st_size for path in files))
     inside = all(downloads_folder() in path.parents for path in files)
     return f"yes, {size}" if inside else f"in the mirror, {size}"
 
 
-def _size(count: float) -> str:
+def _format_size(count: float) -> str:
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000 or unit == "GB":
             break
@@ -97,47 +98,68 @@ def _size(count: float) -> str:
 @click.argument("name", shell_complete=complete_datasets)
 @MIRROR
 def show_info(name: str, mirror: str | None) -> None:
-    """Tell everything that is known about the data set NAME."""
+    """Describe the data set NAME."""
     from olbench.data.catalog import find
     from olbench.data.fetch import fetch_command
 
     entry = find(name)
-    state = _state(entry, mirror)
+    state = _describe_state(entry, mirror)
     facts = {
         "rows": f"{entry.rows:,}",
         "features": f"{entry.features:,}",
         "labels": f"-1: {entry.labels[-1]:,}, +1: {entry.labels[1]:,}",
-        "positive": _labels(entry.positive),
-        "negative": _labels(entry.negative) or ("all others" if entry.positive else ""),
+        "positive": _format_labels(entry.positive),
+        "negative": _format_labels(entry.negative) or ("all others" if entry.positive else ""),
         "preprocess": ", then ".join(entry.preprocess),
+        "documents": _format_text(entry),
+        "split": f"given, the last {entry.test_rows:,} rows are for testing" if entry.split else "",
+        "sample": "drawn anew for every run; these are the facts of run 0"
+        if entry.sample == "per-run"
+        else "",
         "generator": ", ".join(f"{key} = {value}" for key, value in entry.generator.items()),
         "variant of": entry.variant_of,
         "files": ", ".join(entry.files),
         "upstream": ", ".join(entry.upstream) or entry.page,
-        "here": state if state != "no" else f"no; get it with `{fetch_command([name])}`",
+        "downloaded": state if state != "no" else f"no; get it with `{fetch_command([name])}`",
         "fingerprint": entry.fingerprint,
         "source": entry.source,
         "citation": entry.citation,
         "note": entry.note,
     }
-    lines = [f"{key:12}{value}" for key, value in facts.items() if value]
+    lines = [f"{key:13}{value}" for key, value in facts.items() if value]
     click.echo("\n".join([f"{entry.name}: {entry.title}", "", *lines]))
 
 
-def _labels(labels: tuple[float, ...] | None) -> str:
+def _format_labels(labels: tuple[float, ...] | None) -> str:
     return ", ".join(f"{label:g}" for label in labels or ())
+
+
+def _format_text(entry: "CatalogEntry") -> str:
+    """Return how the documents of an archive become features."""
+    if not entry.members:
+        return ""
+    labels = {1: " (+1)", -1: " (-1)", None: ""}
+    members = ", ".join(f"{pattern}{labels[label]}" for pattern, label in entry.members.items())
+    recipe = entry.text
+    parts = [f"{entry.format} in {members}"]
+    if recipe.headers is not None:
+        parts.append(f"headers {', '.join(recipe.headers)}")
+    parts += ["lower case"] * recipe.lower
+    parts.append("words and pairs of words" if recipe.ngrams == 2 else "words")
+    parts.append("binary" if recipe.values == "binary" else "counts")
+    return "; ".join(parts)
 
 
 @command.command("fetch")
 @click.argument("names", nargs=-1, shell_complete=complete_datasets)
 @click.option("--all", "everything", is_flag=True, help="Every data set of the catalogue.")
 @click.option("--config", "configs", multiple=True, type=click.Path(), help="The data sets of a config.")
-@click.option("--force", is_flag=True, help="Fetch again what is here already.")
+@click.option("--force", is_flag=True, help="Fetch files again that are already downloaded.")
 @MIRROR
 def fetch_files(
     names: tuple[str, ...], everything: bool, configs: tuple[str, ...], force: bool, mirror: str | None
 ) -> None:
-    """Fetch the data sets NAMES and check them: from the mirror, else from where they are published."""
+    """Fetch and check the data sets NAMES, from the mirror or from upstream."""
     from olbench.data.catalog import catalog, find
     from olbench.data.fetch import mirror_place
 
@@ -145,10 +167,12 @@ def fetch_files(
     wanted = [*names, *(name for config in configs for name in _config_names(config))]
     if everything:
         wanted += list(catalog())
-    if not wanted:
+    if not wanted and not configs:
         raise UserError(
-            "name the data sets to fetch, or say --all or --config; `olbench data list` shows them"
+            "name the data sets to fetch, or use --all or --config; `olbench data list` shows them"
         )
+    if not wanted:
+        click.echo(f"{', '.join(configs)}: only local files, nothing to fetch")
     entries = [find(name) for name in dict.fromkeys(wanted)]
     failures = [reason for entry in entries if (reason := _fetch_one(entry, mirror, force))]
     if failures:
@@ -157,8 +181,8 @@ def fetch_files(
         raise UserError(failures[-1])
 
 
-def _fetch_one(entry: "Entry", mirror: str | None, force: bool) -> str:
-    """Fetch one data set and say so; return the reason where it cannot be had, so that the others go on."""
+def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
+    """Fetch one data set; return the reason if that fails, so that the others continue."""
     from olbench.data.fetch import fetch, local_files
 
     if not entry.needs_files:
@@ -169,33 +193,47 @@ def _fetch_one(entry: "Entry", mirror: str | None, force: bool) -> str:
             files = fetch(entry, mirror, force, progress)
     except UserError as error:
         return str(error)
-    here = local_files(entry, mirror) or files
-    click.echo(f"{entry.name}: {', '.join(str(path) for path in here)}")
+    files = local_files(entry, mirror) or files
+    click.echo(f"{entry.name}: {', '.join(str(path) for path in files)}")
     return ""
 
 
 def _config_names(path: str) -> list[str]:
-    """Return the names under `datasets` in a config; files that it names by path need no fetching."""
-    import yaml
+    """Return the catalogue names under `datasets` in a config; local files need no fetching."""
+    from olbench.places import read_placed
 
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not YAML ({' '.join(str(error).split())})") from None
-    listed = content.get("datasets") if isinstance(content, dict) else None
-    if not isinstance(listed, list | dict) or not listed:
+    root = read_placed(Path(path))
+    if not isinstance(root.value, dict) or "datasets" not in root.value:
         raise UserError(f"{path} names no data sets under 'datasets'")
-    names = [
-        item.get("name", item.get("path", "")) if isinstance(item, dict) else str(item) for item in listed
-    ]
-    return [name for name in names if name and not Path(name).is_file()]
+    names = [_catalog_name(item, Path(path).parent) for item in root.value["datasets"].items("datasets")]
+    return [name for name in names if name]
+
+
+def _catalog_name(item: "Placed", folder: Path) -> str:
+    """Return the catalogue name of one data set of a config, or nothing for a file.
+
+    As in a run, relative paths start from the folder of the config, and a name comes before a file.
+    """
+    from olbench.data.catalog import catalog, find
+
+    if isinstance(item.value, dict):
+        if "path" in item.value:
+            return ""
+        if "name" not in item.value:
+            raise item.fail("a data set needs the key 'name' or 'path'")
+        item = item.value["name"]
+    name = item.text("a data set")
+    if name not in catalog() and (folder / Path(name).expanduser()).is_file():
+        return ""
+    try:
+        return find(name).name
+    except UserError as error:
+        raise item.fail(str(error)) from None
 
 
 @contextmanager
 def _progress() -> "Iterator[Progress | None]":
-    """Yield a function that draws a bar, on a terminal."""
+    """Yield a function that draws a progress bar, or None if this is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -217,9 +255,9 @@ def _progress() -> "Iterator[Progress | None]":
 @click.argument("names", nargs=-1, shell_complete=complete_datasets)
 @MIRROR
 def verify(names: tuple[str, ...], mirror: str | None) -> None:
-    """Read the data sets again and compare them with the catalogue (without NAMES: all that are here).
+    """Read the data sets again and compare them with the catalogue (without NAMES: all downloaded ones).
 
-    Exit code 1 says that one differs.
+    The exit code is 1 if any of them differs.
     """
     from olbench.data.catalog import catalog, find
     from olbench.data.fetch import fetch_command, local_files
@@ -231,46 +269,46 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
         if files is None:
             absent.append(entry.name)
             continue
-        good, words = _comparison(entry, files)
+        agrees, message = _compare(entry, files)
         checked += 1
-        wrong += not good
-        click.echo(f"{entry.name:20} {words}")
+        wrong += not agrees
+        click.echo(f"{entry.name:24} {message}")
     if absent and names:
-        raise UserError(f"{', '.join(absent)}: not here; get it with `{fetch_command(absent)}`")
+        raise UserError(f"{', '.join(absent)}: not downloaded; get it with `{fetch_command(absent)}`")
     if absent:
-        click.echo(f"not here, not checked: {', '.join(absent)}")
+        click.echo(f"not downloaded, not checked: {', '.join(absent)}")
     click.echo(f"{checked} checked, {wrong} differ")
     if wrong:
         sys.exit(1)
 
 
-def _comparison(entry: "Entry", files: list[Path]) -> tuple[bool, str]:
-    """Read the files of a data set, not the cache; return whether they are right, and words for it."""
+def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
+    """Read a data set's files, not the cache; return whether they agree with the catalogue, and a message."""
     from olbench.data.fingerprint import fingerprint
     from olbench.data.sources import problems, read_examples
 
     try:
-        X, y = read_examples(entry, files, entry.name)
+        X, y, test_from = read_examples(entry, files, entry.name)
     except UserError as error:
         return False, f"DIFFERS: {error}"
-    found = fingerprint(X, y)
-    wrong = problems(entry, X, y, found)
+    digest = fingerprint(X, y)
+    wrong = problems(entry, X, y, digest, test_from)
     if wrong:
         return False, f"DIFFERS: {'; '.join(wrong)}"
-    return True, "as in the catalogue" + (
-        "" if entry.fingerprint else f", which lacks its fingerprint {found}"
-    )
+    if not entry.fingerprint:
+        return True, f"agrees with the catalogue, which lacks the fingerprint {digest}"
+    return True, "agrees with the catalogue"
 
 
 @command.command("clean")
-@click.option("--downloads", is_flag=True, help="Remove the fetched files too.")
+@click.option("--downloads", is_flag=True, help="Also remove the fetched files.")
 def clean(downloads: bool) -> None:
-    """Remove the parsed data sets from the cache; they are made again when needed."""
+    """Remove the parsed data sets from the cache; they are recreated when needed."""
     from olbench.data.folders import cache_folder
     from olbench.data.folders import clean as remove
 
     freed = remove(downloads)
-    click.echo(f"{_size(freed)} removed from {cache_folder()}")
+    click.echo(f"{_format_size(freed)} removed from {cache_folder()}")
 
 
 @command.command("generate")
@@ -278,21 +316,21 @@ def clean(downloads: bool) -> None:
 @click.argument("output", type=click.Path(path_type=Path))
 @click.option("--rows", type=int, default=100_000, show_default=True)
 @click.option("--features", type=int, help="[default: 100 dense, 50,000 text]")
-@click.option("--noise", type=float, help="Share of turned labels [default: 0.1 dense, 0.05 text].")
+@click.option("--noise", type=float, help="Share of flipped labels [default: 0.1 dense, 0.05 text].")
 @click.option("--words", type=int, help="Mean length of a text [default: 80].")
-@click.option("--exponent", type=float, help="How fast word frequencies fall [default: 1.1].")
+@click.option("--exponent", type=float, help="Exponent of the Zipf law of word frequencies [default: 1.1].")
 @click.option("--seed", type=int, default=0, show_default=True)
 def generate(kind: str, output: Path, rows: int, seed: int, **options: Any) -> None:
-    """Write made-up examples to the LIBSVM file OUTPUT, of any size, for tests of scale.
+    """Write generated examples to the LIBSVM file OUTPUT, of any size, for scale tests.
 
-    KIND is `dense` (normal features, a random hyperplane) or `text` (word counts with Zipf frequencies).
+    `dense` draws normal features and a random hyperplane, `text` word counts with Zipf frequencies.
     """
     from olbench.data.synthetic import DenseStream, TextStream, write_stream
 
     given = {key: value for key, value in options.items() if value is not None}
     if kind == "dense" and {"words", "exponent"} & set(given):
-        raise UserError("--words and --exponent belong to `text`")
+        raise UserError("--words and --exponent apply only to `text`")
     stream: DenseStream | TextStream
     stream = DenseStream(seed=seed, **given) if kind == "dense" else TextStream(seed=seed, **given)
     size = write_stream(stream, rows, output)
-    click.echo(f"{output}: {rows:,} rows, {stream.features:,} features, {_size(size)}")
+    click.echo(f"{output}: {rows:,} rows, {stream.features:,} features, {_format_size(size)}")

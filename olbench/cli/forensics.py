@@ -12,8 +12,8 @@ from olbench.cli.output import deliver, exit_code
 from olbench.errors import UserError
 
 if TYPE_CHECKING:
+    from olbench.audit.forensics import Inquiry, Suspect
     from olbench.engine.runner import Run
-    from olbench.experiments.forensics import Case, Suspect
 
 NAME = "forensics.json"
 #: What the file says; the rest of it is about when, where and with what versions that was found.
@@ -52,19 +52,19 @@ def command(
       olbench forensics configs/forensics.yaml --set 'datasets=[svmguide3, splice]'
       olbench forensics configs/forensics.yaml --format md --output forensics.md
     """
+    from olbench.audit.forensics import suspects
     from olbench.config import read_config
-    from olbench.engine.executor import default_jobs
-    from olbench.experiments.forensics import suspects
-    from olbench.experiments.sources import load_present
+    from olbench.data.source import find_sources
+    from olbench.engine.executors import default_jobs
 
     plan = read_config(config, overrides)
     if not plan.paper:
         raise UserError(f"{config}: forensics needs a paper to compare with; add for example paper: scw2012")
     if output is not None and not output.absolute().parent.is_dir():
         raise UserError(f"--output {output}: there is no folder {output.parent}")
-    sources, skipped = load_present(plan.datasets, skip_missing)
+    sources, skipped = find_sources(plan.datasets, skip_missing)
     if skipped:
-        click.echo(f"left out, as not here: {', '.join(skipped)}; see `olbench data fetch`", err=True)
+        click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
     found = suspects(plan, sources, permutations)
     if not found:
         click.echo(f"olbench: {plan.paper} reports no algorithm and data set of {config}", err=True)
@@ -73,34 +73,28 @@ def command(
     if dry_run:
         show_plan(found, workers)
         return
-    run, cases = investigate(found, out or Path("results") / config.stem, workers, quiet)
+    run, inquiries = investigate(found, out or Path("results") / config.stem, workers, quiet)
     if output is not None or not quiet or form != "text":
-        deliver(rendered(cases, form), output, None if quiet else "table of findings")
-    sys.exit(exit_code(run) or (0 if cases else 4))
+        deliver(rendered(inquiries, form), output, None if quiet else "table of findings")
+    sys.exit(exit_code(run) or (0 if inquiries else 4))
 
 
 def investigate(
     found: "list[Suspect]", folder: Path, jobs: int, quiet: bool
-) -> "tuple[Run, list[Case]]":  # fmt: skip
+) -> "tuple[Run, list[Inquiry]]":  # fmt: skip
     """Run what is missing in a folder, leave the findings there, and return them."""
+    from olbench.audit.forensics import inquire
     from olbench.engine import runfile
-    from olbench.engine.ledger import open_ledger
-    from olbench.engine.progress import make_progress
-    from olbench.engine.runner import Run
-    from olbench.engine.stopping import stop_on_interrupt
-    from olbench.experiments.forensics import cases
+    from olbench.engine.runner import open_run
     from olbench.report.forensics import content
 
-    with open_ledger(folder) as ledger, stop_on_interrupt() as stop, make_progress(quiet) as progress:
-        run = Run(found, ledger, jobs, stop, progress)
-        start = runfile.now()
+    with open_run(folder, found, jobs, quiet=quiet) as run:
         if not quiet:
             click.echo(plan_line(found), err=True)
         run.complete()
-        judged = cases(found, run.known)
-        end = None if stop.is_set() else runfile.now()
-        about = runfile.describe(found[0].config, list(found), run.known, start, end)
-        record = {**content(judged), **about}
+        judged = inquire(found, run.known)
+        end = None if run.stop.is_set() else runfile.now()
+        record = {**content(judged), **run.describe(end).plain()}
         if run.fresh or not holds(folder / NAME, record):
             runfile.write(folder, record, NAME)
     if not quiet:
@@ -120,11 +114,11 @@ def holds(path: Path, record: dict[str, Any]) -> bool:
 
 def plan_line(found: "list[Suspect]") -> str:
     """Return what is going to be done in a sentence."""
-    pairs = len({suspect.reported_cell.where for suspect in found})
+    pairs = len({suspect.target.where for suspect in found})
     settings = sum(len(suspect.settings) for suspect in found)
     return (
         f"{pairs} reported pairs, {len(found)} ways to them: {settings:,} settings are screened with one "
-        f"pass, then {found[0].config.permutations} permutations of those that are near"
+        f"pass, then {found[0].repeats} permutations of those that are near"
     )
 
 
@@ -132,7 +126,6 @@ def show_plan(found: "list[Suspect]", jobs: int) -> None:
     """Print for each data set how many settings are screened and how long that takes by a short probe."""
     from olbench.cli.plan import new_table, print_table
     from olbench.engine.estimate import duration
-    from olbench.experiments.online import probe
 
     right = "right"
     table = new_table(
@@ -141,25 +134,24 @@ def show_plan(found: "list[Suspect]", jobs: int) -> None:
     total = 0.0
     for source in {suspect.source.name: suspect.source for suspect in found}.values():
         own = [suspect for suspect in found if suspect.source is source]
-        seconds = sum(probe(suspect) * source.examples.n * len(suspect.settings) for suspect in own) / jobs
+        protocol = own[0].protocol
+        seconds = sum(protocol.probe_seconds(each) * len(each.settings) for each in own) / jobs
         total += seconds
         settings = sum(len(suspect.settings) for suspect in own)
-        table.add_row(
-            source.name, f"{source.examples.n:,}", str(len(own)), f"{settings:,}", duration(seconds)
-        )
+        table.add_row(source.name, f"{source.n:,}", str(len(own)), f"{settings:,}", duration(seconds))
     print_table(table)
     click.echo(plan_line(found))
     click.echo(f"the screening takes about {duration(total)} with {jobs} jobs; what follows, often as long")
 
 
-def rendered(cases: "list[Case]", form: str) -> str:
+def rendered(inquiries: "list[Inquiry]", form: str) -> str:
     """Return the findings in a format."""
     from olbench.report import forensics, markdown, text
 
     if form == "json":
-        return forensics.as_json(cases)
+        return forensics.as_json(inquiries)
     if form == "csv":
-        return forensics.as_csv(cases)
-    parts = forensics.sections(cases)
+        return forensics.as_csv(inquiries)
+    parts = forensics.parts(inquiries)
     # Wider than a terminal rather than cut: what is left out would be the finding.
     return markdown.render(parts) if form == "md" else text.render(parts, WIDTH)

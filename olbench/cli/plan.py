@@ -2,7 +2,6 @@
 
 import math
 import os
-import statistics
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olbench.engine.estimate import duration
+from olbench.quantities import mean_and_deviation
 
 if TYPE_CHECKING:
-    from olbench.config import Config
-    from olbench.experiments.online import Cell, Known
-    from olbench.experiments.sources import Source
+    from olbench.data.source import Source
+    from olbench.protocols.definition import Cell, Known, Protocol
+    from olbench.specs import Config
 
 
 def new_table(headings: dict[str, str]) -> Any:
@@ -45,43 +45,41 @@ def reader_may_leave() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python would complain at its end about what is still in the buffer
+        # Python would complain at its end about what is still in the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def show_results(cells: "Sequence[Cell]", known: "Known") -> None:
-    """Print the mistake rate and updates of each cell: mean and deviation over the permutations."""
-    right = "right"
-    table = new_table(
-        {"data set": "left", "algorithm": "left", "mistake rate": right, "updates": right, "params": "left"}
-    )
+    """Print the quantities of each cell: mean and deviation over its trials. Shared times are left out."""
+    protocol = cells[0].protocol
+    shown = [each for each in protocol.quantities if each.judged or each is protocol.headline]
+    columns = {quantity.title: "right" for quantity in shown}
+    table = new_table({"data set": "left", "algorithm": "left", **columns, "parameters": "left"})
     before = ""
     for cell in cells:
         records = [known[trial.key] for trial in cell.reported(known) if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
         name = cell.source.name if cell.source.name != before else ""
         before = cell.source.name
-        table.add_row(name, cell.label, *_measures(good, len(records) - len(good)))
+        spreads = [each.spread(*mean_and_deviation(map(each.of, good))) if good else "" for each in shown]
+        if not good:
+            spreads[0] = "failed" if records else "not run"
+        table.add_row(name, cell.label, *spreads, _notes(protocol, good, len(records) - len(good)))
     print_table(table)
 
 
-def _measures(records: list[dict[str, Any]], failed: int) -> list[str]:
+def _notes(protocol: "Protocol", records: list[dict[str, Any]], failed: int) -> str:
+    """Return the parameters, the settings that were tuned, and what went wrong."""
     if not records:
-        return ["failed" if failed else "not run", "", ""]
-    rates = [record["mistakes"] / record["n"] for record in records]
-    updates = [record["updates"] for record in records]
+        return ""
     notes = [", ".join(f"{name}={value}" for name, value in records[0]["params"].items())]
-    broken = sum(record["breakdowns"] > 0 for record in records)
-    if broken:
-        notes.append(f"BREAKDOWNS in {broken} of {len(records)}")
+    flags = {
+        each.title.upper(): sum(each.of(r) > 0 for r in records) for each in protocol.recorded if each.flag
+    }
+    notes += [f"{title} in {flagged} of {len(records)}" for title, flagged in flags.items() if flagged]
     if failed:
         notes.append(f"{failed} failed")
-    return [_spread(rates, ".4f"), _spread(updates, ",.1f"), "; ".join(note for note in notes if note)]
-
-
-def _spread(values: list[Any], form: str) -> str:
-    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
-    return f"{statistics.fmean(values):{form}} ± {deviation:{form}}"
+    return "; ".join(note for note in notes if note)
 
 
 def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: list[str]) -> None:
@@ -92,32 +90,33 @@ def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: lis
          "data": right, "each worker": right, "time": right}
     )  # fmt: skip
     sources = {cell.source.name: cell.source for cell in cells}
-    seconds = 0.0
+    seconds, memory = 0.0, 0
     for source in sources.values():
         own = [cell for cell in cells if cell.source is source]
         estimate = sum(_seconds(cell) for cell in own)
         seconds += estimate
+        memory += source.open().bytes
         table.add_row(*_row(source, own, estimate / jobs))
     print_table(table)
-    counts = len(sources), len(config.algorithms), config.permutations
+    counts = len(sources), len(config.algorithms), cells[0].repeats
     passes = sum(cell.tuning_passes for cell in cells)
-    click.echo("\n{} data sets x {} algorithms x {} permutations".format(*counts), nl=False)
+    numbered = f"{cells[0].protocol.numbered}s"
+    click.echo("\n{} data sets x {} algorithms x {} ".format(*counts) + numbered, nl=False)
     click.echo(f" = {math.prod(counts)} trials, and {passes} tuning passes ({config.tuning.search})")
-    memory = sum(source.bytes for source in sources.values()) + jobs * max(_state(cell) for cell in cells)
+    memory += jobs * max(_state(cell) for cell in cells)
     click.echo(f"about {duration(seconds / jobs)} with {jobs} jobs, and {memory / 2**20:,.0f} MiB of memory")
     if skipped:
-        click.echo(f"left out, as not here: {', '.join(skipped)}; see `olbench data fetch`")
+        click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`")
 
 
 def _row(source: "Source", cells: "list[Cell]", seconds: float) -> list[str]:
-    examples = source.examples
     return [
         source.name,
-        f"{examples.n:,}",
-        f"{examples.d:,}",
-        f"{sum(cell.config.permutations for cell in cells):,}",
+        f"{source.n:,}",
+        f"{source.d:,}",
+        f"{sum(cell.repeats for cell in cells):,}",
         f"{sum(cell.tuning_passes for cell in cells):,}",
-        f"{source.bytes / 2**20:,.1f} MiB",
+        f"{source.open().bytes / 2**20:,.1f} MiB",
         f"{max(_state(cell) for cell in cells) / 2**20:,.1f} MiB",
         duration(seconds),
     ]
@@ -125,16 +124,13 @@ def _row(source: "Source", cells: "list[Cell]", seconds: float) -> list[str]:
 
 def _state(cell: "Cell") -> int:
     """Return the bytes of a learner: its covariance above all."""
-    d = cell.source.examples.d
+    d = cell.source.d
     return 8 * d * (d + 1 if cell.spec.options.get("covariance") == "full" else 2)
 
 
 def _seconds(cell: "Cell") -> float:
-    """Return how long all passes of a cell take on one core, by a probe of some hundredths of a second."""
-    from olbench.experiments.online import probe
-
-    passes = cell.tuning_passes + cell.config.permutations
+    """Return how long all trials of a cell take on one core, by a probe of some hundredths of a second."""
     try:
-        return probe(cell) * cell.source.examples.n * passes
+        return cell.protocol.probe_seconds(cell) * (cell.tuning_passes + cell.repeats)
     except Exception:  # a contestant that fails at once costs nothing; the run will record why
         return 0.0

@@ -13,8 +13,10 @@ from olbench.errors import UserError
 
 if TYPE_CHECKING:
     from olbench.report.build import Report
-    from olbench.report.frame import Results
+    from olbench.report.results import Results
 
+#: Columns where no terminal says how many there are.
+WIDTH = 160
 FORMATS = ("text", "md", "latex", "csv", "json", "html", "checklist")
 #: What --all writes, by format.
 FILES = {
@@ -22,7 +24,7 @@ FILES = {
     "text": "report.txt",
     "md": "report.md",
     "latex": "tables.tex",
-    "csv": "table3.csv",
+    "csv": "results.csv",
     "json": "report.json",
     "checklist": "CHECKLIST.md",
 }
@@ -38,7 +40,7 @@ FILES = {
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write to this file, not to the terminal.",
 )
-@click.option("--figures", type=click.Path(path_type=Path), help="Also draw Figure 1 into this folder.")
+@click.option("--figures", type=click.Path(path_type=Path), help="Also draw the figures into this folder.")
 @click.option("--all", "everything", is_flag=True, help="Write every format and the figures to DIR/report.")
 @click.option(
     "--strict", type=click.Path(path_type=Path),
@@ -62,7 +64,7 @@ def command(
       olbench report results/before results/after
       olbench report results/scw --strict results/scw/expected.yaml
     """
-    from olbench.report.frame import load_results, newest
+    from olbench.report.results import load_results, newest
 
     if len(folders) > 1:
         if figures or everything or strict or write_expected:
@@ -106,15 +108,16 @@ def report_on(
 
 def rendered(report: "Report", form: str, output: Path | None = None) -> str:
     """Return the report in a format."""
-    from olbench.report import checklist, data, html, latex, markdown, tables, text
+    from olbench.report import checklist, data, html, latex, markdown, text
+    from olbench.report.sections import all_parts
 
     if form == "text":
         terminal = output is None and sys.stdout.isatty()
-        width = max(shutil.get_terminal_size().columns, 100) if terminal else 160
-        return text.render(tables.sections(report), width, terminal)
+        width = shutil.get_terminal_size((WIDTH, 24)).columns if output is None else WIDTH
+        return text.render(all_parts(report), width, terminal)
     renderers: dict[str, Callable[[Report], str]] = {
-        "md": lambda report: markdown.render(tables.sections(report)),
-        "latex": lambda report: latex.render(tables.sections(report)),
+        "md": lambda report: markdown.render(all_parts(report)),
+        "latex": lambda report: latex.render(all_parts(report)),
         "csv": data.render_csv,
         "json": data.render_json,
         "html": html.render,
@@ -149,7 +152,7 @@ def draw(report: "Report", folder: Path) -> None:
     """Draw the figures into a folder."""
     from olbench.report.figures import save_figures
 
-    paths = save_figures(report.results, report.across, folder)
+    paths = save_figures(report, folder)
     click.echo(f"{len(paths)} figures are in {folder}", err=True)
 
 

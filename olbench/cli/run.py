@@ -11,9 +11,9 @@ from olbench.cli.output import exit_code
 from olbench.errors import UserError
 
 if TYPE_CHECKING:
-    from olbench.config import Config
     from olbench.engine.runner import Run
-    from olbench.experiments.online import Cell
+    from olbench.protocols.definition import Cell
+    from olbench.specs import Config
 
 
 @click.command("run")
@@ -52,21 +52,21 @@ def command(
       olbench run my.libsvm --algorithms arow,my-rule --plugin my_rule.py
       olbench run configs/scw.yaml --dry-run --skip-missing
     """
-    from olbench.engine.executor import default_jobs
-    from olbench.experiments.online import cells
-    from olbench.experiments.sources import load_present
+    from olbench.data.source import find_sources
+    from olbench.engine.executors import default_jobs
+    from olbench.protocols import get_protocol
 
     config = read(what, algorithms, positive, overrides, plugins)
     workers = jobs or default_jobs()
-    sources, skipped = load_present(config.datasets, skip_missing)
-    planned = cells(config, sources)
+    sources, skipped = find_sources(config.datasets, skip_missing)
+    planned = get_protocol(config.protocol).cells(config, sources)
     if dry_run:
         from olbench.cli.plan import show_plan
 
         show_plan(config, planned, workers, skipped)
         return
     folder = out or Path("results") / default_name(what)
-    sys.exit(carry_out(config, planned, folder, workers, timing, quiet, skipped))
+    sys.exit(carry_out(planned, folder, workers, timing, quiet, skipped))
 
 
 def default_name(what: str) -> str:
@@ -105,33 +105,22 @@ def read(
 
 
 def carry_out(
-    config: "Config", planned: "list[Cell]", folder: Path, jobs: int, timing: str, quiet: bool,
-    skipped: list[str],
-) -> int:  # fmt: skip
+    planned: "list[Cell]", folder: Path, jobs: int, timing: str, quiet: bool, skipped: list[str]
+) -> int:
     """Run what is missing in a folder, say how it ended, and return the exit code."""
     from olbench.cli.plan import reader_may_leave
-    from olbench.engine import runfile
-    from olbench.engine.ledger import open_ledger
-    from olbench.engine.progress import make_progress
-    from olbench.engine.runner import Run
-    from olbench.engine.stopping import stop_on_interrupt
+    from olbench.engine.runfile import now
+    from olbench.engine.runner import open_run
 
-    with open_ledger(folder) as ledger, stop_on_interrupt() as stop, make_progress(quiet) as progress:
-        run = Run(planned, ledger, jobs, stop, progress, timing)
-        if not run.missing and runfile.describes(folder, config, planned, run.known):
+    with open_run(folder, planned, jobs, quiet=quiet, timing=timing) as run:
+        if not run.missing and run.is_recorded:
             with reader_may_leave():
                 say(quiet, f"nothing to do: all {run.reused} trials are in {folder}")
             return 0
-        start = runfile.now()
-
-        def record(end: str | None = None) -> None:
-            """Say which trials belong to the answer, as far as is known: a report needs nothing else."""
-            runfile.write(folder, runfile.describe(config, planned, run.known, start, end))
-
-        record()
-        run.complete(before_wave=record)
-        record(end=None if stop.is_set() else runfile.now())
-        progress.close()
+        run.write()
+        run.complete(record=True)
+        run.write(end=None if run.stop.is_set() else now())
+        run.progress.close()
         return conclude(run, folder, skipped, quiet)
 
 
@@ -142,10 +131,10 @@ def conclude(run: "Run", folder: Path, skipped: list[str], quiet: bool) -> int:
     with reader_may_leave():
         if not quiet:
             show_results(run.cells, run.known)
-        say(quiet, f"{len(run.fresh)} trials run, {run.reused} reused; the record is in {folder}, and")
-        say(quiet, f"`olbench report {folder}` shows it in full")
+        say(quiet, f"{len(run.fresh)} trials run, {run.reused} reused; the record is in {folder}")
+        say(quiet, f"see it in full: olbench report {folder}")
     if skipped:
-        click.echo(f"left out, as not here: {', '.join(skipped)}; see `olbench data fetch`", err=True)
+        click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
     return exit_code(run)
 
 

@@ -1,4 +1,4 @@
-"""Real data that comes with scikit-learn and needs no download."""
+"""Real data bundled with scikit-learn, which needs no download."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ NAMES = ("breast-cancer", "digits")
 
 
 def read_bundled(name: str) -> tuple[Any, Any]:
-    """Return (X, labels) of one of scikit-learn's own data sets."""
+    """Return (X, labels) of a data set bundled with scikit-learn."""
     from sklearn.datasets import load_breast_cancer, load_digits
 
     loaders: dict[str, Any] = {"breast-cancer": load_breast_cancer, "digits": load_digits}

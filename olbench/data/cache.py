@@ -1,10 +1,9 @@
 """Parsed data sets on disk: memory-mapped .npy arrays that processes share.
 
-An entry is a folder named by a hash of everything that decides its content. It is written under another name
-and renamed when it is complete, so that a reader sees all of it or nothing. Its meta.json, written last,
-lists the size, the time stamp and a checksum of each array: an array that was cut off or touched since is
-found out and the entry dropped. A cache that cannot be written only costs time: the
-examples then stay in memory.
+An entry is a folder named by a hash of everything that determines its content. It is written under a
+temporary name and renamed when it is complete, so that a reader sees all of it or nothing. Its meta.json,
+written last, lists the size, the time stamp and a checksum of each array; an entry with a truncated or
+modified array is detected and dropped. If the cache cannot be written, the examples stay in memory.
 """
 
 import contextlib
@@ -24,31 +23,32 @@ from olbench.data.folders import cache_folder, parsed_folder
 from olbench.data.rows import csr
 
 CHUNK = 1 << 22
-#: Smaller files are hashed at every load; the hash of larger ones is remembered with their time stamps.
+#: Smaller files are hashed at every load; the hash of a larger file is kept with its time stamps.
 REMEMBERED_SIZE = 8 << 20
 
 log = logging.getLogger("olbench")
 
 
 def entry_key(recipe: dict[str, Any]) -> str:
-    """Return the name of the entry for a recipe: whatever decides the parsed arrays, as plain values."""
+    """Return the name of the entry for a recipe: the plain values that determine the parsed arrays."""
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:40]
 
 
-def store(key: str, X: Any, y: Any, fingerprint: str) -> bool:
-    """Write an entry; return False, after one line of warning, where the folder cannot take it."""
+def store(key: str, X: Any, y: Any, fingerprint: str, test_from: int | None = None) -> bool:
+    """Write an entry; if the folder cannot take it, log one warning and return False."""
     folder = parsed_folder()
     draft = folder / f".draft-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
         draft.mkdir(parents=True)
         arrays = {name: _write(draft / f"{name}.npy", array) for name, array in _arrays(X, y).items()}
-        meta = {"shape": list(X.shape), "fingerprint": fingerprint, "arrays": arrays}
+        split = {} if test_from is None else {"test_from": test_from}
+        meta = {"shape": list(X.shape), "fingerprint": fingerprint, "arrays": arrays, **split}
         _write_text(draft / "meta.json", json.dumps({**meta, "crc32": _meta_checksum(meta)}, indent=1))
         _install(draft, folder / key)
     except OSError as error:
         log.warning(
-            "olbench: cannot write the cache in %s (%s); going on without it. Set OLBENCH_CACHE to a folder "
-            "with room to load faster next time.",
+            "olbench: cannot write the cache in %s (%s); continuing without it. Set OLBENCH_CACHE to a "
+            "writable folder with free space to load faster next time.",
             folder,
             error.strerror or error,
         )
@@ -58,14 +58,13 @@ def store(key: str, X: Any, y: Any, fingerprint: str) -> bool:
     return True
 
 
-def load(key: str, thorough: bool = False) -> tuple[Any, Any, str] | None:
-    """Return the memory-mapped (X, y, fingerprint) of an entry, or None where there is no sound one.
+def load(key: str, thorough: bool = False) -> tuple[Any, Any, str, int | None] | None:
+    """Return the memory-mapped (X, y, fingerprint, test_from) of an entry, or None if there is no valid one.
 
-    Arrays whose time stamp is not the one they were written with are compared with their checksums;
-    `thorough` does that for all.
+    Arrays whose time stamp has changed are compared with their checksums; `thorough` compares all of them.
     """
     folder = parsed_folder() / key
-    # Where there is nothing at the first look, another process may put the entry there before the second.
+    # Another process may write the entry between the first look and the second.
     for _ in range(2):
         try:
             return _read(folder, thorough)
@@ -75,25 +74,25 @@ def load(key: str, thorough: bool = False) -> tuple[Any, Any, str] | None:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             _drop(folder, str(error))
             return None
-    _drop(folder, "a part of it is missing")
+    _drop(folder, "part of it is missing")
     return None
 
 
-def _read(folder: Path, thorough: bool) -> tuple[Any, Any, str]:
-    """Return what an entry holds; every way in which it can be damaged is an exception."""
+def _read(folder: Path, thorough: bool) -> tuple[Any, Any, str, int | None]:
+    """Return the content of an entry; any damage raises an exception."""
     meta = json.loads((folder / "meta.json").read_text())
     if meta.pop("crc32") != _meta_checksum(meta):
-        raise ValueError("meta.json does not have the checksum it was written with")
+        raise ValueError("meta.json does not match its checksum")
     arrays = {name: _map(folder / f"{name}.npy", facts, thorough) for name, facts in meta["arrays"].items()}
     n, d = meta["shape"]
     X = arrays["X"] if "X" in arrays else csr(arrays["data"], arrays["indices"], arrays["indptr"], d)
     if X.shape != (n, d) or arrays["y"].shape != (n,):
         raise ValueError("the shapes do not match")
-    return X, arrays["y"], str(meta["fingerprint"])
+    return X, arrays["y"], str(meta["fingerprint"]), meta.get("test_from")
 
 
 def content_hash(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes as they stand on disk."""
+    """Return the SHA-256 of a file's bytes, compressed or not."""
     facts = path.stat()
     if facts.st_size < REMEMBERED_SIZE:
         return _hash_file(path)
@@ -104,13 +103,13 @@ def content_hash(path: Path) -> str:
         remembered = json.loads(memo.read_text())
         if remembered["stamp"] == stamp:
             return str(remembered["sha256"])
-    found = _hash_file(path)
+    digest = _hash_file(path)
     with contextlib.suppress(OSError):
         memo.parent.mkdir(parents=True, exist_ok=True)
         draft = memo.with_name(f".draft-{os.getpid()}-{uuid.uuid4().hex[:8]}")
-        draft.write_text(json.dumps({"stamp": stamp, "sha256": found}))
+        draft.write_text(json.dumps({"stamp": stamp, "sha256": digest}))
         draft.replace(memo)
-    return found
+    return digest
 
 
 def _meta_checksum(meta: dict[str, Any]) -> int:
@@ -130,7 +129,7 @@ def _arrays(X: Any, y: Any) -> dict[str, Any]:
 
 
 def _write(path: Path, array: Any) -> dict[str, Any]:
-    """Write one .npy file in pieces, and return what is needed to recognise it."""
+    """Write one .npy file in pieces, and return its size, time stamp and checksum."""
     array = np.ascontiguousarray(array)
     checksum = 0
     with open(path, "wb") as file:
@@ -155,7 +154,7 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _install(draft: Path, final: Path) -> None:
-    """Move a complete entry to its name; where another process was faster, keep that one's."""
+    """Move a complete entry to its final name; if another process was faster, keep its entry."""
     try:
         draft.rename(final)
     except OSError:
@@ -164,24 +163,24 @@ def _install(draft: Path, final: Path) -> None:
 
 
 def _map(path: Path, facts: dict[str, Any], thorough: bool) -> Any:
-    found = path.stat()
-    if found.st_size != facts["bytes"]:
-        raise ValueError(f"{path.name} has {found.st_size} bytes instead of {facts['bytes']}")
+    status = path.stat()
+    if status.st_size != facts["bytes"]:
+        raise ValueError(f"{path.name} has {status.st_size} bytes instead of {facts['bytes']}")
     array = np.load(path, mmap_mode="r", allow_pickle=False)
-    if thorough or found.st_mtime_ns != facts["mtime_ns"]:
+    if thorough or status.st_mtime_ns != facts["mtime_ns"]:
         raw = memoryview(array.reshape(-1).view(np.uint8))
         checksum = 0
         for begin in range(0, len(raw), CHUNK):
             checksum = zlib.crc32(raw[begin : begin + CHUNK], checksum)
         if checksum != facts["crc32"]:
-            raise ValueError(f"{path.name} does not have the checksum it was written with")
+            raise ValueError(f"{path.name} does not match its checksum")
     return array
 
 
 def _drop(folder: Path, reason: str) -> None:
-    """Remove a damaged entry, out of the way first: another process may be looking at it."""
+    """Remove a damaged entry; rename it first, because another process may be reading it."""
     log.warning("olbench: the cached data in %s is damaged (%s); reading the original again", folder, reason)
-    aside = folder.with_name(f".damaged-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+    discard = folder.with_name(f".damaged-{os.getpid()}-{uuid.uuid4().hex[:8]}")
     with contextlib.suppress(OSError):
-        folder.rename(aside)
-    shutil.rmtree(aside, ignore_errors=True)
+        folder.rename(discard)
+    shutil.rmtree(discard, ignore_errors=True)

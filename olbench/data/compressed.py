@@ -1,8 +1,10 @@
-"""Files as bytes: plain, gzip, bzip2 or xz, told by their content and not by their names."""
+"""Reading plain, gzip, bzip2 and xz files; the content decides which, not the name."""
 
 import bz2
 import gzip
+import io
 import lzma
+import math
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,14 +30,14 @@ _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 @contextmanager
 def open_content(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading its uncompressed bytes; what goes wrong becomes a UserError with its name."""
+    """Open a file to read its uncompressed bytes; failures become a UserError with its name."""
     kind = "plain"
     try:
         with open(path, "rb") as probe:
             magic = probe.read(6)
-        for start, words in _FOREIGN:
+        for start, kind_of_file in _FOREIGN:
             if magic.startswith(start):
-                raise UserError(f"{path} is {words}; unpack it, or compress it with gzip, bzip2 or xz")
+                raise UserError(f"{path} is {kind_of_file}; unpack it, or compress it with gzip, bzip2 or xz")
         for start, name, opener in _OPENERS:
             if magic.startswith(start):
                 kind = name
@@ -45,19 +47,38 @@ def open_content(path: str | Path) -> Iterator[IO[bytes]]:
         with open(path, "rb", buffering=0) as stream:
             yield stream
     except _DAMAGE as error:
-        raise UserError(f"{path}: its {kind} data is damaged or cut off ({_reason(error)})") from None
+        raise UserError(f"{path}: its {kind} data is damaged or truncated ({_describe(error)})") from None
     except OSError as error:
         if kind != "plain" and error.errno is None:
-            raise UserError(f"{path}: its {kind} data is damaged or cut off ({_reason(error)})") from None
+            raise UserError(f"{path}: its {kind} data is damaged or truncated ({_describe(error)})") from None
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _reason(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     return str(error).rstrip(".") or type(error).__name__
 
 
+class LimitedStream(io.RawIOBase):
+    """A stream that fails after a given number of bytes."""
+
+    def __init__(self, stream: Any, limit: int | None, path: str | Path):
+        self.stream, self.left, self.path = stream, math.inf if limit is None else limit, path
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer and return the number of bytes; refuse to exceed the limit."""
+        got = int(self.stream.readinto(buffer) or 0)
+        self.left -= got
+        if self.left < 0:
+            raise UserError(f"{self.path} unpacks to more bytes than its limit")
+        return got
+
+
 def base_name(name: str) -> str:
-    """Return a file name without the ending of a compression."""
+    """Return a file name without its compression suffix."""
     for suffix in SUFFIXES[1:]:
         if name.endswith(suffix):
             return name[: -len(suffix)]

@@ -2,8 +2,8 @@
 
 Short numbers are exact products or quotients of two doubles (Clinger 1990); longer ones go through one or
 two 64 x 64 bit products with a table of powers of ten (Lemire 2021, "Number parsing at a gigabyte per
-second"). The few that neither decides (subnormal numbers, ties beyond 19 digits) are reported as `HARD` and
-left to Python.
+second"). The few cases that neither method decides (subnormal numbers, ties beyond 19 digits) are reported as
+`HARD` and left to Python.
 """
 
 import math
@@ -46,8 +46,8 @@ _FRACTION_BITS = np.uint64(53)
 
 
 @helper
-def _product(a: Any, b: Any) -> Any:
-    """Return the 128 bits of a product of two words as (high, low)."""
+def _multiply(a: Any, b: Any) -> Any:
+    """Return the 128-bit product of two words as (high, low)."""
     a_high, a_low = a >> _HALF_WORD, a & _LOW_HALF
     b_high, b_low = b >> _HALF_WORD, b & _LOW_HALF
     low = a_low * b_low
@@ -58,16 +58,16 @@ def _product(a: Any, b: Any) -> Any:
 
 
 @helper
-def _rounded(mantissa: Any, exponent: Any) -> Any:
+def _round(mantissa: Any, exponent: Any) -> Any:
     """Return (decided, mantissa * 10^exponent) for a mantissa above zero, by Lemire's method."""
     zeros = 0
     while mantissa >> _TOP == _ZERO:
         mantissa <<= _ONE
         zeros += 1
     row = exponent - _LOWEST
-    high, low = _product(mantissa, _POWERS[row, 0])
+    high, low = _multiply(mantissa, _POWERS[row, 0])
     if high & _NINE_BITS == _NINE_BITS and low + mantissa < mantissa:
-        more, rest = _product(mantissa, _POWERS[row, 1])
+        more, rest = _multiply(mantissa, _POWERS[row, 1])
         merged = low + more
         if merged < low:
             high += _ONE
@@ -78,7 +78,7 @@ def _rounded(mantissa: Any, exponent: Any) -> Any:
     fraction = high >> (top + _NINE)
     if low == _ZERO and high & _NINE_BITS == _ZERO and fraction & _THREE == _ONE:
         return False, 0.0
-    # 217706 / 2^16 is log2(10): the power of two of this power of ten.
+    # 217706 / 2^16 approximates log2(10): it gives the binary exponent of this power of ten.
     binary = ((217706 * exponent) >> 16) + 64 + 1023 - zeros - (0 if top == _ONE else 1)
     fraction += fraction & _ONE
     fraction >>= _ONE
@@ -91,8 +91,8 @@ def _rounded(mantissa: Any, exponent: Any) -> Any:
 
 
 @helper
-def _value(mantissa: Any, exponent: Any, cut: Any) -> Any:
-    """Return (status, value) of mantissa * 10^exponent, whose digits after the 19th may be cut off."""
+def _evaluate(mantissa: Any, exponent: Any, cut: Any) -> Any:
+    """Return (status, value) of mantissa * 10^exponent, whose digits after the 19th may have been dropped."""
     if mantissa == _ZERO or exponent < _LOWEST:
         return GOOD, 0.0
     if exponent > _HIGHEST:
@@ -101,9 +101,9 @@ def _value(mantissa: Any, exponent: Any, cut: Any) -> Any:
         if exponent < 0:
             return GOOD, np.float64(mantissa) / _EXACT_POWERS[-exponent]
         return GOOD, np.float64(mantissa) * _EXACT_POWERS[exponent]
-    decided, value = _rounded(mantissa, exponent)
+    decided, value = _round(mantissa, exponent)
     if decided and cut:
-        above_decided, above = _rounded(mantissa + _ONE, exponent)
+        above_decided, above = _round(mantissa + _ONE, exponent)
         decided = above_decided and above == value
     return (GOOD if decided else HARD), value
 
@@ -112,7 +112,7 @@ def _value(mantissa: Any, exponent: Any, cut: Any) -> Any:
 def read_number(text: Any, position: Any) -> Any:
     """Read a decimal number at a position; return (status, value, position after it).
 
-    The text must end with a byte that belongs to no number, such as a newline.
+    The text must end with a byte that cannot be part of a number, such as a newline.
     """
     negative = text[position] == ord("-")
     if negative or text[position] == ord("+"):
@@ -153,5 +153,5 @@ def read_number(text: Any, position: Any) -> Any:
         if position == begin:
             return BAD, 0.0, position
         exponent += -power if minus else power
-    status, value = _value(mantissa, exponent, cut)
+    status, value = _evaluate(mantissa, exponent, cut)
     return status, (-value if negative else value), position

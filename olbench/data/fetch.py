@@ -1,7 +1,7 @@
-"""Getting the files of the catalogue: from a mirror first, then from their upstream.
+"""Fetching the files of the catalogue: from a mirror first, then from upstream.
 
-Files arrive in a folder of their own and are checked there, down to the fingerprint of the parsed examples;
-only then do they take their place. Whatever is wrong with one source, the next is tried.
+Files are downloaded to a temporary folder and checked there, down to the fingerprint of the parsed examples,
+before they are moved into place. If a source fails, the next one is tried.
 """
 
 import hashlib
@@ -15,17 +15,17 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
-from olbench.data.catalog import Entry, resolve
+from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.compressed import SUFFIXES, base_name, open_content
 from olbench.data.folders import downloads_folder
 from olbench.errors import UserError
 
 ATTEMPTS = 3
 PAUSE = 0.5
-#: Seconds without a single byte after which a server counts as dead.
+#: Seconds without a byte after which a server is considered dead.
 TIMEOUT = 30.0
 
-#: Called with the bytes received so far and those expected (0 where unknown).
+#: Called with the file name, the bytes received so far and the bytes expected (0 if unknown).
 Progress = Callable[[str, int, int], None]
 
 
@@ -34,32 +34,32 @@ class MissingError(Exception):
 
 
 class FailedError(Exception):
-    """A source has no sound copy of a file; the text says why."""
+    """A source has no valid copy of a file; the message says why."""
 
 
 def is_present(name: str, mirror: str | None = None) -> bool:
-    """Tell whether a data set of the catalogue, or a file, can be loaded without any download."""
+    """Tell whether a catalogue data set or a file can be loaded without a download."""
     entry = resolve(name)
     return isinstance(entry, Path) or local_files(entry, mirror) is not None
 
 
 def fetch_command(names: Sequence[str]) -> str:
-    """Return the command that gets these data sets."""
+    """Return the command that fetches these data sets."""
     return f"olbench data fetch {' '.join(names)}"
 
 
-def local_files(entry: Entry, mirror: str | None = None) -> list[Path] | None:
-    """Return an entry's files from the downloads or a mirror that is a folder; None if one is missing."""
-    here = _all_in_folder(downloads_folder(), entry)
-    if here is not None:
-        return here
+def local_files(entry: CatalogEntry, mirror: str | None = None) -> list[Path] | None:
+    """Return an entry's files from the downloads or from a mirror folder, or None if one is missing."""
+    files = _find_all(downloads_folder(), entry)
+    if files is not None:
+        return files
     place = mirror_place(mirror)
-    return _all_in_folder(place, entry) if isinstance(place, Path) else None
+    return _find_all(place, entry) if isinstance(place, Path) else None
 
 
-def _all_in_folder(folder: Path, entry: Entry) -> list[Path] | None:
-    found = [path for file in entry.files if (path := _in_folder(folder, file))]
-    return found if len(found) == len(entry.files) else None
+def _find_all(folder: Path, entry: CatalogEntry) -> list[Path] | None:
+    paths = [path for file in entry.files if (path := _find_file(folder, file))]
+    return paths if len(paths) == len(entry.files) else None
 
 
 def mirror_place(given: str | None = None) -> Path | str | None:
@@ -78,32 +78,32 @@ def mirror_place(given: str | None = None) -> Path | str | None:
 
 
 def fetch(
-    entry: Entry, mirror: str | None = None, force: bool = False, progress: Progress | None = None
+    entry: CatalogEntry, mirror: str | None = None, force: bool = False, progress: Progress | None = None
 ) -> list[Path]:
-    """Return the files of an entry in the downloads folder, after fetching what is not there yet."""
-    here = _all_in_folder(downloads_folder(), entry)
-    if here is not None and not force:
-        return here
+    """Return the files of an entry in the downloads folder; fetch them if they are not there."""
+    files = _find_all(downloads_folder(), entry)
+    if files is not None and not force:
+        return files
     reasons = []
     for source in _sources(entry, mirror):
         try:
             return _fetch_from(source, entry, progress)
         except MissingError as error:
-            reasons.append(f"{error} is not at {source.name}")
+            reasons.append(f"{source.name} does not have {error}")
         except FailedError as error:
             reasons.append(f"{source.name}: {error}")
-    raise UserError(_by_hand(entry, reasons))
+    raise UserError(_explain_by_hand(entry, reasons))
 
 
-def _by_hand(entry: Entry, reasons: list[str]) -> str:
-    """Say what was tried, and how to do without."""
+def _explain_by_hand(entry: CatalogEntry, reasons: list[str]) -> str:
+    """Return what was tried, and how to get the files by hand."""
     downloads = downloads_folder()
-    missing = [file for file in entry.files if not _in_folder(downloads, file)] or list(entry.files)
-    tried = "; ".join(reasons) or "no mirror is set and the catalogue has no address of a file"
+    missing = [file for file in entry.files if not _find_file(downloads, file)] or list(entry.files)
+    tried = "; ".join(reasons) or "no mirror is set and the catalogue has no download address"
     address = entry.page or f"{entry.upstream[0].rstrip('/')}/{PurePosixPath(missing[0]).name}"
     return (
         f"cannot fetch {entry.name} ({tried}); get {', '.join(missing)} by hand from {address} and put it "
-        f"into {downloads}, or point OLBENCH_MIRROR to a folder that has it"
+        f"into {downloads}, or set OLBENCH_MIRROR to a folder that has it"
     )
 
 
@@ -114,20 +114,20 @@ class FolderSource:
         self.folder, self.name = folder, str(folder)
 
     def get(self, file: str, target: Path, limit: int, progress: Progress | None) -> Path:
-        """Copy a file in whatever compression it is there."""
-        found = _in_folder(self.folder, file)
-        if found is None:
+        """Copy a file, whatever its compression."""
+        original = _find_file(self.folder, file)
+        if original is None:
             raise MissingError(file)
-        if found.stat().st_size > limit:
-            raise FailedError(f"{found.name} has more than {limit:,} bytes, the limit for this file")
-        path = target / Path(file).parent / found.name
+        if original.stat().st_size > limit:
+            raise FailedError(f"{original.name} has more than {limit:,} bytes, the limit for this file")
+        path = target / Path(file).parent / original.name
         path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(found, path)
+        shutil.copyfile(original, path)
         return path
 
 
 class HttpSource:
-    """A mirror or an upstream on the network; a mirror may hold a file in another compression."""
+    """A mirror or an upstream on the network; a mirror may use another compression."""
 
     def __init__(self, address: str, is_mirror: bool):
         self.address, self.is_mirror, self.name = address, is_mirror, address
@@ -145,7 +145,7 @@ class HttpSource:
         raise MissingError(file)
 
 
-def _sources(entry: Entry, mirror: str | None) -> Iterator[FolderSource | HttpSource]:
+def _sources(entry: CatalogEntry, mirror: str | None) -> Iterator[FolderSource | HttpSource]:
     place = mirror_place(mirror)
     if place is not None:
         yield FolderSource(place) if isinstance(place, Path) else HttpSource(place, is_mirror=True)
@@ -154,18 +154,20 @@ def _sources(entry: Entry, mirror: str | None) -> Iterator[FolderSource | HttpSo
 
 
 def _candidates(file: str) -> list[str]:
-    """Return the names a mirror may have for a file: with and without its folder, in any compression."""
+    """Return the names that a mirror may use for a file: with or without its folder, in any compression."""
     bases = dict.fromkeys([base_name(file), base_name(PurePosixPath(file).name)])
     others = [base + suffix for base in bases for suffix in SUFFIXES]
     return list(dict.fromkeys([file, *others]))
 
 
-def _in_folder(folder: Path, file: str) -> Path | None:
+def _find_file(folder: Path, file: str) -> Path | None:
     return next((folder / name for name in _candidates(file) if (folder / name).is_file()), None)
 
 
-def _fetch_from(source: FolderSource | HttpSource, entry: Entry, progress: Progress | None) -> list[Path]:
-    """Get all files of an entry from one source, check them, and move them into place."""
+def _fetch_from(
+    source: FolderSource | HttpSource, entry: CatalogEntry, progress: Progress | None
+) -> list[Path]:
+    """Fetch all files of an entry from one source, check them, and move them into place."""
     with _staging() as staging:
         staged = [source.get(file, staging, entry.max_bytes, progress) for file in entry.files]
         for file, path in zip(entry.files, staged, strict=True):
@@ -176,7 +178,7 @@ def _fetch_from(source: FolderSource | HttpSource, entry: Entry, progress: Progr
 
 @contextmanager
 def _staging() -> Iterator[Path]:
-    """Yield a new folder beside the downloads that is gone afterwards, whatever happens."""
+    """Yield a new folder below the downloads folder; it is always removed afterwards."""
     folder = downloads_folder() / f".partial-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
         folder.mkdir(parents=True)
@@ -184,14 +186,14 @@ def _staging() -> Iterator[Path]:
     except OSError as error:
         reason = error.strerror or error
         raise UserError(
-            f"cannot write to {downloads_folder()}: {reason}; set OLBENCH_CACHE to a folder with room"
+            f"cannot write to {downloads_folder()}: {reason}; set OLBENCH_CACHE to a folder with free space"
         ) from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _check_bytes(entry: Entry, file: str, path: Path) -> None:
-    """Compare the uncompressed bytes with their checksum, where the catalogue has one."""
+def _check_bytes(entry: CatalogEntry, file: str, path: Path) -> None:
+    """Compare the uncompressed bytes with their checksum, if the catalogue has one."""
     if file not in entry.sha256:
         return
     digest, size = hashlib.sha256(), 0
@@ -207,10 +209,10 @@ def _check_bytes(entry: Entry, file: str, path: Path) -> None:
     except UserError as error:
         raise FailedError(str(error).replace(str(path), path.name)) from None
     if digest.hexdigest() != entry.sha256[file]:
-        raise FailedError(f"{path.name} does not have the checksum of the catalogue")
+        raise FailedError(f"{path.name} does not match the checksum in the catalogue")
 
 
-def _check_examples(entry: Entry, paths: list[Path]) -> None:
+def _check_examples(entry: CatalogEntry, paths: list[Path]) -> None:
     from olbench.data.load import load_entry
 
     try:
@@ -234,7 +236,7 @@ def _install(path: Path, staging: Path, file: str) -> Path:
 
 
 def download(address: str, path: Path, limit: int, progress: Progress | None = None) -> None:
-    """Download one file, with a few attempts where the fault may pass; it is complete or not there."""
+    """Download one file completely or not at all; transient failures are retried."""
     import requests
 
     for attempt in range(ATTEMPTS):
@@ -251,19 +253,19 @@ def download(address: str, path: Path, limit: int, progress: Progress | None = N
         except requests.Timeout:
             reason = f"no answer for {TIMEOUT:g} seconds"
         except (requests.exceptions.InvalidSchema, requests.exceptions.InvalidURL, requests.TooManyRedirects):
-            reason = f"{path.name} is redirected to where it cannot be fetched from"
+            reason = f"{path.name} is redirected to an address that cannot be fetched"
             break
         except requests.RequestException as error:
-            reason = _network_reason(error, path.name)
+            reason = _explain_network_error(error, path.name)
         if attempt + 1 < ATTEMPTS:
             time.sleep(PAUSE * 2**attempt)
     raise FailedError(reason)
 
 
-def _network_reason(error: Any, name: str) -> str:
+def _explain_network_error(error: Any, name: str) -> str:
     text = str(error)
     if "IncompleteRead" in text or "Connection broken" in text:
-        return f"the connection broke while {name} was on its way"
+        return f"the connection broke during the download of {name}"
     if "timed out" in text.lower():
         return f"no answer for {TIMEOUT:g} seconds"
     return "the server cannot be reached"
@@ -283,7 +285,7 @@ def _retrieve(address: str, path: Path, limit: int, progress: Progress | None) -
 
 
 class _Downloader:
-    """What pooch calls for a file: http(s) with a limit to the size, news of the progress, no loose ends.
+    """The downloader that pooch calls: it limits the size, reports progress and always closes the connection.
 
     pooch's own downloader neither limits the size nor closes the connection when writing fails.
     """
@@ -294,7 +296,7 @@ class _Downloader:
     def __call__(self, url: str, output_file: Any, pooch_object: Any) -> None:
         import requests
 
-        # Without an encoding of its own the transfer has the size that the server announces.
+        # Without a content encoding, the bytes received match the size that the server announces.
         headers = {"Accept-Encoding": "identity"}
         with requests.get(url, stream=True, timeout=TIMEOUT, headers=headers) as response:
             response.raise_for_status()

@@ -1,18 +1,20 @@
-"""A fingerprint of examples: the same for the same labels and features, however they are stored."""
+"""A fingerprint of examples that depends on their labels and features, not on their storage."""
 
 import hashlib
 from typing import Any
 
 import numpy as np
 
-ROWS_AT_ONCE = 4096
+#: Values that are hashed at once, which bounds the memory; the result does not depend on it.
+VALUES_AT_ONCE = 1 << 20
 
 
 def fingerprint(X: Any, y: Any) -> str:
-    """Return 32 hex digits that depend on the shape, the signs of y and the non-zero values of X only."""
+    """Return 32 hex digits that depend only on the shape, the signs of y and the non-zero values of X."""
     digests = [hashlib.sha256() for _ in range(3)]
-    for begin in range(0, X.shape[0], ROWS_AT_ONCE):
-        for digest, part in zip(digests, _nonzeros(X, begin, begin + ROWS_AT_ONCE), strict=True):
+    step = max(1, min(4096, VALUES_AT_ONCE // max(1, X.shape[1]))) if isinstance(X, np.ndarray) else 4096
+    for begin in range(0, X.shape[0], step):
+        for digest, part in zip(digests, _nonzeros(X, begin, begin + step), strict=True):
             digest.update(part.tobytes())
     whole = hashlib.sha256(f"olbench {X.shape[0]} {X.shape[1]} ".encode())
     whole.update(np.asarray(y > 0, dtype="<i1").tobytes())
@@ -22,7 +24,7 @@ def fingerprint(X: Any, y: Any) -> str:
 
 
 def _nonzeros(X: Any, begin: int, end: int) -> tuple[Any, Any, Any]:
-    """Return row lengths, column numbers and values of the non-zero entries of some rows."""
+    """Return the row lengths, column numbers and values of the non-zero entries in a range of rows."""
     if isinstance(X, np.ndarray):
         block = X[begin:end]
         rows, columns = np.nonzero(block)

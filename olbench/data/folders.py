@@ -1,4 +1,4 @@
-"""Where olbench keeps what can be downloaded or made again."""
+"""The folders for downloads and parsed data, all of which can be recreated."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Return the folder of everything below: OLBENCH_CACHE, or the user's cache folder."""
+    """Return the root of all cached data: OLBENCH_CACHE, or the user's cache folder."""
     given = os.environ.get("OLBENCH_CACHE")
     if given:
         return Path(given).expanduser()
@@ -16,17 +16,17 @@ def cache_folder() -> Path:
 
 
 def parsed_folder() -> Path:
-    """Return where parsed data sets are kept."""
+    """Return the folder of parsed data sets."""
     return cache_folder() / "parsed"
 
 
 def downloads_folder() -> Path:
-    """Return where fetched files are kept."""
+    """Return the folder of fetched files."""
     return cache_folder() / "downloads"
 
 
 def clean(downloads: bool = False) -> int:
-    """Remove the parsed data sets and the rests of killed downloads, or all downloads; return the bytes."""
+    """Remove parsed data and interrupted downloads, optionally all downloads; return the bytes freed."""
     folders = [parsed_folder(), cache_folder() / "hashes"]
     folders += [downloads_folder()] if downloads else downloads_folder().glob(".partial-*")
     freed = 0

@@ -1,10 +1,9 @@
-"""The LIBSVM (SVMlight) text format: `label [qid:n] index:value ... [# comment]`, one example a line.
+"""The LIBSVM (SVMlight) text format: `label [qid:n] index:value ... [# comment]`, one example per line.
 
 Files are read in blocks and parsed by compiled code straight into the final arrays. Plain, gzip, bzip2 and xz
-files are told apart by their content. Comments, blank lines, either kind of line end, a byte order mark and a
-missing last newline are fine; query ids are ignored; features may come in any order but only once a row.
-Indices start at 1 unless a 0 occurs anywhere. Whatever else is wrong is refused with file, line, column
-and token.
+files are recognised by their content. Comments, blank lines, both kinds of line ending, a byte order mark and
+a missing final newline are accepted; query ids are ignored. Features may come in any order but only once per
+row. Indices start at 1 unless a 0 occurs anywhere. Errors name the file, line, column and token.
 """
 
 import re
@@ -16,10 +15,11 @@ import numpy as np
 
 from olbench.data import parsing
 from olbench.data.compressed import open_content
+from olbench.data.quoting import quote
 from olbench.data.rows import Rows
 from olbench.errors import UserError
 
-#: Raise it whenever the reader gives other arrays for the same file: parsed caches depend on it.
+#: Increase it whenever a reader returns different arrays for the same file: the cache depends on it.
 READER_VERSION = 1
 
 BLOCK = 2 << 20
@@ -30,19 +30,19 @@ _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 
 def read_libsvm(paths: Sequence[str | Path], limit: int | None = None) -> tuple[Rows, int]:
-    """Read files as one, and return their rows, with indices from 0, and the number of features.
+    """Read files as one; return their rows, with indices from 0, and the number of features.
 
-    `limit` bounds the uncompressed bytes of each file, for files that come from elsewhere.
+    `limit` bounds the uncompressed size of each file, in bytes.
     """
-    reader = _Reader()
+    reader = _LibsvmReader()
     for path in paths:
         with open_content(path) as stream:
             reader.read(stream, str(path), limit)
     return reader.finish()
 
 
-class _Reader:
-    """The rows so far, and where in the files the reader is."""
+class _LibsvmReader:
+    """The rows read so far, and the position in the files."""
 
     def __init__(self) -> None:
         self.rows = Rows()
@@ -54,10 +54,11 @@ class _Reader:
         """Append the examples of one file."""
         self.counters[parsing.LINES] = 0
         before = self.rows.n
+        self.rows.starts.append(before)
         for block, size in whole_lines(stream, name, limit):
             self._parse(block, size, name)
         if self.rows.n == before:
-            raise UserError(f"{name} holds no examples")
+            raise UserError(f"{name} contains no examples")
 
     def _parse(self, block: bytearray, size: int, name: str) -> None:
         rows, counters = self.rows, self.counters
@@ -73,7 +74,7 @@ class _Reader:
         rows.n, rows.entries = int(counters[parsing.ROWS]), int(counters[parsing.ENTRIES])
         for row, index, position in hard[: counters[parsing.HARD_VALUES]].tolist():
             if row < rows.n:
-                self._settle(row, index, _finite(name, lines, block, position, index))
+                self._settle(row, index, _read_finite(name, lines, block, position, index))
         if stopped != parsing.FINE:
             self._refuse(stopped, block, name)
 
@@ -85,30 +86,30 @@ class _Reader:
 
     def _refuse(self, stopped: int, block: bytearray, name: str) -> None:
         position = int(self.counters[parsing.POSITION])
-        token = _token(block, position)
+        token = _read_token(block, position)
         if stopped == parsing.BAD_LABEL:
             reason = _explain_label(token)
         elif stopped == parsing.BAD_QUERY:
-            reason = f"query id {_quoted(token[4:])} is not a whole number"
+            reason = f"query id {quote(token[4:])} is not a whole number"
         elif stopped == parsing.BAD_ENTRY:
             reason = _explain_entry(token)
         else:
             index = int(self.counters[parsing.INDEX])
-            position = _second_place(block, position, index)
-            reason = f"{_quoted(_token(block, position))} gives feature {index} a second time"
-        raise _located(name, int(self.counters[parsing.LINES]) + 1, block, position, reason)
+            position = _find_second(block, position, index)
+            reason = f"{quote(_read_token(block, position))} gives feature {index} a second time"
+        raise _error_at(name, int(self.counters[parsing.LINES]) + 1, block, position, reason)
 
     def finish(self) -> tuple[Rows, int]:
-        """Shift the indices to start at 0, unless they do already."""
+        """Return the rows, with indices shifted to start at 0, and the number of features."""
         first = 0 if self.counters[parsing.LOWEST] == 0 else 1
         if first:
             self.rows.indices[: self.rows.entries] -= 1
-        # Even examples without any feature are a matrix with a column, as for scikit-learn.
+        # A matrix has at least one column even if no example has a feature, as in scikit-learn.
         return self.rows, max(1, int(self.counters[parsing.HIGHEST]) + 1 - first)
 
 
 def whole_lines(stream: IO[bytes], name: str, limit: int | None) -> Iterator[tuple[bytearray, int]]:
-    """Yield (buffer, size) such that buffer[:size] is the next whole lines; the buffer is used again."""
+    """Yield (buffer, size) such that buffer[:size] holds the next whole lines; the buffer is reused."""
     buffer, kept, total = bytearray(BLOCK), 0, 0
     while True:
         got = stream.readinto(memoryview(buffer)[kept:])  # type: ignore[attr-defined]
@@ -136,43 +137,38 @@ def whole_lines(stream: IO[bytes], name: str, limit: int | None) -> Iterator[tup
         yield buffer, kept + 1
 
 
-def _token(block: bytearray, position: int) -> str:
-    """Return what stands at a position, up to the next space, comment or line end."""
+def _read_token(block: bytearray, position: int) -> str:
+    """Return the text from a position up to the next space, comment or line end."""
     end = re.compile(rb"[\s#]").search(block, position)
     return block[position : end.start() if end else len(block)].decode("utf-8", "backslashreplace")
 
 
-def _quoted(token: str) -> str:
-    shown = token if len(token) <= 40 else token[:37] + "..."
-    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown) + "'"
-
-
-def _located(name: str, line: int, block: bytearray, position: int, reason: str) -> UserError:
+def _error_at(name: str, line: int, block: bytearray, position: int, reason: str) -> UserError:
     column = position - block.rfind(b"\n", 0, position)
     return UserError(f"{name}:{line}:{column}: {reason}")
 
 
-def _finite(name: str, lines: int, block: bytearray, position: int, index: int) -> float:
-    """Return the value at a position of a block that starts after so many lines."""
-    token = _token(block, position)
+def _read_finite(name: str, lines: int, block: bytearray, position: int, index: int) -> float:
+    """Return the value at a position of a block that follows `lines` earlier lines."""
+    token = _read_token(block, position)
     value = float(token)
     if not np.isfinite(value):
         line = lines + block.count(b"\n", 0, position) + 1
         begin = position - len(str(index)) - 1
-        raise _located(name, line, block, begin, _too_large(token, index))
+        raise _error_at(name, line, block, begin, _explain_overflow(token, index))
     return value
 
 
-def _too_large(token: str, index: int | str) -> str:
-    return f"value {_quoted(token)} of feature {index} is too large for a 64-bit number"
+def _explain_overflow(token: str, index: int | str) -> str:
+    return f"value {quote(token)} of feature {index} is too large for a 64-bit number"
 
 
 def _explain_label(token: str) -> str:
-    label = _quoted(token)
+    label = quote(token)
     if re.match(r"\d+:", token):
         return f"the line starts with {label}, where a label such as +1 or -1 belongs"
     if "," in token:
-        return f"label {label} names several labels, but an example has one"
+        return f"label {label} lists several labels, but an example has one"
     if not _NUMBER.fullmatch(token):
         return f"label {label} is not a number"
     if abs(float(token)) > 2**53:
@@ -183,28 +179,28 @@ def _explain_label(token: str) -> str:
 def _explain_entry(token: str) -> str:
     index, colon, value = token.partition(":")
     if not colon:
-        return f"{_quoted(token)} is not an index:value pair"
+        return f"{quote(token)} is not an index:value pair"
     if index == "qid":
-        return f"{_quoted(token)} must stand right after the label"
+        return f"{quote(token)} must come right after the label"
     if not index:
-        return f"{_quoted(token)} has no index before its colon"
+        return f"{quote(token)} has no index before its colon"
     if re.fullmatch(r"-\d+", index, re.ASCII):
-        return f"index {_quoted(index)} is negative"
+        return f"index {quote(index)} is negative"
     if not re.fullmatch(r"\d+", index, re.ASCII):
-        return f"index {_quoted(index)} is not a whole number"
+        return f"index {quote(index)} is not a whole number"
     if len(index.lstrip("0")) > 10 or int(index) > parsing.LARGEST_INDEX:
-        return f"index {_quoted(index)} is larger than {parsing.LARGEST_INDEX}"
+        return f"index {quote(index)} is larger than {parsing.LARGEST_INDEX}"
     if not value:
-        return f"{_quoted(token)} has no value after its colon"
+        return f"{quote(token)} has no value after its colon"
     if _NOT_FINITE.fullmatch(value):
-        return f"value {_quoted(value)} of feature {int(index)} is not finite"
+        return f"value {quote(value)} of feature {int(index)} is not finite"
     if not _NUMBER.fullmatch(value):
-        return f"value {_quoted(value)} of feature {int(index)} is not a number"
-    return _too_large(value, int(index))
+        return f"value {quote(value)} of feature {int(index)} is not a number"
+    return _explain_overflow(value, int(index))
 
 
-def _second_place(block: bytearray, position: int, index: int) -> int:
-    """Return where a feature of the line around a position occurs for the second time."""
+def _find_second(block: bytearray, position: int, index: int) -> int:
+    """Return where a feature occurs for the second time in the line around a position."""
     begin = block.rfind(b"\n", 0, position) + 1
     end = block.find(b"\n", position)
     pattern = re.compile(rb"(?<=\s)0*%d:" % index)

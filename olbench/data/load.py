@@ -1,4 +1,4 @@
-"""load_dataset: a name or a path in, checked examples out."""
+"""Loading a data set by name or path, checked against the catalogue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from olbench.data import cache
-from olbench.data.catalog import Entry, resolve
+from olbench.data.catalog import CatalogEntry, find, resolve
 from olbench.data.compressed import base_name
 from olbench.data.fingerprint import fingerprint
 from olbench.data.labels import Labels
@@ -19,16 +19,18 @@ from olbench.errors import UserError
 
 @dataclass(frozen=True)
 class Dataset:
-    """Examples and where they come from. X is an array or a CSR matrix of doubles, y holds -1.0 and +1.0.
+    """Labelled examples. X is an array or a CSR matrix of doubles, y holds -1.0 and +1.0.
 
-    Cached examples are memory-mapped and read-only. The fingerprint depends on the content of X and y only,
-    not on how it was written, compressed or stored.
+    Cached examples are memory-mapped and read-only. The fingerprint depends only on the content of X and y,
+    not on the format, compression or storage.
     """
 
     name: str
     X: Any
     y: Any
     fingerprint: str
+    #: The number of the first row for testing, if the data set has a given split; the rows before it train.
+    test_from: int | None = None
 
     @property
     def storage(self) -> str:
@@ -46,9 +48,9 @@ def load_dataset(
 ) -> Dataset:
     """Return a data set of the catalogue by its name, or the examples of a LIBSVM or CSV file by its path.
 
-    A file with two labels needs no more: the smaller becomes -1, the larger +1. Otherwise `positive` names
-    the labels of the positive examples and `negative` those of the negative ones (default: all others); rows
-    with neither are dropped. Files of the catalogue that are not here are fetched, unless `download` is
+    With two labels in a file, the smaller becomes -1 and the larger +1. Otherwise `positive` lists the labels
+    of the positive examples and `negative` those of the negative ones (default: all others); rows with any
+    other label are dropped. Catalogue files that are not downloaded yet are fetched, unless `download` is
     False.
 
     >>> data = load_dataset("breast-cancer")
@@ -57,53 +59,70 @@ def load_dataset(
     """
     entry = resolve(name_or_path)
     if isinstance(entry, Path):
-        return _load_path(entry, _listed(positive), _listed(negative))
-    paths = _paths(entry, download, mirror)
+        return _load_path(entry, _as_tuple(positive), _as_tuple(negative))
+    paths = _find_paths(entry, download, mirror)
     if positive is not None or negative is not None:
-        entry = _with_labels(entry, positive, negative)
+        entry = _replace_labels(entry, positive, negative)
     return load_entry(entry, paths)
 
 
-def _with_labels(entry: Entry, positive: Labels, negative: Labels) -> Entry:
-    """Return an entry with other labels than the catalogue's; then the facts to check no longer hold."""
-    plus, minus = _listed(positive), _listed(negative)
+def _replace_labels(entry: CatalogEntry, positive: Labels, negative: Labels) -> CatalogEntry:
+    """Return an entry with other labels than the catalogue's, and without facts to check."""
+    plus, minus = _as_tuple(positive), _as_tuple(negative)
     label = "+".join(f"{k:g}" for k in plus or ()) + "".join(f"-vs-{k:g}" for k in minus or ())
     name = f"{entry.name}[{label}]"
     return replace(entry, name=name, positive=plus, negative=minus, labels={}, fingerprint="")
 
 
-def load_entry(entry: Entry, paths: Sequence[Path], where: str = "") -> Dataset:
-    """Return the examples of an entry from its files, or from the cache, after checking them."""
+def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
+    """Return the checked examples of an entry, from the cache or from its files."""
     if not paths:
-        return _checked(entry, paths, *_read(entry, paths, where))
+        return _check(entry, paths, *_read(entry, paths, where))
     key = _key(entry, paths)
-    found = cache.load(key)
-    if found is not None:
-        return _checked(entry, paths, *found)
-    data = _checked(entry, paths, *_read(entry, paths, where))
-    if cache.store(key, data.X, data.y, data.fingerprint):
-        found = cache.load(key)
-    return Dataset(entry.name, *found) if found else data
+    cached = cache.load(key)
+    if cached is not None:
+        return _check(entry, paths, *cached)
+    data = _check(entry, paths, *_read(entry, paths, where))
+    if cache.store(key, data.X, data.y, data.fingerprint, data.test_from):
+        cached = cache.load(key)
+    return Dataset(entry.name, *cached) if cached else data
 
 
-def _read(entry: Entry, paths: Sequence[Path], where: str) -> tuple[Any, Any, str]:
-    X, y = read_examples(entry, paths, where or entry.name)
-    return X, y, fingerprint(X, y)
+def load_run(name: str, run: int) -> Dataset:
+    """Return the sample of a run, for a data set of the catalogue that draws a new one for every run.
+
+    Run 0 has the sample that `load_dataset` returns.
+
+    >>> load_run("cw2008-synthetic", 1).X.shape
+    (11000, 20)
+    """
+    entry = find(name)
+    if entry.sample != "per-run":
+        raise UserError(f"the data set {name} is the same in every run; load it with load_dataset")
+    X, y, test_from = read_examples(entry, [], name, run)
+    return Dataset(name, X, y, fingerprint(X, y), test_from)
 
 
-def _checked(entry: Entry, paths: Sequence[Path], X: Any, y: Any, found: str) -> Dataset:
-    """Return the examples as a data set, or refuse them if the catalogue describes others."""
-    wrong = problems(entry, X, y, found) if entry.labels else []
+def _read(entry: CatalogEntry, paths: Sequence[Path], where: str) -> tuple[Any, Any, str, int | None]:
+    X, y, test_from = read_examples(entry, paths, where or entry.name)
+    return X, y, fingerprint(X, y), test_from
+
+
+def _check(
+    entry: CatalogEntry, paths: Sequence[Path], X: Any, y: Any, digest: str, test_from: int | None
+) -> Dataset:
+    """Return the examples as a data set; refuse them if they differ from the catalogue."""
+    wrong = problems(entry, X, y, digest, test_from) if entry.labels else []
     if wrong:
         files = ", ".join(str(path) for path in paths)
         raise UserError(
-            f"{entry.name}: {files or 'its content'} is not what the catalogue describes: {wrong[0]}"
+            f"{entry.name}: {files or 'its content'} differs from the catalogue: {wrong[0]}"
             + (f"; replace it with `olbench data fetch --force {entry.name}`" if paths else "")
         )
-    return Dataset(entry.name, X, y, found)
+    return Dataset(entry.name, X, y, digest, test_from)
 
 
-def _key(entry: Entry, paths: Sequence[Path]) -> str:
+def _key(entry: CatalogEntry, paths: Sequence[Path]) -> str:
     try:
         hashes = [cache.content_hash(path) for path in paths]
     except OSError as error:
@@ -111,21 +130,23 @@ def _key(entry: Entry, paths: Sequence[Path]) -> str:
     return cache.entry_key({"reader": READER_VERSION, "files": hashes, **entry.recipe()})
 
 
-def _paths(entry: Entry, download: bool, mirror: str | None) -> list[Path]:
+def _find_paths(entry: CatalogEntry, download: bool, mirror: str | None) -> list[Path]:
     from olbench.data.fetch import fetch, fetch_command, local_files
 
-    here = local_files(entry, mirror)
-    if here is not None:
-        return here
+    files = local_files(entry, mirror)
+    if files is not None:
+        return files
     if download:
         return fetch(entry, mirror)
-    raise UserError(f"the data set {entry.name} is not here; get it with `{fetch_command([entry.name])}`")
+    raise UserError(
+        f"the data set {entry.name} is not downloaded; get it with `{fetch_command([entry.name])}`"
+    )
 
 
 def _load_path(path: Path, positive: Any, negative: Any) -> Dataset:
-    """Load a file of the user's own: no facts to check, and no limit to its size."""
+    """Load a user's file: there are no facts to check and no size limit."""
     name = base_name(path.name)
-    entry = Entry(
+    entry = CatalogEntry(
         name=name.removesuffix(".csv"),
         title=name,
         format="csv" if name.endswith(".csv") else "libsvm",
@@ -140,7 +161,7 @@ def _load_path(path: Path, positive: Any, negative: Any) -> Dataset:
     return load_entry(entry, [path], where=str(path))
 
 
-def _listed(labels: Labels) -> tuple[float, ...] | None:
+def _as_tuple(labels: Labels) -> tuple[float, ...] | None:
     if labels is None:
         return None
     try:

@@ -8,7 +8,7 @@ from numba import float64, int32, int64, types, uint8
 from olbench.data.decimals import BAD, HARD, read_number
 from olbench.kernels.compile import helper, kernel
 
-#: What stopped the loop, and the counters that it leaves behind.
+#: Why the loop stopped, and the counters that it leaves behind.
 FINE, BAD_LABEL, BAD_QUERY, BAD_ENTRY, DUPLICATE = range(5)
 LINES, ROWS, ENTRIES, HARD_VALUES, POSITION, INDEX, LOWEST, HIGHEST = range(8)
 COUNTERS = 8
@@ -20,7 +20,7 @@ _NEWLINE, _HASH, _COLON = ord("\n"), ord("#"), ord(":")
 
 
 @helper
-def _after_spaces(text: Any, position: Any) -> Any:
+def _skip_spaces(text: Any, position: Any) -> Any:
     while text[position] == 32 or (9 <= text[position] <= 13 and text[position] != _NEWLINE):
         position += 1
     return position
@@ -57,7 +57,7 @@ def _sink(indices: Any, data: Any, begin: Any, root: Any, size: Any) -> Any:
 
 @helper
 def _sort(indices: Any, data: Any, begin: Any, end: Any) -> Any:
-    """Sort one row by index: a heap sort, because no order of the input may make it slow."""
+    """Sort one row by index with heap sort, which no order of the input makes slow."""
     size = end - begin
     for root in range(size // 2 - 1, -1, -1):
         _sink(indices, data, begin, root, size)
@@ -76,7 +76,7 @@ _FLOATS, _INT32, _INT64 = (types.Array(kind, 1, "C") for kind in (float64, int32
 def parse_lines(
     text: Any, size: Any, labels: Any, indptr: Any, indices: Any, data: Any, hard: Any, counters: Any
 ) -> Any:
-    """Append the examples in text[:size], whole lines, to the arrays; return what stopped it, or FINE.
+    """Append the examples in text[:size], whole lines, to the arrays; return why it stopped, or FINE.
 
     Values that need Python's arithmetic are listed in `hard` as (row, index, position in the text).
     """
@@ -84,7 +84,7 @@ def parse_lines(
     row, entry = counters[ROWS], counters[ENTRIES]
     while position < size:
         counters[POSITION] = position
-        position = _after_spaces(text, position)
+        position = _skip_spaces(text, position)
         if text[position] == _NEWLINE or text[position] == _HASH:
             while text[position] != _NEWLINE:
                 position += 1
@@ -98,7 +98,7 @@ def parse_lines(
             return BAD_LABEL
         labels[row] = label + 0.0
 
-        position = _after_spaces(text, position)
+        position = _skip_spaces(text, position)
         if text[position] == ord("q") and _is_query(text, position):
             counters[POSITION] = position
             position += 4
@@ -112,7 +112,7 @@ def parse_lines(
 
         first, previous, sorted_so_far = entry, np.int64(-1), True
         while True:
-            position = _after_spaces(text, position)
+            position = _skip_spaces(text, position)
             if text[position] == _NEWLINE or text[position] == _HASH:
                 break
             counters[POSITION] = position

@@ -1,4 +1,4 @@
-"""Named steps between a file and the examples; the catalogue says which data set takes which."""
+"""Named preprocessing steps; the catalogue lists those of each data set."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,18 +6,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from olbench.data.duplicates import first_rows
 from olbench.errors import UserError
 from olbench.examples import Floats
 
 
 def divide_by_255(X: Any) -> Any:
-    """Bring grey values from 0..255 to [0, 1]."""
+    """Scale grey values from 0..255 to [0, 1]."""
     return X / 255.0
 
 
 def unit_range(X: Any) -> Floats:
-    """Bring each feature to [0, 1]: its least value becomes 0, its largest 1; a constant becomes 0."""
-    dense = _dense(X)
+    """Scale each feature to [0, 1]: its smallest value becomes 0, its largest 1; a constant becomes 0."""
+    dense = _as_dense(X)
     low = dense.min(axis=0)
     span = dense.max(axis=0) - low
     scaled: Floats = (dense - low) / np.where(span > 0, span, 1.0)
@@ -25,21 +26,21 @@ def unit_range(X: Any) -> Floats:
 
 
 def normgrey(X: Any) -> Floats:
-    """Normalise square grey images as face detection does: even out the light, then the contrast.
+    """Normalise the lighting and the contrast of square grey images, as in face detection.
 
-    From each image its best-fitting plane of brightness is subtracted (least squares), which removes a
-    gradient of light; then its histogram is equalised: a pixel becomes the share of the image's other pixels
-    that are darker, in [0, 1], where equal pixels count half. Both steps are those of Sung and Poggio (1998).
+    First the least-squares plane of brightness is subtracted from each image, which removes a lighting
+    gradient. Then the histogram is equalised: a pixel becomes the share of the image's other pixels that are
+    darker, in [0, 1], with equal pixels counted half. Both steps are those of Sung and Poggio (1998).
     """
-    images = _dense(X)
+    images = _as_dense(X)
     side = round(images.shape[1] ** 0.5)
     if side * side != images.shape[1]:
         raise UserError(f"normgrey needs square images, but there are {images.shape[1]} pixels")
-    return _equalised(images - _planes(images, side))
+    return _equalise(images - _fit_planes(images, side))
 
 
-def _planes(images: Floats, side: int) -> Floats:
-    """Return the best-fitting plane of each image; with centred coordinates the slopes do not interact."""
+def _fit_planes(images: Floats, side: int) -> Floats:
+    """Return the least-squares plane of each image; centred coordinates make the slopes independent."""
     steps = np.arange(side) - (side - 1) / 2
     down, across = (grid.ravel() for grid in np.meshgrid(steps, steps, indexing="ij"))
     scale = (down**2).sum()
@@ -48,15 +49,32 @@ def _planes(images: Floats, side: int) -> Floats:
     return planes
 
 
-def _equalised(images: Floats) -> Floats:
+def _equalise(images: Floats) -> Floats:
     from scipy.stats import rankdata
 
-    # Rounded, so that pixels that are equal but for the arithmetic of the plane share their rank everywhere.
+    # Rounding gives pixels that differ only by rounding errors of the plane the same rank on every machine.
     ranks = rankdata(np.round(images, 6), axis=1)
     return np.asarray((ranks - 1.0) / (images.shape[1] - 1), dtype=np.float64)
 
 
-def _dense(X: Any) -> Floats:
+def pixel_products(X: Any) -> Floats:
+    """Append the product of every pair of different features to the features, as cw2012, section 7.6, does.
+
+    The pairs (i, j) with i < j follow in lexicographic order: d features become d + d (d - 1) / 2.
+    """
+    pixels = _as_dense(X)
+    n, d = pixels.shape
+    extended = np.empty((n, d + d * (d - 1) // 2))
+    extended[:, :d] = pixels
+    begin = d
+    for i in range(d - 1):
+        end = begin + d - 1 - i
+        np.multiply(pixels[:, i : i + 1], pixels[:, i + 1 :], out=extended[:, begin:end])
+        begin = end
+    return extended
+
+
+def _as_dense(X: Any) -> Floats:
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
@@ -64,4 +82,11 @@ STEPS: dict[str, Callable[[Any], Any]] = {
     "divide-by-255": divide_by_255,
     "unit-range": unit_range,
     "normgrey": normgrey,
+    "pixel-products": pixel_products,
 }
+
+#: Steps that change the number of features.
+WIDENING_STEPS = frozenset({"pixel-products"})
+
+#: Steps that remove rows: each returns the numbers of the rows to keep.
+ROW_STEPS: dict[str, Callable[[Any], Any]] = {"drop-duplicates": first_rows}

@@ -1,4 +1,4 @@
-"""Examples made up from a seed: the papers' two synthetic sets, and streams of any size for scale tests."""
+"""Examples generated from a seed: the papers' synthetic sets, and streams of any size for scale tests."""
 
 import contextlib
 import gzip
@@ -13,25 +13,27 @@ import numpy as np
 from olbench.errors import UserError
 from olbench.examples import Floats
 
-#: Rows drawn at once. It decides the random numbers: the first rows do not depend on how many follow.
+#: Rows drawn at once. Changing it changes the random numbers; a fixed value makes the first rows
+#: independent of how many follow.
 ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
 class RotatedGaussian:
-    """The data of cw2008, section 5, as scw2012 uses it; where the papers are silent, a parameter.
+    """The data of cw2008, section 5, as scw2012 uses it; parameters replace what the papers leave open.
 
-    Two coordinates come from a Gaussian that is `long_axis` wide along one diagonal of the plane and
-    `short_axis` along the other (standard deviations), the others from N(0, 2). The label is the side of the
-    long axis on which the two coordinates lie, so the set is linearly separable until a share `flips` of the
-    labels, exactly, is turned.
+    Two coordinates come from a Gaussian with standard deviations `long_axis` along one diagonal of the plane
+    and `short_axis` along the other; the remaining coordinates come from N(0, 2). The label is the side of
+    the long axis on which the two coordinates lie. The set is linearly separable, unless exactly a share
+    `flips` of the labels is flipped.
     """
 
     rows: int = 5000
     features: int = 20
     long_axis: float = 1.0
     short_axis: float = 0.3
-    #: Standard deviation of the other coordinates; the 2 of cw2008's N(0, 2) may be a variance or this.
+    #: Standard deviation of the other coordinates; the 2 in cw2008's N(0, 2) may be a variance or a
+    #: deviation.
     other_deviation: float = 2.0
     flips: float = 0.0
     seed: int = 2012
@@ -43,25 +45,28 @@ class RotatedGaussian:
             if not 0 < getattr(self, name) < np.inf:
                 raise UserError(f"{name} must be a positive number, not {getattr(self, name)}")
 
-    def draw(self) -> tuple[Floats, Floats]:
-        """Return X and y."""
-        random = np.random.default_rng(self.seed)
+    def draw(self, run: int = 0) -> tuple[Floats, Floats]:
+        """Return X and y of the sample of a run, which depends only on the seed and the run's number."""
+        if run < 0:
+            raise UserError(f"runs are numbered from 0, so there is no run {run}")
+        random = np.random.default_rng([self.seed, run])
         along = self.long_axis * random.standard_normal(self.rows)
         across = self.short_axis * random.standard_normal(self.rows)
         X = np.empty((self.rows, self.features))
-        # A turn by 45 degrees, written out: a matrix product may round differently from machine to machine.
+        # A rotation by 45 degrees, written out because a matrix product may round differently on other
+        # machines.
         X[:, 0] = (along - across) * np.sqrt(0.5)
         X[:, 1] = (along + across) * np.sqrt(0.5)
         X[:, 2:] = self.other_deviation * random.standard_normal((self.rows, self.features - 2))
         y = np.where(across > 0, 1.0, -1.0)
-        turned = random.permutation(self.rows)[: round(self.flips * self.rows)]
-        y[turned] *= -1.0
+        flipped_rows = random.permutation(self.rows)[: round(self.flips * self.rows)]
+        y[flipped_rows] *= -1.0
         return X, y
 
 
 @dataclass(frozen=True)
 class DenseStream:
-    """Standard normal features, labelled by a random hyperplane; a share `noise` of the labels is turned."""
+    """Standard normal features, labelled by a random hyperplane; a share `noise` of the labels is flipped."""
 
     features: int = 100
     noise: float = 0.1
@@ -77,17 +82,17 @@ class DenseStream:
         template = " ".join(f"{j + 1}:%.6g" for j in range(self.features))
         for random, size in _chunks(self.seed, rows):
             X = random.standard_normal((ROWS_AT_ONCE, self.features))
-            y = _turned(np.where((X * truth).sum(axis=1) > 0, 1, -1), self.noise, random)
+            y = _flip(np.where((X * truth).sum(axis=1) > 0, 1, -1), self.noise, random)
             values = zip(y[:size].tolist(), X[:size].tolist(), strict=True)
             yield "".join(f"{label:+d} {template % tuple(row)}\n" for label, row in values)
 
 
 @dataclass(frozen=True)
 class TextStream:
-    """Documents as counts of words; the k-th word is drawn in proportion to 1 / k^exponent (Zipf).
+    """Documents as word counts; the k-th word has a probability proportional to 1 / k^exponent (Zipf).
 
-    Every word has a weight; a document is positive where its words' weights add up to more than zero, and a
-    share `noise` of the labels is turned.
+    Every word has a weight. A document is positive if the weights of its words add up to more than zero; a
+    share `noise` of the labels is flipped.
     """
 
     features: int = 50_000
@@ -100,7 +105,7 @@ class TextStream:
         _check_sizes(1, self.features)
         _check_share("noise", self.noise)
         if self.words < 1 or not 0 <= self.exponent < np.inf:
-            raise UserError("a text stream needs at least one word a document and an exponent of 0 or more")
+            raise UserError("a text stream needs at least one word per document and an exponent of 0 or more")
 
     def lines(self, rows: int) -> Iterator[str]:
         """Yield LIBSVM text for that many rows, a few thousand lines at a time."""
@@ -111,12 +116,12 @@ class TextStream:
             words = np.searchsorted(share, random.random(lengths.sum()) * share[-1], side="right")
             documents = np.repeat(np.arange(ROWS_AT_ONCE), lengths)
             score = np.bincount(documents, weights[words], minlength=ROWS_AT_ONCE)
-            y = _turned(np.where(score > 0, 1, -1), self.noise, random)
+            y = _flip(np.where(score > 0, 1, -1), self.noise, random)
             yield _count_lines(y[:size], documents, words, self.features)
 
 
 def _count_lines(y: Any, documents: Any, words: Any, features: int) -> str:
-    """Return one line for each label, with the words of its document and how often they occur."""
+    """Return one line per label, with the words of its document and their counts."""
     pairs, counts = np.unique(documents.astype(np.int64) * features + words, return_counts=True)
     rows, columns = np.divmod(pairs, features)
     entries = [f"{c}:{k}" for c, k in zip((columns + 1).tolist(), counts.tolist(), strict=True)]
@@ -133,14 +138,14 @@ def _chunks(seed: int, rows: int) -> Iterator[tuple[np.random.Generator, int]]:
         yield np.random.default_rng([seed, k + 1]), min(ROWS_AT_ONCE, rows - begin)
 
 
-def _turned(y: Any, share: float, random: np.random.Generator) -> Any:
+def _flip(y: Any, share: float, random: np.random.Generator) -> Any:
     return np.where(random.random(y.size) < share, -y, y)
 
 
 def write_stream(stream: DenseStream | TextStream, rows: int, path: Path) -> int:
     """Write a stream to a LIBSVM file (gzip where its name ends in .gz); return the bytes written.
 
-    The file appears under its name when it is complete.
+    The file appears under its name only when it is complete.
     """
     _check_sizes(rows, 1)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -161,7 +166,8 @@ def write_stream(stream: DenseStream | TextStream, rows: int, path: Path) -> int
 def _check_sizes(rows: int, features: int, least_features: int = 1) -> None:
     if rows < 1 or features < least_features:
         raise UserError(
-            f"{rows} rows with {features} features cannot be made; at least 1 and {least_features}"
+            f"cannot generate {rows} rows with {features} features; the minimum is 1 row and "
+            f"{least_features} features"
         )
 
 

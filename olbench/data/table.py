@@ -1,4 +1,4 @@
-"""Comma-separated files: numbers in columns, one of which is the label."""
+"""Comma-separated files: columns of numbers, one of which is the label."""
 
 import csv
 import io
@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.compressed import open_content
+from olbench.data.compressed import LimitedStream, open_content
 from olbench.errors import UserError
 
 
 def read_csv(path: str | Path, label: str | int = "last", limit: int | None = None) -> tuple[Any, Any]:
-    """Return (X, labels) of a file; `label` is "first", "last" or the heading of the label's column.
+    """Return (X, labels) of a file; `label` is "first", "last" or the heading of the label column.
 
-    A first line in which no field is a number is taken for headings.
+    If no field of the first line is a number, the line is read as headings.
     """
     values = array("d")
     width, column, heading = 0, -1, None
     with open_content(path) as stream:
-        raw: Any = _Limited(stream, limit, path)
+        raw: Any = LimitedStream(stream, limit, path)
         text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
         lines = csv.reader(text)
         try:
@@ -33,37 +33,20 @@ def read_csv(path: str | Path, label: str | int = "last", limit: int | None = No
                     heading = (
                         [field.strip() for field in fields] if not any(map(_is_number, fields)) else None
                     )
-                    column = _label_column(path, label, heading, width)
+                    column = _find_label(path, label, heading, width)
                     if heading:
                         continue
                 if len(fields) != width:
                     raise UserError(
-                        f"{path}:{lines.line_num}: {len(fields)} fields where the first line has {width}"
+                        f"{path}:{lines.line_num}: {len(fields)} fields, but the first line has {width}"
                     )
-                values.extend(_numbers(path, lines.line_num, fields))
+                values.extend(_parse_numbers(path, lines.line_num, fields))
         except (csv.Error, UnicodeDecodeError) as error:
             raise UserError(f"{path}:{lines.line_num}: not a CSV file ({error})") from None
     if not values:
-        raise UserError(f"{path} holds no examples")
+        raise UserError(f"{path} contains no examples")
     table = np.frombuffer(values).reshape(-1, width)
     return np.delete(table, column, axis=1), table[:, column].copy()
-
-
-class _Limited(io.RawIOBase):
-    """A stream that refuses to give more than so many bytes."""
-
-    def __init__(self, stream: Any, limit: int | None, path: str | Path):
-        self.stream, self.left, self.path = stream, math.inf if limit is None else limit, path
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        got = int(self.stream.readinto(buffer) or 0)
-        self.left -= got
-        if self.left < 0:
-            raise UserError(f"{self.path} unpacks to more bytes than the limit for this file")
-        return got
 
 
 def _is_number(field: str) -> bool:
@@ -74,9 +57,9 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _label_column(path: str | Path, label: str | int, heading: list[str] | None, width: int) -> int:
+def _find_label(path: str | Path, label: str | int, heading: list[str] | None, width: int) -> int:
     if width < 2:
-        raise UserError(f"{path}:1: one column only; a label and at least one feature are needed")
+        raise UserError(f"{path}:1: there is only one column; a label and at least one feature are needed")
     if label in ("first", "last"):
         return 0 if label == "first" else width - 1
     if heading is None or label not in heading:
@@ -84,7 +67,7 @@ def _label_column(path: str | Path, label: str | int, heading: list[str] | None,
     return heading.index(str(label))
 
 
-def _numbers(path: str | Path, line: int, fields: list[str]) -> list[float]:
+def _parse_numbers(path: str | Path, line: int, fields: list[str]) -> list[float]:
     numbers = []
     for k, field in enumerate(fields):
         value = float(field) if _is_number(field) else math.nan

@@ -1,1 +1,1 @@
-"""How experiments run: executor, ledger, seeds, provenance, progress."""
+"""How experiments run: one run context, executors, progress, provenance. It knows Protocol and Cell only."""

@@ -6,39 +6,43 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from olbench.engine import ledger, runfile
+from olbench.engine import runfile
 from olbench.errors import UserError
-from olbench.experiments.online import Cell, Known
-from olbench.experiments.trial import Record
+from olbench.protocols import Protocol
+from olbench.protocols.definition import Cell, Known
+from olbench.trials import ledger
+from olbench.trials.trial import Record
 
-COUNTS = ("mistakes", "updates")
 Row = dict[str, Any]
+#: What a row says about its cell; everything else in it is a list of numbers, one per trial.
+ABOUT = ("dataset", "algorithm", "params", "setting", "n")
 
 
 @dataclass(frozen=True)
 class Change:
-    """A count of one permutation that is not what it was; None where it is there on one side only."""
+    """A number of one trial that is not what it was; None where only one side has it."""
 
     cell: str
-    permutation: int
-    count: str
-    before: int | None
-    now: int | None
+    #: Such as "permutation 3".
+    trial: str
+    quantity: str
+    before: float | None
+    now: float | None
 
     def __str__(self) -> str:
-        place = f"{self.cell}, permutation {self.permutation}: {self.count}"
+        place = f"{self.cell}, {self.trial}: {self.quantity}"
         if self.before is None or self.now is None:
-            return f"{place} {self._side(self.before)} in the baseline, {self._side(self.now)} now"
-        return f"{place} {self.before} in the baseline, {self.now} now ({self.now - self.before:+d})"
+            return f"{place} {self._show(self.before)} in the baseline, {self._show(self.now)} now"
+        return f"{place} {self.before} in the baseline, {self.now} now ({self.now - self.before:+})"
 
     @staticmethod
-    def _side(count: int | None) -> str:
-        return "not there" if count is None else str(count)
+    def _show(value: float | None) -> str:
+        return "missing" if value is None else str(value)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How many counts were compared, and those that differ by more than the tolerance."""
+    """How many numbers were compared, and those that differ by more than the tolerance."""
 
     compared: int
     changes: tuple[Change, ...]
@@ -46,46 +50,55 @@ class Comparison:
     unknown: tuple[str, ...]
 
 
-def rows(cells: Sequence[Cell], known: Known) -> list[Row]:
-    """Return one row for each cell whose permutations all went well."""
-    found = []
+def guarded(protocol: Protocol) -> list[str]:
+    """Return the numbers that a baseline keeps: what is reported, or scores a tuning, and must repeat."""
+    reported = [each.ratio[0] if each.ratio else each.name for each in protocol.quantities if each.exact]
+    return list(dict.fromkeys(reported))
+
+
+def rows_of(cells: Sequence[Cell], known: Known) -> list[Row]:
+    """Return one row for each cell whose trials all succeeded."""
+    rows = []
     for cell in cells:
         records = [known[trial.key] for trial in cell.reported(known) if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
-        if len(good) == cell.config.permutations:
-            found.append(_row(cell.source.name, cell.label, good))
-    return found
+        if len(good) == cell.repeats:
+            rows.append(_row(cell.protocol, cell.source.name, cell.label, good))
+    return rows
 
 
-def _row(dataset: str, label: str, records: list[Record]) -> Row:
-    counts = {count: [record[count] for record in records] for count in COUNTS}
-    about = {"dataset": dataset, "algorithm": label, "params": dict(records[0]["params"])}
-    return {**about, "n": records[0]["n"], **counts}
+def _row(protocol: Protocol, dataset: str, label: str, records: list[Record]) -> Row:
+    numbers = {name: [record[name] for record in records] for name in guarded(protocol)}
+    about: Row = {"dataset": dataset, "algorithm": label, "params": dict(records[0]["params"])}
+    if "n" in records[0]:
+        about["n"] = records[0]["n"]
+    return {**about, **numbers}
 
 
-def compare(before: Sequence[Row], now: Sequence[Row], tolerance: float) -> Comparison:
-    """Compare rows, permutation by permutation; the tolerance is a share of the examples."""
+def compare(before: Sequence[Row], now: Sequence[Row], tolerance: float, numbered: str) -> Comparison:
+    """Compare rows trial by trial; the tolerance is a share of the examples."""
     old, new = _by_cell(before), _by_cell(now)
     changes: list[Change] = []
     compared = 0
     for cell, row in old.items():
-        for change in _pairs(cell, row, new.get(cell, {})):
+        for change in _pairs(cell, row, new.get(cell, {}), numbered):
             compared += change.now is not None and change.before is not None
-            if _differs(change, tolerance * row["n"]):
+            if _differs(change, tolerance * row.get("n", 1)):
                 changes.append(change)
     return Comparison(compared, tuple(changes), tuple(cell for cell in new if cell not in old))
 
 
-def _by_cell(found: Sequence[Row]) -> dict[str, Row]:
-    return {f"{row['dataset']}, {row['algorithm']}": row for row in found}
+def _by_cell(rows: Sequence[Row]) -> dict[str, Row]:
+    return {f"{row['dataset']}, {row['algorithm']}": row for row in rows}
 
 
-def _pairs(cell: str, before: Row, now: Row) -> Iterator[Change]:
-    """Yield every count of a cell on both sides."""
-    for count in COUNTS:
-        old, new = before[count], now.get(count, [])
+def _pairs(cell: str, before: Row, now: Row, numbered: str) -> Iterator[Change]:
+    """Yield every number of a cell on both sides."""
+    for name in (name for name in before if name not in ABOUT):
+        old, new = before[name], now.get(name, [])
         for p in range(max(len(old), len(new))):
-            yield Change(cell, p, count, old[p] if p < len(old) else None, new[p] if p < len(new) else None)
+            sides = (side[p] if p < len(side) else None for side in (old, new))
+            yield Change(cell, f"{numbered} {p}", name, *sides)
 
 
 def _differs(change: Change, allowed: float) -> bool:
@@ -97,32 +110,42 @@ def _differs(change: Change, allowed: float) -> bool:
 def read(path: Path) -> list[Row]:
     """Return the rows of a baseline: a file, or the folder of a run."""
     if path.is_dir():
-        return recorded(path)
+        return read_run(path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        found: list[Row] = content["rows"]
-        _ = [(row["dataset"], row["algorithm"], row["n"], row["mistakes"], row["updates"]) for row in found]
+        rows: list[Row] = json.loads(path.read_text(encoding="utf-8"))["rows"]
+        for row in rows:
+            _check_row(row)
     except FileNotFoundError:
         raise UserError(f"there is no baseline {path}; write one with --update") from None
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(f"{path} is not a baseline; write a new one with --update") from None
-    return found
+    return rows
 
 
-def recorded(folder: Path) -> list[Row]:
+def _check_row(row: Row) -> None:
+    """Raise KeyError or TypeError for what is not a row."""
+    _ = row["dataset"], row["algorithm"]
+    numbers = [value for name, value in row.items() if name not in ABOUT]
+    if not numbers or not all(isinstance(value, list) for value in numbers):
+        raise TypeError("a row needs lists of numbers")
+
+
+def read_run(folder: Path) -> list[Row]:
     """Return the rows of a run, such as the reference results that ship with the code."""
-    records = ledger.latest(ledger.read(folder))
-    found = []
-    for cell in runfile.read(folder)["cells"]:
-        own = [records[key] for key in cell["keys"] if key in records]
+    records = ledger.current(folder)
+    run = runfile.read(folder)
+    protocol = runfile.protocol_of(run.config)
+    rows = []
+    for cell in run.cells:
+        own = [records[key] for key in cell.keys if key in records]
         if own and all(record["status"] == "ok" for record in own):
-            found.append(_row(cell["dataset"], cell["label"], own))
-    return found
+            rows.append(_row(protocol, cell.dataset, cell.label, own))
+    return rows
 
 
-def write(path: Path, found: Sequence[Row]) -> None:
-    """Write a baseline, a line a row so that a change shows well in a diff."""
-    lines = ",\n".join(f"  {json.dumps(row)}" for row in found)
+def write(path: Path, rows: Sequence[Row]) -> None:
+    """Write a baseline, one line per row so that a change shows well in a diff."""
+    lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f'{{"rows": [\n{lines}\n]}}\n', encoding="utf-8")

@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from olbench.experiments.trial import Record
-
-#: Trials that take about as long as each other: data set, algorithm, options.
-Kind = tuple[str, str, str]
+from olbench.protocols.definition import Kind
+from olbench.trials.trial import Record
 
 
 def kind_of(record: Record) -> Kind:

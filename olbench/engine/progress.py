@@ -8,8 +8,10 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from olbench.engine.estimate import Kind, Share, TimeLeft, duration
-from olbench.experiments.trial import Record
+from olbench.engine.estimate import Share, TimeLeft, duration
+from olbench.protocols.definition import Kind
+from olbench.quantities import Quantity
+from olbench.trials.trial import Record
 
 
 class Progress:
@@ -18,7 +20,8 @@ class Progress:
     def __init__(self) -> None:
         self.totals: dict[str, int] = {}
         self.done: dict[str, int] = defaultdict(int)
-        self.rates: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+        self.values: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+        self.quantity: Quantity | None = None
         self.started = time.monotonic()
         self.fresh = 0
         self.time_left = TimeLeft({}, 1)
@@ -31,6 +34,10 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def rank_by(self, quantity: Quantity) -> None:
+        """Set the quantity that says which algorithm is best so far."""
+        self.quantity = quantity
 
     def start(self, shares: Mapping[Kind, Share], jobs: int) -> None:
         """Set how many trials there are of each kind."""
@@ -57,30 +64,32 @@ class Progress:
             # what came before the first one was compilation, which says nothing about the rest
             self.started, self.done_before = time.monotonic(), self.time_left.done
         self.fresh += not reused
-        if record["status"] == "ok" and record["role"] == "report":
-            setting = record["algorithm"], str(record.get("params"))
-            self.rates[record["dataset"]][setting].append(record["mistakes"] / record["n"])
+        if self.quantity and record["status"] == "ok" and record["role"] == "report":
+            # Entries of one algorithm can differ in any of these.
+            entry = record["algorithm"], str([record.get(name) for name in ("params", "options", "setting")])
+            self.values[record["dataset"]][entry].append(self.quantity.of(record))
         if not reused:
             self.show(record["dataset"])
 
     def best(self, dataset: str) -> str:
-        """Return the algorithm with the lowest mean mistake rate on a data set so far, and that rate."""
-        means = [(sum(rates) / len(rates), id) for (id, _), rates in self.rates[dataset].items()]
-        if not means:
+        """Return the algorithm with the best mean on a data set so far, and that mean."""
+        means = [(sum(values) / len(values), id) for (id, _), values in self.values[dataset].items()]
+        if not means or self.quantity is None:
             return ""
-        mean, id = min(means, key=lambda pair: pair[0])
-        return f"best {id} {mean:.4f}"
+        quantity = self.quantity
+        mean, id = min(means, key=lambda pair: float(quantity.loss(pair[0])))
+        return f"best {id} {quantity.text(mean)}"
 
     @property
     def speed(self) -> float:
-        """Trials a second, without those of earlier runs."""
+        """Trials per second, without those of earlier runs."""
         return (self.fresh - 1) / max(1e-9, time.monotonic() - self.started)
 
     @property
     def pace(self) -> str:
-        """Trials a second and the time left, in words."""
+        """Trials per second and the time left, in words."""
         elapsed, done = time.monotonic() - self.started, self.time_left.done - self.done_before
-        return f"{self.speed:.1f} a second, about {duration(self.time_left.seconds(elapsed, done))} left"
+        return f"{self.speed:.1f} trials/s, about {duration(self.time_left.seconds(elapsed, done))} left"
 
     def show(self, dataset: str) -> None:
         """Show that a trial of this data set has finished."""
@@ -151,7 +160,7 @@ class Bars(Progress):
 
 
 def make_progress(quiet: bool) -> Progress:
-    """Return what suits standard error."""
+    """Return the progress display that suits standard error."""
     if quiet:
         return Progress()
     return Bars() if sys.stderr.isatty() else Lines()

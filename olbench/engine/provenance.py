@@ -1,6 +1,5 @@
 """Where numbers come from: the version of the code, the packages, the machine."""
 
-import hashlib
 import os
 import platform
 import socket
@@ -12,34 +11,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent.parent
-#: What decides the counts of a pass; everything else only plans, stores or prints.
-DECIDING = ("kernels", "algorithms", "learners.py", "contestants.py", "examples.py")
 PACKAGES = ("olbench", "numpy", "scipy", "numba", "llvmlite", "scikit-learn", "joblib", "pyyaml")
-
-
-@cache
-def code_version(algorithm: str) -> str:
-    """Return a hash of the sources that decide an algorithm's results, its plugin's file included."""
-    from olbench.algorithms import get_definition
-
-    definition = get_definition(algorithm)
-    code = getattr(definition.rule or definition.factory, "__code__", None)
-    own = Path(code.co_filename) if code else None
-    outside = own is not None and PACKAGE not in own.parents and own.is_file()
-    return _digest(*_deciding_files(), *([own] if own and outside else []))
-
-
-@cache
-def _deciding_files() -> tuple[Path, ...]:
-    roots = [PACKAGE / name for name in DECIDING]
-    return tuple(path for root in roots for path in (sorted(root.rglob("*.py")) if root.is_dir() else [root]))
-
-
-def _digest(*files: Path) -> str:
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
 
 
 def versions() -> dict[str, str]:

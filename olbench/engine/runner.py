@@ -1,33 +1,50 @@
 """A run: what is missing from the ledger, in waves, until every cell has its report."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from olbench.engine.estimate import Kind, Share
-from olbench.engine.executor import Task, attempt, execute, warm_up
-from olbench.engine.ledger import Ledger, LedgerFullError
-from olbench.engine.progress import Progress
-from olbench.engine.stopping import StopFlag
-from olbench.experiments.online import Cell
-from olbench.experiments.trial import Record
+from olbench.engine import runfile
+from olbench.engine.estimate import Share
+from olbench.engine.executors import Executor, Finished, LocalExecutor, Task, attempt, warm_up
+from olbench.engine.progress import Progress, make_progress
+from olbench.engine.runfile import RunFile
+from olbench.engine.stopping import StopFlag, stop_on_interrupt
+from olbench.protocols.definition import Cell, Kind
+from olbench.trials.ledger import Ledger, LedgerFullError, open_ledger
+from olbench.trials.trial import Record
 
-#: The counts of a trial that must not change, whoever runs it and however fast.
-COUNTS = ("n", "mistakes", "updates", "effective_updates", "breakdowns")
+
+@contextmanager
+def open_run(
+    folder: Path, cells: Sequence[Cell], jobs: int, *, quiet: bool = False, timing: str = "shared",
+    executor: Executor | None = None,
+) -> Iterator["Run"]:  # fmt: skip
+    """Yield a run in a folder: its lock is held, its ledger open, its progress shown, Ctrl-C caught."""
+    config = cells[0].config
+    with open_ledger(folder) as ledger, stop_on_interrupt() as stop, make_progress(quiet) as progress:
+        progress.rank_by(cells[0].protocol.headline)
+        yield Run(
+            cells, ledger, executor or LocalExecutor(jobs, config.plugins), stop, progress, timing, folder
+        )
 
 
 @dataclass
 class Run:
-    """The trials of some cells: those in the ledger are taken from there, the others run and added."""
+    """The trials of some cells: those in the ledger are taken from there, the others are run and added."""
 
     cells: Sequence[Cell]
     ledger: Ledger
-    jobs: int
+    executor: Executor
     stop: StopFlag
     progress: Progress
     #: "exclusive" if the reported trials are to be timed alone after the counts.
-    timing: str = "shared"
+    timing: str
+    folder: Path
+    start: str = field(default_factory=runfile.now)
 
     def __post_init__(self) -> None:
         # A trial that failed in an earlier run is tried again, so it is not known.
@@ -50,94 +67,118 @@ class Run:
         """Whether anything is left to run."""
         return bool(self.due()) or (self.timing == "exclusive" and any(self._untimed()))
 
-    def due(self) -> list[Task]:
+    def due(self, cells: Sequence[Cell] | None = None) -> list[Task]:
         """Return the trials that can run now: those known so far to be needed that are not done."""
         tasks: dict[str, Task] = {}
-        for cell in self.cells:
+        for cell in self.cells if cells is None else cells:
             for trial in cell.trials(self.known):
                 if trial.key not in self.known:
                     tasks[trial.key] = Task(trial, cell.source)
         return list(tasks.values())
 
-    def complete(self, before_wave: Callable[[], None] = lambda: None) -> None:
+    def describe(self, end: str | None) -> RunFile:
+        """Return which trials belong to the answer, as far as is known; a report needs nothing else."""
+        return runfile.describe(self.cells[0].config, self.cells, self.known, self.start, end)
+
+    def write(self, end: str | None = None) -> None:
+        """Write run.json as far as is known."""
+        runfile.write(self.folder, self.describe(end).plain())
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether run.json is finished and says just what this run would write."""
+        return runfile.is_current(self.folder, self.describe(None))
+
+    def complete(self, record: bool = False) -> None:
         """Run what is missing: the counts, and then the times if they are to be measured alone.
 
-        `before_wave` is called whenever tunings have decided and before what follows from that runs.
+        With `record`, run.json is written whenever tunings have decided, before what follows from that runs.
         """
         self._start_progress()
-        self._count(before_wave)
+        self._count(record)
         if self.timing == "exclusive":
             self._measure_alone()
 
-    def _count(self, before_wave: Callable[[], None]) -> None:
+    def _count(self, record: bool) -> None:
         """Run wave after wave: a tuning decides which trials come after it."""
-        plugins = self.cells[0].config.plugins
         while not self.stop.is_set() and (tasks := self.due()):
-            before_wave()
+            if record:
+                self.write()
             self.progress.expect(self._planned())
-            records = execute(tasks, self.jobs, self.stop, plugins)
+            left = Counter(task.source.name for task in tasks)
+            running = self.executor.execute(tasks, self.stop)
             try:
-                for record in records:
-                    self._keep(record)
+                for finished in running:
+                    self._keep(finished)
+                    self._release(finished.record["dataset"], left)
             except LedgerFullError:
                 self.stop.set()
-                for _ in records:  # let the workers come to their end
+                for _ in running:  # let the workers come to their end
                     continue
                 raise
+
+    def _release(self, dataset: str, left: Counter[str]) -> None:
+        """Close a source whose last trial is done; one whose tuning has just decided goes on."""
+        left[dataset] -= 1
+        cells = [cell for cell in self.cells if cell.source.name == dataset]
+        if not left[dataset] and not self.due(cells) and self.timing != "exclusive":
+            cells[0].source.close()
 
     def _planned(self) -> dict[Kind, int]:
         """Return how many trials of each kind there will be, as far as is known."""
         counts: dict[Kind, int] = {}
         for cell in self.cells:
-            again = cell.config.permutations if self.timing == "exclusive" else 0
+            again = cell.repeats if self.timing == "exclusive" else 0
             counts[cell.kind] = counts.get(cell.kind, 0) + cell.planned(self.known) + again
         return counts
 
     def _start_progress(self) -> None:
         costs = {cell.kind: cell.cost for cell in self.cells}
         planned = self._planned()
-        self.progress.start({kind: Share(planned[kind], cost) for kind, cost in costs.items()}, self.jobs)
+        shares = {kind: Share(planned[kind], cost) for kind, cost in costs.items()}
+        self.progress.start(shares, self.executor.jobs)
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
         for key in needed & self.known.keys():
             self.progress.add(self.known[key], reused=True)
 
-    def _keep(self, record: Record) -> None:
-        self.ledger.append(record)
-        self.known[record["key"]] = self.ledger.records[record["key"]]
-        self.fresh.append(self.known[record["key"]])
+    def _keep(self, finished: Finished) -> None:
+        record = finished.record
+        self.known[record["key"]] = kept = self.ledger.append(record, finished.arrays)
+        self.fresh.append(kept)
         self.progress.add(record)
 
     def _measure_alone(self) -> None:
         """Run the reported trials again one by one, pinned to one core, and keep their times."""
         tasks = list(self._untimed())
         warm_up(tasks, self.stop)
-        with pinned():
+        with pin_to_one_core():
             for task in tasks:
-                record = attempt(task.trial, task.source, self.stop)
-                if record is None:
+                finished = attempt(task.trial, task.source, self.stop)
+                if finished is None:
                     return
-                self._keep(_exclusive(record, self.known[task.trial.key]))
+                self._keep(self._time_exclusively(finished))
 
     def _untimed(self) -> Iterator[Task]:
-        """Yield the reported trials that went well and have no time measured alone."""
+        """Yield the reported trials that succeeded and have no time measured alone."""
         for cell in self.cells:
             for trial in cell.reported(self.known):
                 record = self.known.get(trial.key)
                 if record and record["status"] == "ok" and record["timing"] != "exclusive":
                     yield Task(trial, cell.source)
 
-
-def _exclusive(record: Record, before: Record) -> Record:
-    """Return the record of an exclusive timing; counts that differ from the shared run are a failure."""
-    changed = [name for name in COUNTS if record[name] != before[name]]
-    if record["status"] == "ok" and changed:
-        error = f"measured alone, {changed[0]} is {record[changed[0]]}, not {before[changed[0]]}"
-        record = {**record, "status": "failed", "error": error}
-    return {**record, "timing": "exclusive"}
+    def _time_exclusively(self, finished: Finished) -> Finished:
+        """Mark a time as exclusive; a count that differs from the shared run is a failure."""
+        record, before = finished.record, self.known[finished.record["key"]]
+        exact = [quantity.name for quantity in self.cells[0].protocol.exact]
+        changed = [name for name in exact if record[name] != before[name]]
+        if record["status"] == "ok" and changed:
+            error = f"measured alone, {changed[0]} is {record[changed[0]]}, not {before[changed[0]]}"
+            record = {**record, "status": "failed", "error": error}
+        return Finished({**record, "timing": "exclusive"}, finished.arrays)
 
 
 @contextmanager
-def pinned() -> Iterator[None]:
+def pin_to_one_core() -> Iterator[None]:
     """Keep this process on one core, where the system can, with one thread for BLAS."""
     from threadpoolctl import threadpool_limits
 

@@ -1,1 +1,1 @@
-"""How learning runs: compiled loops over examples, by family, with every array owned by the caller."""
+"""How learning runs: one compiled loop over examples per family. The caller owns every array."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numba import float64, types, void
 
-from olbench.algorithms.losses import excess
 from olbench.kernels.advice_sets import ADVICE_STEP, SETS, add_row
 from olbench.kernels.compile import (
     READ_1D,
@@ -23,6 +22,7 @@ from olbench.kernels.compile import (
     kernel,
 )
 from olbench.kernels.cone import factor_shifted, substitute
+from olbench.kernels.losses import excess
 from olbench.kernels.rows import buffers, dot, locate, sources
 
 

@@ -1,11 +1,11 @@
 """Numba types of rules and kernels, and typed fronts for its decorator.
 
 Rules reach the kernels as first-class functions with one explicit signature, so one compiled kernel serves
-every rule, and both stay in numba's cache on disk. Arrays that a kernel only reads are declared read-only:
-that type accepts memory maps and ordinary arrays alike.
+every rule, and numba's cache on disk holds both. Arrays that a kernel only reads are declared read-only: that
+type accepts memory maps and ordinary arrays alike.
 
-No reduction here is left to the compiler: sums are written in a fixed order and fused multiply-add is off, so
-a pass gives the same bits whatever the width of the machine's vectors.
+No reduction is left to the compiler. Sums are written in a fixed order, and numba's default (no fastmath)
+keeps fused multiply-add off, so a pass gives the same bits whatever the width of the machine's vectors.
 """
 
 from collections.abc import Callable
@@ -18,30 +18,39 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 READ_1D = types.Array(float64, 1, "C", readonly=True)
 READ_2D = types.Array(float64, 2, "C", readonly=True)
-# unsigned: no use of an index then asks whether it counts from the end
+# Unsigned, because a signed index makes numba test on every use whether it counts from the end.
 READ_UINT32 = types.Array(uint32, 1, "C", readonly=True)
 READ_INT64 = types.Array(int64, 1, "C", readonly=True)
 WRITE_1D = types.Array(float64, 1, "C")
 WRITE_2D = types.Array(float64, 2, "C")
 WRITE_INT64 = types.Array(int64, 1, "C")
+WRITE_UINT32 = types.Array(uint32, 1, "C")
 WRITE_2D_INT64 = types.Array(int64, 2, "C")
 
-#: dense (without rows for CSR storage), data, columns, indptr, ||x||^2, and whether dense rows hold zeros
+#: dense (no rows if the storage is CSR), data, columns, indptr, ||x||^2, and whether dense rows hold zeros
 ROWS = types.Tuple((READ_2D, READ_1D, READ_UINT32, READ_INT64, READ_1D, boolean))
 
 #: (m, s, mistake, q, t, k, p) -> (loss, shrink, tau)
 FIRST_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, float64, int64, int64, READ_1D)
 #: (m, v, mistake, t, p) -> (loss, alpha, c)
 SECOND_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, int64, READ_1D)
+#: (m, v, p) -> (loss, unit, A, b0, b1, K), the terms of the equation in olbench.kernels.exact
+EXACT_RULE = types.UniTuple(float64, 6)(float64, float64, READ_1D)
 
 
 def helper(function: Function) -> Function:
-    """Compile a function that kernels or rules call; its callers' caches hold the code."""
+    """Compile a function that kernels or rules call.
+
+    It becomes part of its callers and is cached with them, so it has no cache of its own.
+    """
     return cast(Function, numba.njit(error_model="numpy")(function))
 
 
 def kernel(signature: Any) -> Callable[[Function], Function]:
-    """Compile a pass over examples for one signature, or None for later, without the GIL, cached on disk."""
+    """Compile a pass over examples for one signature, or later if None; it releases the GIL and is cached.
+
+    The NumPy error model makes a division by zero infinite: raising would cost a branch in every division.
+    """
     decorate: Callable[[Function], Function] = numba.njit(
         signature, nogil=True, cache=True, error_model="numpy"
     )
@@ -49,10 +58,11 @@ def kernel(signature: Any) -> Callable[[Function], Function]:
 
 
 def rule(signature: Any, function: Callable[..., Any]) -> Any:
-    """Compile a rule as a first-class function; cache it on disk where its source is a file."""
+    """Compile a rule as a first-class function, cached on disk if its source is a file."""
     try:
         return numba.cfunc(signature, cache=True, error_model="numpy")(function)
     except RuntimeError as error:
+        # A rule typed into a notebook or a shell has no file beside which numba could keep a cache.
         if "no locator available" not in str(error):
             raise
         return numba.cfunc(signature, error_model="numpy")(function)

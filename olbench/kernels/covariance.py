@@ -1,7 +1,8 @@
-"""Second-order passes with a full covariance, kept as the symmetric matrix itself.
+"""Second-order passes with a full covariance, stored as the symmetric matrix itself.
 
-A round that cannot trigger costs nnz, a round whose variance is needed costs nnz^2 / 2 gathered or nnz d
-streamed, whichever is less, and only a round that changes the state pays for d^2.
+The cost of a round with nnz entries depends on how far it gets. A round that cannot trigger costs nnz. A
+round that needs its variance costs nnz^2 / 2 gathered or nnz d streamed reads, whichever is less. Only a
+round that changes the state costs d^2.
 """
 
 import math
@@ -25,21 +26,28 @@ from olbench.kernels.matrix import add_eight, inner, inner_row, project, residua
 from olbench.kernels.rows import buffers, dot, dot_row, locate, sources
 from olbench.kernels.vectors import add, load, multiply, spread, store, subtract, zeros
 
-# A gathered read of a large matrix costs about four streamed ones.
+# A gathered read of a large matrix takes about as long as four streamed ones.
 GATHER_COST = 4
-# Rank-one changes are collected for one sweep over Sigma: two while Sigma fits a near cache and a sweep costs
-# its stores; DEPTH from this d on, where it costs the reading of Sigma.
+# Rank-one changes are collected and applied in one sweep over Sigma. Below this d Sigma fits a near cache,
+# the sweep is bound by its stores, and two changes at a time are enough. From this d on the sweep is bound by
+# reading Sigma, so DEPTH changes share one read; every pending change costs one product with x per round.
 COLLECT_FROM = 128
 DEPTH = 8
-# What rounding may add to a bound, as a part of Sigma's largest row sum.
+# Allowance for rounding in a bound, as a share of Sigma's largest row sum: far above the error of d
+# additions.
 SLACK = 1e-9
-# An axis is used where Sigma without it has at most this part of Sigma's largest row sum.
+# The axis is used if removing it at least halves Sigma's largest row sum; otherwise its product with x does
+# not pay.
 WORTHWHILE = 0.5
 
 
 @helper
 def gathered_variance(sigma: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
-    """Return x' Sigma x from the entries on and below the diagonal that x touches."""
+    """Return x' Sigma x from the entries of Sigma that x touches.
+
+    Only those on and below the diagonal are read, because Sigma is symmetric: row k is multiplied with the
+    first k entries of x and counted twice.
+    """
     v = 0.0
     for k in range(n):
         i, x = columns[c + k], values[o + k]
@@ -49,7 +57,11 @@ def gathered_variance(sigma: Any, columns: Any, c: Any, values: Any, o: Any, n: 
 
 @helper
 def apply_pending(sigma: Any, pending: Any) -> None:
-    """Subtract the pending outer products from Sigma; sums and products commute, so symmetry is exact."""
+    """Subtract DEPTH pending outer products from Sigma in one sweep, and clear them.
+
+    Entries (i, j) and (j, i) sum the same products in the same order, so Sigma stays symmetric to the bit.
+    The sum is a balanced tree of depth three: a chain of eight additions would wait for each of them.
+    """
     p = pending
     for i in range(sigma.shape[0]):
         w0, w1, w2, w3 = p[0, i], p[1, i], p[2, i], p[3, i]
@@ -63,7 +75,12 @@ def apply_pending(sigma: Any, pending: Any) -> None:
 
 @helper
 def apply_two(sigma: Any, pending: Any) -> None:
-    """Subtract two pending outer products from Sigma in panels of columns; sums and products commute."""
+    """Subtract two pending outer products from Sigma, in panels of columns.
+
+    A panel keeps its part of the two vectors in registers while it walks down the rows. Unlike the panels of
+    `matrix.sum_panels` these may not overlap, because a column would be changed twice; hence the cascade of
+    widths for what is left. Symmetry is exact, as in `apply_pending`.
+    """
     d = sigma.shape[0]
     j = 0
     while d - j >= 16:
@@ -85,7 +102,7 @@ def apply_two(sigma: Any, pending: Any) -> None:
 
 @helper
 def subtract_panel(sigma: Any, pending: Any, j: Any, like: Any) -> None:
-    """Subtract two outer products from as many columns of Sigma as `like` has lanes, from j on."""
+    """Subtract two outer products from the columns of Sigma from j on, as many as `like` has lanes."""
     z0, z1 = load(like, pending, (0, j)), load(like, pending, (1, j))
     for i in range(sigma.shape[0]):
         w0, w1 = spread(like, pending[0, i]), spread(like, pending[1, i])
@@ -95,7 +112,7 @@ def subtract_panel(sigma: Any, pending: Any, j: Any, like: Any) -> None:
 
 @helper
 def collect(sigma: Any, pending: Any, count: Any, z: Any) -> Any:
-    """Add z to the pending changes, apply them when they are enough, and return how many are left."""
+    """Add z to the pending changes, apply them if there are enough, and return how many are left."""
     for j in range(z.size):
         pending[count, j] = z[j]
     if z.size < COLLECT_FROM and count == 1:
@@ -109,7 +126,10 @@ def collect(sigma: Any, pending: Any, count: Any, z: Any) -> Any:
 
 @helper
 def subtract_pending(z: Any, pending: Any, w: Any) -> None:
-    """Subtract the pending rows, weighted by w, from z."""
+    """Subtract the pending rows, weighted by w, from z = sigma x: what remains is Sigma x.
+
+    Rows that are not pending yet have weight zero, so the loop has the same shape however many there are.
+    """
     if z.size < COLLECT_FROM:
         for j in range(z.size):
             z[j] -= w[0] * pending[0, j]
@@ -121,10 +141,12 @@ def subtract_pending(z: Any, pending: Any, w: Any) -> None:
 
 @helper
 def tighten(sigma: Any, mu: Any, axis: Any, bound: Any, sums: Any) -> None:
-    """Set the axis and the bounds that hold for every later Sigma; `sums` is room to work in.
+    """Set the axis and the bounds that hold for every later Sigma; `sums` is working memory.
 
-    Examples with a large margin teach nothing, so where features are alike Sigma stays long in the direction
-    of mu and shrinks in all others. Without Sigma mu / sqrt(mu' Sigma mu) it is still positive, and small.
+    Examples with a large margin trigger no update. Where features have similar scales, Sigma therefore stays
+    long in the direction of mu and shrinks in all others. Subtracting the outer product of the axis
+    a = Sigma mu / sqrt(mu' Sigma mu) leaves a matrix that is positive semi-definite (Schur complement) and
+    small. Sigma only shrinks, so both bounds hold until they are next computed.
     """
     for j in range(mu.size):
         axis[j] = inner_row(sigma, j, mu, 0)
@@ -141,7 +163,10 @@ def tighten(sigma: Any, mu: Any, axis: Any, bound: Any, sums: Any) -> None:
 
 @helper
 def largest_variance(axis: Any, bound: Any, s: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
-    """Return what v cannot exceed for an x with ||x||^2 = s."""
+    """Return an upper bound of v for an x with ||x||^2 = s.
+
+    v = x' (Sigma - a a') x + (a.x)^2, and the first term is at most bound[1] s.
+    """
     limit = bound[0] * s
     if bound[1] < np.inf:
         along = dot(axis, columns, c, values, o, n)
@@ -162,10 +187,11 @@ def run(
 ) -> None:  # fmt: skip
     """Run the examples of `order`; counters: rounds, mistakes, updates, effective, breakdowns, pending.
 
-    Sigma is `sigma` less the outer products of the rows of `pending`. bound[0] is at least the largest
-    eigenvalue of Sigma, which never grows, and bound[1] at least that of Sigma less the outer product of
-    `axis`. With `screened` the rule promises a loss that does not fall as v grows, so a round without loss at
-    the largest v that these allow needs no v; how large that is only matters where the margin is `adaptive`.
+    Sigma is `sigma` minus the outer products of the first counters[5] rows of `pending`. bound[0] is an upper
+    bound of Sigma's largest eigenvalue, which never grows, and bound[1] one of that of Sigma minus the outer
+    product of `axis`. With `screened` the rule promises that its loss does not fall as v grows, so a round
+    without loss at the largest possible v needs no v. How close that bound is only matters if the margin is
+    `adaptive`, that is if the loss depends on v.
     """
     d = mu.size
     packed_columns, packed_values = buffers(d)
@@ -183,6 +209,7 @@ def run(
         t = counters[0]
         counters[1] += mistake
         s = norms[i]
+        # A square that over- or underflows gives no usable variance; a row of zeros is no such case.
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
             counters[4] += 1
             continue
@@ -192,6 +219,7 @@ def run(
             if loss <= 0.0 and alpha == 0.0 and c == 0.0:
                 continue
         streamed = GATHER_COST * n > d
+        # Few entries: gather nnz^2 / 2 of Sigma. Many: stream nnz whole rows, which gives z as well.
         if streamed:
             project(sigma, columns, at, values, o, n, z)
             v = dot(z, columns, at, values, o, n)
@@ -211,6 +239,7 @@ def run(
             counters[4] += 1
             continue
         counters[3] += 1
+        # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
         if adaptive and counters[3] % d == 0:
             tighten(sigma, mu, axis, bound, sums)
         if not streamed:
@@ -221,6 +250,7 @@ def run(
             mu[j] += alpha * y[i] * z[j]
         if c == 0.0:
             continue
+        # beta z z' = (sqrt(beta) z) (sqrt(beta) z)': one vector describes the change.
         root = math.sqrt(c / (1.0 + c * v))
         for j in range(d):
             z[j] *= root

@@ -1,6 +1,7 @@
 """Second-order passes with a diagonal covariance: a round costs nnz, whatever d is.
 
-Mean and variance of a feature lie side by side, so that a round touches one cache line a feature.
+The mean and the variance of a feature are stored side by side, so that a round touches one cache line per
+feature. With large d these lines come from memory, and fetching them is most of the cost.
 """
 
 from typing import Any
@@ -32,14 +33,19 @@ from olbench.kernels.vectors import (
     zeros,
 )
 
-# How many rounds ahead a row is asked for, and how many doubles a cache line has.
+# A row is prefetched two rounds before it is read: one round of a short row is too short to hide a cache
+# miss.
 AHEAD = 2
+# Doubles per cache line.
 LINE = 8
 
 
 @helper
 def margin_and_variance(moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
-    """Return mu . x and x' Sigma x, each summed in two lanes by position."""
+    """Return mu . x and x' Sigma x, each summed in two lanes by position.
+
+    Two sums of two lanes make four independent chains of additions, enough to hide their latency.
+    """
     whole = n - n % 2
     f0 = f1 = v0 = v1 = 0.0
     for k in range(0, whole, 2):
@@ -58,7 +64,7 @@ def margin_and_variance(moments: Any, columns: Any, c: Any, values: Any, o: Any,
 
 @helper
 def announce(indptr: Any, columns: Any, values: Any, i: Any) -> None:
-    """Ask for a row that will be read soon: in a random order the machine cannot guess which."""
+    """Prefetch a row that will be read soon: the hardware cannot predict a random order."""
     for k in range(indptr[i], indptr[i + 1], LINE):
         prefetch(values, (k,))
         prefetch(columns, (k,))
@@ -68,7 +74,12 @@ def announce(indptr: Any, columns: Any, values: Any, i: Any) -> None:
 def update_four(
     moments: Any, columns: Any, a: Any, values: Any, o: Any, step: Any, c: Any, beta: Any, kl: Any
 ) -> None:
-    """Update four moments at once: one division of four numbers costs little more than one of one."""
+    """Update the moments of four features at once.
+
+    The division decides the cost, and one of four lanes takes little longer than one of a single number. The
+    products are formed in the same order as in the loop for the remaining features, so a feature has the same
+    bits wherever it is in the row.
+    """
     j0, j1, j2, j3 = columns[a], columns[a + 1], columns[a + 2], columns[a + 3]
     x = load(zeros(4), values, (o,))
     sigma = pack_four(moments[j0, 1], moments[j1, 1], moments[j2, 1], moments[j3, 1])
@@ -99,8 +110,8 @@ def update_four(
 def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any, kl: bool) -> None:
     """Run the examples of `order`; moments[j] is (mu_j, Sigma_j).
 
-    The full update is projected back to a diagonal: `kl` adds c x_j^2 to each precision (the Kullback-Leibler
-    projection), otherwise the diagonal of Sigma - beta z z' is kept (the Euclidean one).
+    The full update is projected onto the diagonal. With `kl` (the Kullback-Leibler projection) each precision
+    grows by c x_j^2; otherwise (the Euclidean projection) the diagonal of Sigma - beta z z' is kept.
     """
     packed_columns, packed_values = buffers(moments.shape[0])
     columns, values = sources(rows, packed_columns, packed_values)
@@ -119,6 +130,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
         if not np.isfinite(f):
             counters[4] += 1
             continue
+        # A variance of zero on a row of zeros is right; on any other row it is a breakdown.
         if not 0.0 < v < np.inf:
             counters[4] += n > 0
             v = 0.0
@@ -132,6 +144,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
         counters[3] += 1
         step = alpha * y[i]
         beta = c / (1.0 + c * v)
+        # Columns within a row are distinct, so four at a time cannot write the same feature twice.
         whole = n - n % 4
         for k in range(0, whole, 4):
             update_four(moments, columns, at + k, values, o + k, step, c, beta, kl)

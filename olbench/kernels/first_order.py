@@ -1,4 +1,7 @@
-"""First-order passes: w = shrink w + tau y x, at a cost of nnz a round."""
+"""First-order passes: w = shrink w + tau y x, at a cost of nnz per round.
+
+The weights are a common factor times an array, so shrinking all of them is one multiplication.
+"""
 
 from typing import Any
 
@@ -17,13 +20,14 @@ from olbench.kernels.compile import (
 )
 from olbench.kernels.rows import buffers, dot, locate, sources
 
-# Below this common factor, w is multiplied out before the factor can underflow.
+# Below this, the common factor is multiplied into w. Two such factors still multiply to a normal number, so
+# neither the factor nor a step divided by it can leave the range of doubles.
 SMALLEST_SCALE = 1e-100
 
 
 @helper
 def multiply_out(w: Any, scalars: Any) -> None:
-    """Make the common factor of w one."""
+    """Multiply the common factor into w and set it to one."""
     for j in range(w.size):
         w[j] *= scalars[0]
     scalars[0] = 1.0
@@ -48,6 +52,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, 
         counters[0] += 1
         counters[1] += mistake
         s = norms[i]
+        # A squared norm that over- or underflows gives no usable step; a row of zeros is no such case.
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
             counters[4] += 1
             continue
@@ -66,4 +71,5 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, 
         step = tau * y[i] / scalars[0]
         for k in range(n):
             w[columns[at + k]] += step * values[o + k]
+        # ||w||^2 is carried along: a new sum would cost d. Rounding must not make it negative.
         scalars[1] = max(0.0, shrink * shrink * scalars[1] + tau * (2.0 * shrink * m + tau * s))

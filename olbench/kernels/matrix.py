@@ -1,6 +1,7 @@
-"""Sums over the rows of a square matrix, written so that the compiler can use the machine's vectors.
+"""Sums over the rows of a square matrix, written so that the compiler can vectorise them.
 
-Entries are named as matrix[i, j] throughout: a view of a row would cost two counted references.
+Each entry of the result has a sum of its own with a fixed order, so vectorising over entries changes no bits.
+Entries are always written as matrix[i, j], never through a view of a row: numba counts references for views.
 """
 
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 from olbench.kernels.compile import helper
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
 
-# Up to this many entries, rows are summed in panels of columns; beyond, whole rows come faster from memory.
+# Up to this many entries (128 KiB, within a second-level cache) rows are summed in panels of columns. A panel
+# reads a stretch of every row, which a larger matrix would have to fetch from memory once for each panel.
 PANELS_UP_TO = 2**14
 
 
@@ -18,7 +20,11 @@ def add_eight(
     i0: Any, i1: Any, i2: Any, i3: Any, i4: Any, i5: Any, i6: Any, i7: Any,
     w0: Any, w1: Any, w2: Any, w3: Any, w4: Any, w5: Any, w6: Any, w7: Any,
 ) -> None:  # fmt: skip
-    """Add eight weighted rows of a matrix in one sweep over the target; the order of the sum is fixed."""
+    """Add eight weighted rows of a matrix in one sweep over the target.
+
+    The sum is a balanced tree: its depth of three hides the latency of the additions, and eight rows share
+    one load and one store of the target.
+    """
     for j in range(target.size):
         low = (w0 * matrix[i0, j] + w1 * matrix[i1, j]) + (w2 * matrix[i2, j] + w3 * matrix[i3, j])
         high = (w4 * matrix[i4, j] + w5 * matrix[i5, j]) + (w6 * matrix[i6, j] + w7 * matrix[i7, j])
@@ -27,7 +33,7 @@ def add_eight(
 
 @helper
 def entry(columns: Any, c: Any, values: Any, o: Any, n: Any, k: Any) -> Any:
-    """Return the k-th (index, value) of a row of n, or one that adds nothing when the row has ended."""
+    """Return the k-th (index, value) of a row of n entries, or (any index, 0) beyond its end."""
     if k < n:
         return columns[c + k], values[o + k]
     return columns[c], 0.0
@@ -35,7 +41,7 @@ def entry(columns: Any, c: Any, values: Any, o: Any, n: Any, k: Any) -> Any:
 
 @helper
 def project(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any) -> None:
-    """Set target to the sum of the matrix rows that a row of n entries names, weighted by its values."""
+    """Set target to matrix' x: the sum of the matrix rows that x has entries for, weighted by its values."""
     if target.size >= 8 and n * target.size <= PANELS_UP_TO:
         sum_panels(matrix, columns, c, values, o, n, target)
     else:
@@ -44,7 +50,11 @@ def project(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, targ
 
 @helper
 def sum_panels(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any) -> None:
-    """Project in panels of columns, each a sum in registers; the last one may repeat columns before it."""
+    """Project in panels of columns, each summed in registers.
+
+    The last panel ends at d and may overlap the one before. It then computes a few sums twice, with the same
+    result, instead of leaving columns to a scalar loop.
+    """
     d, rest = target.size, target.size % 32
     if d < 16:
         sum_panel(matrix, columns, c, values, o, n, target, 0, zeros(8))
@@ -54,6 +64,7 @@ def sum_panels(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, t
         sum_panel(matrix, columns, c, values, o, n, target, 0, zeros(16))
         sum_panel(matrix, columns, c, values, o, n, target, d - 16, zeros(16))
         return
+    # 32 doubles take half of the registers of AVX2, which leaves room for the row and its weight.
     for j in range(0, d - rest, 32):
         sum_panel(matrix, columns, c, values, o, n, target, j, zeros(32))
     if rest > 24:
@@ -70,7 +81,10 @@ def sum_panels(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, t
 def sum_panel(
     matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any, j: Any, total: Any
 ) -> None:
-    """Set as many entries of target as `total` has, from j on; the rows are added one after the other."""
+    """Set the entries of target from j on, as many as `total` has lanes.
+
+    Rows are added one by one in the order of x, so a column has the same bits in a panel of any width.
+    """
     for k in range(n):
         row = load(total, matrix, (columns[c + k], j))
         total = add(total, multiply(spread(total, values[o + k]), row))
@@ -91,6 +105,7 @@ def sum_rows(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, tar
             values[v], values[v + 1], values[v + 2], values[v + 3],
             values[v + 4], values[v + 5], values[v + 6], values[v + 7],
         )  # fmt: skip
+    # Fewer than eight rows are left: those beyond the end have weight zero and add nothing.
     if whole < n:
         i0, w0 = entry(columns, c, values, o, n, whole)
         i1, w1 = entry(columns, c, values, o, n, whole + 1)
@@ -105,7 +120,7 @@ def sum_rows(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, tar
 
 @helper
 def inner(vector: Any, values: Any, o: Any) -> Any:
-    """Return the product of a vector with as many values from offset o on, summed in four lanes."""
+    """Return the inner product of a vector with the values from offset o on, in the order of `rows.dot`."""
     whole = vector.size - vector.size % 4
     total = zeros(4)
     for j in range(0, whole, 4):
@@ -118,7 +133,7 @@ def inner(vector: Any, values: Any, o: Any) -> Any:
 
 @helper
 def inner_row(matrix: Any, i: Any, values: Any, o: Any) -> Any:
-    """Return the product of matrix[i] with as many values from offset o on, summed as `inner` does."""
+    """Return the inner product of matrix[i] with the values from offset o on, in the order of `inner`."""
     d = matrix.shape[1]
     whole = d - d % 4
     total = zeros(4)
@@ -132,7 +147,10 @@ def inner_row(matrix: Any, i: Any, values: Any, o: Any) -> Any:
 
 @helper
 def row_sums(matrix: Any, sums: Any) -> None:
-    """Set sums[i] to the sum of absolute values in row i; the largest bounds the eigenvalues of Sigma."""
+    """Set sums[i] to the sum of absolute values in row i.
+
+    By Gershgorin's theorem the largest of them bounds the eigenvalues of a symmetric matrix.
+    """
     whole = matrix.shape[1] - matrix.shape[1] % 4
     for i in range(matrix.shape[0]):
         s0 = s1 = s2 = s3 = 0.0
@@ -148,7 +166,10 @@ def row_sums(matrix: Any, sums: Any) -> None:
 
 @helper
 def residual_sums(matrix: Any, axis: Any, sums: Any) -> None:
-    """Do as `row_sums` for a symmetric matrix less the outer product of an axis with itself."""
+    """Set sums as `row_sums` would for a symmetric matrix minus the outer product of an axis with itself.
+
+    Symmetry allows sums over columns instead, which the compiler vectorises in the order of memory.
+    """
     sums[:] = 0.0
     for i in range(matrix.shape[0]):
         for j in range(matrix.shape[1]):
@@ -157,7 +178,7 @@ def residual_sums(matrix: Any, axis: Any, sums: Any) -> None:
 
 @helper
 def largest_column_sum(matrix: Any, sums: Any) -> Any:
-    """Return the largest sum of absolute values in a column; `sums` is room to work in."""
+    """Return the largest sum of absolute values in a column; `sums` is working memory."""
     sums[:] = 0.0
     for i in range(matrix.shape[0]):
         for j in range(matrix.shape[1]):

@@ -1,7 +1,7 @@
-"""Second-order passes with a full covariance, kept as a square root: Sigma = R R'.
+"""Second-order passes with a full covariance, stored as a square root: Sigma = R R'.
 
 The variance is a sum of squares, so it cannot turn negative however far Sigma shrinks (Potter's form of the
-Kalman filter). A round costs nnz d for a = R' x; a change of state sweeps R once.
+Kalman filter). A round costs nnz d for a = R' x; a change of state sweeps R once and costs d^2.
 """
 
 import math
@@ -24,19 +24,22 @@ from olbench.kernels.compile import (
 from olbench.kernels.matrix import inner_row, largest_column_sum, project, row_sums
 from olbench.kernels.rows import buffers, dot, locate, sources, squared_norm
 
-# When R' x is this far below ||x||, a scale-free learner is multiplied by 2^STEP,
+# When ||R' x|| / ||x|| falls below SMALLEST, a scale-free learner is multiplied by 2^STEP. Squares of numbers
+# around SMALLEST are still normal doubles, so nothing has underflowed by then.
 SMALLEST = 2.0**-300
 STEP = 256
-# as long as no entry of R gets above this: features that are rarely seen keep what others have long lost.
+# No entry of R may grow beyond this: rows of rarely seen features stay large while the others shrink. What is
+# left up to 2^1024 is room for the values of x.
 LARGEST = 2.0**700
 EPSILON = 2.0**-52
 
 
 @helper
 def rescale(root: Any, mu: Any) -> Any:
-    """Multiply R and mu by 2^STEP if there is room for it; return the exponent used.
+    """Multiply R and mu by 2^STEP unless an entry would grow too large; return the exponent used.
 
-    A feature that has never been seen is not in the way: beyond LARGEST its variance may as well be infinite.
+    A power of two changes no digit. A feature that has never been seen does not prevent it: beyond LARGEST
+    its variance may as well be infinite, so its row is left as it is.
     """
     factor = 2.0**STEP
     for i in range(mu.size):
@@ -52,7 +55,7 @@ def rescale(root: Any, mu: Any) -> Any:
 
 @helper
 def largest_entry(root: Any, i: Any) -> Any:
-    """Return the largest absolute value in a row."""
+    """Return the largest absolute value in row i."""
     largest = 0.0
     for j in range(root.shape[1]):
         largest = max(largest, abs(root[i, j]))
@@ -61,7 +64,10 @@ def largest_entry(root: Any, i: Any) -> Any:
 
 @helper
 def rounding(reach: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
-    """Return a length below which R' x is nothing but rounding."""
+    """Return a length below which R' x may be nothing but rounding.
+
+    Each entry of R' x sums the products x_j R_jk, and reach[j] is at least the sum over k of |R_jk|.
+    """
     total = 0.0
     for k in range(n):
         total += abs(values[o + k]) * reach[columns[c + k]]
@@ -70,7 +76,11 @@ def rounding(reach: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> A
 
 @helper
 def normalise(a: Any) -> Any:
-    """Divide a vector by its length and return the length, which neither overflows nor underflows."""
+    """Divide a vector by its length and return the length.
+
+    The vector is first multiplied by a power of two that brings its largest entry near one, so that no square
+    over- or underflows.
+    """
     largest = 0.0
     for j in range(a.size):
         largest = max(largest, abs(a[j]))
@@ -97,10 +107,10 @@ def run(
 ) -> None:  # fmt: skip
     """Run the examples of `order`; counters: rounds, mistakes, updates, effective, breakdowns, exponent.
 
-    bound[0] is at least the largest singular value of R and reach[j] at least the sum of absolute values in
-    row j; `screened` is as in the covariance form. A `scale_free` learner does the same whatever the common
-    scale of mu and R: both are multiplied by a power of two (its exponent is counted) before they underflow.
-    A deviation within rounding of zero, which features that depend on each other can lead to, is a breakdown.
+    bound[0] is an upper bound of the largest singular value of R, and reach[j] one of the sum of absolute
+    values in row j; `screened` is as in the covariance form. A `scale_free` learner does not depend on the
+    common scale of mu and R: both are multiplied by a power of two, whose exponent is counted, before they
+    underflow. A deviation within rounding of zero is a breakdown; linearly dependent features can lead to it.
     """
     d = mu.size
     packed_columns, packed_values = buffers(d)
@@ -119,7 +129,7 @@ def run(
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
             counters[4] += 1
             continue
-        # Scale-free rules see m / sqrt(v) and v = 1, so that v itself need not be a number that exists.
+        # Scale-free rules get m / sqrt(v) and v = 1, so that v itself may lie outside the range of doubles.
         if screened:
             limit = bound[0] * math.sqrt(s)
             if scale_free and 0.0 < limit < np.inf:
@@ -145,14 +155,18 @@ def run(
             counters[4] += 1
             continue
         counters[3] += 1
+        # R (I - g a a')(I - g a a')' R' is the new Sigma if (1 - g)^2 = 1 / h^2, for a of length one. Written
+        # so, g = 1 - 1 / h does not cancel for a small gain.
         h = math.sqrt(1.0 + gain)
         g = gain / (h * (h + 1.0))
+        # One sweep reads row j for z_j and changes it while it is in cache; mu needs nothing but z_j.
         for j in range(d):
             z = inner_row(root, j, a, 0)
             mu[j] += step * y[i] * z
             weight = g * z
             for k in range(d):
                 root[j, k] -= weight * a[k]
+        # ||R||_2 <= sqrt(||R||_1 ||R||_inf). It costs d^2, so it is renewed once in d changes.
         if counters[3] % d == 0:
             row_sums(root, reach)
             spread = math.sqrt(reach.max()) * math.sqrt(largest_column_sum(root, a))

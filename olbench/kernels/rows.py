@@ -1,8 +1,9 @@
-"""One example as a list of (index, value), whatever the storage.
+"""One example as a list of (index, value) pairs, whatever the storage.
 
-A row is `n` entries of two arrays from two offsets on. CSR rows and dense rows without zeros are read where
-they lie; a dense row with zeros is packed first. So dense and CSR rows give the same list and the same bits.
-Offsets stand in for views because a view of an array costs two counted references, more than a short sum.
+A row is `n` entries of two arrays, each starting at its own offset. CSR rows and dense rows without zeros are
+read in place; a dense row with zeros is packed first. Dense and CSR storage therefore give the same list, the
+same order of sums and the same bits. Offsets replace views because numba counts references when it makes a
+view, which costs more than a short sum.
 """
 
 from typing import Any
@@ -10,19 +11,22 @@ from typing import Any
 import numpy as np
 from numba import void
 
-from olbench.kernels.compile import ROWS, WRITE_1D, helper, kernel
+from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, helper, kernel
 from olbench.kernels.matrix import inner, inner_row
 
 
 @helper
 def buffers(d: int) -> Any:
-    """Return room for a packed row; as it is made, the indices are those of a row without zeros."""
+    """Return the two arrays for a packed row of up to d entries.
+
+    The indices start as 0, 1, ..., d - 1, which is what a dense row without zeros needs.
+    """
     return np.arange(d).astype(np.uint32), np.empty(d)
 
 
 @helper
 def sources(rows: Any, packed_columns: Any, packed_values: Any) -> Any:
-    """Return the two arrays that hold the indices and the values of every row."""
+    """Return the arrays that `locate` points into: the indices and the values of every row."""
     dense = rows[0]
     if dense.shape[0] == 0:
         return rows[2], rows[1]
@@ -33,7 +37,7 @@ def sources(rows: Any, packed_columns: Any, packed_values: Any) -> Any:
 
 @helper
 def locate(dense: Any, indptr: Any, has_zeros: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
-    """Return the number of entries of row i and the offsets of their indices and values in the sources."""
+    """Return the number of entries of row i and the offsets of its indices and values in the sources."""
     d = dense.shape[1]
     if dense.shape[0] == 0:
         n, c, o = indptr[i + 1] - indptr[i], indptr[i], indptr[i]
@@ -48,6 +52,7 @@ def locate(dense: Any, indptr: Any, has_zeros: Any, i: int, packed_columns: Any,
 def pack(dense: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
     """Copy the non-zero entries of a dense row and return their number."""
     count = 0
+    # Every entry is written and only the count depends on its value: a branch would be mispredicted often.
     for j in range(dense.shape[1]):
         packed_columns[count] = j
         packed_values[count] = dense[i, j]
@@ -57,7 +62,11 @@ def pack(dense: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
 
 @helper
 def dot(vector: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
-    """Return vector . x, summed in four lanes by position; a row without zeros is read straight on."""
+    """Return vector . x, summed in four lanes by position.
+
+    Entry k of the row always goes to lane k % 4, so a full row read without gathering has the same bits. Four
+    lanes hide the latency of an addition; what is left of the row goes to lane 0.
+    """
     if n == vector.size:
         return inner(vector, values, o)
     whole = n - n % 4
@@ -74,7 +83,7 @@ def dot(vector: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
 
 @helper
 def dot_row(matrix: Any, i: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
-    """Return matrix[i] . x, summed as `dot` does."""
+    """Return matrix[i] . x, summed in the order of `dot`."""
     if n == matrix.shape[1]:
         return inner_row(matrix, i, values, o)
     whole = n - n % 4
@@ -91,7 +100,7 @@ def dot_row(matrix: Any, i: Any, columns: Any, c: Any, values: Any, o: Any, n: A
 
 @helper
 def squared_norm(values: Any, o: Any, n: Any) -> Any:
-    """Return the sum of the squares of n values from offset o on, in four lanes by position."""
+    """Return the sum of squares of n values starting at offset o, in the order of `dot`."""
     whole = n - n % 4
     s0 = s1 = s2 = s3 = 0.0
     for k in range(o, o + whole, 4):
@@ -102,6 +111,17 @@ def squared_norm(values: Any, o: Any, n: Any) -> Any:
     for k in range(o + whole, o + n):
         s0 += values[k] * values[k]
     return (s0 + s1) + (s2 + s3)
+
+
+@kernel(void(ROWS, READ_INT64, READ_1D, WRITE_1D))
+def score_rows(rows: Any, order: Any, vector: Any, scores: Any) -> None:
+    """Set scores[k] to vector . x of row order[k], summed as in a pass."""
+    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    packed_columns, packed_values = buffers(dense.shape[1])
+    columns, values = sources(rows, packed_columns, packed_values)
+    for k in range(order.size):
+        n, c, o = locate(dense, indptr, has_zeros, order[k], packed_columns, packed_values)
+        scores[k] = dot(vector, columns, c, values, o, n)
 
 
 @kernel(void(ROWS, WRITE_1D))

@@ -1,7 +1,7 @@
-"""A pass that reads its counters and the clock on the way, without leaving compiled code.
+"""A pass that reads its counters and the clock along the way without leaving compiled code.
 
-The kernel comes as a first-class function, as its rule does: numba's cache on disk notices a change of the
-file a function is in, and would not notice one of a kernel that was linked into this one.
+The kernel is a first-class function, as its rule is. Numba's cache on disk notices changes only of the file
+that a function is in; a kernel linked into the function below could change unnoticed.
 """
 
 import time
@@ -17,13 +17,13 @@ from numba.core.errors import NumbaExperimentalFeatureWarning
 from olbench.kernels.compile import READ_INT64, WRITE_1D, WRITE_2D_INT64, WRITE_INT64, helper, kernel
 
 _clock_gettime = types.ExternalFunction("clock_gettime", int32(int32, types.voidptr))
-# as time.perf_counter has it
+# The clock of time.perf_counter.
 _MONOTONIC = time.CLOCK_MONOTONIC
 
 
 @helper
 def nanoseconds(room: Any) -> Any:
-    """Return the time of a clock that never goes back; `room` is for its two numbers."""
+    """Return the time of a monotonic clock; `room` receives its seconds and nanoseconds."""
     _clock_gettime(_MONOTONIC, room.ctypes)
     return 1_000_000_000 * room[0] + room[1]
 
@@ -33,7 +33,10 @@ def _trace(
     kernel: Any, rule: Any, p: Any, rows: Any, y: Any, order: Any, state: Any,
     ends: Any, counters: Any, counts: Any, seconds: Any,
 ) -> None:  # fmt: skip
-    """Run the examples of `order`; after ends[k] of them note mistakes, updates and seconds in row k."""
+    """Run the examples of `order`; after ends[k] of them write mistakes, updates and seconds to row k.
+
+    `ends` has one entry per point of a curve, so the calls and clock readings are few beside the rounds.
+    """
     room = np.empty(2, np.int64)
     started = nanoseconds(room)
     begin = 0
@@ -46,10 +49,10 @@ def _trace(
 
 
 class Address:
-    """A compiled function for an argument that is one: numba would look it up by all its types every time."""
+    """A compiled function as an argument, so that numba does not search for it by its types on every call."""
 
     def __init__(self, owner: Any, address: int):
-        self.owner = owner  # the code lives as long as it does
+        self.owner = owner  # keeps the machine code alive
         self.address = address
 
     def __wrapper_address__(self) -> int:
@@ -58,10 +61,10 @@ class Address:
 
 @cache
 def tracer(kernel: Any) -> Callable[..., None]:
-    """Return the compiled trace of a kernel, a function of all that `_trace` takes after the kernel.
+    """Return the compiled trace of a kernel: a function of the arguments of `_trace` after the kernel.
 
-    It does not look at the types of its arguments, which would cost more than a short pass: learners only
-    pass arrays that they made or that olbench.examples has checked.
+    It does not check the types of its arguments, which would take longer than a short pass. Learners pass
+    only arrays that they created or that olbench.examples has checked.
     """
     [(arguments, compiled)] = kernel.overloads.items()
     rule, p, rows, y, order, *state = arguments
@@ -71,7 +74,7 @@ def tracer(kernel: Any) -> Callable[..., None]:
     )  # fmt: skip
     trace: Any = _trace
     with warnings.catch_warnings():
-        # numba calls an argument list that begins with a function experimental
+        # Numba warns that function types as arguments are experimental.
         warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
         trace.compile(void(*arguments))
     name = compiled.fndesc.llvm_cfunc_wrapper_name

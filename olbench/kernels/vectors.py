@@ -1,9 +1,9 @@
-"""Runs of neighbouring doubles that stay in registers, for sums over the rows of a matrix.
+"""Runs of adjacent doubles that stay in registers, for sums over the rows of a matrix.
 
-The compiler's own vectors end where a loop's length is not a multiple of theirs, and a sum over rows is
-stored and loaded again with every few rows. A run is a value of its own: LLVM spreads it over whatever
-registers the machine has, and since each lane is a sum of its own, in the order written, the bits do not
-depend on them. Nothing here looks whether a run lies within its array: callers do.
+The compiler's own vectors have two limits: a loop whose length is no multiple of their width ends in scalar
+code, and a sum over rows is stored and loaded again every few rows. A run is a value instead. LLVM spreads it
+over the registers that the machine has; each lane is a separate sum in the order written, so the bits do not
+depend on them. Nothing here checks that a run lies within its array: that is up to the caller.
 """
 
 from collections.abc import Callable
@@ -19,40 +19,40 @@ from numba.extending import intrinsic, register_model
 INDEX = ir.IntType(32)
 
 
-def emitted(prefer_literal: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """Type numba's decorator for functions that write their own LLVM code."""
+def llvm_function(prefer_literal: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Return numba's decorator for functions that write their own LLVM code, with a type."""
     decorate: Callable[[Callable[..., Any]], Any] = intrinsic(prefer_literal=prefer_literal)
     return decorate
 
 
-class Run(types.Type):  # type: ignore[misc]
-    """The numba type of `width` neighbouring doubles."""
+class Lanes(types.Type):  # type: ignore[misc]
+    """The numba type of `width` adjacent doubles."""
 
     def __init__(self, width: int):
         self.width = width
-        super().__init__(name=f"Run({width})")
+        super().__init__(name=f"Lanes({width})")
 
     @property
     def pieces(self) -> list[int]:
-        """The widths of the vectors that hold the run: LLVM handles powers of two well, others badly."""
+        """The widths of the vectors that hold the run: LLVM generates good code for powers of two only."""
         return [4] * (self.width // 4) + [piece for piece in (2, 1) if self.width & piece]
 
 
-@register_model(Run)
+@register_model(Lanes)
 class RunModel(PrimitiveModel):  # type: ignore[misc]
-    """A run as LLVM sees it: a structure of vectors."""
+    """A run in LLVM: a structure of vectors."""
 
-    def __init__(self, manager: Any, run: Run):
+    def __init__(self, manager: Any, run: Lanes):
         super().__init__(manager, run, ir.LiteralStructType([vector(width) for width in run.pieces]))
 
 
 def vector(width: int) -> Any:
-    """Return LLVM's type of this many doubles."""
+    """Return LLVM's type for a vector of `width` doubles."""
     return ir.VectorType(ir.DoubleType(), width)
 
 
-def assemble(context: Any, builder: Any, run: Run, pieces: list[Any]) -> Any:
-    """Return the run that these vectors make up."""
+def assemble(context: Any, builder: Any, run: Lanes, pieces: list[Any]) -> Any:
+    """Return the run that consists of these vectors."""
     value = ir.Constant(context.get_value_type(run), ir.Undefined)
     for k, piece in enumerate(pieces):
         value = builder.insert_value(value, piece, k)
@@ -60,9 +60,9 @@ def assemble(context: Any, builder: Any, run: Run, pieces: list[Any]) -> Any:
 
 
 def addresses(
-    context: Any, builder: Any, run: Run, array: tuple[Any, Any], index: tuple[Any, Any]
+    context: Any, builder: Any, run: Lanes, array: tuple[Any, Any], index: tuple[Any, Any]
 ) -> list[Any]:
-    """Return where in an array the vectors of a run lie that starts at `index`."""
+    """Return the addresses of the vectors of a run that starts at `index` of an array."""
     (array_type, array_value), (index_type, index_value) = array, index
     fields = context.make_array(array_type)(context, builder, array_value)
     indices = [
@@ -72,16 +72,17 @@ def addresses(
     shape, strides = (cgutils.unpack_tuple(builder, field) for field in (fields.shape, fields.strides))
     first = cgutils.get_item_pointer2(context, builder, fields.data, shape, strides, "C", indices)
     offsets = accumulate(run.pieces, initial=0)
+    # `offsets` has one element more than there are pieces: the end of the run.
     return [
         builder.bitcast(builder.gep(first, [INDEX(offset)]), vector(width).as_pointer())
         for offset, width in zip(offsets, run.pieces, strict=False)
     ]
 
 
-@emitted(prefer_literal=True)
+@llvm_function(prefer_literal=True)
 def zeros(typing: Any, width: Any) -> Any:
     """Return a run of `width` zeros."""
-    run = Run(width.literal_value)
+    run = Lanes(width.literal_value)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return ir.Constant(context.get_value_type(run), None)
@@ -89,20 +90,21 @@ def zeros(typing: Any, width: Any) -> Any:
     return run(width), generate
 
 
-@emitted()
+@llvm_function()
 def load(typing: Any, like: Any, array: Any, index: Any) -> Any:
-    """Return the run of an array from `index` on that is as wide as `like`."""
+    """Return the run of an array that starts at `index` and is as wide as `like`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         where = addresses(context, builder, like, (array, arguments[1]), (index, arguments[2]))
+        # A run may start at any double, so only the alignment of one can be promised.
         return assemble(context, builder, like, [builder.load(address, align=8) for address in where])
 
     return like(like, array, index), generate
 
 
-@emitted()
+@llvm_function()
 def store(typing: Any, run: Any, array: Any, index: Any) -> Any:
-    """Write a run into an array from `index` on."""
+    """Write a run to an array, starting at `index`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         where = addresses(context, builder, run, (array, arguments[1]), (index, arguments[2]))
@@ -123,7 +125,7 @@ def lane_by_lane(operation: Callable[[Any, Any, Any], Any]) -> Any:
 
         return left(left, right), generate
 
-    return emitted()(combine)
+    return llvm_function()(combine)
 
 
 add = lane_by_lane(lambda builder, left, right: builder.fadd(left, right))
@@ -132,24 +134,24 @@ multiply = lane_by_lane(lambda builder, left, right: builder.fmul(left, right))
 divide = lane_by_lane(lambda builder, left, right: builder.fdiv(left, right))
 
 
-@emitted()
+@llvm_function()
 def spread(typing: Any, like: Any, number: Any) -> Any:
     """Return a run as wide as `like` with the same number in every lane."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return assemble(context, builder, like, [everywhere(builder, arguments[1], k) for k in like.pieces])
+        return assemble(context, builder, like, [splat(builder, arguments[1], k) for k in like.pieces])
 
     return like(like, float64), generate
 
 
-def everywhere(builder: Any, number: Any, width: int) -> Any:
+def splat(builder: Any, number: Any, width: int) -> Any:
     """Return a vector with the same number in every lane."""
     nothing = ir.Constant(vector(width), ir.Undefined)
     first = builder.insert_element(nothing, number, INDEX(0))
     return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(INDEX, width), [0] * width))
 
 
-@emitted()
+@llvm_function()
 def four(typing: Any, run: Any) -> Any:
     """Return the lanes of a run of four as a tuple."""
     lanes = types.UniTuple(float64, 4)
@@ -163,10 +165,10 @@ def four(typing: Any, run: Any) -> Any:
     return lanes(run), generate
 
 
-@emitted()
+@llvm_function()
 def pack_four(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     """Return a run of these four numbers."""
-    run = Run(4)
+    run = Lanes(4)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         values = ir.Constant(vector(4), ir.Undefined)
@@ -177,16 +179,16 @@ def pack_four(typing: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     return run(float64, float64, float64, float64), generate
 
 
-@emitted()
+@llvm_function()
 def prefetch(typing: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of an entry that will be read soon; nothing waits for it."""
+    """Start loading the cache line of an entry that will be read soon, without waiting for it."""
     byte_pointer = ir.IntType(8).as_pointer()
     kind = ir.FunctionType(ir.VoidType(), [byte_pointer, INDEX, INDEX, INDEX])
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        [address] = addresses(context, builder, Run(1), (array, arguments[0]), (index, arguments[1]))
+        [address] = addresses(context, builder, Lanes(1), (array, arguments[0]), (index, arguments[1]))
         ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        # to read, kept in all caches, data
+        # For reading (0), to be kept in all caches (3), data rather than code (1).
         builder.call(ask, [builder.bitcast(address, byte_pointer), INDEX(0), INDEX(3), INDEX(1)])
         return context.get_dummy_value()
 

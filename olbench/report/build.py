@@ -6,25 +6,27 @@ from functools import cached_property
 from pathlib import Path
 
 from olbench import stats
-from olbench.papers import QUANTITIES, Paper, load_paper
-from olbench.report import verdicts
-from olbench.report.frame import Entry, Results, aligned, load_results
-from olbench.report.verdicts import ClaimVerdict, Judgement
+from olbench.papers import Paper, load_paper
+from olbench.protocols import Protocol
+from olbench.quantities import Quantity
+from olbench.report import claims, verdicts
+from olbench.report.claims import ClaimVerdict
+from olbench.report.results import Entry, Results, aligned, load_results
+from olbench.report.verdicts import Judgement
 
 Spread = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of Table 3: means and deviations, whether it is among the best, what the paper has for it."""
+    """A row of the results: means and deviations, whether it is among the best, what the paper reports."""
 
     entry: Entry
-    mistake_rate: Spread
-    updates: Spread
-    seconds: Spread
-    #: Best, or not significantly worse than the best, by the paired t-test over shared permutations.
+    #: Mean and deviation by quantity.
+    spreads: Mapping[str, Spread]
+    #: Best, or not significantly worse than the best, by the paired t-test over shared trials.
     bold: bool
-    #: By quantity, where the paper reports this cell.
+    #: By quantity, where the paper reports this row.
     judgements: Mapping[str, Judgement]
 
     @property
@@ -41,42 +43,67 @@ class Report:
     paper: Paper | None
 
     @property
+    def protocol(self) -> Protocol:
+        """The protocol of the run."""
+        return self.results.protocol
+
+    @property
+    def headline(self) -> Quantity:
+        """The quantity that ranks the algorithms."""
+        return self.protocol.headline
+
+    @property
     def made(self) -> str:
         """When the run ended or, if it has not, began: a report has no other clock, so bytes repeat."""
-        return str(self.results.info.get("end") or self.results.info.get("start"))
+        return self.results.run.end or self.results.run.start
+
+    @cached_property
+    def datasets(self) -> list[str]:
+        """The data sets of the run, then those that only the paper has: the order of every table and map."""
+        reported = self.paper.datasets if self.paper else ()
+        return list(dict.fromkeys((*self.results.datasets, *reported)))
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The rows of Table 3: data sets in the order of the config, algorithms in the paper's."""
-        return [row for dataset in self.results.datasets for row in self._block(dataset)]
+        """The rows of the results: data sets in the order of the config, algorithms in the paper's."""
+        return [row for dataset in self.results.datasets for row in self._make_block(dataset)]
 
     def block(self, dataset: str) -> list[Row]:
         """Return the rows of a data set."""
         return [row for row in self.rows if row.entry.dataset == dataset]
 
-    def _block(self, dataset: str) -> list[Row]:
+    def _make_block(self, dataset: str) -> list[Row]:
         entries = sorted(self.results.of(dataset), key=self._place)
-        best = stats.not_worse(aligned(entries)) if entries else set()
+        values = aligned(entries, self.headline)
+        best = stats.not_worse(values, self.headline.better) if entries else set()
         return [self._row(entry, entry.label in best) for entry in entries]
 
     def _place(self, entry: Entry) -> int:
-        """Sort by the paper's order what the paper has; what it has not keeps its place before that."""
+        """Sort by the paper's order; algorithms that the paper does not report keep their place before it."""
         order = self.paper.algorithms if self.paper else ()
         return order.index(entry.algorithm) if entry.algorithm in order else -1
 
     def _row(self, entry: Entry, bold: bool) -> Row:
-        rate, updates, seconds = (entry.spread(quantity) or (0.0, 0.0) for quantity in QUANTITIES)
-        own = {
-            judgement.quantity: judgement
-            for judgement in self.judgements
-            if (judgement.dataset, judgement.label) == (entry.dataset, entry.label)
-        }
-        return Row(entry, rate, updates, seconds, bold, own)
+        spreads = {each.name: entry.spread(each) or (0.0, 0.0) for each in self.protocol.quantities}
+        return Row(entry, spreads, bold, self._judged.get((entry.dataset, entry.label), {}))
+
+    @cached_property
+    def _judged(self) -> dict[tuple[str, str], dict[str, Judgement]]:
+        found: dict[tuple[str, str], dict[str, Judgement]] = {}
+        for each in self.judgements:
+            found.setdefault((each.dataset, each.label), {})[each.quantity] = each
+        return found
 
     @cached_property
     def judgements(self) -> list[Judgement]:
         """The verdict on every reported number; none without a paper."""
         return verdicts.judge(self.results, self.paper) if self.paper else []
+
+    @property
+    def judged(self) -> tuple[Quantity, ...]:
+        """The quantities that have a verdict somewhere."""
+        names = {judgement.quantity for judgement in self.judgements}
+        return tuple(quantity for quantity in self.protocol.judged if quantity.name in names)
 
     @cached_property
     def time_ratios(self) -> dict[tuple[str, str], float]:
@@ -87,7 +114,7 @@ class Report:
     @cached_property
     def claims(self) -> list[ClaimVerdict]:
         """The verdict on every claim of the paper."""
-        return verdicts.check_claims(self.results, self.paper) if self.paper else []
+        return claims.check_claims(self.results, self.paper) if self.paper else []
 
     @cached_property
     def taus(self) -> dict[str, float]:
@@ -101,20 +128,21 @@ class Report:
         for dataset in self.results.datasets:
             entries = self.results.of(dataset)
             if len(entries) > 1:
-                found[dataset] = stats.within(aligned(entries))
+                found[dataset] = stats.within(aligned(entries, self.headline), self.headline.better)
         return found
 
     @cached_property
     def across(self) -> stats.Across | str:
         """The comparison over data sets, or why there is none."""
         means = {
-            dataset: {entry.label: float(entry.rates.mean()) for entry in self.results.of(dataset)}
+            dataset: {entry.label: entry.mean(self.headline) for entry in self.results.of(dataset)}
             for dataset in self.results.datasets
         }
-        return stats.across(means)
+        return stats.across(means, self.headline.better)
 
 
 def make_report(folder: Path) -> Report:
     """Return the report of a results folder."""
     results = load_results(folder)
-    return Report(results, load_paper(results.paper) if results.paper else None)
+    paper = results.config.paper
+    return Report(results, load_paper(paper) if paper else None)

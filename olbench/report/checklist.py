@@ -1,15 +1,16 @@
 """CHECKLIST.md: the questions of the machine-learning reproducibility checklist, answered by the record."""
 
-import json
-from typing import Any
+from collections.abc import Iterable
 
-import yaml
-
-from olbench.config import OPTIONS
+from olbench.engine.runfile import RunFile
+from olbench.quantities import SECONDS
 from olbench.report.build import Report
-from olbench.report.grid import Cell, Grid, cells, left, right
+from olbench.report.grid import Box, Grid, boxes, left, right, short
 from olbench.report.markdown import render as markdown
-from olbench.report.tables import settings, short, table2
+from olbench.report.sections.datasets import parts as dataset_parts
+from olbench.report.sections.provenance import config_yaml
+from olbench.report.sections.results import settings
+from olbench.specs import AlgorithmSpec
 
 SEARCHES = {
     "grid": "the full product of the grids, on {p} tuning order(s)",
@@ -18,18 +19,9 @@ SEARCHES = {
     "none": "none: every parameter is fixed by the config or its default",
 }
 
-
-MEASURES = (
-    "Mistake rate: the share of rounds in which the sign of the margin before the update is wrong. Updates: "
-    "rounds with a loss above zero. Mean and sample standard deviation (n - 1) over the permutations."
-)
-ORDERS = (
-    "{} random permutations a data set, the same for every algorithm; there is no test set: each example is "
-    "predicted before it is learned from. The orders that tune are others."
-)
 SEEDS = (
-    "Seed {}. An order depends on the seed, the name of the data set, the stream (report, tune or split) and "
-    "its number, on nothing else."
+    "Seed {}. A random order depends on the seed, the name of the data set, the stream (report, tune or "
+    "split) and its number, on nothing else."
 )
 
 
@@ -41,84 +33,81 @@ def render(report: Report) -> str:
 
 
 def _about_data(report: Report) -> dict[str, str]:
-    info = report.results.info
-    end = info.get("end") or "now: the run is not finished"
+    run, protocol = report.results.run, report.protocol
+    end = run.end or "now: the run is not finished"
     return {
-        "What was run": f"`{report.results.name}`, from {info.get('start')} to {end}.",
-        "Statistics of the data": markdown([table2(report)]),
-        "Splits and orders": ORDERS.format(info["config"].get("permutations", 20)),
-        "Seeds": SEEDS.format(info.get("seeds", {}).get("seed")),
+        "What was run": f"`{report.results.name}`, from {run.start} to {end}.",
+        "Statistics of the data": markdown(dataset_parts(report)),
+        "Splits and orders": protocol.orders_text.format(protocol.repeats(run.config)) or "Not described.",
+        "Seeds": SEEDS.format(run.config.seed),
     }
 
 
 def _about_parameters(report: Report) -> dict[str, str]:
-    config = report.results.info["config"]
-    tuning = config.get("tuning", {"search": "none"})
-    rule = SEARCHES[tuning["search"]].format(p=tuning.get("permutations", 1))
-    ties = tuning.get("ties", "last")
-    chosen = "" if tuning["search"] == "none" else f" The fewest mistakes; of equals the {ties} tried."
+    config, protocol = report.results.config, report.protocol
+    tuning = config.tuning
+    rule = SEARCHES.get(tuning.search, tuning.search).format(p=protocol.tuning_repeats(config))
+    best = f"The {protocol.score.best} {protocol.score.title}; of equals the {tuning.ties} tried."
     return {
-        "Ranges of the parameters": markdown([_grids(config)]),
-        "How parameters were chosen": f"Search: {rule}.{chosen}",
-        "What was chosen": markdown([_chosen(report)]),
+        "Ranges of the parameters": markdown([_grids(config.algorithms)]),
+        "How parameters were chosen": f"Search: {rule}.{'' if tuning.search == 'none' else f' {best}'}",
+        "What was chosen": markdown([_choices(report)]),
     }
 
 
 def _about_runs(report: Report) -> dict[str, str]:
-    info = report.results.info
-    machine = info.get("machine", {})
-    packages = ", ".join(f"{name} {version}" for name, version in info.get("versions", {}).items())
+    run = report.results.run
+    packages = ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    machine = (run.machine.get(name) for name in ("processor", "cores", "system"))
     return {
-        "Number of runs": _runs(report),
-        "Measures": MEASURES,
-        "Time": _time(report),
-        "Hardware": f"{machine.get('processor')}, {machine.get('cores')} cores, {machine.get('system')}.",
-        "Software": packages + _commit(info),
+        "Number of runs": _count_runs(report),
+        "Measures": report.protocol.measures_text or "Not described.",
+        "Time": _describe_time(report),
+        "Hardware": "{}, {} cores, {}.".format(*machine),
+        "Software": packages + _commit(run),
         "What is missing": "\n".join(f"- {line}" for line in report.results.missing) or "Nothing.",
-        "How to run it again": _again(info["config"]),
+        "How to run it again": "Save as `again.yaml`, then `olbench run again.yaml`:\n\n"
+        f"```yaml\n{config_yaml(report)}```",
     }
 
 
-def _grids(config: dict[str, Any]) -> Grid:
-    rows = tuple(map(_searched, config["algorithms"]))
+def _grids(specs: Iterable[AlgorithmSpec]) -> Grid:
+    rows = tuple(map(_describe_search, specs))
     return Grid("Algorithms", left("algorithm", "searched", "fixed", "options"), rows)
 
 
-def _searched(spec: dict[str, Any]) -> tuple[Cell, ...]:
-    grid = (f"{name}: {', '.join(map(short, values))}" for name, values in spec.get("grid", {}).items())
-    fixed = (f"{name}={short(value)}" for name, value in spec.get("params", {}).items())
-    options = (f"{key} {short(spec[key])}" for key in OPTIONS if key in spec)
-    return cells(spec["id"], "; ".join(grid), ", ".join(fixed), ", ".join(options))
+def _describe_search(spec: AlgorithmSpec) -> tuple[Box, ...]:
+    grid = (f"{name}: {', '.join(map(short, values))}" for name, values in spec.grid.items())
+    fixed = (f"{name}={short(value)}" for name, value in spec.params.items())
+    options = (f"{name} {short(value)}" for name, value in spec.options.items())
+    return boxes(spec.id, "; ".join(grid), ", ".join(fixed), ", ".join(options))
 
 
-def _chosen(report: Report) -> Grid:
-    rows = tuple(cells(entry.dataset, entry.label, settings(entry)) for entry in report.results.entries)
+def _choices(report: Report) -> Grid:
+    rows = tuple(boxes(entry.dataset, entry.label, settings(entry)) for entry in report.results.entries)
     return Grid("Parameters", left("data set", "algorithm", "parameters"), rows)
 
 
-def _runs(report: Report) -> str:
-    tuned = sum(cell["tuning_passes"] for cell in report.results.info["cells"])
-    passes = sum(entry.done for entry in report.results.entries)
-    return f"{passes:,} reported passes and {tuned:,} passes of tuning."
+def _count_runs(report: Report) -> str:
+    tuned = sum(cell.tuning_passes for cell in report.results.run.cells)
+    trials = sum(entry.done for entry in report.results.entries)
+    return f"{trials:,} reported trials and {tuned:,} trials of tuning."
 
 
-def _time(report: Report) -> str:
+def _describe_time(report: Report) -> str:
+    if SECONDS not in report.protocol.quantities:
+        return "Not measured."
     entries = report.results.entries
     kind = "measured alone" if all(entry.exclusive for entry in entries) else "taken while others ran"
     seconds = dict.fromkeys(report.results.datasets, 0.0)
     for entry in entries:
-        seconds[entry.dataset] += float(entry.values("seconds").sum())
-    rows = tuple(cells(dataset, f"{taken:,.2f}") for dataset, taken in seconds.items())
-    table = Grid("Seconds of the reported passes", (*left("data set"), *right("seconds")), rows)
-    return f"{sum(seconds.values()):,.1f} s in the reported passes, {kind}.\n\n{markdown([table])}"
+        seconds[entry.dataset] += float(entry.values(SECONDS).sum())
+    rows = tuple(boxes(dataset, f"{taken:,.2f}") for dataset, taken in seconds.items())
+    table = Grid("Seconds of the reported trials", (*left("data set"), *right("seconds")), rows)
+    return f"{sum(seconds.values()):,.1f} s in the reported trials, {kind}.\n\n{markdown([table])}"
 
 
-def _commit(info: Any) -> str:
-    if not info.get("commit"):
+def _commit(run: RunFile) -> str:
+    if not run.commit:
         return "."
-    return f"; olbench at commit {info['commit']}{', with uncommitted changes' if info['dirty'] else ''}."
-
-
-def _again(config: dict[str, Any]) -> str:
-    text = yaml.safe_dump(json.loads(json.dumps(config)), sort_keys=False, default_flow_style=None, width=100)
-    return f"Save as `again.yaml`, then `olbench run again.yaml`:\n\n```yaml\n{text}```"
+    return f"; olbench at commit {run.commit}{', with uncommitted changes' if run.dirty else ''}."

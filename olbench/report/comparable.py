@@ -1,96 +1,116 @@
-"""Which entry of a run stands for a cell of the paper's table, and why it may not be held against it."""
+"""Which entry of a run stands for a row of a paper's table, and why it may not be held against it.
+
+What a comparable run must be is data: the `requires`, `rows` and `unavailable` of the paper's file.
+"""
 
 from collections.abc import Mapping
-from itertools import cycle
 from typing import Any, NamedTuple
 
 from olbench.algorithms import get_definition
 from olbench.data.catalog import catalog
-from olbench.report.frame import Entry, Results
+from olbench.papers import Paper, Requirements
+from olbench.report.results import Entry, Results
 
 #: A deviation needs two numbers.
 FEWEST = 2
 
 
 class Choice(NamedTuple):
-    """The entry for a cell, or None, and what keeps it from being compared, or an empty text."""
+    """The entry for a row, or None, and what keeps it from being compared, or an empty text."""
 
     entry: Entry | None
     reason: str
 
 
-def choose(results: Results, dataset: str, algorithm: str) -> Choice:
-    """Return the plain entry of an algorithm on a data set.
+def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
+    """Return the entry that stands for a row of the paper on a data set.
 
-    An algorithm may stand in a config several times. The paper's cell is about the one that follows scw2012,
-    section 5.1: a full covariance that starts at the identity, and parameters tuned over the paper's grid. If
-    several do, the one in the algorithm's default form of arithmetic is taken. Variants are never judged.
+    An algorithm may be in a config several times. The entry that is what the paper requires is taken; if
+    several are, the one in the algorithm's default form of arithmetic. Variants are never judged.
     """
-    usual = get_definition(algorithm).form
+    spec = paper.row_spec(row)
+    wanted = {**paper.requires.options, **spec.options}
+    usual = get_definition(spec.id).form
     found = [
-        (_variant(entry, spec), entry.options.get("form", usual) != usual, entry)
-        for entry, spec in _standing(results, dataset)
-        if entry.algorithm == algorithm
+        (
+            _find_variant(entry, paper.requires, wanted),
+            entry.options.get("form", usual) != usual,
+            place,
+            entry,
+        )
+        for place, entry in enumerate(results.entries)
+        if (entry.dataset, entry.algorithm) == (dataset, spec.id)
     ]
     if not found:
-        return Choice(None, _absent(results, dataset))
-    variant, _, entry = min(found, key=lambda each: (each[0] != "", each[1]))
-    return Choice(entry, variant or _data(results, dataset) or _protocol(results) or _unfinished(entry))
+        return Choice(None, paper.unavailable.get(dataset) or _explain_absence(results, dataset))
+    variant, _, _, entry = min(found, key=lambda each: (each[0] != "", each[1], each[2]))
+    reason = variant or _check_data(results, dataset) or _check_run(results, paper) or _check_trials(entry)
+    return Choice(entry, reason)
 
 
-def _standing(results: Results, dataset: str) -> list[tuple[Entry, Mapping[str, Any]]]:
-    """Return the entries of a data set with what the config says about each; both have one order.
-
-    A file that is read twice, with other labels, has its entries twice under one name.
-    """
-    entries = [entry for entry in results.entries if entry.dataset == dataset]
-    return list(zip(entries, cycle(results.info["config"]["algorithms"]), strict=False))
-
-
-def _absent(results: Results, dataset: str) -> str:
+def _explain_absence(results: Results, dataset: str) -> str:
     if dataset in results.datasets:
         return "not run"
-    asked = [spec["name"] for spec in results.info["config"]["datasets"]]
-    return "the data set is left out" if dataset in asked else "the data set is not in this run"
+    asked = [spec.name for spec in results.config.datasets]
+    return "the data set was skipped" if dataset in asked else "the data set is not in this run"
 
 
-def _variant(entry: Entry, spec: Mapping[str, Any]) -> str:
+def _find_variant(entry: Entry, requires: Requirements, options: Mapping[str, Any]) -> str:
     """Return what makes an entry another algorithm than the paper's, or an empty text."""
-    if entry.options.get("covariance", "full") != "full":
-        return "its covariance is diagonal, the paper's is full"
-    if entry.options.get("a", 1.0) != 1.0:
-        return f"its covariance starts at {entry.options['a']:g} I, the paper's at I"
+    for name, wanted in options.items():
+        # An option that an algorithm does not have cannot differ.
+        given = entry.options.get(name, wanted)
+        if given != wanted:
+            return f"its {name} is {_show(given)}, the paper's is {_show(wanted)}"
+    return _find_other_search(entry) if requires.grid == "declared" else ""
+
+
+def _find_other_search(entry: Entry) -> str:
+    """Return how the search for parameters differs from the one that the algorithm declares."""
     definition = get_definition(entry.algorithm)
-    searched = {name: set(values) for name, values in spec.get("grid", {}).items()}
+    searched = {name: set(values) for name, values in entry.spec.grid.items()}
     if definition.grid and not searched:
         return "its parameters are not tuned, the paper's are"
     if searched != {name: set(values) for name, values in definition.grid.items()}:
         return "it is tuned over another grid than the paper's"
     defaults = definition.resolve({})
-    fixed = {name: value for name, value in spec.get("params", {}).items() if value != defaults[name]}
+    fixed = {name: value for name, value in entry.spec.params.items() if value != defaults.get(name)}
     return " and ".join(f"{name} is fixed at {value}" for name, value in fixed.items())
 
 
-def _data(results: Results, dataset: str) -> str:
+def _show(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _check_data(results: Results, dataset: str) -> str:
     known = catalog()[dataset].fingerprint if dataset in catalog() else ""
-    ours = results.info.get("data", {}).get(dataset, {}).get("fingerprint", "")
-    if not known or not ours:
+    facts = results.run.data.get(dataset)
+    if not known or facts is None or not facts.fingerprint:
         return "the fingerprint of the data is not known"
-    return "" if ours == known else "the data is not what the catalogue has under this name"
+    return "" if facts.fingerprint == known else "the data is not what the catalogue has under this name"
 
 
-def _protocol(results: Results) -> str:
-    search = results.info["config"].get("tuning", {}).get("search")
-    return "half of the rows are held out for tuning" if search == "holdout" else ""
+def _check_run(results: Results, paper: Paper) -> str:
+    """Return what of the whole run is not as the paper requires."""
+    config, requires = results.config, paper.requires
+    if config.protocol != paper.protocol:
+        return f"its protocol is {config.protocol}, the paper's is {paper.protocol}"
+    if requires.search and config.tuning.search not in requires.search:
+        return f"its tuning is {config.tuning.search}, the paper's is {' or '.join(requires.search)}"
+    for name, wanted in requires.settings.items():
+        given = results.protocol.setting_of(config, name)
+        allowed = wanted if isinstance(wanted, list) else [wanted]
+        if given not in allowed:
+            return f"its {name} is {_show(given)}, the paper's is {' or '.join(map(_show, allowed))}"
+    return ""
 
 
-def _unfinished(entry: Entry) -> str:
+def _check_trials(entry: Entry) -> str:
     if entry.params is None:
         return "its tuning is not finished"
     if entry.failures:
         return f"{len(entry.failures)} of {entry.planned} trials failed"
     if entry.done < FEWEST:
-        return f"fewer than {FEWEST} permutations are done"
+        return f"fewer than {FEWEST} {entry.protocol.numbered}s are done"
     # What comes after a breakdown is a matter of rounding, and no number of the algorithm.
-    broken = int((entry.trials["breakdowns"] > 0).sum())
-    return f"{broken} of {entry.done} passes break down numerically" if broken else ""
+    return f"{entry.flagged} of {entry.done} trials break down numerically" if entry.flagged else ""

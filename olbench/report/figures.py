@@ -1,4 +1,4 @@
-"""Figure 1 of scw2012 for every data set, an overview of all of them, and the diagram of average ranks.
+"""Curves of every data set, an overview of all of them, and the diagram of average ranks.
 
 The same record gives the same bytes: no date, no version and no setting of the user's matplotlib enters.
 """
@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,10 +23,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from olbench.errors import UserError
-from olbench.report.frame import CURVES, Entry, Floats, Results
+from olbench.protocols.definition import Series
 from olbench.report.palette import Dash, Style, display_name, styles
+from olbench.report.results import Entry, Floats, Results
 
 if TYPE_CHECKING:
+    from olbench.report.build import Report
     from olbench.stats import Across
 
 #: Inches: the width of the text on a page, and the height that is left for a figure with a caption.
@@ -43,11 +44,6 @@ LOG_SPAN = 10.0
 ROUND = [1, 2, 2.5, 5, 10]
 #: The part of the samples at the start that does not determine the limits of the mistake rate.
 EARLY = 0.1
-NAMES = {
-    "mistakes": "online cumulative mistake rate",
-    "updates": "cumulative number of updates",
-    "seconds": "cumulative time (s)",
-}
 DASHES: dict[Dash, Any] = {
     "solid": "-", "dash": (0, (4, 1.6)), "dot": (0, (1.2, 1.2)), "dashdot": (0, (5, 1.4, 1.2, 1.4)),
 }  # fmt: skip
@@ -116,8 +112,8 @@ def _write(figure: Figure, inches: tuple[float, float], text: str, **how: Any) -
 
 
 @dataclass(frozen=True)
-class Curve:
-    """The mean of an entry's curves over its permutations, with the deviation where there are several."""
+class Band:
+    """The mean of an entry's curves over its trials, with the deviation where there are several."""
 
     label: str
     points: Floats
@@ -135,19 +131,20 @@ class Curve:
         return self.mean if self.deviation is None else self.mean + self.deviation
 
 
-def curve_of(entry: Entry, quantity: str) -> Curve:
-    """Return what a figure shows of an entry: mistakes as a rate, updates and seconds as counted."""
+def band_of(entry: Entry, series: Series) -> Band:
+    """Return what a figure shows of an entry: counts per example where the series says so."""
     points = entry.points.astype(np.float64)
-    values = entry.curves[quantity] / points if quantity == "mistakes" else entry.curves[quantity]
+    values = entry.curves[series.name] * (100 if series.quantity.percent else 1)
+    values = values / points if series.per_example else values
     # What shared times deviate by is the load of the machine: it says nothing about the algorithm.
-    banded = entry.done > 1 and (quantity != "seconds" or entry.exclusive)
+    banded = entry.done > 1 and (not series.timed or entry.exclusive)
     deviation = values.std(axis=0, ddof=1) if banded else None
-    return Curve(entry.label, points, values.mean(axis=0), deviation)
+    return Band(entry.label, points, values.mean(axis=0), deviation)
 
 
 def curves_figure(results: Results, dataset: str) -> Figure:
-    """Draw Figure 1 of a data set: mistake rate, updates and time against the number of samples."""
-    entries = results.of(dataset)
+    """Draw the curves of a data set, one panel per series of the protocol."""
+    entries, shown = results.of(dataset), results.protocol.series
     if not entries:
         raise UserError(f"there is no trial on {dataset} yet, so there is nothing to draw")
     look, labels = styles(results.labels), [entry.label for entry in entries]
@@ -155,18 +152,19 @@ def curves_figure(results: Results, dataset: str) -> Figure:
     height = 2.45 + legend
     with _our_settings():
         figure = _new_figure(height)
-        panels = _panels(figure, 1, len(CURVES), above=0.48, below=0.4 + legend)
-        for panel, quantity in zip(panels, CURVES, strict=True):
-            _draw_panel(panel, [curve_of(entry, quantity) for entry in entries], quantity, look)
-            panel.set_title(_name(quantity, entries))
-            panel.set_xlabel("number of samples")
+        panels = _panels(figure, 1, len(shown), above=0.48, below=0.4 + legend)
+        for panel, series in zip(panels, shown, strict=True):
+            _draw_panel(panel, [band_of(entry, series) for entry in entries], series, look)
+            panel.set_title(_name(series, entries))
+            panel.set_xlabel(series.along_title)
         _write(figure, (0.08, height - 0.06), dataset, va="top", fontsize=9)
         _draw_legend(figure, labels, look)
     return figure
 
 
-def overview_figure(results: Results, quantity: str = "mistakes") -> Figure:
-    """Draw one quantity for all data sets that have trials, on one page with one legend."""
+def overview_figure(results: Results, series: Series | None = None) -> Figure:
+    """Draw one series, by default the first, for all data sets that have trials; one page, one legend."""
+    series = series or results.protocol.series[0]
     shown = {dataset: entries for dataset in results.datasets if (entries := results.of(dataset))}
     if not shown:
         raise UserError(f"{results.folder} has no trial yet, so there is nothing to draw")
@@ -180,11 +178,11 @@ def overview_figure(results: Results, quantity: str = "mistakes") -> Figure:
         figure = _new_figure(height)
         panels = _panels(figure, rows, columns, above=0.45, below=0.28 + legend)
         for panel, (dataset, entries) in zip(panels, shown.items(), strict=False):
-            _draw_panel(panel, [curve_of(entry, quantity) for entry in entries], quantity, look)
+            _draw_panel(panel, [band_of(entry, series) for entry in entries], series, look)
             panel.set_title(dataset)
         for panel in panels[len(shown) :]:
             panel.remove()
-        title = f"Against the number of samples: {_name(quantity, everything)}"
+        title = f"Against the {series.along_title}: {_name(series, everything)}"
         _write(figure, (0.08, height - 0.06), title, va="top", fontsize=9)
         _draw_legend(figure, labels, look)
     return figure
@@ -197,15 +195,15 @@ def _grid(count: int) -> tuple[int, int]:
     return ceil(count / columns), columns
 
 
-def _name(quantity: str, entries: Sequence[Entry]) -> str:
+def _name(series: Series, entries: Sequence[Entry]) -> str:
     """Return the name of an axis; a time that other trials may have stretched says so."""
-    if quantity != "seconds" or all(entry.exclusive for entry in entries):
-        return NAMES[quantity]
+    if not series.timed or all(entry.exclusive for entry in entries):
+        return series.title
     some = "partly " if any(entry.exclusive for entry in entries) else ""
-    return f"{NAMES[quantity]}, {some}shared"
+    return f"{series.title}, {some}shared"
 
 
-def _draw_panel(panel: Axes, curves: Sequence[Curve], quantity: str, look: dict[str, Style]) -> None:
+def _draw_panel(panel: Axes, curves: Sequence[Band], series: Series, look: dict[str, Style]) -> None:
     for place, curve in enumerate(curves):
         style = look[curve.label]
         if curve.deviation is not None:
@@ -216,9 +214,9 @@ def _draw_panel(panel: Axes, curves: Sequence[Curve], quantity: str, look: dict[
             curve.points, curve.mean, label=display_name(curve.label),
             # The wide lines lie above the others.
             zorder=3 + style.width,
-            markevery=_marked(place, len(curves), curve.points.size), **_line(style),
+            markevery=_places_of_markers(place, len(curves), curve.points.size), **_line(style),
         )  # fmt: skip
-    _scale(panel, curves, quantity)
+    _scale(panel, curves, series)
 
 
 def _line(style: Style) -> dict[str, Any]:
@@ -234,18 +232,18 @@ def _line(style: Style) -> dict[str, Any]:
     }
 
 
-def _marked(place: int, count: int, points: int) -> tuple[int, int]:
+def _places_of_markers(place: int, count: int, points: int) -> tuple[int, int]:
     """Return the first marked point and the step: about four a curve, at other points for each curve."""
     step = max(1, points // 4)
     return (place * step) // count, step
 
 
-def _scale(panel: Axes, curves: Sequence[Curve], quantity: str) -> None:
+def _scale(panel: Axes, curves: Sequence[Band], series: Series) -> None:
     panel.set_xlim(0, 1.01 * max(curve.points[-1] for curve in curves))
     panel.xaxis.set_major_locator(MaxNLocator(4, steps=ROUND))
     panel.xaxis.set_major_formatter(EngFormatter(sep=""))
-    if quantity == "mistakes":
-        panel.set_ylim(*_rate_limits(curves))
+    if series.is_level:
+        panel.set_ylim(*_level_limits(curves))
     elif spans_decades(curves):
         panel.set_yscale("log")
     else:
@@ -257,17 +255,17 @@ def _scale(panel: Axes, curves: Sequence[Curve], quantity: str) -> None:
     else:
         panel.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
     panel.yaxis.set_major_formatter(
-        EngFormatter(sep="") if quantity == "updates" else StrMethodFormatter("{x:g}")
+        StrMethodFormatter("{x:g}") if series.is_level or series.timed else EngFormatter(sep="")
     )
 
 
-def spans_decades(curves: Iterable[Curve]) -> bool:
+def spans_decades(curves: Iterable[Band]) -> bool:
     """Return whether the curves end so far apart that the axis is logarithmic."""
     ends = [float(curve.mean[-1]) for curve in curves]
     return min(ends) > 0 and max(ends) > LOG_SPAN * min(ends)
 
 
-def _rate_limits(curves: Sequence[Curve]) -> tuple[float, float]:
+def _level_limits(curves: Sequence[Band]) -> tuple[float, float]:
     """Return limits that hold every curve but its start: the first few rates are near a half or even zero."""
     late = [curve.points >= EARLY * curve.points[-1] for curve in curves]
     low = min(curve.low[where].min() for curve, where in zip(curves, late, strict=True))
@@ -304,7 +302,9 @@ def _draw_legend(figure: Figure, labels: Sequence[str], look: dict[str, Style]) 
     )  # fmt: skip
 
 
-def critical_difference_figure(across: "Across", run: Sequence[str] = ()) -> Figure:
+def critical_difference_figure(
+    across: "Across", run: Sequence[str] = (), quantity: str = "mistake rate"
+) -> Figure:
     """Draw average ranks, with a bar over what the Nemenyi test does not tell apart (Demsar 2006).
 
     `run` has all labels of the run, where some are not ranked: the others then look as in its curves.
@@ -324,13 +324,19 @@ def critical_difference_figure(across: "Across", run: Sequence[str] = ()) -> Fig
             _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=True)
         for place, label in enumerate(reversed(labels[half:])):
             _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=False)
-        _write(figure, (0.08, figure.get_figheight() - 0.06), _rank_title(across), va="top", linespacing=1.4)
+        _write(
+            figure,
+            (0.08, figure.get_figheight() - 0.06),
+            _rank_title(across, quantity),
+            va="top",
+            linespacing=1.4,
+        )
     return figure
 
 
-def _rank_title(across: "Across") -> str:
+def _rank_title(across: "Across", quantity: str) -> str:
     return (
-        f"Average ranks by mistake rate: k = {len(across.labels)} algorithms, N = {len(across.datasets)} "
+        f"Average ranks by {quantity}: k = {len(across.labels)} algorithms, N = {len(across.datasets)} "
         "data sets, 1 is best.\nA bar joins algorithms that the Nemenyi test at 5% does not tell apart."
     )
 
@@ -382,22 +388,13 @@ def _draw_rank(panel: Axes, label: str, rank: float, height: float, style: Style
 
 
 def save_figures(
-    results: Results,
-    across: "Across | str",
-    folder: Path,
-    formats: Sequence[str] = ("png", "pdf", "svg"),
+    report: "Report", folder: Path, formats: Sequence[str] = ("png", "pdf", "svg")
 ) -> list[Path]:
-    """Write curves-<data set>, overview and ranks in each format, as far as there are trials for them."""
+    """Write every figure of the report's sections in each format."""
+    from olbench.report.sections import sections_of
+
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = [dataset for dataset in results.datasets if results.of(dataset)]
-    figures = {
-        f"curves-{name}": partial(curves_figure, results, dataset)
-        for dataset, name in file_names(drawn).items()
-    }
-    if drawn:
-        figures["overview"] = partial(overview_figure, results)
-    if not isinstance(across, str):
-        figures["ranks"] = partial(critical_difference_figure, across, results.labels)
+    figures = {name: draw for each in sections_of(report) for name, draw in each.figures(report).items()}
     return [path for name, draw in figures.items() for path in _save(draw(), folder / name, formats)]
 
 

@@ -4,45 +4,47 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from olbench.experiments.consistency import Spread
-from olbench.experiments.forensics import Case, Finding, Setting, summary
+from olbench.audit.consistency import COMPARED, Spread
+from olbench.audit.forensics import Finding, Inquiry, Setting, summary
 from olbench.papers import Reported
+from olbench.quantities import Quantity
 from olbench.report.data import write_csv
-from olbench.report.grid import Grid, cells, left
-from olbench.report.tables import short
+from olbench.report.grid import Grid, Part, boxes, left, short
 
 HEADINGS = (
     "data set", "row", "reported", "reached by", "setting", "with it", "the tuner picks", "reaches it"
 )  # fmt: skip
 
 
-def sections(cases: list[Case]) -> list[Grid | str]:
-    """Return a table with a row for each reported cell, and the summary."""
-    rows = tuple(cells(*_row(case)) for case in cases)
-    return [Grid("What reaches the reported mistakes and updates", left(*HEADINGS), rows), summary(cases)]
+def parts(inquiries: list[Inquiry]) -> list[Part]:
+    """Return a table with one row for each row of the paper, and the summary."""
+    rows = tuple(boxes(*_row(inquiry)) for inquiry in inquiries)
+    return [Grid("What reaches the reported mistakes and updates", left(*HEADINGS), rows), summary(inquiries)]
 
 
-def _row(case: Case) -> tuple[str, ...]:
-    shown = case.shown
+def _row(inquiry: Inquiry) -> tuple[str, ...]:
+    shown = inquiry.shown
     nearest = shown.settings[0]
     return (
-        case.reported.dataset,
-        case.reported.algorithm,
-        _pair(case.reported.mistake_rate, case.reported.updates),
-        reached_by(case),
-        ("" if case.reached else _nearest(shown)) + setting_text(nearest.params),
-        _pair(nearest.pair.mistake_rate, nearest.pair.updates) + notes(nearest),
+        inquiry.target.dataset,
+        inquiry.target.row,
+        _spreads_text(inquiry.target.numbers),
+        reached_by(inquiry),
+        ("" if inquiry.reached else _nearest(shown)) + setting_text(nearest.params),
+        _spreads_text(nearest.observed.spreads) + notes(nearest),
         setting_text(shown.chosen) if shown.chosen is not None else "nothing",
         "yes" if shown.by_tuning else "no",
     )
 
 
-def reached_by(case: Case) -> str:
+def reached_by(inquiry: Inquiry) -> str:
     """Return who reaches a cell and with how many settings: "plain (3), scw2-libol (1)"."""
-    if not case.reached:
+    if not inquiry.reached:
         return "none"
-    names = ", ".join(f"{finding.variant or 'plain'} ({len(finding.consistent)})" for finding in case.reached)
-    return f"only {names}" if case.only_variant else names
+    names = ", ".join(
+        f"{finding.variant or 'plain'} ({len(finding.consistent)})" for finding in inquiry.reached
+    )
+    return f"only {names}" if inquiry.only_variant else names
 
 
 def _nearest(finding: Finding) -> str:
@@ -54,8 +56,8 @@ def notes(setting: Setting) -> str:
     words = []
     if setting.wide:
         words.append("by our spread")
-    if setting.pair.broken:
-        words.append(f"BREAKDOWNS in {setting.pair.broken} of {setting.pair.permutations}")
+    if setting.observed.broken:
+        words.append(f"BREAKDOWNS in {setting.observed.broken} of {setting.observed.permutations}")
     return f" ({', '.join(words)})" if words else ""
 
 
@@ -64,16 +66,22 @@ def setting_text(params: Mapping[str, Any] | None) -> str:
     return ", ".join(f"{name}={short(value)}" for name, value in (params or {}).items())
 
 
-def _pair(rate: Spread | Reported, updates: Spread | Reported) -> str:
-    return f"{rate.mean:.3f} ± {rate.deviation:.3f}, {updates.mean:.1f} ± {updates.deviation:.1f}"
+def _spreads_text(values: Mapping[str, Spread] | Mapping[str, Reported]) -> str:
+    """Return what is compared as the paper prints it: 0.294 ± 0.011, 702.6 ± 13.5."""
+    return ", ".join(_spread_text(quantity, values[quantity.name]) for quantity in COMPARED)
 
 
-def as_csv(cases: list[Case]) -> str:
+def _spread_text(quantity: Quantity, value: Spread | Reported) -> str:
+    digits = quantity.digits if quantity.digits < 2 else quantity.digits - 1
+    return f"{quantity.text(value.mean, digits)} ± {quantity.text(value.deviation or 0.0, digits)}"
+
+
+def as_csv(inquiries: list[Inquiry]) -> str:
     """Return a line for each setting that was run in full."""
     lines = [
-        {"dataset": case.reported.dataset, "algorithm": case.reported.algorithm, "variant": finding.variant,
+        {"dataset": inquiry.target.dataset, "algorithm": inquiry.target.row, "variant": finding.variant,
          **_flat(_setting(setting, finding))}
-        for case in cases for finding in case.findings for setting in finding.settings
+        for inquiry in inquiries for finding in inquiry.findings for setting in finding.settings
     ]  # fmt: skip
     return write_csv(lines)
 
@@ -90,26 +98,26 @@ def _flat(content: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def as_json(cases: list[Case]) -> str:
+def as_json(inquiries: list[Inquiry]) -> str:
     """Return everything that was found."""
-    return json.dumps(content(cases), indent=1) + "\n"
+    return json.dumps(content(inquiries), indent=1) + "\n"
 
 
-def content(cases: list[Case]) -> dict[str, Any]:
+def content(inquiries: list[Inquiry]) -> dict[str, Any]:
     """Return everything that was found as plain values."""
-    return {"summary": summary(cases), "rows": [_case(case) for case in cases]}
+    return {"summary": summary(inquiries), "rows": [_inquiry(inquiry) for inquiry in inquiries]}
 
 
-def _case(case: Case) -> dict[str, Any]:
-    reported = case.reported
+def _inquiry(inquiry: Inquiry) -> dict[str, Any]:
+    reported = inquiry.target
     return {
         "dataset": reported.dataset,
-        "algorithm": reported.algorithm,
+        "algorithm": reported.row,
         "where": reported.where,
-        "reported": {"mistake_rate": _spread(reported.mistake_rate), "updates": _spread(reported.updates)},
-        "reached": bool(case.reached),
-        "only_variant": case.only_variant,
-        "findings": [_finding(finding) for finding in case.findings],
+        "reported": {each.name: _spread(reported.numbers[each.name]) for each in COMPARED},
+        "reached": bool(inquiry.reached),
+        "only_variant": inquiry.only_variant,
+        "findings": [_finding(finding) for finding in inquiry.findings],
     }
 
 
@@ -129,19 +137,18 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _setting(setting: Setting, finding: Finding) -> dict[str, Any]:
-    pair = setting.pair
+    observed = setting.observed
     return {
         "params": dict(setting.params),
-        "permutations": pair.permutations,
-        "mistake_rate": _spread(pair.mistake_rate),
-        "updates": _spread(pair.updates),
+        "permutations": observed.permutations,
+        **{each.name: _spread(observed.spread(each)) for each in COMPARED},
         "distance": round(setting.distance, 4),
         "consistent": setting.consistent,
         "by_our_spread": setting.wide,
-        "broken": pair.broken,
+        "broken": observed.broken,
         "chosen": setting.params == finding.chosen,
     }
 
 
 def _spread(value: Spread | Reported) -> dict[str, float]:
-    return {"mean": round(value.mean, 8), "std": round(value.deviation, 8)}
+    return {"mean": round(value.mean, 8), "std": round(value.deviation or 0.0, 8)}

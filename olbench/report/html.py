@@ -9,34 +9,75 @@ from typing import Any
 
 from olbench.report import latex
 from olbench.report.build import Report
-from olbench.report.data import render_csv
-from olbench.report.page import VERDICTS, payload
-from olbench.report.tables import sections
+from olbench.report.data import make_finite, render_csv
+from olbench.report.grid import Grid, count
+from olbench.report.sections import Section, all_parts, sections_of
+from olbench.report.sections.provenance import config_yaml
 
 FOLDER = Path(__file__).with_name("page")
+#: The template of a section that has none of its own: its tables and paragraphs.
+PLAIN = "section.html.j2"
 DASH = "\N{EN DASH}"
 TYPES = {"csv": "text/csv", "tex": "application/x-tex", "yaml": "application/yaml"}
 
 
 def render(report: Report) -> str:
     """Return the page of a report, which offers its tables and its config for download."""
-    shown = payload(report)
+    name = report.results.name
     texts = {
-        f"{shown['name']}.csv": render_csv(report),
-        f"{shown['name']}.tex": latex.render(sections(report)),
-        f"{shown['name']}.yaml": shown["config"],
+        f"{name}.csv": render_csv(report),
+        f"{name}.tex": latex.render(all_parts(report)),
+        f"{name}.yaml": config_yaml(report),
     }
-    drawn = {name: shown[name] for name in ("curves", "styles")}
-    scripts = [_plotly(), _text("page.js")]
-    page: str = _template().render(
-        **shown,
-        style=_text("page.css"),
-        scripts=scripts,
-        policy=_policy(scripts),
-        data_json=_json_in_html(drawn),
-        downloads={name: _address(name, text) for name, text in texts.items()},
+    values = section_values(report)
+    drawn = {key: values.get("curves", {}).get(key, {}) for key in ("curves", "styles", "series", "along")}
+    scripts = [_plotly(), _text("page.js")] if "curves" in values else [_text("page.js")]
+    page: str = (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            name=name,
+            made=report.made,
+            lead=_lead(report),
+            paper=report.paper,
+            sections=[_section(section, values[section.id]) for section in sections_of(report)],
+            style=_text("page.css"),
+            scripts=scripts,
+            policy=_policy(scripts),
+            data_json=_json_in_html(drawn),
+            downloads={file: _address(file, text) for file, text in texts.items()},
+        )
     )
     return page
+
+
+def section_values(report: Report) -> dict[str, dict[str, Any]]:
+    """Return what the page shows of each section, as plain values."""
+    return {section.id: _values(section, report) for section in sections_of(report)}
+
+
+def _lead(report: Report) -> str:
+    return (
+        f"{count(len(report.results.datasets), 'data set')}, {count(len(report.results.labels), 'algorithm')}"
+    )
+
+
+def _values(section: Section, report: Report) -> dict[str, Any]:
+    """Return what the template of a section shows, as plain values; by default its tables and paragraphs."""
+    if section.page is not None:
+        shown: dict[str, Any] = make_finite(dict(section.page(report)))
+        return shown
+    return {"parts": [_part(part) for part in section.parts(report)]}
+
+
+def _part(part: Any) -> dict[str, Any]:
+    return {"grid": part} if isinstance(part, Grid) else {"paragraphs": part.splitlines()}
+
+
+def _section(section: Section, values: dict[str, Any]) -> dict[str, Any]:
+    template = PLAIN if section.page is None else f"{section.id}.html.j2"
+    html = _environment().get_template(template).render(id=section.id, title=section.title, **values)
+    return {"id": section.id, "title": section.title, "html": html}
 
 
 def _text(name: str) -> str:
@@ -70,7 +111,7 @@ def _address(name: str, text: str) -> str:
 
 
 @cache
-def _template() -> Any:
+def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -82,20 +123,24 @@ def _template() -> Any:
     )
     environment.filters.update(
         fixed=_fixed,
+        minus=_minus,
         p_value=_p_value,
         p_words=_p_words,
-        rank=_rank,
         slug=_slug,
-        letter=_letter,
         ratio=_ratio,
         grouped=_grouped,
     )
-    return environment.get_template("page.html.j2")
+    return environment
 
 
 def _fixed(value: float | None, digits: int) -> str:
     """Return the number with a true minus sign, or a dash where there is none."""
     return DASH if value is None else f"{value:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _minus(text: str) -> str:
+    """Return a number with a true minus sign."""
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def _grouped(value: int | None) -> str:
@@ -116,12 +161,3 @@ def _p_words(value: float | None) -> str:
 
 def _slug(verdict: str) -> str:
     return verdict.replace(" ", "-")
-
-
-def _letter(verdict: str) -> str:
-    return {name: letter for name, letter, _ in VERDICTS}[verdict]
-
-
-def _rank(verdict: str) -> int:
-    """Return the place of a verdict from good to bad, to sort by."""
-    return [name for name, *_ in VERDICTS].index(verdict)

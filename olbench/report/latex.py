@@ -3,7 +3,7 @@ r"""Tables in LaTeX: a fragment for \input, with booktabs and longtable, which b
 import re
 from collections.abc import Iterable
 
-from olbench.report.grid import Cell, Grid
+from olbench.report.grid import Box, Grid, Part
 
 HEAD = r"""% Tables made by olbench. In the preamble: \usepackage{booktabs,longtable}
 \begingroup\footnotesize\setlength{\tabcolsep}{4pt}\setlength{\LTcapwidth}{\linewidth}
@@ -22,9 +22,9 @@ SIGNS = {
 SIDES = {"left": "l", "right": "r", "center": "c"}
 
 
-def render(parts: Iterable[Grid | str]) -> str:
+def render(parts: Iterable[Part]) -> str:
     """Return tables and paragraphs as a fragment that compiles."""
-    body = (_grid(_printed(part)) if isinstance(part, Grid) else _paragraph(part) for part in parts)
+    body = (_grid(_for_print(part)) if isinstance(part, Grid) else _paragraph(part) for part in parts)
     return HEAD + "\n".join(body) + FOOT
 
 
@@ -46,20 +46,16 @@ def _paragraph(text: str) -> str:
     return "\\noindent\n" + " \\\\\n".join(escape(line) for line in text.splitlines() if line) + "\n\n"
 
 
-def _printed(grid: Grid) -> Grid:
-    """Return what of a table fits on a page; its number is LaTeX's affair."""
+def _for_print(grid: Grid) -> Grid:
+    """Return what of a table fits on a page; LaTeX numbers it."""
     kept = [number for number, column in enumerate(grid.columns) if not column.optional]
-    return Grid(
-        re.sub(r"^Table \d: ", "", grid.title),
-        tuple(grid.columns[number] for number in kept),
-        tuple(tuple(row[number] for number in kept) for row in grid.rows),
-        grid.note,
-    )
+    narrow = grid.keep(kept)
+    return Grid(re.sub(r"^Table \d+: ", "", grid.title), narrow.columns, narrow.rows, grid.note)
 
 
 def _grid(grid: Grid) -> str:
     heading = " & ".join(escape(column.heading) for column in grid.columns) + r" \\"
-    rows = [" & ".join(map(_cell, row)) + r" \\" for row in grid.rows]
+    rows = [" & ".join(map(_format, row)) + r" \\" for row in grid.rows]
     note = rf"\multicolumn{{{len(grid.columns)}}}{{p{{.9\linewidth}}}}{{{escape(grid.note)}}}\\"
     return "\n".join([
         rf"\begin{{longtable}}{{{_types(grid)}}}",
@@ -83,6 +79,6 @@ def _types(grid: Grid) -> str:
     )
 
 
-def _cell(cell: Cell) -> str:
-    text = escape(cell.text)
-    return rf"\textbf{{{text}}}" if cell.bold and text else text
+def _format(box: Box) -> str:
+    text = escape(box.text)
+    return rf"\textbf{{{text}}}" if box.bold and text else text

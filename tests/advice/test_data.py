@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset
-from olbench.advice.data import load_named
 from olbench.data.catalog import find
 from olbench.data.clusters import Clusters
+from olbench.data.named import load_named
 from olbench.data.spoligotypes import lineage_of, read_spoligotypes, simulate_miru24
 
 HEADER = "StrainID,Spoligo Binary,Spoligo Octal,Lineage (SITVIT2),SIT,Country Distribution (SITVIT2)\n"

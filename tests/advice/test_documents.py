@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from olbench.advice.files import shipped_rules
-from olbench.advice.show import make_account
 from olbench.cli.advice import render
+from olbench.report.advice import make_account
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/advice.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from olbench import UserError
 from olbench.advice import Names, compile_texts, read_rules
 from olbench.advice.grammar import parse_rule
-from olbench.advice.tokens import Source
+from olbench.advice.tokens import RuleText
 
 FEATURES = ("glucose", "bmi", "mean radius", "miru24", *(f"spacer{k}" for k in range(1, 44)))
 NAMES = Names(
@@ -172,7 +172,7 @@ def test_a_point_satisfies_the_row_exactly_if_it_satisfies_the_text(terms, bound
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused_with_its_place(text):
     with suppress(UserError):
-        assert parse_rule(Source(text, "rule 1")).conditions
+        assert parse_rule(RuleText(text, "rule 1")).conditions
 
 
 def test_more_than_two_classes():

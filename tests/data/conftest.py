@@ -1,8 +1,11 @@
 """Every test of the data layer gets a cache of its own, no mirror, and no way around local servers."""
 
 import hashlib
+import io
 import os
+import shutil
 import subprocess
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -33,7 +36,9 @@ def cache_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("OLBENCH_MIRROR", raising=False)
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "*")
-    return folder
+    yield folder
+    # pytest keeps the folders of three runs, and some parsed sets are large.
+    shutil.rmtree(folder / "parsed", ignore_errors=True)
 
 
 @pytest.fixture
@@ -66,3 +71,20 @@ def small_disk(tmp_path):
         pytest.skip("a small disk is needed here, and mounting one is not allowed")
     yield folder
     subprocess.run(["umount", folder], check=True)
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """Return a function that packs {name: content} into a compressed tar archive and gives its path."""
+
+    def pack(files, name="data.tar.xz", compression="xz"):
+        path = tmp_path / name
+        with tarfile.open(path, f"w:{compression}") as tar:
+            for member, content in files.items():
+                raw = content if isinstance(content, bytes) else content.encode()
+                info = tarfile.TarInfo(member)
+                info.size = len(raw)
+                tar.addfile(info, io.BytesIO(raw))
+        return path
+
+    return pack

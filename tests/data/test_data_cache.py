@@ -175,8 +175,8 @@ def test_a_cache_folder_that_cannot_be_made_only_costs_time(path, tmp_path, monk
     data = load_dataset(path)
     assert same(data, expected)
     assert caplog.messages == [
-        f"olbench: cannot write the cache in {tmp_path}/file/cache/parsed (Not a directory); going on "
-        "without it. Set OLBENCH_CACHE to a folder with room to load faster next time."
+        f"olbench: cannot write the cache in {tmp_path}/file/cache/parsed (Not a directory); continuing "
+        "without it. Set OLBENCH_CACHE to a writable folder with free space to load faster next time."
     ]
 
 

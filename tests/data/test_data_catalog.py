@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset
-from olbench.data.catalog import STEP_NAMES, catalog, find, parse_catalog
-from olbench.data.preprocess import STEPS
+from olbench.data.catalog import catalog, find, parse_catalog
+from olbench.data.catalog_file import STEP_NAMES
+from olbench.data.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
 
 #: Table 2 of scw2012: examples and features. The text of the paper lacks the 8 features of cod-rna.
 TABLE_2 = {
@@ -42,10 +43,14 @@ def test_every_entry_says_what_must_come_out_and_where_it_is_from():
 
 
 def test_every_step_has_its_function():
-    assert set(STEP_NAMES) == set(STEPS)
+    assert sorted(STEP_NAMES) == sorted([*STEPS, *ROW_STEPS])
+    assert set(STEPS) >= WIDENING_STEPS
 
 
-@pytest.mark.parametrize("name", ["breast-cancer", "digits-1-vs-7", "synthetic", "synthetic-noise"])
+BUILT_IN = [entry.name for entry in catalog().values() if not entry.needs_files]
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_what_needs_no_download_is_as_described(name):
     data = load_dataset(name)
     entry = find(name)
@@ -53,6 +58,51 @@ def test_what_needs_no_download_is_as_described(name):
     assert data.fingerprint == entry.fingerprint
     assert data.X.shape == (entry.rows, entry.features)
     assert {int(k): int((data.y == k).sum()) for k in (-1, 1)} == entry.labels
+
+
+#: The data sets of cw2012, section 7, that can be had.
+CW2012 = [
+    *(f"news-{group}" for group in ("comp", "sci", "talk")),
+    *(f"amazon-{k}" for k in ("apparel", "books", "dvd", "electronics", "kitchen", "music", "video")),
+    *(f"spam-{user}" for user in "abc"),
+    *(f"usps-{pair}" for pair in ("0-vs-9", "1-vs-2", "3-vs-4", "5-vs-6", "7-vs-8")),
+]
+
+
+def test_all_that_can_be_had_of_cw2012_is_there():
+    for name in CW2012:
+        assert find(name).variant_of == "", name
+        assert (find(name).split == "given") == name.startswith("usps-"), name
+        assert ("drop-duplicates" in find(name).preprocess) == name.startswith("amazon-"), name
+
+
+#: The printed errors on 20 Newsgroups, in per cent (cw2012, Tables 2 to 4).
+NEWS_ERRORS = {
+    "news-comp": (6.69, 5.61, 8.59, 6.79, 16.64, 6.90, 10.30, 8.65, 10.45, 7.88, 5.56, 7.82, 7.67),
+    "news-sci": (2.44, 2.74, 3.20, 3.04, 13.35, 3.10, 6.70, 8.06, 4.67, 4.06, 1.42, 3.40, 3.86),
+    "news-talk": (0.86, 0.43, 2.43, 0.27, 8.38, 1.14, 3.24, 1.57, 2.59, 1.19, 0.97, 1.03, 1.24),
+}
+
+
+def count_attainable(errors, posts):
+    """Return how many of the errors can be means over ten folds of so many posts."""
+    small, larger = posts // 10, posts % 10
+    wrong = np.arange(posts // 5)
+    percent = 10 * (wrong[:, None] / small + (wrong if larger else np.zeros(1)) / (small + 1))
+    return int(np.isin(np.round(errors, 2), np.round(percent, 2)).sum())
+
+
+@pytest.mark.parametrize("name", NEWS_ERRORS)
+def test_the_errors_on_news_come_from_all_posts_not_from_1800(name):
+    assert count_attainable(NEWS_ERRORS[name], find(name).rows) == 13
+    assert count_attainable(NEWS_ERRORS[name], 1800) <= 4
+
+
+def test_variants_of_text_are_labelled():
+    variants = {entry.name: entry.variant_of for entry in catalog().values() if entry.variant_of in CW2012}
+    assert all(name in (f"{base}-raw", f"{base}-acl") for name, base in variants.items())
+    assert len(variants) == 7 + 4
+    assert all("drop-duplicates" not in find(name).preprocess for name in variants if name.endswith("-raw"))
 
 
 def test_the_noisy_set_is_the_other_with_a_tenth_of_its_labels_turned():
@@ -109,7 +159,7 @@ FACTS = {
         ({"rows": "3"}, "9: the labels add up to 2, but there are 3 rows"),
         (
             {"labels": "{0: 1, 1: 1}"},
-            "9: 'labels' must say how many examples are -1 and how many are 1",
+            "9: 'labels' must give the number of examples for -1 and for 1",
         ),
         (
             {"format": "libsvn"},
@@ -117,13 +167,14 @@ FACTS = {
         ),
         (
             {"format": "synthetic"},
-            "5: the format 'synthetic' and 'files' do not go together",
+            "5: the format 'synthetic' needs no 'files'",
         ),
+        ({"files": None}, "2: the format 'libsvm' needs 'files'"),
         ({"format": "idx"}, "5: IDX files come in pairs: images, labels"),
-        ({"files": "../toy"}, "5: '../toy' must stay below the folder of the data"),
+        ({"files": "../toy"}, "5: '../toy' must be a path below the data folder"),
         (
             {"files": "/etc/passwd"},
-            "5: '/etc/passwd' must stay below the folder of the data",
+            "5: '/etc/passwd' must be a path below the data folder",
         ),
         ({"upstream": "ftp://x/"}, "6: 'ftp://x/' is not an http(s) address"),
         ({"title": "[]"}, "3: 'title' must be text, not []"),
@@ -137,11 +188,55 @@ FACTS = {
         ),
         ({"fingerprint": "abc"}, "11: a fingerprint has 32 hexadecimal digits"),
         ({"sha256": "{other: abc}"}, "11: 'other' is not one of the files"),
-        ({"variant_of": "none"}, "11: there is no data set 'none' above it"),
+        ({"variant_of": "none"}, "11: no data set 'none' is defined above it"),
         ({"source": None}, "2: the key 'source' is missing"),
+        ({"members": "[a]"}, "11: the format 'libsvm' needs no 'members'"),
+        ({"format": "reviews"}, "2: the format 'reviews' needs 'members'"),
+        (
+            {"format": "reviews", "files": "[a, b]", "members": "[c]"},
+            "5: the format 'reviews' is read from one archive",
+        ),
+        (
+            {"format": "posts", "members": "[a]"},
+            "11: the 'members' of 'posts' must be a mapping of patterns to labels",
+        ),
+        (
+            {"format": "reviews", "members": "{a: 1, b: -1}"},
+            "11: the 'members' of 'reviews' must be a list of patterns",
+        ),
+        (
+            {"format": "posts", "members": "{a: 1, b: 2}"},
+            "11: 'members' must give patterns the labels -1 and 1",
+        ),
+        ({"format": "posts", "members": "{a: [1]}"}, "11: 'members' must give patterns the labels -1 and 1"),
+        ({"format": "posts", "members": "{1: 1, b: -1}"}, "11: 'members' must be text, not 1"),
+        ({"text": "[a]"}, "11: 'text' must be a mapping"),
+        ({"text": "{ngram: 2}"}, "11: unknown key 'ngram' in 'text' (did you mean 'ngrams'?)"),
+        ({"text": "{ngrams: 3}"}, "11: 'ngrams' must be 1 or 2, not 3"),
+        ({"text": "{lower: yes please}"}, "11: 'lower' must be true or false, not 'yes please'"),
+        ({"text": "{values: tfidf}"}, "11: 'values' must be binary or counts, not 'tfidf'"),
+        ({"text": "{headers: From}"}, "11: 'headers' must be a list"),
+        ({"text": "{headers: [From]}"}, "11: the format 'libsvm' has no headers"),
+        (
+            {"format": "feature-counts", "members": "[a]", "text": "{ngrams: 2}"},
+            "12: the features of 'feature-counts' cannot be changed, only their 'values'",
+        ),
+        ({"split": "random"}, "11: 'split' can only be given, not 'random'"),
+        ({"split": "given"}, "11: 'split' and 'test_rows' need each other"),
+        ({"test_rows": "1"}, "2: 'split' and 'test_rows' need each other"),
+        (
+            {"split": "given", "test_rows": "1"},
+            "11: a given split needs a file for training and another for testing",
+        ),
+        (
+            {"files": "[a, b]", "split": "given", "test_rows": "2"},
+            "12: 2 of 2 rows for testing leave none for training",
+        ),
+        ({"sample": "each"}, "11: 'sample' must be fixed or per-run, not 'each'"),
+        ({"sample": "per-run"}, "11: only a synthetic set can draw a sample per run"),
         (
             {"upstream": None},
-            "5: neither 'upstream' nor 'page' says where its files come from",
+            "5: its files need an 'upstream' or a 'page'",
         ),
     ],
 )
@@ -160,10 +255,11 @@ def test_a_mistake_in_a_catalogue_is_refused_with_its_line(changes, message):
         ("", "1: a catalogue is a mapping with the key 'datasets'"),
         ("datasets: [a]", "1: a catalogue is a mapping with the key 'datasets'"),
         ("datasets:\n  a: {b", "2:8: not YAML (expected ',' or '}', but got '<stream end>')"),
-        ("datasets:\n  a: 5", "2: data set 'a': its facts must be a mapping"),
+        ("datasets:\n  1: {}", "2: data set '1': a name must be text"),
+        ("datasets:\n  a: 5", "2: data set 'a': an entry must be a mapping"),
         (
             "datasets:\n  A b: {}",
-            "2: data set 'A b': a name consists of small letters, digits, dots and hyphens",
+            "2: data set 'A b': a name consists of lower-case letters, digits, dots and hyphens",
         ),
     ],
 )
@@ -171,6 +267,13 @@ def test_a_catalogue_that_is_none_is_refused(text, message):
     with pytest.raises(UserError) as refused:
         parse_catalog(text, "cat.yaml")
     assert str(refused.value) == f"cat.yaml:{message}"
+
+
+def test_a_name_that_is_listed_twice_is_refused():
+    facts = "".join(f"    {k}: {v}\n" for k, v in FACTS.items())
+    with pytest.raises(UserError) as refused:
+        parse_catalog(f"datasets:\n  toy:\n{facts}  toy:\n{facts}", "cat.yaml")
+    assert str(refused.value) == "cat.yaml:11: data set 'toy': the name is listed twice"
 
 
 def test_variants_inherit_what_they_do_not_say():

@@ -163,7 +163,7 @@ def test_a_file_comes_from_its_upstream(server, toy, cache_folder):
     assert load_entry(toy(), [path]).X.shape == (200, 9)
 
 
-def test_what_is_here_is_not_fetched_again_unless_forced(server, toy):
+def test_what_is_downloaded_is_not_fetched_again_unless_forced(server, toy):
     server.answers["/upstream/toy.bz2"] = serving(PACKED)
     fetch(toy())
     fetch(toy())
@@ -198,7 +198,7 @@ def test_a_mirror_that_lies_is_passed_over(server, toy, cache_folder):
 
 def test_a_lie_without_a_second_source_is_refused(server, toy, cache_folder):
     server.answers["/upstream/toy.bz2"] = serving(bz2.compress(LIES))
-    with pytest.raises(UserError, match="is not what the catalogue describes: the fingerprint"):
+    with pytest.raises(UserError, match="differs from the catalogue: the fingerprint"):
         fetch(toy())
     assert nothing_is_left(cache_folder)
     assert not (cache_folder / "parsed").exists()
@@ -214,7 +214,7 @@ def test_other_content_is_refused(server, toy, cache_folder, text):
 
 def test_a_wrong_checksum_is_refused(server, toy, cache_folder):
     server.answers["/upstream/toy.bz2"] = serving(PACKED)
-    with pytest.raises(UserError, match=r"toy.bz2 does not have the checksum of the catalogue"):
+    with pytest.raises(UserError, match=r"toy.bz2 does not match the checksum in the catalogue"):
         fetch(toy(sha256=f"{{toy.bz2: {'0' * 64}}}"))
     assert nothing_is_left(cache_folder)
 
@@ -228,7 +228,7 @@ def test_an_interrupted_download_is_tried_again(server, toy):
 
 def test_a_download_that_is_always_interrupted_leaves_nothing(server, toy, cache_folder):
     server.answers["/upstream/toy.bz2"] = serving(PACKED[:50], announced=len(PACKED))
-    with pytest.raises(UserError, match=r"the connection broke while toy.bz2 was on its way"):
+    with pytest.raises(UserError, match=r"the connection broke during the download of toy.bz2"):
         fetch(toy())
     assert len(server.asked) == fetching.ATTEMPTS
     assert nothing_is_left(cache_folder)
@@ -245,8 +245,8 @@ def test_a_missing_file_is_not_asked_for_again(server, toy, cache_folder):
         fetch(toy())
     assert server.asked == ["/upstream/toy.bz2"]
     assert str(refused.value) == (
-        f"cannot fetch toy (toy.bz2 is not at {server.address}upstream/); get toy.bz2 by hand from "
-        f"{server.address}upstream/toy.bz2 and put it into {cache_folder}/downloads, or point OLBENCH_MIRROR "
+        f"cannot fetch toy ({server.address}upstream/ does not have toy.bz2); get toy.bz2 by hand from "
+        f"{server.address}upstream/toy.bz2 and put it into {cache_folder}/downloads, or set OLBENCH_MIRROR "
         "to a folder that has it"
     )
 
@@ -267,7 +267,7 @@ def test_redirects_are_followed(server, toy):
 @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/toy.bz2", "/upstream/toy.bz2"])
 def test_redirects_elsewhere_or_in_circles_are_refused(server, toy, cache_folder, target):
     server.answers["/upstream/toy.bz2"] = redirecting(target)
-    with pytest.raises(UserError, match="is redirected to where it cannot be fetched from"):
+    with pytest.raises(UserError, match="is redirected to an address that cannot be fetched"):
         fetch(toy())
     assert nothing_is_left(cache_folder)
 
@@ -291,7 +291,7 @@ def test_no_network_gives_one_sentence(toy, cache_folder, server):
         fetch(toy(upstream=server.address))
     assert str(refused.value) == (
         f"cannot fetch toy ({server.address}: the server cannot be reached); get toy.bz2 by hand from "
-        f"{server.address}toy.bz2 and put it into {cache_folder}/downloads, or point OLBENCH_MIRROR to a "
+        f"{server.address}toy.bz2 and put it into {cache_folder}/downloads, or set OLBENCH_MIRROR to a "
         "folder that has it"
     )
 
@@ -378,7 +378,7 @@ def test_a_download_that_fills_the_disk_leaves_nothing(server, toy, small_disk, 
         fetch(toy())
     assert str(refused.value) == (
         f"cannot write to {small_disk}/downloads: No space left on device; "
-        "set OLBENCH_CACHE to a folder with room"
+        "set OLBENCH_CACHE to a folder with free space"
     )
     assert nothing_is_left(small_disk)
 
@@ -397,5 +397,5 @@ def test_presence_is_told_without_a_download(server, libsvm_file):
     assert not is_present("covtype")
     assert is_present(str(libsvm_file("+1 1:1\n-1 1:2\n")))
     assert fetch_command(["covtype", "w7a"]) == "olbench data fetch covtype w7a"
-    with pytest.raises(UserError, match=r"is not here; get it with `olbench data fetch covtype`"):
+    with pytest.raises(UserError, match=r"is not downloaded; get it with `olbench data fetch covtype`"):
         load_dataset("covtype", download=False)

@@ -5,10 +5,11 @@ import struct
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
 from olbench.data.idx import read_idx, read_images
-from olbench.data.preprocess import divide_by_255, normgrey, unit_range
+from olbench.data.preprocess import divide_by_255, normgrey, pixel_products, unit_range
 from olbench.data.table import read_csv
 
 
@@ -27,10 +28,10 @@ def test_an_idx_file_gives_its_array(libsvm_file):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is cut off: 4 of the 4 bytes of a part are missing"),
+        (b"", "is truncated: 4 of 4 bytes are missing"),
         (b"+1 1:2 3:4\n", "is not an IDX file"),
-        (b"\0\0\x08\x01\0\0\0\x05abc", "is cut off: 2 of the 5 bytes of a part are missing"),
-        (b"\0\0\x08\x01\0\0\0\x02abc", "goes on after the 2 bytes that its header announces"),
+        (b"\0\0\x08\x01\0\0\0\x05abc", "is truncated: 2 of 5 bytes are missing"),
+        (b"\0\0\x08\x01\0\0\0\x02abc", "continues after the 2 bytes that its header announces"),
         (b"\0\0\x08\x03" + b"\xff" * 12, "announces 79,228,162,458,924,105,385,300,197,375 bytes"),
         (b"\0\0\x08\x09" + b"\0" * 40, "is not an IDX file"),
     ],
@@ -43,7 +44,7 @@ def test_a_broken_idx_file_is_refused(libsvm_file, content, message):
 def test_images_and_labels_must_go_together(libsvm_file):
     images = libsvm_file(idx(np.zeros((3, 2, 2), dtype=np.uint8)), "images")
     labels = libsvm_file(idx(np.zeros(2, dtype=np.uint8)), "labels")
-    with pytest.raises(UserError, match="does not go with"):
+    with pytest.raises(UserError, match="does not match"):
         read_images(images, labels)
 
 
@@ -70,13 +71,13 @@ def test_the_label_of_a_csv_file_can_be_elsewhere(libsvm_file):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "FILE holds no examples"),
-        ("a,b\n", "FILE holds no examples"),
-        ("1,2\n3\n", "FILE:2: 1 fields where the first line has 2"),
+        ("", "FILE contains no examples"),
+        ("a,b\n", "FILE contains no examples"),
+        ("1,2\n3\n", "FILE:2: 1 fields, but the first line has 2"),
         ("1,2\n3,x\n", "FILE:2: field 2, 'x', is not a finite number"),
         ("1,2\n,1\n", "FILE:2: field 1, '', is not a finite number"),
         ("1,nan\n", "FILE:1: field 2, 'nan', is not a finite number"),
-        ("1\n2\n", "FILE:1: one column only; a label and at least one feature are needed"),
+        ("1\n2\n", "FILE:1: there is only one column; a label and at least one feature are needed"),
     ],
 )
 def test_a_broken_csv_file_is_refused(libsvm_file, text, message):
@@ -97,6 +98,17 @@ def test_scaling():
     X = np.array([[0.0, 255.0, 7.0], [51.0, 0.0, 7.0]])
     assert divide_by_255(X).tolist() == [[0, 1, 7 / 255], [0.2, 0, 7 / 255]]
     assert unit_range(X).tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+def test_products_of_all_pairs_of_different_pixels_are_appended():
+    X = np.random.default_rng(0).normal(size=(7, 5))
+    extended = pixel_products(X)
+    assert extended.shape == (7, 5 + 10)
+    assert (extended[:, :5] == X).all()
+    pairs = [X[:, i] * X[:, j] for i in range(5) for j in range(i + 1, 5)]
+    assert (pairs == extended[:, 5:].T).all()
+    assert (pixel_products(sp.csr_matrix(X)) == extended).all()
+    assert pixel_products(X[:, :1]).tolist() == X[:, :1].tolist()
 
 
 def test_normgrey_does_not_see_light_contrast_or_brightness():

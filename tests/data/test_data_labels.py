@@ -42,12 +42,12 @@ def test_positive_and_negative_labels_can_be_named(libsvm_file, positive, negati
         (
             None,
             None,
-            "FILE has 3 different labels (1, 2, 3); say which of them are positive, as in positive=1",
+            "FILE has 3 distinct labels (1, 2, 3); say which are positive, as in positive=1",
         ),
         (9, None, "FILE: no example has the positive label 9; the file has 1, 2, 3"),
         (1, 9, "FILE: no example has the negative label 9; the file has 1, 2, 3"),
         (1, 1, "FILE: the label 1 cannot be both positive and negative"),
-        ([1, 2, 3], None, "FILE: no label is left for the negative examples; the file has 1, 2, 3"),
+        ([1, 2, 3], None, "FILE: no label remains for the negative examples; the file has 1, 2, 3"),
         (None, 1, "FILE: `negative` was given without `positive`"),
         ([], None, "FILE: positive names no label"),
         ("one", None, "positive and negative are labels or lists of labels, not 'one'"),
@@ -61,10 +61,10 @@ def test_labels_that_make_no_sense_are_refused(libsvm_file, positive, negative, 
 
 
 def test_one_label_alone_is_refused(libsvm_file):
-    with pytest.raises(UserError, match="every example has the label 2; two different labels are needed"):
+    with pytest.raises(UserError, match="every example has the label 2; two distinct labels are needed"):
         load_dataset(libsvm_file("2 1:1\n2 1:2\n"))
 
 
 def test_many_labels_are_shown_in_part():
-    with pytest.raises(UserError, match=r"has 40 different labels \(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...\)"):
+    with pytest.raises(UserError, match=r"has 40 distinct labels \(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...\)"):
         as_signs(np.arange(40.0), None, None, "here")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset, make_algorithm, online_pass
+from olbench.data.load import load_run
 from olbench.data.synthetic import DenseStream, RotatedGaussian, TextStream, write_stream
 
 
@@ -16,6 +17,58 @@ def test_the_same_seed_gives_the_same_examples():
     assert (again == X).all()
     assert (y == labels).all()
     assert (other != X).any()
+
+
+def test_every_run_has_a_sample_of_its_own():
+    made = RotatedGaussian(rows=100, seed=3)
+    samples = [made.draw(run) for run in range(5)]
+    for k, (X, y) in enumerate(samples):
+        again, labels = made.draw(k)
+        assert (again == X).all()
+        assert (labels == y).all()
+        assert all((other != X).all() for other, _ in samples[:k])
+    with pytest.raises(UserError, match="runs are numbered from 0, so there is no run -1"):
+        made.draw(-1)
+
+
+def test_the_set_of_cw2008_is_drawn_anew_for_every_run():
+    data, first, second = load_dataset("cw2008-synthetic"), *(load_run("cw2008-synthetic", k) for k in (0, 1))
+    assert (data.X == first.X).all()
+    assert (data.y == first.y).all()
+    assert (data.fingerprint, data.test_from) == (first.fingerprint, first.test_from)
+    assert (first.X.shape, first.test_from) == ((11_000, 20), 1000)
+    assert (second.X.shape, second.test_from) == ((11_000, 20), 1000)
+    assert second.fingerprint != first.fingerprint
+
+
+def test_the_set_of_cw2008_is_separated_through_the_origin_along_its_long_axis():
+    data = load_run("cw2008-synthetic", 3)
+    along, across = (data.X[:, 1] + data.X[:, 0]) / np.sqrt(2), (data.X[:, 1] - data.X[:, 0]) / np.sqrt(2)
+    assert (np.sign(across) == data.y).all()
+    assert np.std(along) == pytest.approx(4, rel=0.03)
+    assert np.std(across) == pytest.approx(1, rel=0.03)
+    assert np.var(data.X[:, 2:]) == pytest.approx(2, rel=0.03)
+
+
+def test_a_set_that_is_the_same_in_every_run_has_no_runs():
+    with pytest.raises(UserError, match="the data set synthetic is the same in every run"):
+        load_run("synthetic", 1)
+    with pytest.raises(UserError, match="there is no data set 'cw2008'"):
+        load_run("cw2008", 1)
+
+
+#: cw2008, section 5: full second-order methods below 80 mistakes, first-order ones far above.
+def test_second_order_methods_make_half_the_mistakes_on_the_set_of_cw2008():
+    mistakes = {id: [] for id in ("perceptron", "pa", "sop", "cw", "cw-var")}
+    for run in range(20):
+        data = load_run("cw2008-synthetic", run)
+        for id, counts in mistakes.items():
+            parameters = {"eta": 0.9} if id.startswith("cw") else {}
+            X, y = data.X[: data.test_from], data.y[: data.test_from]
+            counts.append(online_pass(make_algorithm(id, **parameters), X, y).mistakes)
+    means = {id: np.mean(counts) for id, counts in mistakes.items()}
+    assert means["cw"] < means["cw-var"] < means["sop"] < 80
+    assert means["perceptron"] > means["pa"] > 115
 
 
 def test_two_coordinates_are_a_rotated_gaussian_and_the_others_are_noise():

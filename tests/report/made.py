@@ -8,9 +8,13 @@ import pandas as pd
 
 from olbench.algorithms import get_definition
 from olbench.data.catalog import catalog
+from olbench.engine.runfile import DataFacts, RunFile
 from olbench.papers import Reported, load_paper
-from olbench.report.frame import CURVES, MEASURED, Entry, Results
+from olbench.protocols import get_protocol
+from olbench.report.results import Entry, Results, measured_columns
+from olbench.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
 
+ONLINE = get_protocol("online")
 PAPER = load_paper("scw2012")
 #: All examples of a made-up data set; rates are multiples of 1 / N.
 N = 100_000
@@ -22,20 +26,21 @@ def options(id: str) -> dict[str, Any]:
     return {"covariance": "full", "form": definition.form, "a": 1.0} if definition.order == "second" else {}
 
 
-def spec(id: str, **changes: Any) -> dict[str, Any]:
+def spec(id: str, **changes: Any) -> AlgorithmSpec:
     """Return what a config says about a plain entry, or about a variant."""
-    grid = {name: list(values) for name, values in get_definition(id).grid.items()}
-    return {"id": id, **({"grid": grid} if grid else {}), **options(id), **changes}
+    given = {"params": {}, "grid": dict(get_definition(id).grid), **changes}
+    fixed = {name: given.pop(name) for name in ("params", "grid")}
+    return AlgorithmSpec(id, **fixed, options={**options(id), **given})
 
 
 def entry(dataset: str, id: str, rates, updates=None, seconds=None, **changes: Any) -> Entry:
-    """Return an entry with given numbers, one a permutation."""
+    """Return an entry with given numbers, one per permutation."""
     rates = np.atleast_1d(np.asarray(rates, float))
     updates = np.full(rates.size, 1000) if updates is None else np.atleast_1d(updates)
     seconds = np.full(rates.size, 0.5) if seconds is None else np.atleast_1d(seconds)
     trials = pd.DataFrame(
         {
-            "permutation": np.arange(rates.size),
+            "number": np.arange(rates.size),
             "n": N,
             "mistakes": rates * N,
             "updates": updates,
@@ -44,48 +49,47 @@ def entry(dataset: str, id: str, rates, updates=None, seconds=None, **changes: A
             "seconds": seconds,
             "cpu_seconds": seconds,
             "timing": "exclusive",
+            "choice": 0,
+            "arrays": 0,
         },
-        columns=MEASURED,
+        columns=measured_columns(ONLINE),
     )
     about = {
         "label": id,
+        "spec": spec(id),
         "params": {},
         "options": options(id),
         "planned": max(rates.size, 1),
         "trials": trials,
         "failures": (),
     }
-    none = {name: np.zeros((rates.size, 0)) for name in CURVES}
+    none = {series.name: np.zeros((rates.size, 0)) for series in ONLINE.series}
     return Entry(
-        dataset, algorithm=id, tuned=None, points=np.zeros(0, np.int64), curves=none, **{**about, **changes}
+        dataset, algorithm=id, protocol=ONLINE, setting={}, tuned=None, points=np.zeros(0, np.int64),
+        curves=none, **{**about, **changes},
+    )  # fmt: skip
+
+
+def results(entries: list[Entry], datasets: tuple[str, ...] = (), search: str = "coordinate") -> Results:
+    """Return entries as the results of a run, whose config may ask for further data sets."""
+    names = list(dict.fromkeys((*(each.dataset for each in entries), *datasets)))
+    config = Config(
+        tuple(map(DatasetSpec, names)),
+        tuple(each.spec for each in entries if each.dataset == names[0]),
+        paper="scw2012",
+        tuning=Tuning(search),
     )
-
-
-def results(entries: list[Entry], specs: list[dict[str, Any]] | None = None, **config: Any) -> Results:
-    """Return entries as the results of a run; each data set must have the same algorithms in one order."""
-    datasets = list(dict.fromkeys(each.dataset for each in entries))
-    first = [each for each in entries if each.dataset == datasets[0]]
-    info = {
-        "config": {
-            "datasets": [{"name": name} for name in datasets],
-            "algorithms": specs or [spec(each.algorithm) for each in first],
-            "paper": "scw2012",
-            "tuning": {"search": "coordinate"},
-            **config,
-        },
-        "data": {name: {"fingerprint": catalog()[name].fingerprint} for name in datasets},
-    }
-    return Results(Path("made"), info, tuple(entries))
+    present = dict.fromkeys(each.dataset for each in entries)
+    data = {name: DataFacts(catalog()[name].fingerprint, N, 1) for name in present}
+    return Results(Path("made"), RunFile(config, data), tuple(entries))
 
 
 def as_printed() -> Results:
     """Return a run that measures exactly what Table 3 prints."""
+    places = dict.fromkeys((number.dataset, number.row) for number in PAPER.numbers)
     quantities = ("mistake_rate", "updates", "seconds")
     return results(
-        [
-            entry(cell.dataset, cell.algorithm, *(_as_printed(getattr(cell, name)) for name in quantities))
-            for cell in PAPER.cells
-        ]
+        [entry(*place, *(_as_printed(PAPER.of(*place)[name]) for name in quantities)) for place in places]
     )
 
 

@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 
 from olbench.algorithms import definitions
 from olbench.errors import UserError
+from olbench.quantities import MISTAKE_RATE, UPDATES
+from olbench.report.build import Report
 from olbench.report.figures import (
     TEXT_WIDTH,
     critical_difference_figure,
@@ -19,8 +21,8 @@ from olbench.report.figures import (
     overview_figure,
     save_figures,
 )
-from olbench.report.frame import Entry, Results, load_results
 from olbench.report.palette import STYLES, display_name, styles
+from olbench.report.results import Entry, Results, load_results
 
 SMALL = Path(__file__).with_name("small")
 DATASETS = ["svmguide3", "synthetic", "splice"]
@@ -100,7 +102,7 @@ def test_the_three_panels_draw_the_means_of_the_record(small: Results):
         ):
             np.testing.assert_array_equal(lines(panel)[name].get_xdata(), entry.points)
             np.testing.assert_allclose(lines(panel)[name].get_ydata(), values.mean(axis=0))
-        assert lines(rates)[name].get_ydata()[-1] == pytest.approx(entry.rates.mean())
+        assert lines(rates)[name].get_ydata()[-1] == pytest.approx(entry.mean(MISTAKE_RATE))
 
 
 def test_a_band_is_one_deviation_over_the_permutations(small: Results):
@@ -108,7 +110,7 @@ def test_a_band_is_one_deviation_over_the_permutations(small: Results):
     for entry, band in zip(small.of("splice"), updates.collections, strict=True):
         edge = band.get_paths()[0].vertices
         last = edge[edge[:, 0] == entry.points[-1], 1]
-        mean, deviation = entry.spread("updates") or (0, 0)
+        mean, deviation = entry.spread(UPDATES) or (0, 0)
         assert last.max() == pytest.approx(mean + deviation)
         assert last.min() == pytest.approx(mean - deviation)
 
@@ -214,12 +216,12 @@ def test_a_half_finished_run_draws_what_there_is(small: Results, tmp_path: Path)
 
     partial = change(small, interrupt)
     assert set(lines(curves_figure(partial, "synthetic").axes[0])) == {"Perceptron", "CW", "AROW"}
-    names = [path.name for path in save_figures(partial, "too few data sets", tmp_path, ("svg",))]
+    names = [path.name for path in save_figures(Report(partial, None), tmp_path, ("svg",))]
     assert names == ["curves-svmguide3.svg", "curves-synthetic.svg", "overview.svg"]
     with pytest.raises(UserError, match="no trial on splice yet"):
         curves_figure(partial, "splice")
     nothing = change(small, lambda entry: first(entry, 0))
-    assert save_figures(nothing, "nothing to rank", tmp_path) == []
+    assert save_figures(Report(nothing, None), tmp_path) == []
 
 
 def test_the_diagram_has_ranks_bars_and_the_critical_difference():
@@ -248,13 +250,14 @@ def test_the_texts_of_the_diagram_stay_on_the_page_and_apart():
 
 
 def test_the_same_record_gives_the_same_bytes_in_another_process(small: Results, tmp_path: Path):
-    here = save_figures(small, RANKS, tmp_path / "here")
+    here = save_figures(Report(small, None), tmp_path / "here")
     code = (
         "import sys, matplotlib; matplotlib.rcParams.update({'lines.linewidth': 9, 'font.size': 30})\n"
         "from pathlib import Path\n"
+        "from olbench.report.build import Report\n"
         "from olbench.report.figures import save_figures\n"
-        "from tests.report.test_figures import RANKS, SMALL, load_results\n"
-        "save_figures(load_results(SMALL), RANKS, Path(sys.argv[1]))"
+        "from tests.report.test_figures import SMALL, load_results\n"
+        "save_figures(Report(load_results(SMALL), None), Path(sys.argv[1]))"
     )
     subprocess.run(
         [sys.executable, "-c", code, tmp_path / "there"], check=True, cwd=Path(__file__).parents[2],
@@ -274,7 +277,8 @@ def renamed(results: Results, names: dict[str, str]) -> Results:
 def test_a_name_with_dollar_signs_is_drawn_as_it_stands(small: Results, tmp_path: Path):
     name = "a$b_$c.libsvm"
     results = renamed(small, {"splice": name})
-    [path, *_] = save_figures(replace(results, entries=tuple(results.of(name))), "one", tmp_path, ("png",))
+    one = replace(results, entries=tuple(results.of(name)))
+    [path, *_] = save_figures(Report(one, None), tmp_path, ("png",))
     assert path.name == "curves-a-b_-c.libsvm.png"
     figure = curves_figure(results, name)
     figure.savefig(tmp_path / "again.svg")
@@ -301,17 +305,18 @@ def test_no_tick_has_the_marks_of_a_formula(small: Results):
 
 def test_data_sets_with_like_names_have_files_of_their_own(small: Results, tmp_path: Path):
     names = dict(zip(DATASETS, ("a b.libsvm", "a-b.libsvm", "A/b.libsvm"), strict=True))
-    paths = save_figures(renamed(small, names), "not ranked", tmp_path, ("svg",))
+    paths = save_figures(Report(renamed(small, names), None), tmp_path, ("svg",))
     assert [path.name for path in paths] == [
-        "curves-a-b.libsvm.svg", "curves-a-b.libsvm-2.svg", "curves-A-b.libsvm-3.svg", "overview.svg"
+        "curves-a-b.libsvm.svg", "curves-a-b.libsvm-2.svg", "curves-A-b.libsvm-3.svg", "overview.svg",
+        "ranks.svg",
     ]  # fmt: skip
-    assert len({path.read_bytes() for path in paths}) == 4
+    assert len({path.read_bytes() for path in paths}) == 5
 
 
 def test_a_name_that_the_font_lacks_warns_of_nothing(small: Results, tmp_path: Path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        paths = save_figures(renamed(small, {"splice": "数据"}), "not ranked", tmp_path)
+        paths = save_figures(Report(renamed(small, {"splice": "数据"}), None), tmp_path)
     assert tmp_path / "curves-数据.pdf" in paths
 
 

@@ -15,14 +15,15 @@ from pathlib import Path
 import pytest
 
 from olbench.cli.report import rendered, side_by_side
+from olbench.quantities import MISTAKE_RATE, UPDATES
 from olbench.report import latex, markdown, text
 from olbench.report.build import make_report
-from olbench.report.frame import load_results
-from olbench.report.grid import Cell, Grid, left, right
+from olbench.report.grid import Box, Grid, left, right
+from olbench.report.results import load_results
 
 HERE = Path(__file__).parent
 SMALL = HERE / "small"
-GOLDEN = {"text": "report.txt", "md": "report.md", "latex": "tables.tex", "csv": "table3.csv",
+GOLDEN = {"text": "report.txt", "md": "report.md", "latex": "tables.tex", "csv": "results.csv",
           "json": "report.json", "checklist": "CHECKLIST.md"}  # fmt: skip
 
 
@@ -45,8 +46,8 @@ def test_the_numbers_of_the_csv_are_those_of_the_trials(report):
     assert len(rows) == 15
     for row in rows:
         entry = next(e for e in report.results.of(row["dataset"]) if e.label == row["label"])
-        assert float(row["mistake_rate_mean"]) == pytest.approx(entry.rates.mean(), rel=1e-12)
-        assert float(row["updates_std"]) == pytest.approx(entry.values("updates").std(ddof=1), rel=1e-12)
+        assert float(row["mistake_rate_mean"]) == pytest.approx(entry.mean(MISTAKE_RATE), rel=1e-12)
+        assert float(row["updates_std"]) == pytest.approx(entry.values(UPDATES).std(ddof=1), rel=1e-12)
 
 
 def test_the_json_has_the_agreed_fields(report):
@@ -75,7 +76,7 @@ def test_a_time_that_was_shared_is_in_brackets(tmp_path):
 NASTY = Grid(
     "100% of A_B & {C} #1 ~ ^ \\ $x$ <y>",
     (*left("name|pipe"), *right("rate ±")),
-    ((Cell("a_b|c*d`e`[f](g)"), Cell("0.5 ± 0.1", bold=True)), (Cell("[x]é → ∞ “quoted”"), Cell(""))),
+    ((Box("a_b|c*d`e`[f](g)"), Box("0.5 ± 0.1", bold=True)), (Box("[x]é → ∞ “quoted”"), Box(""))),
     "50% of $5 & more_",
 )
 

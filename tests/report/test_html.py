@@ -13,8 +13,7 @@ import yaml
 from olbench.config import read_config
 from olbench.engine.runfile import read_config as recorded_config
 from olbench.report.build import make_report
-from olbench.report.html import render
-from olbench.report.page import payload
+from olbench.report.html import render, section_values
 
 SMALL = Path(__file__).with_name("small")
 HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
@@ -47,14 +46,15 @@ def test_the_same_report_gives_the_same_bytes():
 
 
 def test_all_that_is_shown_is_plain():
-    shown = payload(make_report(SMALL))
-    assert json.loads(json.dumps(shown, allow_nan=False))["rows"][0]["dataset"] == "svmguide3"
+    shown = section_values(make_report(SMALL))
+    plain = json.loads(json.dumps(shown, allow_nan=False))
+    assert plain["results"]["rows"][0]["dataset"] == "svmguide3"
 
 
 def test_a_name_cannot_become_a_script(copy: Path):
     poison(copy)
     page = render(make_report(copy))
-    assert HOSTILE in payload(make_report(copy))["curves"]
+    assert HOSTILE in section_values(make_report(copy))["curves"]["curves"]
     assert "<script>alert" not in page
     assert "<img" not in without_scripts(page)
     assert page.count("</script>") == 3
@@ -99,12 +99,16 @@ def test_without_a_paper_nothing_is_judged(copy: Path):
 
 
 def test_a_number_of_ours_stands_beside_each_of_the_paper():
-    shown = payload(make_report(SMALL))
-    assert [each["total"] for each in shown["counts"]] == [72, 72]
-    for each in shown["counts"]:
+    shown = section_values(make_report(SMALL))
+    counts = shown["headline"]["counts"]
+    assert [each["total"] for each in counts] == [72, 72]
+    for each in counts:
         assert sum(each["verdicts"].values()) == 72
-    missing = [cell for row in shown["maps"][0]["rows"] for cell in row["cells"] if cell["mean"] is None]
-    assert all(cell["verdict"] == "not comparable" and cell["reason"] for cell in missing)
+    cells = [cell for row in shown["verdicts"]["maps"][0]["rows"] for cell in row["cells"]]
+    missing = [cell for cell in cells if "ours" not in cell["words"]]
+    assert missing
+    assert all(cell["verdict"] == "not comparable" for cell in missing)
+    assert all(cell["words"].endswith(("not run", "not in this run")) for cell in missing)
 
 
 def test_an_algorithm_that_is_run_twice_has_one_column_of_verdicts(copy: Path):
@@ -116,6 +120,7 @@ def test_an_algorithm_that_is_run_twice_has_one_column_of_verdicts(copy: Path):
         )
         cells = []
         for cell in info["cells"]:
+            cell["entry"] = [each["id"] for each in info["config"]["algorithms"]].index(cell["algorithm"])
             if cell["label"] == "arow" and cell["dataset"] != "splice":
                 cells += [
                     cell | {"label": f"arow ({kind})", "options": cell["options"] | {"covariance": kind}}
@@ -128,8 +133,8 @@ def test_an_algorithm_that_is_run_twice_has_one_column_of_verdicts(copy: Path):
     rewrite(copy / "run.json", twice)
     report = make_report(copy)
     assert {"arow", "arow (full)"} <= {each.label for each in report.judgements}
-    for each in payload(report)["maps"]:
-        assert each["algorithms"] == list(dict.fromkeys(cell.algorithm for cell in report.paper.cells))
+    for each in section_values(report)["verdicts"]["maps"]:
+        assert each["algorithms"] == list(report.paper.algorithms)
         assert all(None not in row["cells"] for row in each["rows"])
 
 
@@ -146,17 +151,17 @@ def test_a_run_that_does_not_describe_its_data_has_dashes(copy: Path):
 
 
 def test_the_commands_time_alone_what_was_timed_alone(copy: Path):
-    run, again, report = payload(make_report(copy))["commands"]
+    run, again, report = section_values(make_report(copy))["provenance"]["commands"]
     assert run == "olbench run copy.yaml --out results/copy"
     assert again == f"{run} --timing exclusive"
     assert report.startswith("olbench report results/copy ")
     rewrite(copy / "trials.jsonl", lambda text: text.replace('"exclusive"', '"shared"', 10))
-    assert payload(make_report(copy))["commands"] == [run, report]
+    assert section_values(make_report(copy))["provenance"]["commands"] == [run, report]
 
 
 def test_curves_are_rounded_but_end_at_the_mean_of_the_trials():
     report = make_report(SMALL)
-    curves = payload(report)["curves"]
+    curves = section_values(report)["curves"]["curves"]
     for entry in report.results.entries:
         mean, _ = curves[entry.dataset]["algorithms"][entry.label]["mistakes"]
         assert mean[-1] == pytest.approx(entry.trials["mistakes"].mean(), rel=5e-4)

@@ -105,17 +105,17 @@ def find(page: Any, selector: str) -> Any:
 
 
 def header(page: Any, column: int) -> Any:
-    return find(page, f"#results thead tr:last-child th:nth-child({column + 1}) button")
+    return find(page, f"#results-table thead tr:last-child th:nth-child({column + 1}) button")
 
 
 def values(page: Any, column: int) -> list[float]:
-    script = """return [...document.querySelectorAll("#results tbody tr:not([hidden])")]
+    script = """return [...document.querySelectorAll("#results-table tbody tr:not([hidden])")]
         .map(row => row.cells[arguments[0]].dataset.value).filter(value => value !== "").map(Number)"""
     return list(page.execute_script(script, column))
 
 
 def names(page: Any, column: int) -> list[str]:
-    script = """return [...document.querySelectorAll("#results tbody tr:not([hidden])")]
+    script = """return [...document.querySelectorAll("#results-table tbody tr:not([hidden])")]
         .map(row => row.cells[arguments[0]].textContent.trim())"""
     return list(page.execute_script(script, column))
 
@@ -199,11 +199,11 @@ def test_a_press_on_an_algorithm_hides_its_curve_and_its_band(page: Any):
 
 
 def test_the_switches_change_what_the_axis_shows(page: Any):
-    assert axis(page) == ("Cumulative mistake rate", "linear")
+    assert axis(page) == ("Online cumulative mistake rate", "linear")
     find(page, "#quantity [value=updates]").click()
-    assert axis(page) == ("Cumulative updates", "linear")
+    assert axis(page) == ("Cumulative number of updates", "linear")
     find(page, "#scale [value=log]").click()
-    assert axis(page) == ("Cumulative updates", "log")
+    assert axis(page) == ("Cumulative number of updates", "log")
     find(page, "#quantity [value=seconds]").send_keys(Keys.SPACE)
     assert axis(page) == ("Cumulative time (s)", "log")
 
@@ -256,7 +256,7 @@ def test_long_names_do_not_widen_the_page_of_a_phone(page: Any, tmp_path: Path):
         assert page.execute_script("return document.documentElement.clientWidth") == 390
         assert page.execute_script(SIDEWAYS) <= 0
         # The names stay in sight, and must leave room for the numbers.
-        assert find(page, "#results tbody tr:last-child th").rect["width"] < 390 / 2
+        assert find(page, "#results-table tbody tr:last-child th").rect["width"] < 390 / 2
 
 
 def lengthen(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """olbench report: what a user types, and what comes back."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def test_all_writes_every_format_and_the_figures(here, run):
     code, _, err = here("report", run, "--all")
     assert code == 0
     made = {path.name for path in (run / "report").iterdir()}
-    assert made == {"report.html", "report.txt", "report.md", "tables.tex", "table3.csv", "report.json",
+    assert made == {"report.html", "report.txt", "report.md", "tables.tex", "results.csv", "report.json",
                     "CHECKLIST.md", "figures"}  # fmt: skip
     assert "the report is in results/small/report/report.html" in err
     names = {path.name for path in (run / "report" / "figures").iterdir()}
@@ -99,7 +100,7 @@ def test_several_folders_stand_side_by_side(here, run):
     shutil.copytree(run, "after")
     code, out, _ = here("report", run, "after")
     assert code == 0
-    assert "after less small" in out
+    assert "after − small" in out
     code, _, err = here("report", run, "after", "--format", "html")
     assert code == 2
     assert "several folders have no html report" in err
@@ -123,7 +124,9 @@ def olbench_alone():
 
     def call(*words):
         command = [sys.executable, "-W", "error", "-m", "olbench", *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        environment = {**os.environ, "COLUMNS": "200"}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        return done.stdout
 
     return call
 

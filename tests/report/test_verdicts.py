@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from olbench.engine.runfile import DataFacts
 from olbench.errors import UserError
 from olbench.papers import Reported, load_paper
-from olbench.report.frame import aligned, load_results
+from olbench.quantities import MISTAKE_RATE, UPDATES
+from olbench.report.claims import check_claims
+from olbench.report.results import aligned, load_results
 from olbench.report.verdicts import (
     CLOSE,
     DIFFERS,
     NOT_COMPARABLE,
     REPRODUCED,
     VERDICTS,
-    check_claims,
     compare_expected,
     expected_text,
     judge,
@@ -32,7 +34,15 @@ from tests.report.made import as_printed, entry, results, spec, spread
 
 PAPER = load_paper("scw2012")
 SMALL = Path(__file__).with_name("small")
-CELL = Reported(0.294, 0.011, 0.0005)
+
+
+def number(mean, deviation, half_unit, n=20):
+    return Reported(
+        "Table 3", {"dataset": "d", "algorithm": "a"}, "mistake_rate", mean, deviation, half_unit, n, ""
+    )
+
+
+CELL = number(0.294, 0.011, 0.0005)
 RATE = spread(0.294, 0.005)
 
 
@@ -60,7 +70,7 @@ def test_the_larger_deviation_counts():
 
 
 def test_print_hides_half_a_digit():
-    sharp = Reported(0.002, 0.0, 0.0005)
+    sharp = number(0.002, 0.0, 0.0005)
     assert verdict(sharp, 0.0025, 0.0) == REPRODUCED
     assert verdict(sharp, 0.0015, 0.0) == REPRODUCED
     assert verdict(sharp, 0.002501, 0.0) == DIFFERS
@@ -71,7 +81,7 @@ def test_print_hides_half_a_digit():
 )
 def test_a_verdict_is_the_rule_of_the_paper_trail(theirs, their_sd, ours, our_sd, half):
     distance, width = abs(ours - theirs), max(their_sd, our_sd)
-    found = verdict(Reported(theirs, their_sd, half), ours, our_sd)
+    found = verdict(number(theirs, their_sd, half), ours, our_sd)
     if distance <= 2 * width + half:
         assert found == REPRODUCED
     elif distance > 2 * width + half * 1.00001 and distance <= 4 * width + half:
@@ -86,8 +96,8 @@ def test_every_reported_number_is_judged_and_those_of_the_table_reproduce_themse
     assert {each.verdict for each in found} == {REPRODUCED}
     assert max(abs(each.z or 0) for each in found) < 1e-6
     assert all(each.where == f"Table 3, {each.dataset}, {each.algorithm}" for each in found)
-    assert summary(found, "mistake_rate") == "72 of 72 mistake rates reproduced, 0 close, 0 differ"
-    assert summary(found, "updates") == "72 of 72 update counts reproduced, 0 close, 0 differ"
+    assert summary(found, MISTAKE_RATE) == "72 of 72 mistake rates reproduced, 0 close, 0 differ"
+    assert summary(found, UPDATES) == "72 of 72 update counts reproduced, 0 close, 0 differ"
 
 
 def test_ours_stands_beside_the_reported_number():
@@ -102,7 +112,7 @@ def test_ours_stands_beside_the_reported_number():
 def test_a_summary_counts_each_verdict():
     judgement = only(results([entry("svmguide3", "cw", RATE)]))
     some = [dataclasses.replace(judgement, verdict=VERDICTS[i]) for i in (0, 0, 0, 1, 1, 2, 3)]
-    assert summary(some, "mistake_rate") == (
+    assert summary(some, MISTAKE_RATE) == (
         "3 of 7 mistake rates reproduced, 2 close, 1 differs, 1 not comparable"
     )
 
@@ -115,8 +125,8 @@ def test_what_was_not_run_has_no_number():
     one = only(found, "arow")
     assert (one.verdict, one.reason, one.mean, one.z) == (NOT_COMPARABLE, "not run", None, None)
     assert only(found, dataset="usps").reason == "the data set is not in this run"
-    found.info["config"]["datasets"].append({"name": "usps"})
-    assert only(found, dataset="usps").reason == "the data set is left out"
+    found = results([entry("svmguide3", "cw", RATE)], datasets=("usps",))
+    assert only(found, dataset="usps").reason == "the data set was skipped"
 
 
 @pytest.mark.parametrize(
@@ -127,15 +137,15 @@ def test_what_was_not_run_has_no_number():
         ({"trials": entry("svmguide3", "cw", [0.3]).trials}, "fewer than 2 permutations are done"),
         (
             {"trials": entry("svmguide3", "cw", RATE).trials.assign(breakdowns=[0, 7] + [0] * 18)},
-            "1 of 20 passes break down numerically",
+            "1 of 20 trials break down numerically",
         ),
         (
             {"options": {"covariance": "diag", "projection": "kl", "a": 1.0}},
-            "its covariance is diagonal, the paper's is full",
+            "its covariance is diag, the paper's is full",
         ),
         (
             {"options": {"covariance": "full", "form": "root", "a": 2.0}},
-            "its covariance starts at 2 I, the paper's at I",
+            "its a is 2, the paper's is 1",
         ),
     ],
 )
@@ -152,7 +162,7 @@ def test_an_entry_that_is_not_the_papers_is_not_judged(change, reason):
     ],
 )
 def test_another_search_is_not_judged(said, reason):
-    one = only(results([entry("svmguide3", "cw", RATE)], [spec("cw", **said)]))
+    one = only(results([entry("svmguide3", "cw", RATE, spec=spec("cw", **said))]))
     assert (one.verdict, one.reason) == (NOT_COMPARABLE, reason)
     assert one.difference == pytest.approx(0, abs=1e-9)
 
@@ -164,15 +174,16 @@ def test_one_permutation_is_shown_without_a_deviation():
 
 def test_other_data_is_not_judged():
     found = results([entry("svmguide3", "cw", RATE)])
-    found.info["data"]["svmguide3"]["fingerprint"] = "0" * 32
+    other = {"svmguide3": DataFacts("0" * 32, 1243, 21)}
+    found = dataclasses.replace(found, run=dataclasses.replace(found.run, data=other))
     assert only(found).reason == "the data is not what the catalogue has under this name"
-    del found.info["data"]
+    found = dataclasses.replace(found, run=dataclasses.replace(found.run, data={}))
     assert only(found).reason == "the fingerprint of the data is not known"
 
 
 def test_holding_out_half_of_the_rows_is_not_the_papers_protocol():
-    found = results([entry("svmguide3", "cw", RATE)], tuning={"search": "holdout"})
-    assert only(found).reason == "half of the rows are held out for tuning"
+    found = results([entry("svmguide3", "cw", RATE)], search="holdout")
+    assert only(found).reason == "its tuning is holdout, the paper's is coordinate or grid or none"
 
 
 # An algorithm that stands in the config several times.
@@ -181,29 +192,34 @@ def test_holding_out_half_of_the_rows_is_not_the_papers_protocol():
 def test_the_plain_entry_is_judged_and_its_variants_are_not():
     diagonal = {"covariance": "diag", "projection": "kl", "a": 1.0}
     entries = [
-        entry("svmguide3", "cw", RATE + 0.1, label="cw (diag)", options=diagonal),
-        entry("svmguide3", "cw", RATE + 0.2, label="cw (eta=0.9)"),
+        entry(
+            "svmguide3", "cw", RATE + 0.1, label="cw (diag)", options=diagonal, spec=spec("cw", **diagonal)
+        ),
+        entry(
+            "svmguide3", "cw", RATE + 0.2, label="cw (eta=0.9)", spec=spec("cw", grid={}, params={"eta": 0.9})
+        ),
         entry("svmguide3", "cw", RATE, label="cw (tuned)"),
     ]
-    specs = [spec("cw", **diagonal), spec("cw", grid={}, params={"eta": 0.9}), spec("cw")]
-    one = only(results(entries, specs))
+    one = only(results(entries))
     assert (one.label, one.verdict) == ("cw (tuned)", REPRODUCED)
 
 
 def test_of_two_forms_the_usual_one_is_judged():
     """CW is kept as a root of its covariance by default, AROW as the covariance."""
     for id, usual in (("cw", "root"), ("arow", "covariance")):
-        entries, specs = [], []
+        entries = []
         for form in ("covariance", "root"):
             options = {"covariance": "full", "form": form, "a": 1.0}
-            entries.append(entry("svmguide3", id, RATE, label=f"{id} ({form})", options=options))
-            specs.append(spec(id, form=form))
-        assert only(results(entries, specs), id).label == f"{id} ({usual})"
+            made = entry(
+                "svmguide3", id, RATE, label=f"{id} ({form})", options=options, spec=spec(id, form=form)
+            )
+            entries.append(made)
+        assert only(results(entries), id).label == f"{id} ({usual})"
 
 
 def test_a_file_that_is_read_twice_under_one_name_is_no_obstacle():
     pair = [entry("svmguide3", "cw", RATE), entry("svmguide3", "arow", RATE)]
-    assert only(results(pair * 2, [spec("cw"), spec("arow")])).verdict == REPRODUCED
+    assert only(results(pair * 2)).verdict == REPRODUCED
 
 
 # Order and time.
@@ -251,7 +267,7 @@ def test_a_changed_verdict_is_named(tmp_path: Path):
     found = results([entry("svmguide3", "cw", RATE)])
     assert compare_expected(read_expected(path), judge(found, PAPER), check_claims(found, PAPER)) == [
         "svmguide3, cw, mistake_rate: expected close, found reproduced",
-        "usps, pa, updates: expected close, but the paper has no such",
+        "usps, pa, updates: expected close, but the paper reports no such number",
         "claim scw1-beats-cw: expected holds, found not checked",
     ]
 
@@ -276,7 +292,7 @@ def test_entries_are_aligned_by_permutation():
     late = dataclasses.replace(other, trials=other.trials.iloc[1:])
     early = dataclasses.replace(one, trials=one.trials.iloc[:2])
     none = entry("svmguide3", "pa", [])
-    found = aligned([early, late, none])
+    found = aligned([early, late, none], MISTAKE_RATE)
     np.testing.assert_array_equal(found["cw"], [0.1, 0.2, np.nan])
     np.testing.assert_array_equal(found["arow"], [np.nan, 0.5, 0.6])
     assert "pa" not in found

@@ -15,17 +15,17 @@ from pathlib import Path
 
 from olbench.cli.run import carry_out
 from olbench.config import read_config
+from olbench.data.source import find_sources
 from olbench.engine import provenance
-from olbench.engine.executor import Task, warm_up
+from olbench.engine.executors import Task, warm_up
 from olbench.engine.stopping import StopFlag
-from olbench.experiments.online import cells
-from olbench.experiments.sources import load_present
+from olbench.protocols import get_protocol
 
 
 def main(path: str, kills: int, seed: int) -> None:
     config = read_config(Path(path))
-    sources, _ = load_present(config.datasets, False)
-    planned = cells(config, sources)
+    sources, _ = find_sources(config.datasets, False)
+    planned = get_protocol(config.protocol).cells(config, sources)
     warm_up([Task(trial, cell.source) for cell in planned for trial in cell.trials({})], StopFlag())
     provenance.commit()
     moments, ended = random.Random(seed), 0
@@ -33,7 +33,7 @@ def main(path: str, kills: int, seed: int) -> None:
         folder = Path(f"killed{ended}")
         child = os.fork()
         if not child:
-            os._exit(carry_out(config, planned, folder, 2, "shared", True, []))
+            os._exit(carry_out(planned, folder, 2, "shared", True, []))
         if dies_of_a_kill(child, moments.uniform(0.01, 0.6)):
             kills -= 1
             ledger = folder / "trials.jsonl"

@@ -17,9 +17,9 @@ BROKEN = {
     GOOD + "seed: !!python/object:os.system x\n": "bad.yaml:3: not YAML (could not determine a constructor "
     "for the tag 'tag:yaml.org,2002:python/object:os.system')",
     GOOD + "paper: *nothing\n": "bad.yaml:3: not YAML (found undefined alias 'nothing')",
-    "datasets: &a [*a]\n" + ALGORITHMS: "bad.yaml:1: an alias may not stand inside of what it names",
+    "datasets: &a [*a]\n" + ALGORITHMS: "bad.yaml:1: an alias may not contain itself",
     GOOD + "[1, 2]: 3\n": "bad.yaml:3: a key must be a word",
-    GOOD + "seed: 1\nseed: 2\n": "bad.yaml:4: the key 'seed' stands here twice",
+    GOOD + "seed: 1\nseed: 2\n": "bad.yaml:4: the key 'seed' is listed twice",
     DATA: "bad.yaml:1: the key 'algorithms' is missing",
     ALGORITHMS: "bad.yaml:1: the key 'datasets' is missing",
     "permutation: 3\n" + GOOD: "bad.yaml:1: unknown key 'permutation' in the config "
@@ -40,14 +40,15 @@ BROKEN = {
     GOOD + "curve:\n": "bad.yaml:3: curve must be a whole number from 1, not nothing",
     GOOD + "paper: 2012\n": "bad.yaml:3: paper must be text, not 2012",
     GOOD + "paper: scw\n": "bad.yaml:3: there are no numbers of a paper 'scw' (did you mean 'scw2012'?); "
-    "there are scw2012",
+    "there are scw2012, "
+    "and a path to a YAML file works as well",
     GOOD + "covariance: diagonal\n": "bad.yaml:3: covariance must be one of full, diag, not 'diagonal' "
     "(did you mean 'diag'?)",
     "datasets: []\n" + ALGORITHMS: "bad.yaml:1: datasets must not be empty",
     "datasets: breast-cancer\n" + ALGORITHMS: "bad.yaml:1: datasets must be a list, not 'breast-cancer'",
     "datasets: [5]\n" + ALGORITHMS: "bad.yaml:1: a data set must be text, not 5",
     "datasets:\n  - breast-cancer\n  - breast-cancer\n" + ALGORITHMS: "bad.yaml:3: the data set "
-    "'breast-cancer' stands here twice",
+    "'breast-cancer' is listed twice",
     "datasets: [svmguide]\n" + ALGORITHMS: "bad.yaml:1: there is no data set 'svmguide' (did you mean "
     "'svmguide3'?); `olbench data list` shows all, and a path to a LIBSVM file works as well",
     "datasets: [{positive: 1}]\n" + ALGORITHMS: "bad.yaml:1: a data set needs the key 'name' or 'path'",
@@ -59,7 +60,7 @@ BROKEN = {
     "datasets: [{name: usps, negative: []}]\n" + ALGORITHMS: "bad.yaml:1: negative must not be empty",
     DATA + "algorithms: []\n": "bad.yaml:2: algorithms must not be empty",
     DATA + "algorithms: arow\n": "bad.yaml:2: algorithms must be a list, not 'arow'",
-    DATA + "algorithms:\n  - arow\n  - arow\n": "bad.yaml:4: the algorithm 'arow' stands here twice with the "
+    DATA + "algorithms:\n  - arow\n  - arow\n": "bad.yaml:4: the algorithm 'arow' is listed twice with the "
     "same settings",
     DATA + "algorithms:\n  - perceptron\n  - arrow\n": "bad.yaml:4: unknown algorithm 'arrow' (did you mean "
     "'arow'?); `olbench algorithms` lists all of them",
@@ -97,7 +98,8 @@ BROKEN = {
     "holdout, none",
     GOOD + "tuning: {search: gird}\n": "bad.yaml:3: search must be one of grid, coordinate, holdout, none, "
     "not 'gird' (did you mean 'grid'?)",
-    GOOD + "tuning: {search: grid, ties: both}\n": "bad.yaml:3: ties must be one of last, first, not 'both'",
+    GOOD + "tuning: {search: grid, ties: both}\n": "bad.yaml:3: ties must be one of last, first, middle, "
+    "not 'both'",
     GOOD + "tuning: {search: grid, permutations: 0}\n": "bad.yaml:3: permutations must be a whole number "
     "from 1, not 0",
     GOOD + "plugins: [none.py]\n": "bad.yaml:3: there is no plugin file none.py",
@@ -148,8 +150,8 @@ def test_an_override_is_checked_like_the_file(override, message, here):
         (["nothing", "--algorithms", "arow"], "nothing: there is no data set 'nothing'"),
         (["breast-cancer", "--algorithms", "arow,scw9"], "--algorithms: unknown algorithm 'scw9' "),
         (["good.yaml", "--algorithms", "arow"], "--algorithms, --positive and --plugin go with a data set; "),
-        (["splice", "--algorithms", "arow"], "splice is not here; get what is missing with `olbench data "
-         "fetch splice` or go on without it with --skip-missing"),
+        (["splice", "--algorithms", "arow"], "splice is not downloaded; run `olbench data fetch splice`, or "
+         "go on without with --skip-missing"),
     ],
 )  # fmt: skip
 def test_a_wrong_command_is_refused(words, message, here):

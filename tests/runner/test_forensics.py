@@ -10,21 +10,32 @@ import numpy as np
 import pytest
 
 from olbench import load_dataset, make_algorithm, online_pass
-from olbench.config import from_record
-from olbench.experiments import forensics
-from olbench.experiments.consistency import CONSISTENT, NEAR, Pair, Spread, distance, only_by_spread
-from olbench.papers import Cell, Reported, load_paper
+from olbench.audit import forensics
+from olbench.audit.consistency import (
+    CONSISTENT,
+    NEAR,
+    Observed,
+    Spread,
+    Target,
+    distance,
+    is_only_by_spread,
+)
+from olbench.config import parse_config
+from olbench.papers import Reported, load_paper
+from olbench.places import from_plain
+from olbench.report.verdicts import REPRODUCED, verdict
 from tests.runner.conftest import ROOT
 
 PAPER = """\
 id: {id}
-permutations: 20
 title: Made up
 citation: nobody
-table1: {{}}
-table2: {{}}
 variants: {{cw: [{{id: cw, form: covariance}}], scw2: [scw2-libol]}}
-table3:
+tables:
+  - where: Table 3
+    quantities: [mistake_rate, updates, seconds]
+    n: 20
+    numbers:
 """
 CONFIG = """\
 paper: {paper}
@@ -68,17 +79,15 @@ def rows():
 def paper(rows, tmp_path, monkeypatch):
     """Return a function that makes a paper with these rows for a data set, and gives its id."""
     monkeypatch.setattr("olbench.papers.FOLDER", tmp_path / "papers")
-    load_paper.cache_clear()
     (tmp_path / "papers").mkdir()
 
     def write(dataset="synthetic-noise", wanted=tuple(rows), id="madeup"):
-        lines = "".join(f"    {row}: {rows[row]}\n" for row in wanted)
-        text = PAPER.format(id=id) + f"  {dataset}:\n{lines}"
+        lines = "".join(f"        {row}: {rows[row]}\n" for row in wanted)
+        text = PAPER.format(id=id) + f"      {dataset}:\n{lines}"
         (tmp_path / "papers" / f"{id}.yaml").write_text(text, encoding="utf-8")
         return id
 
-    yield write
-    load_paper.cache_clear()
+    return write
 
 
 @pytest.fixture
@@ -96,13 +105,18 @@ def investigate(paper, config, here):
     return run
 
 
-def cell(rate=(0.2, 0.01), updates=(1000.0, 10.0)):
-    reported = Reported(*rate, 0.0005), Reported(*updates, 0.05), Reported(1.0, 0.0, 0.0005)
-    return Cell("d", "a", "Table 3, d, a", *reported)
+def target(rate=(0.2, 0.01), updates=(1000.0, 10.0)):
+    at = {"dataset": "d", "algorithm": "a"}
+    numbers = {
+        "mistake_rate": Reported("Table 3, d, a", at, "mistake_rate", *rate, 0.0005, 20, ""),
+        "updates": Reported("Table 3, d, a", at, "updates", *updates, 0.05, 20, ""),
+    }
+    return Target("d", "a", "Table 3, d, a", numbers)
 
 
 def pair(rate, updates, rate_deviation=0.0, updates_deviation=0.0):
-    return Pair(5, Spread(rate, rate_deviation), Spread(updates, updates_deviation), 0)
+    spreads = {"mistake_rate": Spread(rate, rate_deviation), "updates": Spread(updates, updates_deviation)}
+    return Observed(5, spreads, 0)
 
 
 @pytest.mark.parametrize(
@@ -119,20 +133,28 @@ def pair(rate, updates, rate_deviation=0.0, updates_deviation=0.0):
     ],
 )
 def test_consistent_is_two_deviations_or_three_percent_of_the_updates(ours, consistent):
-    assert (distance(ours, cell(), CONSISTENT) <= 1.0) is consistent
+    assert (distance(ours, target(), CONSISTENT) <= 1.0) is consistent
+
+
+def test_half_a_printed_digit_agrees_as_it_does_for_a_verdict():
+    """0.3125 may have been printed as 0.312, whatever binary fractions make of the difference."""
+    printed = target(rate=(0.312, 0.0))
+    assert distance(pair(0.3125, 1000), printed, CONSISTENT) <= 1.0
+    assert verdict(printed.numbers["mistake_rate"], 0.3125, 0.0) == REPRODUCED
+    assert distance(pair(0.312501, 1000), printed, CONSISTENT) > 1.0
 
 
 def test_screening_is_wider_than_judging_and_allows_for_rounded_deviations():
-    exact = cell(rate=(0.002, 0.0), updates=(1000.0, 10.0))
+    exact = target(rate=(0.002, 0.0), updates=(1000.0, 10.0))
     assert distance(pair(0.0054, 1099), exact, NEAR) <= 1.0 < distance(pair(0.0056, 1000), exact, NEAR)
     assert distance(pair(0.0054, 1000), exact, CONSISTENT) > 1.0
     assert distance(pair(0.2, 1101), exact, NEAR) > 1.0
 
 
 def test_agreement_that_rests_on_our_own_spread_is_marked():
-    assert only_by_spread(pair(0.25, 1000, rate_deviation=0.03), cell())
-    assert not only_by_spread(pair(0.21, 1000, rate_deviation=0.03), cell())
-    assert not only_by_spread(pair(0.35, 1000, rate_deviation=0.03), cell())
+    assert is_only_by_spread(pair(0.25, 1000, rate_deviation=0.03), target())
+    assert not is_only_by_spread(pair(0.21, 1000, rate_deviation=0.03), target())
+    assert not is_only_by_spread(pair(0.35, 1000, rate_deviation=0.03), target())
 
 
 def test_every_true_setting_is_found_and_the_impossible_is_not(investigate):
@@ -154,7 +176,7 @@ def test_every_true_setting_is_found_and_the_impossible_is_not(investigate):
     assert sentence.endswith("; 1 by none")
 
 
-def test_the_table_says_who_reaches_a_cell(paper, config, here):
+def test_the_table_says_who_reaches_a_row(paper, config, here):
     text = CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="arow, cw, scw2, scw2-libol")
     code, out, _ = here("forensics", config(text), "--out", "out")
     assert code == 0
@@ -179,7 +201,7 @@ def test_a_variant_of_the_data_is_named(investigate):
 def test_options_make_a_variant_where_the_paper_names_them():
     content = {"datasets": ["synthetic"], "tuning": {"search": "grid"}}
     entries = ["cw", {"id": "cw", "form": "covariance"}, {"id": "cw", "a": 2}, "scw2-libol", "perceptron"]
-    specs = from_record({**content, "algorithms": entries}, "x").algorithms
+    specs = parse_config(from_plain({**content, "algorithms": entries}, "x"), Path()).algorithms
     rows = [forensics.stands_for_row(load_paper("scw2012"), spec) for spec in specs]
     assert rows == [
         ("cw", ""), ("cw", "cw (form=covariance)"), ("", "cw"), ("scw2", "scw2-libol"), ("perceptron", "")
@@ -279,7 +301,7 @@ def test_without_a_paper_it_is_refused_and_with_nothing_to_compare_it_exits_4(pa
 
 
 def test_failing_trials_exit_3_and_the_rest_is_judged(paper, config, here, monkeypatch):
-    import olbench.experiments.online as online
+    import olbench.protocols.online as online
 
     def make(id, **settings):
         if settings.get("r") == 4.0:
@@ -308,8 +330,8 @@ def test_the_config_of_the_paper_names_every_row_and_its_variants():
     config = read_config(ROOT / "configs/forensics.yaml")
     paper = load_paper(config.paper)
     stand = [forensics.stands_for_row(paper, spec) for spec in config.algorithms]
-    assert {row for row, _ in stand} == {cell.algorithm for cell in paper.cells}
+    assert {row for row, _ in stand} == set(paper.algorithms)
     assert [variant for _, variant in stand if variant] == [
         "cw (form=covariance)", "cw-var", "narow2010", "scw2-libol"
     ]  # fmt: skip
-    assert {cell.dataset for cell in paper.cells} <= {spec.name for spec in config.datasets}
+    assert set(paper.datasets) <= {spec.name for spec in config.datasets}

@@ -3,14 +3,15 @@
 import pytest
 
 from olbench.engine.estimate import Share, TimeLeft, duration
-from olbench.engine.progress import Bars, Lines
+from olbench.engine.progress import Bars, Lines, Progress
+from olbench.quantities import MISTAKE_RATE, Quantity
 
 LONG, SHORT = ("mnist", "arow", "{}"), ("digits", "arow", "{}")
 
 
-def record(kind=SHORT, seconds=1.0, status="ok", mistakes=10):
+def record(kind=SHORT, seconds=1.0, status="ok", mistakes=10, **more):
     dataset, algorithm, _ = kind
-    about = {"dataset": dataset, "algorithm": algorithm, "options": {}, "role": "report"}
+    about = {"dataset": dataset, "algorithm": algorithm, "options": {}, "role": "report", **more}
     return {**about, "status": status, "mistakes": mistakes, "n": 100, "seconds": seconds}
 
 
@@ -72,17 +73,39 @@ def test_a_duration_has_the_unit_that_suits_it(seconds, words):
 def test_lines_tell_the_best_so_far_and_the_time_left(capsys, monkeypatch):
     monkeypatch.setattr(Lines, "PAUSE", 0.0)
     progress = Lines()
+    progress.rank_by(MISTAKE_RATE)
     scw1 = ("digits", "scw1", "{}")
     progress.start({SHORT: Share(1, 1.0), scw1: Share(3, 1.0)}, jobs=1)
     progress.add(record(SHORT, mistakes=20))
     progress.add(record(scw1, seconds=60.0))
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("2 of 4 trials, ")
-    assert last.endswith(" a second, about 2 min left; digits: best scw1 0.1000")
+    assert last.endswith(" trials/s, about 2 min left; digits: best scw1 0.1000")
 
 
 def test_bars_draw_on_a_terminal():
     with Bars() as progress:
+        progress.rank_by(MISTAKE_RATE)
         progress.start({SHORT: Share(1, 1.0)}, jobs=1)
         progress.add(record())
         assert progress.best("digits") == "best arow 0.1000"
+
+
+def test_entries_that_differ_only_in_their_options_are_not_averaged():
+    progress = Progress()
+    progress.rank_by(MISTAKE_RATE)
+    full, diagonal = ({"covariance": each} for each in ("full", "diag"))
+    progress.start({("digits", "arow", str(each)): Share(1, 1.0) for each in (full, diagonal)}, jobs=1)
+    progress.add(record(mistakes=10, options=full))
+    progress.add(record(mistakes=30, options=diagonal))
+    assert progress.best("digits") == "best arow 0.1000"
+
+
+def test_the_best_is_the_highest_where_higher_is_better():
+    progress = Progress()
+    progress.rank_by(Quantity("hits", "hits", 1, better="higher"))
+    kinds = [("digits", id, "{}") for id in ("arow", "scw1")]
+    progress.start(dict.fromkeys(kinds, Share(1, 1.0)), jobs=1)
+    for kind, hits in zip(kinds, (3, 5), strict=True):
+        progress.add(record(kind, hits=hits))
+    assert progress.best("digits") == "best scw1 5.0"

@@ -64,7 +64,7 @@ def test_a_changed_config_reuses_what_still_applies(here, config, records):
 
 
 def test_every_algorithm_sees_the_same_orders_and_tuning_sees_others(here, config):
-    from olbench.engine.seeds import order
+    from olbench.trials.seeds import order
 
     reported = [order(3, "d", "report", p, "all", 50).tolist() for p in range(5)]
     tuned = [order(3, "d", "tune", p, "all", 50).tolist() for p in range(5)]
@@ -75,7 +75,7 @@ def test_every_algorithm_sees_the_same_orders_and_tuning_sees_others(here, confi
 
 
 def test_the_halves_of_holdout_are_disjoint_and_together_all():
-    from olbench.engine.seeds import order
+    from olbench.trials.seeds import order
 
     tuning = order(3, "d", "tune", 0, "tuning half", 51)
     reported = order(3, "d", "report", 0, "reported half", 51)
@@ -85,7 +85,7 @@ def test_the_halves_of_holdout_are_disjoint_and_together_all():
 def test_one_job_two_jobs_and_processes_count_the_same(here, config, counts, monkeypatch):
     here("run", config(), "--out", "one", "--jobs", 1)
     here("run", "small.yaml", "--out", "two", "--jobs", 2)
-    monkeypatch.setattr("olbench.engine.executor.Task.is_object", True)
+    monkeypatch.setattr("olbench.engine.executors.Task.is_object", True)
     here("run", "small.yaml", "--out", "processes", "--jobs", 2)
     assert counts("one") == counts("two") == counts("processes")
     assert len(counts("one")) == 26
@@ -148,13 +148,10 @@ def test_missing_data_stops_a_run_before_it_starts_or_is_skipped(here, config, r
     text = SMALL.replace("breast-cancer", "svmguide3, splice")
     code, _, err = here("run", config(text), "--out", "out")
     assert (code, Path("out").exists()) == (2, False)
-    assert (
-        "svmguide3, splice are not here; get what is missing with `olbench data fetch svmguide3 splice`"
-        in err
-    )
+    assert "svmguide3, splice are not downloaded; run `olbench data fetch svmguide3 splice`" in err
     code, _, err = here("run", "small.yaml", "--out", "out", "--skip-missing")
     assert code == 0
-    assert "left out, as not here: svmguide3, splice" in err
+    assert "skipped: svmguide3, splice not downloaded" in err
     assert {record["dataset"] for record in records("out")} == {"digits-1-vs-7"}
 
 

@@ -126,7 +126,7 @@ def test_damage_in_the_middle_is_refused_and_left_alone(here, config):
 
 
 def test_a_second_run_on_a_folder_is_refused_with_pid_and_host(here, config):
-    from olbench.engine.ledger import open_ledger
+    from olbench.trials.ledger import open_ledger
 
     config()
     with open_ledger(Path("out")):

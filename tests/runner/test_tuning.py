@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from olbench.experiments.tuning import best, passes, search
+from olbench.protocols.tuning import best, count_candidates, search
 
 GRID = {"C": (1.0, 2.0, 4.0), "eta": (0.6, 0.9)}
 
@@ -17,7 +17,7 @@ def scored(table):
 def test_grid_asks_for_every_combination_and_takes_the_best():
     table = {(C, eta): 10 * C + eta for C in GRID["C"] for eta in GRID["eta"]}
     step = search("grid", GRID, {"C": 1.0, "eta": 0.7}, scored({}), "last")
-    assert len(step.asked) == 6 == passes("grid", GRID, {})
+    assert len(step.asked) == 6 == count_candidates("grid", GRID, {})
     assert step.chosen is None
     assert search("grid", GRID, {}, scored(table), "last").chosen == {"C": 1.0, "eta": 0.6}
 
@@ -32,7 +32,7 @@ def test_coordinate_searches_the_first_at_the_default_of_the_second_then_the_sec
     assert step.chosen is None
     step = search("coordinate", GRID, start, scored({**first, (2.0, 0.6): 9, (2.0, 0.9): 8}), "last")
     assert step.chosen == {"C": 2.0, "eta": 0.9}
-    assert len(step.asked) == 5 == passes("coordinate", GRID, start)
+    assert len(step.asked) == 5 == count_candidates("coordinate", GRID, start)
 
 
 @pytest.mark.parametrize(("ties", "winner"), [("last", 4.0), ("first", 1.0)])
@@ -50,7 +50,7 @@ def test_a_failed_candidate_cannot_win_and_if_all_fail_none_does():
 def test_a_single_candidate_needs_no_pass():
     step = search("grid", {"C": (2.0,)}, {"C": 1.0}, lambda params: None, "last")
     assert (step.asked, step.chosen) == ((), {"C": 2.0})
-    assert passes("grid", {}, {}) == 0
+    assert count_candidates("grid", {}, {}) == 0
 
 
 @pytest.mark.parametrize(("kind", "tuned"), [("grid", 90), ("coordinate", 18), ("holdout", 90), ("none", 0)])
@@ -72,19 +72,24 @@ def test_every_search_runs_once_a_candidate_and_keeps_its_table(kind, tuned, her
 
 
 def test_params_fix_and_the_papers_grid_fills_the_rest():
-    from olbench.config import from_record
+    from olbench.config import parse_config
+    from olbench.places import from_plain
+
+    def read(content):
+        return parse_config(from_plain(content, "x"), Path())
 
     content = {"datasets": ["synthetic"], "algorithms": [{"id": "scw1", "params": {"C": 1}}]}
-    [spec] = from_record({**content, "tuning": {"search": "grid"}}, "x").algorithms
+    [spec] = read({**content, "tuning": {"search": "grid"}}).algorithms
     assert list(spec.grid) == ["eta"]
-    [spec] = from_record(content, "x").algorithms
+    [spec] = read(content).algorithms
     assert spec.grid == {}
 
 
 def test_a_config_survives_being_written_down():
-    from olbench.config import from_record, read_config
+    from olbench.config import read_config
+    from olbench.specs import Config
 
     root = Path(__file__).resolve().parents[2]
     for path in (root / "configs").glob("*.yaml"):
         config = read_config(path)
-        assert from_record(json.loads(json.dumps(config.plain())), "x") == config
+        assert Config.from_plain(json.loads(json.dumps(config.plain()))) == config

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from olbench.trials.record import write_line
 from tests.runner.conftest import ROOT, SMALL
 
 
@@ -47,7 +48,7 @@ def test_check_without_what_the_baseline_has_exits_1(here, baseline):
     code, out, _ = here(*words)
     assert code == 1
     assert "breast-cancer, arow, permutation 0: mistakes" in out
-    assert "in the baseline, not there now" in out
+    assert "in the baseline, missing now" in out
 
 
 def test_check_against_a_run_compares_the_data_sets_that_it_has_in_common(here, config):
@@ -104,7 +105,7 @@ def test_the_committed_baseline_holds(here):
 def test_explain_tells_why_trials_are_reused_or_not(here, config):
     here("run", config(), "--out", "out", "--quiet")
     code, out, _ = here("explain", "out")
-    assert (code, out) == (0, "26 trials are reused: all that decides them is the same\n")
+    assert (code, out) == (0, "26 trials are reused: nothing that determines them has changed\n")
     _, out, _ = here("explain", "out", "--config", "small.yaml", "--set", "seed=4")
     assert "0 trials are reused" in out
     assert ": seed is 4, not 3\n" in out
@@ -115,11 +116,11 @@ def test_explain_tells_why_trials_are_reused_or_not(here, config):
     assert "options is covariance=diag, projection=kl, a=1.0, not covariance=full" in out
 
 
-def test_explain_and_a_change_of_the_code_of_the_learners(here, config, monkeypatch):
+def test_explain_and_a_change_of_how_the_learners_behave(here, config, monkeypatch):
     here("run", config(), "--out", "out", "--quiet")
-    monkeypatch.setattr("olbench.experiments.online.code_version", lambda id: "another")
+    monkeypatch.setattr("olbench.protocols.definition.behaviour", lambda id, options: "another")
     _, out, _ = here("explain", "out")
-    assert ": the code of the learners has changed\n" in out
+    assert "the algorithm behaves differently now\n" in out
     _, out, _ = here("run", "small.yaml", "--out", "out")
     assert "26 trials run, 0 reused" in out
 
@@ -145,7 +146,8 @@ def test_rerun_computes_a_trial_again_and_compares(here, config, records):
     ledger = Path("out/trials.jsonl")
     text = ledger.read_text()
     right, wrong = f'"mistakes":{record["mistakes"]},"upd', f'"mistakes":{record["mistakes"] + 1},"upd'
-    ledger.write_text(text.replace(right, wrong))
+    changed = [json.loads(line) for line in text.replace(right, wrong).splitlines()]
+    ledger.write_bytes(b"".join(map(write_line, changed)))
     code, out, _ = here("rerun", "out", record["key"])
     assert code == 1
     assert "DIFFERS" in out

@@ -52,13 +52,13 @@ function matches(row, words) {
 
 function applyFilter() {
   const words = $("#filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const rows = $$("#results tbody tr");
+  const rows = $$("#results-table tbody tr");
   rows.forEach((row) => { row.hidden = !matches(row, words); });
   $("#shown").textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
 }
 
 function setUpFilter() {
-  const table = $("#results");
+  const table = $("#results-table");
   const original = $$("tbody tr", table);
   $("#filter").addEventListener("input", applyFilter);
   $("#reset").addEventListener("click", () => {
@@ -118,7 +118,7 @@ function showRow(cell) {
   filter.value = `=${cell.dataset.dataset} =${cell.dataset.label}`;
   applyFilter();
   hideTip();
-  $("#table3").scrollIntoView();
+  $("#results").scrollIntoView();
   filter.focus({ preventScroll: true });
 }
 
@@ -140,20 +140,18 @@ function setUpMap(map) {
 
 // ---- Curves ----
 
-const AXES = { mistakes: "Cumulative mistake rate", updates: "Cumulative updates", seconds: "Cumulative time (s)" };
-
 const isDark = () => getComputedStyle(document.documentElement).colorScheme === "dark";
 
 function named(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// A rate is mistakes per sample seen; updates and seconds are counted from the start.
-function seriesOf(curves, label, quantity) {
+// A rate is a count per sample seen; everything else is as recorded.
+function seriesOf(curves, label, name, series) {
   const algorithm = curves.algorithms[label];
   const t = algorithm.t || curves.t;
-  const per = (value, index) => (quantity === "mistakes" ? value / t[index] : value);
-  const [mean, deviation] = algorithm[quantity].map((values) => values.map(per));
+  const per = (value, index) => (series.factor * value) / (series.per_example ? t[index] : 1);
+  const [mean, deviation] = algorithm[name].map((values) => values.map(per));
   return { t, mean, deviation };
 }
 
@@ -186,14 +184,14 @@ function bandTrace(label, series, style, visible, log) {
   };
 }
 
-function layout(title, quantity, scale) {
+function layout(title, along, fromZero, scale) {
   const axis = {
     gridcolor: named("--rule"), linecolor: named("--strong-rule"), zeroline: false, ticks: "outside",
     tickcolor: named("--strong-rule"), automargin: true,
   };
   return {
-    xaxis: { ...axis, title: { text: "Samples seen" }, rangemode: "tozero" },
-    yaxis: { ...axis, title: { text: title, standoff: 12 }, type: scale, rangemode: quantity === "mistakes" ? "normal" : "tozero",
+    xaxis: { ...axis, title: { text: along }, rangemode: "tozero" },
+    yaxis: { ...axis, title: { text: title, standoff: 12 }, type: scale, rangemode: fromZero ? "tozero" : "normal",
       ...(scale === "log" ? { dtick: "D2", exponentformat: "power" } : {}) },
     font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: named("--ink") },
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
@@ -209,13 +207,14 @@ function chosen(group) {
 
 function draw(data) {
   const curves = data.curves[$("#dataset").value];
-  const quantity = chosen($("#quantity"));
+  const name = chosen($("#quantity"));
+  const series = data.series[name];
   const scale = chosen($("#scale"));
-  const shared = quantity === "seconds" && curves.shared_time;
+  const shared = series.timed && curves.shared_time;
   const buttons = $$(".series").filter((button) => button.dataset.label in curves.algorithms);
   const drawn = buttons.map((button) => {
     const label = button.dataset.label;
-    return { label, series: seriesOf(curves, label, quantity), style: data.styles[label], on: pressed(button) };
+    return { label, series: seriesOf(curves, label, name, series), style: data.styles[label], on: pressed(button) };
   });
   const bands = pressed($("#bands"))
     ? drawn.map((each) => bandTrace(each.label, each.series, each.style, each.on, scale === "log")) : [];
@@ -225,8 +224,8 @@ function draw(data) {
     drawSample(button, data.styles[button.dataset.label]);
   });
   $("#shared-note").hidden = !shared;
-  const title = AXES[quantity] + (shared ? ", measured shared" : "");
-  return Plotly.react("plot", [...bands, ...lines], layout(title, quantity, scale), {
+  const title = series.title + (shared ? ", measured shared" : "");
+  return Plotly.react("plot", [...bands, ...lines], layout(title, data.along, !series.per_example, scale), {
     responsive: true, displaylogo: false, modeBarButtons: [["toImage"]],
   });
 }

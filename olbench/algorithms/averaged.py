@@ -1,0 +1,48 @@
+"""Averaged learners: the mean of w over all rounds predicts unseen examples.
+
+Online they are the perceptron, PA and PA-I themselves: the mistakes of a pass are those of w, the prediction
+of `olbench.online.predict_signs` is that of the mean.
+"""
+
+from typing import Any
+
+from olbench.algorithms.definition import Traits, first_order
+from olbench.algorithms.losses import excess
+from olbench.algorithms.passive_aggressive import TRAITS, C
+from olbench.algorithms.perceptron import OWN
+
+SOURCE = "Freund & Schapire, Machine Learning 37 (1999); cw2008, section 5"
+
+
+@first_order(
+    "averaged-perceptron",
+    title="Averaged perceptron",
+    source=SOURCE,
+    traits=Traits(False, False, True, False, source=OWN),
+    averaged=True,
+)
+def averaged_perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
+    """Learn as the perceptron does; predict unseen examples with the mean of w over all rounds."""
+    if mistake:
+        return 1.0, 1.0, 1.0
+    return 0.0, 1.0, 0.0
+
+
+@first_order("averaged-pa", title="Averaged PA", source=SOURCE, traits=TRAITS, averaged=True)
+def averaged_pa(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
+    """Learn as PA does; predict unseen examples with the mean of w over all rounds."""
+    loss = excess(1.0, m)
+    if loss == 0.0 or s == 0.0:
+        return loss, 1.0, 0.0
+    return loss, 1.0, loss / s
+
+
+@first_order(
+    "averaged-pa1", title="Averaged PA-I", source=SOURCE, parameters=(C,), traits=TRAITS, averaged=True
+)
+def averaged_pa1(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
+    """Learn as PA-I does; predict unseen examples with the mean of w over all rounds."""
+    loss = excess(1.0, m)
+    if loss == 0.0 or s == 0.0:
+        return loss, 1.0, 0.0
+    return loss, 1.0, min(p[0], loss / s)

@@ -1,0 +1,118 @@
+"""Options that every second-order algorithm takes in addition to its own parameters, and advice."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from olbench.algorithms.definition import RESERVED, Definition, Parameter
+from olbench.errors import UserError
+
+Covariance = Literal["full", "diag"]
+Projection = Literal["kl", "l2", "exact"]
+Form = Literal["covariance", "root"]
+KernelName = Literal["linear", "rbf", "poly"]
+
+_CHOICES = {
+    "covariance": ("full", "diag"),
+    "form": ("covariance", "root"),
+    "kernel": ("linear", "rbf", "poly"),
+}
+KERNEL_PARAMETERS = (
+    Parameter("gamma", 1.0, "factor of the squared distance (rbf) or of the inner product (poly)"),
+    Parameter("degree", 3.0, "exponent (poly), a whole number", low=1.0, closed="left"),
+    Parameter("coef0", 0.0, "constant added to the inner product (poly)", closed="left"),
+)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A Mercer kernel: x.z, exp(-gamma ||x - z||^2) or (gamma x.z + coef0)^degree."""
+
+    name: KernelName
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+
+
+def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options among the settings of an algorithm, checked, and the rest: its parameters.
+
+    An option that is None is one that was not given.
+    """
+    if definition.takes_advice:
+        rest = {name: value for name, value in settings.items() if name != "advice"}
+        return {"advice": settings.get("advice")}, rest
+    if definition.order != "second":
+        return {}, settings
+    given = {name: value for name, value in settings.items() if name in RESERVED and value is not None}
+    rest = {name: value for name, value in settings.items() if name not in RESERVED}
+    _check_choices(definition, given)
+    options: dict[str, Any] = {"form": definition.form}
+    options |= {name: given[name] for name in ("covariance", "projection", "form", "a") if name in given}
+    if "kernel" in given:
+        options["kernel"] = _read_kernel(definition.id, given)
+    return options, rest
+
+
+def _check_choices(definition: Definition, given: dict[str, Any]) -> None:
+    """Refuse values that do not exist, and options that do not go together."""
+    id = definition.id
+    for name, allowed in _CHOICES.items():
+        if given.get(name, allowed[0]) not in allowed:
+            raise UserError(f"{id}: {name} must be {_list_words(allowed)}, not {given[name]!r}")
+    a = given.get("a", 1.0)
+    if isinstance(a, bool) or not isinstance(a, int | float | np.number) or not 0.0 < a < np.inf:
+        raise UserError(f"{id}: the initial variance a must be above zero, not {a!r}")
+    diagonal = given.get("covariance") == "diag"
+    if diagonal and "form" in given:
+        raise UserError(
+            f"{id}: form says how a full covariance is stored, and this one is diagonal; leave it out"
+        )
+    if diagonal and not definition.diagonal:
+        raise UserError(f"{id} has no diagonal form: {definition.no_diagonal}; use covariance='full'")
+    if "projection" in given:
+        _check_projection(definition, given["projection"], diagonal)
+    _check_kernel(id, given, diagonal)
+
+
+def _check_projection(definition: Definition, projection: Any, diagonal: bool) -> None:
+    id, allowed = definition.id, definition.projections or ("kl", "l2")
+    if projection == "exact" and "exact" not in allowed:
+        raise UserError(
+            f"{id} has no exact diagonal step, only cw and cw-var have one; "
+            f"use projection={_list_words([repr(name) for name in allowed])}"
+        )
+    if projection not in allowed:
+        raise UserError(f"{id}: projection must be {_list_words(allowed)}, not {projection!r}")
+    if projection == "exact" and not diagonal:
+        raise UserError(f"{id}: projection='exact' is a diagonal step; add covariance='diag'")
+
+
+def _check_kernel(id: str, given: dict[str, Any], diagonal: bool) -> None:
+    if "kernel" not in given:
+        for parameter in KERNEL_PARAMETERS:
+            if parameter.name in given:
+                raise UserError(f"{id}: {parameter.name} needs kernel='rbf' or kernel='poly'")
+    elif diagonal:
+        raise UserError(f"{id}: a kernel has no diagonal covariance; use covariance='full'")
+    elif "form" in given:
+        raise UserError(
+            f"{id}: form says how a full covariance is stored, and a kernel stores none; leave it out"
+        )
+
+
+def _read_kernel(id: str, given: dict[str, Any]) -> Kernel:
+    gamma, degree, coef0 = (
+        float(parameter.check(given.get(parameter.name, parameter.default), id))
+        for parameter in KERNEL_PARAMETERS
+    )
+    if not degree.is_integer():
+        raise UserError(f"{id}: degree must be a whole number, not {given['degree']!r}")
+    return Kernel(given["kernel"], gamma, int(degree), coef0)
+
+
+def _list_words(words: Any) -> str:
+    """Return the words as 'a', 'a or b' or 'a, b or c'."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else str(last)

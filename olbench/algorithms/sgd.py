@@ -1,0 +1,41 @@
+"""Stochastic gradient descent for linear classifiers."""
+
+import math
+from typing import Any
+
+from olbench.algorithms.definition import Parameter, Traits, first_order
+from olbench.algorithms.losses import excess
+from olbench.algorithms.perceptron import OWN
+
+STEPS = ("sqrt", "inverse")
+
+
+@first_order(
+    "sgd",
+    title="SGD",
+    source="Zhang, Solving large scale linear prediction problems, ICML 2004",
+    parameters=(
+        Parameter(
+            "eta0", 0.01, "size of the first step of the schedule sqrt", grid=(1e-4, 1e-3, 1e-2, 0.1, 1.0)
+        ),
+        Parameter("lam", 1e-4, "weight of the penalty lam / 2 ||w||^2"),
+        Parameter(
+            "step", "sqrt", "the schedule: sqrt is eta0 / sqrt(t), inverse is 1 / (lam t)", choices=STEPS
+        ),
+    ),
+    traits=Traits(True, False, True, False, source=OWN),
+    constants=lambda eta0, lam, step: (eta0, lam, STEPS.index(step)),
+)
+def sgd(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
+    """Step against the gradient of the modified Huber loss plus lam / 2 ||w||^2.
+
+    The loss is max(0, 1 - m)^2 for m >= -1 and -4 m below. cw2012 names no loss for its SGD. It cites Zhang
+    (2004), who proposes this one, and Blitzer et al. (2007), who minimise a Huber loss, so it is the likely
+    one.
+    """
+    eta = p[0] / math.sqrt(t) if p[2] == 0.0 else 1.0 / (p[1] * t)
+    shortfall = excess(1.0, m)
+    shrink = 1.0 - eta * p[1]
+    if m < -1.0:
+        return -4.0 * m, shrink, 4.0 * eta
+    return shortfall * shortfall, shrink, 2.0 * eta * shortfall

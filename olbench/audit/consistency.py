@@ -1,0 +1,106 @@
+"""Whether a setting agrees with what a paper reports for one row, and how far it is from it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from olbench.papers import Paper, Reported
+from olbench.quantities import BREAKDOWNS, MISTAKE_RATE, UPDATES, Quantity, mean_and_deviation
+from olbench.trials.trial import Record
+
+#: What a setting must agree in.
+COMPARED = (MISTAKE_RATE, UPDATES)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a paper reports for one row on one data set: a number for each of COMPARED."""
+
+    dataset: str
+    row: str
+    where: str
+    numbers: Mapping[str, Reported]
+
+
+def targets(paper: Paper) -> dict[tuple[str, str], Target]:
+    """Return the rows of a paper that report all of COMPARED, by data set and row."""
+    found = {}
+    for dataset, row in dict.fromkeys((number.dataset, number.row) for number in paper.numbers):
+        numbers = paper.of(dataset, row)
+        if all(quantity.name in numbers for quantity in COMPARED):
+            where = numbers[COMPARED[0].name].where
+            found[dataset, row] = Target(dataset, row, where, numbers)
+    return found
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far means may lie apart: so many deviations and half a printed unit, or a share of the number."""
+
+    deviations: float
+    #: By quantity.
+    shares: Mapping[str, float]
+    #: Whether a deviation counts as half a printed unit at least: "0.000" may have been 0.0004.
+    unrounded: bool = False
+
+    def allowed(self, reported: Reported, own: float) -> float:
+        """Return the difference that is allowed to a mean whose own deviation is known."""
+        least = reported.half_unit if self.unrounded else 0.0
+        deviation = max(reported.deviation or 0.0, own, least)
+        share = self.shares[reported.quantity] * reported.mean
+        return max(self.deviations * deviation + reported.rounding, share)
+
+
+#: Consistent: within 2 of the larger deviation, as the verdicts on single numbers have it; for updates, which
+#: are printed with more digits than a different order of the examples would repeat, 3% is as good.
+CONSISTENT = Tolerance(2.0, {MISTAKE_RATE.name: 0.0, UPDATES.name: 0.03})
+#: Near enough, after the one pass that screens a setting, to be worth further permutations.
+NEAR = Tolerance(6.0, {MISTAKE_RATE.name: 0.1, UPDATES.name: 0.1}, unrounded=True)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A mean and a deviation over permutations."""
+
+    mean: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a setting measures on a data set over some permutations."""
+
+    permutations: int
+    #: By quantity.
+    spreads: Mapping[str, Spread]
+    #: How many of the passes lost the covariance to rounding.
+    broken: int
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> "Observed":
+        """Return what the records of one setting say."""
+        spreads = {each.name: Spread(*mean_and_deviation(map(each.of, records))) for each in COMPARED}
+        return cls(len(records), spreads, sum(BREAKDOWNS.of(record) > 0 for record in records))
+
+    def spread(self, quantity: Quantity) -> Spread:
+        """Return mean and deviation of a quantity."""
+        return self.spreads[quantity.name]
+
+
+def distance(observed: Observed, target: Target, tolerance: Tolerance) -> float:
+    """Return the largest difference in units of what is allowed: up to 1 is within tolerance."""
+    return max(
+        _share_of_allowed(observed.spread(quantity), target.numbers[quantity.name], tolerance)
+        for quantity in COMPARED
+    )
+
+
+def _share_of_allowed(own: Spread, reported: Reported, tolerance: Tolerance) -> float:
+    difference = abs(own.mean - reported.mean)
+    return difference / tolerance.allowed(reported, own.deviation) if difference else 0.0
+
+
+def is_only_by_spread(observed: Observed, target: Target) -> bool:
+    """Tell whether a consistent setting is so only because our deviations exceed the reported ones."""
+    still = {name: Spread(spread.mean, 0.0) for name, spread in observed.spreads.items()}
+    without = Observed(observed.permutations, still, observed.broken)
+    return distance(observed, target, CONSISTENT) <= 1.0 < distance(without, target, CONSISTENT)

@@ -1,0 +1,158 @@
+"""What a check is: a statement of a paper, tried on many instances as printed and as corrected.
+
+A paper's checks are functions in one file of this folder, under the decorator `check`.
+"""
+
+import math
+import re
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from olbench.errors import UserError
+
+#: What a counter-example is made of: plain numbers, lists of them, words.
+Plain = float | int | str | list[float] | list[list[float]]
+Verdict = Literal["holds", "wrong", "not needed"]
+Examine = Callable[[np.random.Generator, int], "Verification"]
+
+SEED, TRIALS = 2012, 40
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What came of trying one form of a statement.
+
+    `worst` is the largest violation in `unit`; a negative one says by how much the nearest instance stayed on
+    the right side. `example` is the first instance that violates the statement.
+    """
+
+    tried: int
+    violations: int
+    worst: float
+    unit: str = ""
+    example: Mapping[str, Plain] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the form was tried and nothing violated it."""
+        return self.tried > 0 and self.violations == 0
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a check found: the printed form, the corrected one where there is one, and a remark."""
+
+    printed: Evidence
+    corrected: Evidence | None = None
+    note: str = ""
+
+
+class Tally:
+    """Collects instances of one form: how many, how many violate it, the worst, and the first violation."""
+
+    def __init__(self, tolerance: float = 0.0, unit: str = ""):
+        self.tolerance, self.unit = tolerance, unit
+        self.tried = self.violations = 0
+        self.worst = -math.inf
+        self.example: dict[str, Plain] = {}
+
+    def add(self, violation: float, **example: Plain) -> None:
+        """Count an instance; what is not a number counts as violated."""
+        self.tried += 1
+        self.worst = max(self.worst, math.inf if math.isnan(violation) else violation)
+        if not violation <= self.tolerance:
+            self.violations += 1
+            self.example = self.example or example
+
+    @property
+    def finding(self) -> Evidence:
+        """The finding so far."""
+        return Evidence(self.tried, self.violations, self.worst, self.unit, self.example)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A statement of a paper and how it is examined; `correction` is empty where it is right as printed."""
+
+    paper: str
+    id: str
+    where: str
+    statement: str
+    correction: str
+    examine: Examine
+
+    def run(self, seed: int = SEED, trials: int = TRIALS) -> "Result":
+        """Examine the statement; the result depends on the seed and the trials, not on the other checks.
+
+        One thread is faster by far than several that share matrices of a few rows.
+        """
+        stream = zlib.crc32(f"{self.paper} {self.id}".encode())
+        with threadpool_limits(1):
+            outcome = self.examine(np.random.default_rng((seed, stream)), trials)
+        return Result(self, outcome, seed, trials)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A check with its outcome."""
+
+    check: Check
+    outcome: Verification
+    seed: int
+    trials: int
+
+    @property
+    def printed(self) -> Verdict:
+        """The verdict on the printed form."""
+        return "holds" if self.outcome.printed.holds else "wrong"
+
+    @property
+    def corrected(self) -> Verdict:
+        """The verdict on the corrected form."""
+        if self.outcome.corrected is None:
+            return "not needed"
+        return "holds" if self.outcome.corrected.holds else "wrong"
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether what is true holds, and a printed form known to be wrong has its counter-example."""
+        if not self.check.correction:
+            return self.printed == "holds" and self.corrected == "not needed"
+        shown = self.printed == "wrong" and bool(self.outcome.printed.example)
+        return shown and self.corrected == "holds"
+
+    @property
+    def command(self) -> str:
+        """The command that repeats this check alone."""
+        words = ["olbench audit", self.check.paper, "--check", self.check.id]
+        words += [f"--seed {self.seed}"] if self.seed != SEED else []
+        words += [f"--trials {self.trials}"] if self.trials != TRIALS else []
+        return " ".join(words)
+
+
+REGISTRY: dict[tuple[str, str], Check] = {}
+
+
+def check(
+    *, paper: str, where: str, statement: str, correction: str = "", id: str = ""
+) -> Callable[[Examine], Examine]:
+    """Make a check of a function (rng, trials) -> Verification.
+
+    `where` names the place in the paper, `statement` what it says there and `correction` what is true
+    instead, if it is not. The id defaults to the place: "Theorem 4" becomes theorem-4.
+    """
+    name = id or re.sub(r"[^a-z0-9.]+", "-", where.lower()).strip("-")
+
+    def register(examine: Examine) -> Examine:
+        known = REGISTRY.get((paper, name))
+        if known is not None and known.examine.__module__ != examine.__module__:
+            raise UserError(f"{paper} has a check named '{name}' already; choose another id")
+        REGISTRY[paper, name] = Check(paper, name, where, statement, correction, examine)
+        return examine
+
+    return register

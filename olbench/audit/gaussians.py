@@ -1,0 +1,169 @@
+"""The papers' optimisation problems over Gaussians, solved by a general-purpose optimiser.
+
+Nothing here uses a closed form: the closed forms are what is checked against these solutions.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.optimize import minimize
+
+from olbench.examples import Floats
+
+
+def inverse_of(matrix: Floats) -> Floats:
+    """Return the inverse of a matrix."""
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+
+
+def divergence(mean: Floats, covariance: Floats, other_mean: Floats, other_covariance: Floats) -> float:
+    """Return the Kullback-Leibler divergence of N(mean, covariance) from N(other_mean, other_covariance)."""
+    inverse = np.linalg.inv(other_covariance)
+    log_ratio = np.linalg.slogdet(other_covariance)[1] - np.linalg.slogdet(covariance)[1]
+    shift = other_mean - mean
+    return 0.5 * float(log_ratio + np.trace(inverse @ covariance) + shift @ inverse @ shift - len(mean))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Stay as near as possible to N(mean, covariance) and reach phi sqrt(x' Sigma x) <= y mu.x.
+
+    `constraint` "variance" drops the square root. With `price`, violations are allowed: "linear" adds C xi
+    to the divergence (scw2012, eq. 4) and "squared" C xi^2 (eq. 5). `diagonal` restricts Sigma.
+    """
+
+    mean: Floats
+    covariance: Floats
+    x: Floats
+    y: float
+    phi: float
+    constraint: Literal["deviation", "variance"] = "deviation"
+    price: Literal["none", "linear", "squared"] = "none"
+    C: float = 0.0
+    diagonal: bool = False
+
+    @property
+    def m(self) -> float:
+        """The signed margin before the update."""
+        return self.y * float(self.mean @ self.x)
+
+    @property
+    def v(self) -> float:
+        """The variance of the margin before the update."""
+        return float(self.x @ self.covariance @ self.x)
+
+    def shortfall(self, mean: Floats, covariance: Floats) -> float:
+        """Return by how much a Gaussian misses the constraint."""
+        variance = float(self.x @ covariance @ self.x)
+        wanted = variance if self.constraint == "variance" else math.sqrt(variance)
+        return self.phi * wanted - self.y * float(mean @ self.x)
+
+    def value(self, mean: Floats, covariance: Floats) -> float:
+        """Return the objective: the divergence, and the price of the shortfall."""
+        slack = max(0.0, self.shortfall(mean, covariance))
+        cost = {"none": 0.0, "linear": self.C * slack, "squared": self.C * slack * slack}[self.price]
+        return divergence(mean, covariance, self.mean, self.covariance) + cost
+
+    def solve(self) -> tuple[Floats, Floats]:
+        """Return the optimal mean and covariance, from sequential quadratic programming.
+
+        The variables are a step and a triangular factor in coordinates where the old Gaussian is standard;
+        there objective and constraint are convex.
+        """
+        root = np.linalg.cholesky(self.covariance)
+        d, x = len(self.x), root.T @ self.x
+        where = np.diag_indices(d) if self.diagonal else np.tril_indices(d)
+        start = np.concatenate(
+            [np.zeros(d), np.eye(d)[where], [max(0.0, self.shortfall(self.mean, self.covariance))]]
+        )
+        if self.price == "none":
+            start = start[:-1]
+        functions = _Functions(self, x, where)
+        answer = minimize(
+            functions.objective, start, jac=True, method="SLSQP", bounds=functions.bounds,
+            constraints={"type": "ineq", "fun": functions.margin, "jac": functions.margin_slope},
+            options={"ftol": 1e-15, "maxiter": 500},
+        )  # fmt: skip
+        step, factor, _ = functions.unpack(answer.x)
+        return self.mean + root @ step, root @ factor @ factor.T @ root.T
+
+
+class _Functions:
+    """Objective and constraint of a problem in standard coordinates, with their gradients."""
+
+    def __init__(self, problem: Problem, x: Floats, where: tuple[Any, ...]):
+        self.problem, self.x, self.where, self.d = problem, x, where, len(x)
+
+    @property
+    def bounds(self) -> list[tuple[float | None, float | None]]:
+        """Factors have a positive diagonal, slack is not negative."""
+        limits: list[tuple[float | None, float | None]] = [(None, None)] * self.d
+        limits += [(1e-9 if row == column else None, None) for row, column in zip(*self.where, strict=True)]
+        return limits if self.problem.price == "none" else [*limits, (0.0, None)]
+
+    def unpack(self, variables: Floats) -> tuple[Floats, Floats, float]:
+        """Return the step, the factor and the slack."""
+        factor = np.zeros((self.d, self.d))
+        count = len(self.where[0])
+        factor[self.where] = variables[self.d : self.d + count]
+        slack = 0.0 if self.problem.price == "none" else float(variables[-1])
+        return variables[: self.d], factor, slack
+
+    def objective(self, variables: Floats) -> tuple[float, Floats]:
+        """Return divergence plus price, and the gradient."""
+        step, factor, slack = self.unpack(variables)
+        diagonal = np.maximum(np.diag(factor), 1e-12)
+        value = 0.5 * float(step @ step + (factor * factor).sum() - self.d) - float(np.log(diagonal).sum())
+        slope = factor - np.diag(1.0 / diagonal)
+        parts = [step, slope[self.where]]
+        if self.problem.price == "linear":
+            value, parts = value + self.problem.C * slack, [*parts, np.array([self.problem.C])]
+        elif self.problem.price == "squared":
+            value += self.problem.C * slack * slack
+            parts = [*parts, np.array([2.0 * self.problem.C * slack])]
+        return value, np.concatenate(parts)
+
+    def margin(self, variables: Floats) -> float:
+        """Return what the constraint leaves; it must not be negative."""
+        step, factor, slack = self.unpack(variables)
+        deviation = float(np.linalg.norm(factor.T @ self.x))
+        wanted = deviation**2 if self.problem.constraint == "variance" else deviation
+        return self.problem.m + self.problem.y * float(step @ self.x) + slack - self.problem.phi * wanted
+
+    def margin_slope(self, variables: Floats) -> Floats:
+        """Return the gradient of `margin`."""
+        _, factor, _ = self.unpack(variables)
+        image = factor.T @ self.x
+        scale = (
+            2.0 if self.problem.constraint == "variance" else 1.0 / max(float(np.linalg.norm(image)), 1e-150)
+        )
+        slope = -self.problem.phi * scale * np.outer(self.x, image)
+        slack = [] if self.problem.price == "none" else [1.0]
+        return np.concatenate([self.problem.y * self.x, slope[self.where], slack])
+
+
+def random_gaussian(rng: np.random.Generator, d: int, diagonal: bool = False) -> tuple[Floats, Floats]:
+    """Return a mean and a well-conditioned covariance."""
+    factor = np.diag(rng.lognormal(sigma=0.5, size=d))
+    if not diagonal:
+        factor = factor + 0.5 * np.tril(rng.normal(size=(d, d)), -1)
+    return rng.normal(size=d), factor @ factor.T
+
+
+def violated_problem(make: Callable[[], Problem]) -> Problem:
+    """Draw problems until one whose constraint does not hold already."""
+    while True:
+        problem = make()
+        if problem.shortfall(problem.mean, problem.covariance) > 0.05 * math.sqrt(problem.v):
+            return problem
+
+
+def distance(problem: Problem, mean: Floats, covariance: Floats, best: tuple[Floats, Floats]) -> float:
+    """Return how far a Gaussian is from another, in coordinates where the problem's old one is standard."""
+    inverse = np.linalg.inv(np.linalg.cholesky(problem.covariance))
+    shift = inverse @ (mean - best[0])
+    change = inverse @ (covariance - best[1]) @ inverse.T
+    return float(max(np.abs(shift).max(), np.abs(change).max()))

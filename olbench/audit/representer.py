@@ -1,0 +1,98 @@
+"""The kernel form: mu = sum nu_p x_p and Sigma = sum pi_pq x_p x_q' + a I (cw2008, Theorem 2)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from olbench.examples import Floats
+
+#: (m, v) -> (alpha, beta) of mu += alpha y Sigma x and Sigma -= beta Sigma x x' Sigma.
+Step = Callable[[float, float], tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """The recursion of nu and pi in one round, given w = pi k, where k holds the inner products with x_i.
+
+    `new_mean` is nu_i, `old_block` what is subtracted from pi over the older examples, `border` pi_{p,i} and
+    `corner` pi_{i,i}; (alpha, beta, y, a) and the Gram matrix of the older examples are at hand.
+    """
+
+    new_mean: Callable[[float, float, float], float]
+    old_block: Callable[[Floats, Floats, Floats], Floats]
+    border: Callable[[Floats, float], Floats]
+    corner: Callable[[float], float]
+
+
+def derived_block(w: Floats, pi: Floats, gram: Floats) -> Floats:
+    """Return sum_rs pi_pr (x_r'x_i)(x_i'x_s) pi_sq, which is Sigma x_i x_i' Sigma over the older examples."""
+    return np.outer(w, w)
+
+
+def printed_block(w: Floats, pi: Floats, gram: Floats) -> Floats:
+    """Return sum_rs pi_pr (x_r'x_s) pi_sq, as cw2008, eq. (21), and scw2012, Lemma 1, print it."""
+    block: Floats = pi @ gram @ pi
+    return block
+
+
+#: As the update gives them: nu_i = alpha y a, pi_{p,i} = -beta a w_p, pi_{i,i} = -beta a^2.
+DERIVED = Coefficients(
+    new_mean=lambda alpha, y, a: alpha * y * a,
+    old_block=derived_block,
+    border=lambda w, a: a * w,
+    corner=lambda a: a * a,
+)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The coefficients after every round, and the decisions taken on the way."""
+
+    nu: list[Floats]
+    pi: list[Floats]
+    mistakes: int
+    updates: int
+
+
+def expand(gram: Floats, y: Floats, a: float, step: Step, form: Coefficients) -> Expansion:
+    """Run a second-order rule through inner products alone."""
+    n = len(y)
+    nu, pi = np.zeros(n), np.zeros((n, n))
+    means, covariances, mistakes, updates = [nu.copy()], [pi.copy()], 0, 0
+    for i in range(n):
+        k = gram[:i, i]
+        w = pi[:i, :i] @ k
+        score = float(nu[:i] @ k)
+        mistakes += (1.0 if score >= 0.0 else -1.0) != y[i]
+        v = float(k @ w + a * gram[i, i])
+        # A wrong recursion can lose positive definiteness; a rule has no answer then.
+        alpha, beta = step(y[i] * score, v) if v > 0.0 else (0.0, 0.0)
+        if alpha > 0.0:
+            updates += 1
+            nu[:i] += alpha * y[i] * w
+            nu[i] = form.new_mean(alpha, y[i], a)
+            pi[:i, :i] -= beta * form.old_block(w, pi[:i, :i], gram[:i, :i])
+            pi[:i, i] = pi[i, :i] = -beta * form.border(w, a)
+            pi[i, i] = -beta * form.corner(a)
+        means.append(nu.copy())
+        covariances.append(pi.copy())
+    return Expansion(means, covariances, mistakes, updates)
+
+
+def largest_difference(
+    expansion: Expansion, X: Floats, a: float, means: list[Floats], covariances: list[Floats]
+) -> float:
+    """Return the largest relative difference of an expansion from the Gaussians of a run."""
+    differences = [0.0]
+    for nu, pi, mean, covariance in zip(expansion.nu, expansion.pi, means, covariances, strict=True):
+        here = X.T @ pi @ X + a * np.eye(X.shape[1])
+        differences.append(_relative(X.T @ nu, mean))
+        differences.append(_relative(here, covariance))
+    return max(differences)
+
+
+def _relative(value: Floats, reference: Floats) -> float:
+    size = float(np.abs(reference).max())
+    gap = float(np.abs(value - reference).max())
+    return gap / size if size > 0.0 else gap

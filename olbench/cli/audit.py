@@ -1,0 +1,107 @@
+"""olbench audit: the theory of the papers, checked numerically."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from olbench.cli.output import deliver
+
+if TYPE_CHECKING:
+    from olbench.audit import Check, Result
+
+FORMATS = ("text", "json", "md")
+
+
+def complete_papers(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the papers that begin like this."""
+    from olbench.audit import papers
+
+    return [paper for paper in papers() if paper.startswith(incomplete)]
+
+
+def complete_checks(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the checks, of the paper that is named before, that begin like this."""
+    from olbench.audit import checks
+
+    return [each.id for each in checks(ctx.params.get("paper")) if each.id.startswith(incomplete)]
+
+
+@click.command("audit")
+@click.argument("paper", required=False, shell_complete=complete_papers)
+@click.option("--check", "id", metavar="ID", shell_complete=complete_checks, help="Run only this check.")
+@click.option("--list", "listing", is_flag=True, help="List the checks and run none.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What to make."
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file, not to the terminal.",
+)
+@click.option("--seed", type=click.IntRange(0), help="Seed of the instances that are tried [default: 2012].")
+@click.option(
+    "--trials", type=click.IntRange(1), help="Runs, or groups of points, that each check tries [default: 40]."
+)
+def command(
+    paper: str | None, id: str | None, listing: bool, form: str, output: Path | None, seed: int | None,
+    trials: int | None,
+) -> None:  # fmt: skip
+    """Check the theory of PAPER, or of all papers, as printed and as corrected.
+
+    Each statement is tried on many instances: closed forms against numerical optimisers, lemmas and bounds on
+    runs of the learners. The exit code is 0 where every true statement holds and every statement known to be
+    wrong has its counter-example, and 1 otherwise.
+
+    \b
+    Examples:
+      olbench audit
+      olbench audit cw2008
+      olbench audit cw2008 --check theorem-4
+      olbench audit scw2012 --format md --output audit.md
+      olbench audit --list
+    """
+    from olbench.audit import SEED, TRIALS, checks
+
+    chosen = checks(paper, id)
+    if listing:
+        show_list(chosen)
+        return
+    results = examine(chosen, SEED if seed is None else seed, TRIALS if trials is None else trials)
+    deliver(rendered(results, form, output), output, "audit")
+    sys.exit(0 if all(result.as_expected for result in results) else 1)
+
+
+def show_list(chosen: "list[Check]") -> None:
+    """Print one line per check."""
+    width = max(len(each.id) for each in chosen)
+    for each in chosen:
+        click.echo(f"{each.paper:8}  {each.id:{width}}  {each.where}")
+
+
+def examine(chosen: "list[Check]", seed: int, trials: int) -> "list[Result]":
+    """Run checks, and say on a terminal which one is under way."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    results = []
+    with console.status("") as status:
+        for number, each in enumerate(chosen, start=1):
+            status.update(f"{number} of {len(chosen)}: {each.paper} {each.id}")
+            results.append(each.run(seed, trials))
+    return results
+
+
+def rendered(results: "list[Result]", form: str, output: Path | None) -> str:
+    """Return the audit in a format."""
+    from olbench.audit import render
+
+    if form == "json":
+        return render.render_json(results)
+    if form == "md":
+        return render.render_markdown(results)
+    terminal = output is None and sys.stdout.isatty()
+    width = min(shutil.get_terminal_size().columns, 140) if terminal else 120
+    return render.render_text(results, width, terminal)

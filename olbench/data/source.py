@@ -1,0 +1,134 @@
+"""The data sets of a config: whether they are downloaded, and one shared copy of each while it is needed."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from olbench.errors import UserError
+from olbench.examples import Examples, Floats, as_examples, as_labels
+from olbench.specs import DatasetSpec
+
+if TYPE_CHECKING:
+    from olbench.data.load import Dataset
+
+
+@dataclass(frozen=True)
+class OpenData:
+    """The examples of a source as kernels read them, checked once and shared by every trial."""
+
+    examples: Examples
+    labels: Floats
+
+    @property
+    def bytes(self) -> int:
+        """The size of the examples in memory."""
+        e = self.examples
+        return sum(int(array.nbytes) for array in (e.dense, e.data, e.columns, e.indptr, self.labels))
+
+
+class Source:
+    """A data set that opens when a trial first needs it and is released after the last."""
+
+    def __init__(self, spec: DatasetSpec, data: "Dataset", can_reload: bool = True):
+        self.spec, self.can_reload = spec, can_reload
+        self.name = spec.name if spec.path else data.name
+        self.fingerprint = data.fingerprint
+        self.n, self.d = (int(size) for size in data.X.shape)
+        #: The first row for testing, if the data set comes with a split of its own.
+        self.test_from = data.test_from
+        if not self.n:
+            raise UserError(f"{self.name}: there are no rows in it")
+        # Cached examples are memory maps, so that what is held here until the first use takes no memory.
+        self._data: Dataset | None = data
+        self._open: OpenData | None = None
+        self._lock = Lock()
+
+    def open(self) -> OpenData:
+        """Return the examples; all callers share them until `close`."""
+        with self._lock:
+            if self._open is None:
+                data = self._read()
+                examples = as_examples(data.X)
+                _ = examples.norms  # computed here, before threads share it
+                self._open = OpenData(examples, as_labels(data.y, self.n))
+            return self._open
+
+    def close(self) -> None:
+        """Release the examples; the next trial that needs them opens them again."""
+        with self._lock:
+            self._open = None
+            self._data = None if self.can_reload else self._data
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the examples are held in memory."""
+        return self._open is not None
+
+    def blocks(self, size: int) -> Iterator[OpenData]:
+        """Yield the rows in their order, `size` at a time, without holding all of them."""
+        data = self._read()
+        for begin in range(0, self.n, size):
+            part = slice(begin, begin + size)
+            rows = as_examples(data.X[part])
+            yield OpenData(rows, as_labels(data.y[part], rows.n))
+
+    def _read(self) -> "Dataset":
+        if self._data is None:
+            self._data = _load(self.spec)
+        return self._data
+
+    def __repr__(self) -> str:
+        return f"Source({self.name!r}, {self.n:,} × {self.d:,})"
+
+
+def _load(spec: DatasetSpec) -> "Dataset":
+    from olbench.data.load import load_dataset
+
+    return load_dataset(spec.path or spec.name, spec.positive, spec.negative, download=False)
+
+
+@cache
+def find_source(spec: DatasetSpec) -> Source:
+    """Return the source of a spec; the same object at every call of a process."""
+    return Source(spec, _load(spec))
+
+
+def list_missing(specs: Sequence[DatasetSpec]) -> list[DatasetSpec]:
+    """Return the data sets that have to be fetched first."""
+    from olbench.data.fetch import is_present
+
+    return [spec for spec in specs if not spec.path and not is_present(spec.name)]
+
+
+def find_sources(specs: Sequence[DatasetSpec], skip_missing: bool) -> tuple[list[Source], list[str]]:
+    """Return the sources and the names of those skipped; without leave to skip, refuse to start."""
+    from olbench.data.fetch import fetch_command
+
+    absent = list_missing(specs)
+    names = list(dict.fromkeys(spec.name for spec in absent))
+    if absent and (not skip_missing or len(absent) == len(specs)):
+        verb = "are" if len(names) > 1 else "is"
+        raise UserError(
+            f"{', '.join(names)} {verb} not downloaded; run `{fetch_command(names)}`"
+            + ("" if skip_missing else ", or go on without with --skip-missing")
+        )
+    return [find_source(spec) for spec in specs if spec not in absent], names
+
+
+def find_named(specs: Sequence[DatasetSpec], name: str) -> Source:
+    """Return the source that the ledger knows by a name."""
+    for spec in specs:
+        if name == spec.name or name.startswith(f"{spec.name}["):
+            source = find_source(spec)
+            if source.name == name:
+                return source
+    raise UserError(f"the config of the last run no longer has a data set '{name}'")
+
+
+def made_source(name: str, X: Any, y: Any) -> Source:
+    """Return a source of examples that are in memory only, for a benchmark or a test."""
+    from olbench.data.load import Dataset
+
+    return Source(DatasetSpec(name), Dataset(name, X, y, ""), can_reload=False)

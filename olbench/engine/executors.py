@@ -1,0 +1,179 @@
+"""Executors: where trials run. Threads share one copy of the data; Python objects go to processes.
+
+An executor takes tasks and yields what they came to, in any order. A cluster is another class with the same
+two members as `Executor`.
+"""
+
+import os
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.plugins import load_plugin
+from olbench.data.source import Source, find_source
+from olbench.engine.stopping import StopFlag, holding_interrupts, quiet_threads
+from olbench.errors import UserError
+from olbench.learners import make_algorithm
+from olbench.online import StoppedError
+from olbench.protocols import get_protocol
+from olbench.specs import DatasetSpec
+from olbench.trials.trial import Record, Trial
+
+
+@dataclass(frozen=True)
+class Task:
+    """A trial and the data it runs on."""
+
+    trial: Trial
+    source: Source
+
+    @property
+    def is_object(self) -> bool:
+        """Whether the learner is a Python object, which would hold the GIL."""
+        return get_definition(self.trial.algorithm).rule is None
+
+    @property
+    def cost(self) -> float:
+        """Roughly how long it takes, to compare with others."""
+        protocol = get_protocol(self.trial.protocol)
+        return protocol.cost(self.source, self.trial.algorithm, self.trial.options)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The record of a trial, also of one that failed, and its arrays."""
+
+    record: Record
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+
+class Executor(Protocol):
+    """What the engine asks of whoever runs trials."""
+
+    @property
+    def jobs(self) -> int:
+        """How many trials run at a time."""
+
+    def execute(self, tasks: Sequence[Task], stop: StopFlag) -> Iterator[Finished]:
+        """Yield what tasks came to as they finish; after a stop only those that were done in time."""
+
+
+@dataclass(frozen=True)
+class LocalExecutor:
+    """Threads for kernels, then processes for Python objects, on this machine."""
+
+    jobs: int
+    plugins: Sequence[str] = ()
+
+    def execute(self, tasks: Sequence[Task], stop: StopFlag) -> Iterator[Finished]:
+        """Yield what tasks came to as they finish; after a stop only those that were done in time."""
+        # The longest first: a long one that starts last would leave the other workers idle.
+        ordered = sorted(tasks, key=lambda task: task.cost, reverse=True)
+        kernels = [task for task in ordered if not task.is_object]
+        objects = [task for task in ordered if task.is_object]
+        warm_up(kernels, stop)
+        with threadpool_limits(1), quiet_threads(stop):
+            yield from self._run_in_threads(kernels, stop)
+            yield from self._run_in_processes(objects, stop)
+
+    def _run_in_threads(self, tasks: Sequence[Task], stop: StopFlag) -> Iterator[Finished]:
+        if not tasks:
+            return
+        run = Parallel(n_jobs=self.jobs, prefer="threads", return_as="generator_unordered")
+        calls = (delayed(attempt)(task.trial, task.source, stop) for task in tasks if not stop.is_set())
+        yield from (finished for finished in run(calls) if finished is not None)
+
+    def _run_in_processes(self, tasks: Sequence[Task], stop: StopFlag) -> Iterator[Finished]:
+        """Yield from worker processes; if one dies, find out which trial killed it and go on."""
+        left = {task.trial.key: task for task in tasks}
+        try:
+            for finished in self._run_in_pool(tasks, self.jobs, stop):
+                del left[finished.record["key"]]
+                yield finished
+        except TerminatedWorkerError:
+            for task in left.values():
+                yield from self._run_alone(task, stop)
+        finally:
+            if tasks and not stop.is_set():
+                get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
+
+    def _run_alone(self, task: Task, stop: StopFlag) -> Iterator[Finished]:
+        try:
+            yield from self._run_in_pool([task], 2, stop)
+        except TerminatedWorkerError:
+            yield _fail(task.trial, RuntimeError("the worker process died; is there enough memory?"))
+
+    def _run_in_pool(self, tasks: Sequence[Task], jobs: int, stop: StopFlag) -> Iterator[Finished]:
+        if not tasks or stop.is_set():
+            return
+        calls = (
+            delayed(_attempt_in_process)(task.trial, task.source.spec, tuple(self.plugins))
+            for task in tasks
+            if not stop.is_set()
+        )
+        with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1), holding_interrupts():
+            results = Parallel(return_as="generator_unordered", batch_size=1)(calls)
+        while (finished := stop.or_none(lambda: next(results, None))) is not None:
+            yield finished
+        with warnings.catch_warnings():
+            # joblib warns when it kills workers whose results are no longer wanted.
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
+
+
+def default_jobs() -> int:
+    """Return the number of jobs from OLBENCH_JOBS, or else of the cores that this process may use."""
+    given = os.environ.get("OLBENCH_JOBS", "")
+    if not given:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not given.isdecimal() or int(given) < 1:
+        raise UserError(f"OLBENCH_JOBS must be a whole number from 1, not '{given}'")
+    return int(given)
+
+
+def warm_up(tasks: Sequence[Task], stop: StopFlag) -> None:
+    """Compile, or load from numba's cache, what the tasks need, before threads would wait for it."""
+    seen = {(task.trial.algorithm, str(task.trial.options)): task.trial for task in tasks}
+    for trial in seen.values():
+        # If it does not compile, its trials fail one by one and are recorded.
+        with suppress(Exception):
+            algorithm = make_algorithm(trial.algorithm, **trial.params, **trial.options)
+            stop.or_none(algorithm.start(2).warm_up)
+
+
+def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...]) -> Finished | None:
+    try:
+        for path in plugins:
+            load_plugin(path)
+        source = find_source(spec)
+    except Exception as error:
+        return _fail(trial, error)
+    return attempt(trial, source, StopFlag())
+
+
+def attempt(trial: Trial, source: Source, stop: StopFlag) -> Finished | None:
+    """Run a trial; one that fails is recorded as such, one that was stopped is None."""
+    protocol = get_protocol(trial.protocol)
+    started = time.perf_counter()
+    try:
+        outcome = protocol.run(trial, source, stop.is_set)
+    except StoppedError:
+        return None
+    except Exception as error:
+        return _fail(trial, error)
+    seconds = time.perf_counter() - started
+    return Finished(protocol.succeed(trial, outcome, seconds), outcome.arrays)
+
+
+def _fail(trial: Trial, error: BaseException) -> Finished:
+    return Finished(get_protocol(trial.protocol).fail(trial, error))

@@ -1,1 +1,0 @@
-"""Protocols: a config in, trials out; a trial in, its outcome out."""

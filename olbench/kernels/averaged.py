@@ -1,0 +1,91 @@
+"""First-order passes that also keep the mean of the weights over all rounds, at a cost of nnz per round.
+
+After round t the weights are scale_t w_t. Their sum over the rounds is not touched in every round. Let S be
+the sum of the scales so far. A change of w by delta in round k is missing from the rounds before it, so
+
+    sum over t of scale_t w_t = S w - deficit,    deficit = sum over changes of (S before round k) delta.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import types, void
+
+from olbench.kernels.compile import (
+    FIRST_ORDER_RULE,
+    READ_1D,
+    READ_INT64,
+    ROWS,
+    WRITE_1D,
+    WRITE_INT64,
+    helper,
+    kernel,
+)
+from olbench.kernels.first_order import multiply_out
+from olbench.kernels.rows import buffers, dot, locate, sources
+
+# Below this scale the sum is settled, which costs d. S w is larger than the sum by about one over the scale,
+# so this bounds the digits that the difference loses: three.
+SMALLEST_SCALE = 2.0**-10
+
+
+@helper
+def settle(w: Any, scalars: Any, deficit: Any) -> None:
+    """Move the sum so far into the deficit, so that S starts again at zero, and make the scale one."""
+    for j in range(w.size):
+        deficit[j] -= scalars[2] * w[j]
+    scalars[2] = 0.0
+    multiply_out(w, scalars)
+
+
+@kernel(
+    void(
+        types.FunctionType(FIRST_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
+        WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64,
+    )
+)  # fmt: skip
+def run(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, deficit: Any, counters: Any
+) -> None:
+    """Run the examples of `order`, predicting with the weights themselves.
+
+    The weights are scalars[0] * w, their squared norm is scalars[1], and S is scalars[2]. A round that
+    changes nothing, or that breaks down, counts towards the mean with the weights as they are.
+    """
+    packed_columns, packed_values = buffers(w.size)
+    columns, values = sources(rows, packed_columns, packed_values)
+    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
+    for i in order:
+        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        f = scalars[0] * dot(w, columns, at, values, o, n)
+        mistake = (f >= 0.0) != (y[i] > 0.0)
+        m = y[i] * f
+        counters[0] += 1
+        counters[1] += mistake
+        s = norms[i]
+        if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
+            counters[4] += 1
+            scalars[2] += scalars[0]
+            continue
+        loss, shrink, tau = rule(m, s, mistake, scalars[1], counters[0], counters[2], p)
+        counters[2] += loss > 0.0
+        if n == 0 or (shrink == 1.0 and tau == 0.0):
+            scalars[2] += scalars[0]
+            continue
+        if not (np.isfinite(shrink) and np.isfinite(tau)):
+            counters[4] += 1
+            scalars[2] += scalars[0]
+            continue
+        counters[3] += 1
+        if shrink != 1.0:
+            scalars[0] *= shrink
+            if abs(scalars[0]) < SMALLEST_SCALE:
+                settle(w, scalars, deficit)
+        step = tau * y[i] / scalars[0]
+        missing = scalars[2] * step
+        for k in range(n):
+            j, x = columns[at + k], values[o + k]
+            w[j] += step * x
+            deficit[j] += missing * x
+        scalars[1] = max(0.0, shrink * shrink * scalars[1] + tau * (2.0 * shrink * m + tau * s))
+        scalars[2] += scalars[0]

@@ -1,0 +1,251 @@
+"""Second-order passes in the feature space of a Mercer kernel.
+
+Mean and covariance are combinations of the support examples x_1, ..., x_n, those that changed the state:
+
+    mu = sum_j nu_j x_j,    Sigma^-1 = I / a + sum_j c_j x_j x_j',
+
+so Sigma = a I - a^2 X' M^-1 X with M = diag(1 / c_j) + a K and K the kernel matrix of the support. Instead of
+the matrix of coefficients of Sigma, whose updates cancel, the Cholesky factor L of M is kept. With k the
+kernel values of x and the support, and u = L^-1 (a k):
+
+    v = a K(x, x) - u.u,    Sigma x = a x - a sum_j b_j x_j,  b = L^-T u,
+
+and a new support example appends the row (u, sqrt(1 / c + v)) to L. No other row changes. A round costs nnz
+for each support example, n^2 / 2 if its variance is needed and as much again if it changes the state.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import boolean, float64, types, void
+
+from olbench.kernels.compile import (
+    READ_1D,
+    READ_INT64,
+    READ_UINT32,
+    ROWS,
+    SECOND_ORDER_RULE,
+    WRITE_1D,
+    WRITE_INT64,
+    WRITE_UINT32,
+    helper,
+    kernel,
+)
+from olbench.kernels.rows import buffers, dot, locate, sources, squared_norm
+from olbench.kernels.vectors import add, four, load, multiply, spread, store, subtract, zeros
+
+LINEAR, RBF, POLY = 0.0, 1.0, 2.0
+EPSILON = 2.0**-52
+
+#: kind, gamma, degree, coef0
+SHAPE = types.UniTuple(float64, 4)
+#: data, columns, indptr and ||x||^2 of the support examples
+SUPPORT = types.Tuple((READ_1D, READ_UINT32, READ_INT64, READ_1D))
+
+
+@helper
+def evaluate(shape: Any, product: Any, s: Any, t: Any) -> Any:
+    """Return K(x, z) for x.z = product, ||x||^2 = s and ||z||^2 = t."""
+    kind, gamma, degree, coef0 = shape
+    if kind == LINEAR:
+        return product
+    if kind == RBF:
+        # Rounding can make the squared distance of nearly equal rows negative.
+        return math.exp(-gamma * max(0.0, (s + t) - 2.0 * product))
+    base = gamma * product + coef0
+    power = 1.0
+    # The degree is small and whole, and repeated products have the same bits on every machine.
+    for _ in range(int(degree)):
+        power *= base
+    return power
+
+
+@helper
+def evaluate_row(
+    shape: Any, support: Any, size: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, s: Any,
+    scattered: Any, k: Any,
+) -> None:  # fmt: skip
+    """Set k[j] to the kernel of a row of n entries and ||x||^2 = s with support example j.
+
+    The row is scattered into an array of zeros of length d, so an inner product costs the entries of the
+    support example alone. The same entries are cleared afterwards, which is cheaper than clearing d of them.
+    """
+    data, indices, indptr, norms = support
+    for e in range(n):
+        scattered[columns[c + e]] = values[o + e]
+    for j in range(size):
+        begin = indptr[j]
+        product = dot(scattered, indices, begin, data, begin, indptr[j + 1] - begin)
+        k[j] = evaluate(shape, product, s, norms[j])
+    for e in range(n):
+        scattered[columns[c + e]] = 0.0
+
+
+@helper
+def inner_from(left: Any, o: Any, right: Any, n: Any) -> Any:
+    """Return the inner product of left[o : o + n] with right[:n].
+
+    Rows of L are long, so sixteen lanes hide the latency of the additions, where four do for a short row.
+    """
+    long, whole = n - n % 16, n - n % 4
+    t0 = t1 = t2 = t3 = zeros(4)
+    for j in range(0, long, 16):
+        t0 = add(t0, multiply(load(t0, left, (o + j,)), load(t0, right, (j,))))
+        t1 = add(t1, multiply(load(t1, left, (o + j + 4,)), load(t1, right, (j + 4,))))
+        t2 = add(t2, multiply(load(t2, left, (o + j + 8,)), load(t2, right, (j + 8,))))
+        t3 = add(t3, multiply(load(t3, left, (o + j + 12,)), load(t3, right, (j + 12,))))
+    for j in range(long, whole, 4):
+        t0 = add(t0, multiply(load(t0, left, (o + j,)), load(t0, right, (j,))))
+    s0, s1, s2, s3 = four(add(add(t0, t1), add(t2, t3)))
+    for j in range(whole, n):
+        s0 += left[o + j] * right[j]
+    return (s0 + s1) + (s2 + s3)
+
+
+@helper
+def solve_forward(factor: Any, size: Any, a: Any, k: Any, u: Any) -> None:
+    """Set u to L^-1 (a k), row by row; row j of L starts at entry j (j + 1) / 2 of `factor`."""
+    o = 0
+    for j in range(size):
+        u[j] = (a * k[j] - inner_from(factor, o, u, j)) / factor[o + j]
+        o += j + 1
+
+
+@helper
+def subtract_row(factor: Any, o: Any, weight: Any, b: Any, n: Any) -> None:
+    """Subtract factor[o : o + n] times a weight from b[:n].
+
+    Written with runs, because the compiler cannot know that the two arrays do not overlap.
+    """
+    long, whole = n - n % 16, n - n % 4
+    wide = spread(zeros(16), weight)
+    for e in range(0, long, 16):
+        store(subtract(load(wide, b, (e,)), multiply(wide, load(wide, factor, (o + e,)))), b, (e,))
+    narrow = spread(zeros(4), weight)
+    for e in range(long, whole, 4):
+        store(subtract(load(narrow, b, (e,)), multiply(narrow, load(narrow, factor, (o + e,)))), b, (e,))
+    for e in range(whole, n):
+        b[e] -= weight * factor[o + e]
+
+
+@helper
+def solve_backward(factor: Any, size: Any, b: Any) -> None:
+    """Replace b by L^-T b.
+
+    L' is solved from its last entry on. What an entry contributes to those before it is a row of L, so memory
+    is read along its rows here too, and every entry of b has its terms in the same order.
+    """
+    o = size * (size + 1) // 2
+    for step in range(size):
+        j = size - 1 - step
+        o -= j + 1
+        b[j] /= factor[o + j]
+        subtract_row(factor, o, b[j], b, j)
+
+
+@kernel(
+    void(
+        types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64, SHAPE, float64, WRITE_1D,
+        WRITE_1D, WRITE_1D, WRITE_UINT32, WRITE_INT64, WRITE_1D, WRITE_INT64, boolean,
+    )
+)  # fmt: skip
+def run(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    shape: Any, a: float, nu: Any, factor: Any, support_data: Any, support_columns: Any, support_indptr: Any,
+    support_norms: Any, counters: Any, screened: bool,
+) -> None:  # fmt: skip
+    """Run the examples of `order`; counters: rounds, mistakes, updates, effective, breakdowns, support.
+
+    The arrays must have room for every row of `order` as a support example. v is a difference; where it is
+    within rounding of zero, the round is a breakdown and changes nothing. With `screened` the rule promises
+    that its loss does not fall as v grows, so a round without loss at v = a K(x, x), which v never exceeds,
+    needs no v.
+    """
+    packed_columns, packed_values = buffers(rows[0].shape[1])
+    columns, values = sources(rows, packed_columns, packed_values)
+    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
+    scattered = np.zeros(dense.shape[1])
+    k, u, b = np.empty(nu.size), np.empty(nu.size), np.empty(nu.size)
+    support = (support_data, support_columns, support_indptr, support_norms)
+    for i in order:
+        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        size, s = counters[5], norms[i]
+        evaluate_row(shape, support, size, columns, at, values, o, n, s, scattered, k)
+        f = inner_from(nu, 0, k, size)
+        mistake = (f >= 0.0) != (y[i] > 0.0)
+        m = y[i] * f
+        counters[0] += 1
+        t = counters[0]
+        counters[1] += mistake
+        top = a * evaluate(shape, s, s, s)
+        # An empty row is the origin: with a linear kernel nothing can be learnt from it, with others it can.
+        if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf) or not 0.0 <= top < np.inf:
+            counters[4] += 1
+            continue
+        if screened:
+            loss, alpha, c = rule(m, top, mistake, t, p)
+            if loss <= 0.0 and alpha == 0.0 and c == 0.0:
+                continue
+        solve_forward(factor, size, a, k, u)
+        v = top - squared_norm(u, 0, size)
+        # Rounding in u.u grows with the number of its terms, which are at most `top` in sum.
+        if not v > EPSILON * (size + 1) * top:
+            counters[4] += top > 0.0
+            v = 0.0
+        loss, alpha, c = rule(m, v, mistake, t, p)
+        counters[2] += loss > 0.0
+        if v == 0.0 or (alpha == 0.0 and c == 0.0):
+            continue
+        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
+            counters[4] += 1
+            continue
+        counters[3] += 1
+        step = a * alpha * y[i]
+        b[:size] = u[:size]
+        solve_backward(factor, size, b)
+        for j in range(size):
+            nu[j] -= step * b[j]
+        nu[size] = step
+        start = size * (size + 1) // 2
+        for j in range(size):
+            factor[start + j] = u[j]
+        # c = 0 changes the mean alone: an infinite diagonal keeps the example out of Sigma.
+        factor[start + size] = math.sqrt(1.0 / c + v)
+        begin = support_indptr[size]
+        for e in range(n):
+            support_columns[begin + e] = columns[at + e]
+            support_data[begin + e] = values[o + e]
+        support_indptr[size + 1] = begin + n
+        support_norms[size] = s
+        counters[5] += 1
+
+
+@kernel(void(ROWS, READ_INT64, SHAPE, SUPPORT, READ_1D, WRITE_1D))
+def score_rows(rows: Any, order: Any, shape: Any, support: Any, nu: Any, scores: Any) -> None:
+    """Set scores[e] to mu . x of row order[e]."""
+    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
+    packed_columns, packed_values = buffers(dense.shape[1])
+    columns, values = sources(rows, packed_columns, packed_values)
+    scattered, k = np.zeros(dense.shape[1]), np.empty(nu.size)
+    for e in range(order.size):
+        i = order[e]
+        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        evaluate_row(shape, support, nu.size, columns, at, values, o, n, norms[i], scattered, k)
+        scores[e] = inner_from(nu, 0, k, nu.size)
+
+
+@kernel(void(ROWS, SHAPE, SUPPORT, float64, READ_1D, WRITE_1D))
+def measure_variances(rows: Any, shape: Any, support: Any, a: float, factor: Any, variances: Any) -> None:
+    """Set variances[i] to x' Sigma x of row i, at least zero."""
+    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
+    packed_columns, packed_values = buffers(dense.shape[1])
+    columns, values = sources(rows, packed_columns, packed_values)
+    size = support[3].size
+    scattered, k, u = np.zeros(dense.shape[1]), np.empty(size), np.empty(size)
+    for i in range(variances.size):
+        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        evaluate_row(shape, support, size, columns, at, values, o, n, norms[i], scattered, k)
+        solve_forward(factor, size, a, k, u)
+        top = a * evaluate(shape, norms[i], norms[i], norms[i])
+        variances[i] = max(0.0, top - squared_norm(u, 0, size))

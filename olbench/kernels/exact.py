@@ -1,0 +1,174 @@
+"""Diagonal second-order passes whose step is the optimum over diagonal covariances.
+
+The step meets the rule's constraint for the diagonal Sigma that it leaves behind, so it depends on the whole
+row and not only on m and v. Let w_j = Sigma_j x_j^2 / v, which sum to one, and measure margins in a unit that
+the rule chooses: r = m / unit is the margin before the step, g the gain, s = r + g the margin after it. The
+rules of this family all lead to
+
+    s = sum_j A w_j / (b + g K w_j),    b = b0 + b1 s,
+
+with numbers A, b0, b1, K >= 0 from the rule, then alpha = g unit / v and c = g K / (b v).
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import types, void
+
+from olbench.kernels.compile import (
+    EXACT_RULE,
+    READ_1D,
+    READ_INT64,
+    ROWS,
+    WRITE_2D,
+    WRITE_INT64,
+    helper,
+    kernel,
+)
+from olbench.kernels.diagonal import AHEAD, announce, margin_and_variance, update_four
+from olbench.kernels.rows import buffers, locate, sources
+from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
+
+# The last step may change the solution by this fraction: convergence is quadratic, so what is left is
+# rounding.
+CLOSE = 1e-7
+# Below this fraction of A the residual of the equation is rounding, however small the step itself may be.
+NOISE = 1e-14
+# Five steps are the most that random rows of up to 300 entries need. The bound only guards against a NaN.
+MOST_STEPS = 60
+
+
+@helper
+def measure_shares(
+    moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, v: Any, shares: Any
+) -> Any:
+    """Set shares[k] to w_k and return the sum of their squares, in four lanes by position.
+
+    The shares are read once in every step of the solver; here they become neighbours in memory.
+    """
+    scale = 1.0 / v
+    for k in range(n):
+        x = values[o + k]
+        shares[k] = moments[columns[c + k], 1] * (x * x) * scale
+    whole = n - n % 4
+    total = zeros(4)
+    for k in range(0, whole, 4):
+        w = load(total, shares, (k,))
+        total = add(total, multiply(w, w))
+    s0, s1, s2, s3 = four(total)
+    for k in range(whole, n):
+        s0 += shares[k] * shares[k]
+    return (s0 + s1) + (s2 + s3)
+
+
+@helper
+def harmonic_mean(shares: Any, n: Any, b: Any, slope: Any, b1: Any, K: Any) -> Any:
+    """Return R, the mean of b + slope w_j weighted harmonically by w_j, and its derivative along g.
+
+    1 / R is the sum of w_j / (b + slope w_j). One division of four lanes at a time decides the cost.
+    """
+    whole = n - n % 4
+    total = slopes = zeros(4)
+    one, base = spread(total, 1.0), spread(total, b)
+    steep, b_slope, k_slope = spread(total, slope), spread(total, b1), spread(total, K)
+    for k in range(0, whole, 4):
+        w = load(total, shares, (k,))
+        inverse = divide(one, add(base, multiply(steep, w)))
+        term = multiply(w, inverse)
+        total = add(total, term)
+        slopes = add(slopes, multiply(multiply(term, inverse), add(b_slope, multiply(k_slope, w))))
+    s0, s1, s2, s3 = four(total)
+    d0, d1, d2, d3 = four(slopes)
+    for k in range(whole, n):
+        w = shares[k]
+        inverse = 1.0 / (b + slope * w)
+        s0 += w * inverse
+        d0 += w * inverse * inverse * (b1 + K * w)
+    total = (s0 + s1) + (s2 + s3)
+    R = 1.0 / total
+    return R, ((d0 + d1) + (d2 + d3)) * R * R
+
+
+@helper
+def solve_linear(r: Any, A: Any, x: Any, R: Any, slope: Any) -> Any:
+    """Return the solution of s (R + slope (g - g_now)) = A in the unknown that is `x` now.
+
+    The unknown is s for r < 0 and g otherwise: the smaller of the two, so that neither is a difference of
+    nearly equal numbers. Of the two forms of the root, the one without cancellation is used.
+    """
+    offset = R - slope * x
+    b, c = (offset, A) if r < 0.0 else (offset + slope * r, A - r * offset)
+    root = math.sqrt(b * b + 4.0 * slope * c)
+    return 2.0 * c / (b + root) if b > 0.0 else (root - b) / (2.0 * slope)
+
+
+@helper
+def solve_gain(shares: Any, n: Any, squares: Any, r: Any, A: Any, b0: Any, b1: Any, K: Any) -> Any:
+    """Return (g, s), the gain in margin and the margin that solve the equation of this module.
+
+    With R the harmonic mean, the equation is s R(g) = A, and R is concave and increasing in g. Newton's
+    method replaces R by its tangent, which lies above it, so every iterate is a lower bound of the solution
+    and the iterates increase: they need no further safeguard. The first line above R is the arithmetic mean b
+    + g K sum w^2, which is R itself if all shares are equal, as they are for binary features at the start.
+    """
+    x = solve_linear(r, A, min(r, 0.0), b0 + b1 * r, b1 + K * squares)
+    for _ in range(MOST_STEPS):
+        s, g = (x, x - r) if r < 0.0 else (r + x, x)
+        R, slope = harmonic_mean(shares, n, b0 + b1 * s, g * K, b1, K)
+        before = x
+        x = solve_linear(r, A, before, R, slope)
+        change = abs(x - before)
+        if not (change > CLOSE * x and change * (R + s * slope) > NOISE * A):
+            break
+    return (x - r, x) if r < 0.0 else (x, r + x)
+
+
+@kernel(
+    void(
+        types.FunctionType(EXACT_RULE), READ_1D, ROWS, READ_1D, READ_INT64, WRITE_2D, WRITE_INT64,
+    )
+)  # fmt: skip
+def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any) -> None:
+    """Run the examples of `order`; moments[j] is (mu_j, Sigma_j)."""
+    d = moments.shape[0]
+    packed_columns, packed_values = buffers(d)
+    columns, values = sources(rows, packed_columns, packed_values)
+    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    sparse = dense.shape[0] == 0
+    shares = np.empty(d)
+    for t in range(order.size):
+        i = order[t]
+        if sparse and t + AHEAD < order.size:
+            announce(indptr, columns, values, order[t + AHEAD])
+        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        f, v = margin_and_variance(moments, columns, at, values, o, n)
+        m = y[i] * f
+        counters[0] += 1
+        counters[1] += (f >= 0.0) != (y[i] > 0.0)
+        if not np.isfinite(f):
+            counters[4] += 1
+            continue
+        if not 0.0 < v < np.inf:
+            counters[4] += n > 0
+            v = 0.0
+        loss, unit, A, b0, b1, K = rule(m, v, p)
+        counters[2] += loss > 0.0
+        if v == 0.0 or loss <= 0.0:
+            continue
+        squares = measure_shares(moments, columns, at, values, o, n, v, shares)
+        g, s = solve_gain(shares, n, squares, m / unit, A, b0, b1, K)
+        alpha, c = g * unit / v, g * K / ((b0 + b1 * s) * v)
+        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
+            counters[4] += 1
+            continue
+        counters[3] += 1
+        step = alpha * y[i]
+        whole = n - n % 4
+        for k in range(0, whole, 4):
+            update_four(moments, columns, at + k, values, o + k, step, c, 0.0, True)
+        for k in range(whole, n):
+            j, x = columns[at + k], values[o + k]
+            sigma = moments[j, 1]
+            moments[j, 0] += step * sigma * x
+            moments[j, 1] = sigma / (1.0 + c * sigma * x * x)

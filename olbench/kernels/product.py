@@ -1,0 +1,100 @@
+"""Passes that keep a perceptron vector w and a diagonal Sigma apart, and predict with their product.
+
+The prediction for x already counts x: it uses S = (Sigma^-1 + diag(x_j^2))^-1, which differs from row to row,
+so no weight vector stands for it. With a full Sigma the product S w . x is mu . x up to a positive factor,
+which is why that form needs no kernel of its own.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import types, void
+
+from olbench.kernels.compile import (
+    READ_1D,
+    READ_2D,
+    READ_INT64,
+    ROWS,
+    SECOND_ORDER_RULE,
+    WRITE_1D,
+    WRITE_2D,
+    WRITE_INT64,
+    helper,
+    kernel,
+)
+from olbench.kernels.diagonal import AHEAD, announce
+from olbench.kernels.rows import buffers, locate, sources
+
+
+@helper
+def score(moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
+    """Return w . S x and x' S x, each summed in two lanes by position."""
+    whole = n - n % 2
+    f0 = f1 = v0 = v1 = 0.0
+    for k in range(0, whole, 2):
+        i, j = columns[c + k], columns[c + k + 1]
+        x, z = values[o + k], values[o + k + 1]
+        # S_j x_j: one division per feature, which decides the cost of a round.
+        px = moments[i, 1] * x / (1.0 + moments[i, 1] * (x * x))
+        pz = moments[j, 1] * z / (1.0 + moments[j, 1] * (z * z))
+        f0 += moments[i, 0] * px
+        f1 += moments[j, 0] * pz
+        v0 += x * px
+        v1 += z * pz
+    if whole < n:
+        i, x = columns[c + whole], values[o + whole]
+        px = moments[i, 1] * x / (1.0 + moments[i, 1] * (x * x))
+        f0 += moments[i, 0] * px
+        v0 += x * px
+    return f0 + f1, v0 + v1
+
+
+@kernel(
+    void(
+        types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64, WRITE_2D, WRITE_INT64,
+    )
+)  # fmt: skip
+def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any) -> None:
+    """Run the examples of `order`; moments[j] is (w_j, Sigma_j).
+
+    A round with a loss adds y x to w, and the gain c of the rule adds c x_j^2 to each precision. The step
+    alpha belongs to the mean Sigma w, which is not kept here.
+    """
+    packed_columns, packed_values = buffers(moments.shape[0])
+    columns, values = sources(rows, packed_columns, packed_values)
+    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    sparse = dense.shape[0] == 0
+    for t in range(order.size):
+        i = order[t]
+        if sparse and t + AHEAD < order.size:
+            announce(indptr, columns, values, order[t + AHEAD])
+        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        f, v = score(moments, columns, at, values, o, n)
+        mistake = (f >= 0.0) != (y[i] > 0.0)
+        counters[0] += 1
+        counters[1] += mistake
+        # x' S x is at most n. It is zero only if every square over- or underflows.
+        if not np.isfinite(f) or (n > 0 and not v > 0.0):
+            counters[4] += 1
+            continue
+        loss, _, c = rule(y[i] * f, v, mistake, counters[0], p)
+        counters[2] += loss > 0.0
+        if n == 0 or (loss <= 0.0 and c == 0.0):
+            continue
+        counters[3] += 1
+        for k in range(n):
+            j, x = columns[at + k], values[o + k]
+            if loss > 0.0:
+                moments[j, 0] += y[i] * x
+            moments[j, 1] /= 1.0 + c * moments[j, 1] * (x * x)
+
+
+@kernel(void(ROWS, READ_INT64, READ_2D, WRITE_1D))
+def score_rows(rows: Any, order: Any, moments: Any, scores: Any) -> None:
+    """Set scores[k] to w . S x of row order[k]."""
+    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    packed_columns, packed_values = buffers(dense.shape[1])
+    columns, values = sources(rows, packed_columns, packed_values)
+    for k in range(order.size):
+        n, at, o = locate(dense, indptr, has_zeros, order[k], packed_columns, packed_values)
+        scores[k] = score(moments, columns, at, values, o, n)[0]

@@ -1,0 +1,40 @@
+"""Protocols: a config in, trials out; a trial in, its outcome out. One file per protocol."""
+
+import importlib
+import warnings
+from functools import cache
+
+from olbench.errors import UserError, suggest
+from olbench.protocols.definition import REGISTRY, Protocol, protocol
+
+__all__ = ["Protocol", "get_protocol", "protocol", "protocols"]
+
+FILES = ("online", "crossval", "fresh")
+ENTRY_POINTS = "olbench.protocols"
+
+
+@cache
+def _load_installed() -> None:
+    from importlib.metadata import entry_points
+
+    for name in FILES:
+        importlib.import_module(f"olbench.protocols.{name}")
+    for point in entry_points(group=ENTRY_POINTS):
+        try:
+            point.load()
+        except Exception as error:
+            warnings.warn(f"the protocol of {point.value} cannot be loaded: {error}", stacklevel=2)
+
+
+def protocols() -> list[Protocol]:
+    """Return every protocol: the built-in ones, those of installed packages and of plugins loaded so far."""
+    _load_installed()
+    return list(REGISTRY.values())
+
+
+def get_protocol(id: str) -> Protocol:
+    """Return the protocol of this id."""
+    known = {each.id: each for each in protocols()}
+    if id not in known:
+        raise UserError(f"unknown protocol '{id}'{suggest(id, list(known))}; there are {', '.join(known)}")
+    return known[id]

@@ -1,0 +1,392 @@
+"""What a protocol is: which trials a config asks for, what one trial measures, and how it is reported.
+
+A protocol is a class with a decorator, in this folder or in a user's own file:
+
+    from olbench import Protocol, protocol
+
+    @protocol
+    class Twice(Protocol):
+        id = "twice"
+        quantities = (Quantity("hits", "hits", 1, better="higher"),)
+        ...
+        def run(self, trial, source, stopped): ...
+
+The engine and the reports know this class and nothing of the protocols that extend it.
+"""
+
+import math
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.definition import Definition, Value
+from olbench.data.source import Source
+from olbench.errors import UserError
+from olbench.places import Placed
+from olbench.protocols import tuning
+from olbench.protocols.tuning import Choice, Grid
+from olbench.quantities import Quantity
+from olbench.specs import AlgorithmSpec, Config
+from olbench.trials.behaviour import behaviour
+from olbench.trials.record import failure, success
+from olbench.trials.trial import Outcome, Record, Trial
+
+#: What is known about trials so far, by key.
+Known = Mapping[str, Record]
+#: Trials that take about as long as each other: data set, algorithm, options.
+Kind = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key that a protocol adds to a config: how its value is read, its default and what it is for."""
+
+    name: str
+    read: Callable[[Placed, str], Any]
+    default: Any
+    doc: str
+
+
+def whole(low: int) -> Callable[[Placed, str], int]:
+    """Return a reader of whole numbers from `low`."""
+    return lambda node, name: node.whole(name, low)
+
+
+def choice(*words: str) -> Callable[[Placed, str], str]:
+    """Return a reader of one of some words."""
+    return lambda node, name: node.choice(name, words)
+
+
+def wholes(low: int) -> Callable[[Placed, str], tuple[int, ...]]:
+    """Return a reader of a whole number or a list of them, from `low`."""
+
+    def read(node: Placed, name: str) -> tuple[int, ...]:
+        items = node.items(name) if isinstance(node.value, list) else [node]
+        return tuple(item.whole(name, low) for item in items)
+
+    return read
+
+
+@dataclass(frozen=True)
+class Series:
+    """A curve that trials record, one column of the series `of` against its column `along`."""
+
+    name: str
+    #: The title of the axis.
+    title: str
+    quantity: Quantity
+    of: str = "curve"
+    along: str = "t"
+    along_title: str = "number of samples"
+    #: Whether the column is a count so far, to be shown per example.
+    per_example: bool = False
+    #: Whether it is a time, which other trials can stretch.
+    timed: bool = False
+    #: Whether it is a level, such as a rate, rather than a count that grows: its axis need not begin at zero.
+    level: bool = False
+
+    @property
+    def is_level(self) -> bool:
+        """Whether its axis need not begin at zero."""
+        return self.level or self.per_example
+
+
+class Protocol(ABC):
+    """A way to run an experiment. Subclasses declare the class attributes and implement `run`."""
+
+    id: ClassVar[str]
+    #: Raised whenever `run` would measure something else for the same trial; older trials then run again.
+    version: ClassVar[int] = 1
+    #: The keys that it adds to a config, and those that it adds to `tuning`.
+    keys: ClassVar[tuple[Key, ...]] = ()
+    tuning_keys: ClassVar[tuple[Key, ...]] = ()
+    searches: ClassVar[tuple[str, ...]] = ("grid", "coordinate", "none")
+    #: What the number of a trial counts: permutations, folds or splits.
+    numbered: ClassVar[str] = "permutation"
+    #: What is reported, the quantity that ranks algorithms first.
+    quantities: ClassVar[tuple[Quantity, ...]]
+    #: What a record has besides.
+    recorded: ClassVar[tuple[Quantity, ...]] = ()
+    #: What a tuning minimises or maximises; the first quantity unless said otherwise.
+    scored_by: ClassVar[Quantity | None] = None
+    series: ClassVar[tuple[Series, ...]] = ()
+    #: The sections of its report, by id and in order.
+    sections: ClassVar[tuple[str, ...]] = (
+        "headline", "verdicts", "results", "curves", "claims", "tuning", "statistics", "algorithms",
+        "datasets", "provenance",
+    )  # fmt: skip
+    #: How its checklist describes splits, orders and measures.
+    orders_text: ClassVar[str] = ""
+    measures_text: ClassVar[str] = ""
+
+    @abstractmethod
+    def run(self, trial: Trial, source: Source, stopped: Callable[[], bool]) -> Outcome:
+        """Run a trial. Long work asks `stopped` a few times a second, and raises StoppedError if so."""
+
+    def repeats(self, config: Config) -> int:
+        """Return how many trials report a cell; by default the value of the key `numbered` + "s"."""
+        return int(self.setting_of(config, f"{self.numbered}s"))
+
+    def tuning_repeats(self, config: Config) -> int:
+        """Return how many trials score a candidate of the tuning."""
+        return 1
+
+    def setting(self, config: Config, role: str) -> dict[str, Any]:
+        """Return what a trial of this role has to know besides the fields that every trial has."""
+        return {}
+
+    def tuned_settings(self, config: Config) -> Grid:
+        """Return the settings that are tuned like parameters, such as the number of epochs, by name."""
+        return {}
+
+    def refuse(self, definition: Definition) -> str:
+        """Return why an algorithm cannot run under this protocol, or an empty text."""
+        return ""
+
+    def sample_size(self, trials: Any, config: Config) -> int:
+        """Return how many examples the trials of an entry tested in all, each of them counted once."""
+        return int(trials["n"].sum()) if "n" in trials else 0
+
+    def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
+        """Return roughly how long a trial takes, in units that all trials of a run share."""
+        return float(source.n) * source.d
+
+    def probe_seconds(self, cell: "Cell") -> float:
+        """Return an estimate of the seconds that one trial of a cell takes, for the plan of a run."""
+        return 0.0
+
+    def cells(self, config: Config, sources: Sequence[Source]) -> "list[Cell]":
+        """Return the cells of a config: every algorithm on every data set."""
+        return [
+            Cell(self, config, source, spec, entry)
+            for source in sources
+            for entry, spec in enumerate(config.algorithms)
+        ]
+
+    def setting_of(self, config: Config, name: str) -> Any:
+        """Return the value of one of the protocol's keys, or its default."""
+        defaults = {key.name: key.default for key in self.keys}
+        return config.settings.get(name, defaults.get(name))
+
+    def tuning_setting_of(self, config: Config, name: str) -> Any:
+        """Return the value of one of the keys that the protocol adds to `tuning`, or its default."""
+        defaults = {key.name: key.default for key in self.tuning_keys}
+        return config.tuning.settings.get(name, defaults.get(name))
+
+    @property
+    def score(self) -> Quantity:
+        """The quantity that a tuning compares."""
+        return self.scored_by or self.quantities[0]
+
+    @property
+    def headline(self) -> Quantity:
+        """The quantity that ranks algorithms."""
+        return self.quantities[0]
+
+    @property
+    def judged(self) -> tuple[Quantity, ...]:
+        """The quantities that are compared with what papers report."""
+        return tuple(quantity for quantity in self.quantities if quantity.judged)
+
+    @property
+    def exact(self) -> tuple[Quantity, ...]:
+        """The recorded numbers that must repeat to the last digit."""
+        return tuple(each for each in (*self.recorded, *self.quantities) if each.exact and not each.ratio)
+
+    def quantity(self, name: str) -> Quantity:
+        """Return one of the quantities by its name."""
+        for quantity in (*self.quantities, *self.recorded):
+            if quantity.name == name:
+                return quantity
+        known = ", ".join(each.name for each in (*self.quantities, *self.recorded))
+        raise UserError(f"the protocol {self.id} measures no '{name}'; it measures {known}")
+
+    def succeed(self, trial: Trial, outcome: Outcome, seconds: float) -> Record:
+        """Return the record of a trial that succeeded and took so many seconds."""
+        return success(trial, outcome, self.numbered, seconds)
+
+    def fail(self, trial: Trial, error: BaseException) -> Record:
+        """Return the record of a trial that failed."""
+        numbers = [each.name for each in (*self.recorded, *self.quantities) if not each.ratio]
+        series = dict.fromkeys(each.of for each in self.series)
+        return failure(trial, error, self.numbered, [*numbers, *series])
+
+
+REGISTRY: dict[str, Protocol] = {}
+
+
+def protocol(definition: type[Protocol]) -> type[Protocol]:
+    """Register a protocol; a name may be defined again only in the file where it was defined before."""
+    known = REGISTRY.get(definition.id)
+    if known is not None and _file_of(type(known)) != _file_of(definition):
+        raise UserError(
+            f"a protocol named '{definition.id}' exists already ({_file_of(type(known))}); choose another id"
+        )
+    REGISTRY[definition.id] = definition()
+    return definition
+
+
+def _file_of(definition: type[Protocol]) -> str:
+    return str(getattr(sys.modules.get(definition.__module__), "__file__", definition.__module__))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One algorithm on one data set: its tuning, then the trials that are reported."""
+
+    protocol: Protocol
+    config: Config
+    source: Source
+    spec: AlgorithmSpec
+    #: Which entry of the config's `algorithms` it is.
+    entry: int
+    _trials: dict[tuple[Any, ...], Trial] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def definition(self) -> Definition:
+        """The definition of the algorithm."""
+        return get_definition(self.spec.id)
+
+    @property
+    def label(self) -> str:
+        """The id and, where the config has it more than once, what sets this entry apart from the others."""
+        if self.spec.name:
+            return self.spec.name
+        alike = [_describe(spec) for spec in self.config.algorithms if spec.id == self.spec.id]
+        if len(alike) == 1:
+            return self.spec.id
+        own = _describe(self.spec)
+        apart = [text for text in own if any(text not in other for other in alike)]
+        return f"{self.spec.id} ({', '.join(apart) or 'defaults'})"
+
+    @property
+    def kind(self) -> Kind:
+        """What its trials have in common that decides how long they take."""
+        return self.source.name, self.spec.id, str(dict(self.spec.options))
+
+    @property
+    def cost(self) -> float:
+        """Roughly how long a trial takes, to compare with those of other cells."""
+        return self.protocol.cost(self.source, self.spec.id, self.spec.options)
+
+    @property
+    def repeats(self) -> int:
+        """How many trials report it."""
+        return self.protocol.repeats(self.config)
+
+    @cached_property
+    def start(self) -> Choice:
+        """Every parameter and tuned setting at its given or default value, where a tuning starts."""
+        settings = {name: values[0] for name, values in self.tuned_settings.items()}
+        return {**self.definition.resolve(self.spec.params, self.spec.grid), **settings}
+
+    @cached_property
+    def tuned_settings(self) -> Grid:
+        """The settings, other than parameters, that the tuning chooses."""
+        return dict(self.protocol.tuned_settings(self.config))
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Everything that the tuning searches."""
+        return {**self.spec.grid, **self.tuned_settings}
+
+    @property
+    def tuning_passes(self) -> int:
+        """How many trials the tuning takes."""
+        candidates = tuning.count_candidates(self.config.tuning.search, self.grid, self.start)
+        return self.protocol.tuning_repeats(self.config) * candidates
+
+    def planned(self, known: Known) -> int:
+        """Return how many trials there will be, as far as is known."""
+        return self.tuning_passes + self.repeats
+
+    def step(self, known: Known) -> tuning.Step:
+        """Return how far the tuning is."""
+        rule = self.config.tuning
+        return tuning.search(rule.search, self.grid, self.start, lambda c: self._score(c, known), rule.ties)
+
+    def _score(self, choice: Choice, known: Known) -> float | None:
+        records = [known.get(trial.key) for trial in self.tuning_trials(choice)]
+        found = [record for record in records if record is not None]
+        if len(found) < len(records):
+            return None
+        quantity = self.protocol.score
+        return sum(
+            float(quantity.loss(quantity.of(record))) if record["status"] == "ok" else math.inf
+            for record in found
+        )
+
+    def trials(self, known: Known) -> Iterator[Trial]:
+        """Yield every trial that is determined by what is known: of the tuning, then of the report."""
+        step = self.step(known)
+        for candidate in step.asked:
+            yield from self.tuning_trials(candidate)
+        if step.chosen is not None:
+            yield from self.report_trials(step.chosen)
+
+    def reported(self, known: Known) -> list[Trial]:
+        """Return the trials of the report; none before the tuning has chosen."""
+        chosen = self.step(known).chosen
+        return [] if chosen is None else self.report_trials(chosen)
+
+    def tuning_trials(self, candidate: Choice) -> list[Trial]:
+        """Return the trials that score a candidate."""
+        return [self.trial(candidate, "tune", p) for p in range(self.protocol.tuning_repeats(self.config))]
+
+    def report_trials(self, chosen: Choice) -> list[Trial]:
+        """Return the trials that are reported."""
+        return [self.trial(chosen, "report", p) for p in range(self.repeats)]
+
+    def params_of(self, choice: Choice) -> dict[str, Value]:
+        """Return the parameters in a choice."""
+        return {name: value for name, value in choice.items() if name not in self.tuned_settings}
+
+    def setting_of(self, choice: Choice) -> dict[str, Value]:
+        """Return the tuned settings in a choice."""
+        return {name: value for name, value in choice.items() if name in self.tuned_settings}
+
+    def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
+        """Return a trial. Those made before are kept: they are asked for often, and their keys are hashes."""
+        place = (*choice.items(), role, number, *setting.items())
+        trial = self._trials.get(place)
+        if trial is None:
+            trial = self._trials[place] = self._new_trial(choice, role, number, setting)
+        return trial
+
+    @cached_property
+    def _code(self) -> str:
+        """How the algorithm behaves and, after a change of the protocol, its version."""
+        version = self.protocol.version
+        return behaviour(self.spec.id, self.spec.options) + (f"-{version}" if version > 1 else "")
+
+    def _new_trial(self, choice: Choice, role: str, number: int, setting: Mapping[str, Any]) -> Trial:
+        return Trial(
+            protocol=self.protocol.id,
+            dataset=self.source.name,
+            fingerprint=self.source.fingerprint,
+            algorithm=self.spec.id,
+            params=self.params_of(choice),
+            options=self.spec.options,
+            seed=self.config.seed,
+            role=role,
+            number=number,
+            setting={**self.protocol.setting(self.config, role), **self.setting_of(choice), **setting},
+            code=self._code,
+        )
+
+
+def _describe(spec: AlgorithmSpec) -> list[str]:
+    """Return everything that a config says about an algorithm, as texts."""
+    searched = {
+        name: "tuned" if tuple(values) == get_definition(spec.id).grid.get(name) else f"[{_list(values)}]"
+        for name, values in spec.grid.items()
+    }
+    return [f"{name}={value}" for name, value in {**spec.params, **searched, **spec.options}.items()]
+
+
+def _list(values: Sequence[Any]) -> str:
+    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)

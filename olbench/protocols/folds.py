@@ -1,0 +1,74 @@
+"""Divisions of the rows for cross-validation: folds, stratified splits, and duplicates across them."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from olbench.data.duplicates import duplicate_groups
+from olbench.data.source import Source
+from olbench.errors import UserError
+from olbench.examples import Floats, Ints
+from olbench.trials import seeds
+
+DUPLICATES = ("refuse", "remove", "keep")
+
+
+@dataclass(frozen=True)
+class Division:
+    """The rows of one fold: those to train on and those to test on."""
+
+    train: Ints
+    test: Ints
+
+
+class Duplicates:
+    """The exact duplicates among the rows of sources, found once each."""
+
+    def __init__(self) -> None:
+        self.groups = cache(self._find)
+
+    @staticmethod
+    def _find(source: Source) -> Ints:
+        return duplicate_groups(source.open().examples.matrix())
+
+    def usable_rows(self, source: Source, policy: str) -> Ints:
+        """Return the rows that take part: all, or those without an earlier duplicate."""
+        rows = np.arange(source.n, dtype=np.int64)
+        return rows[self.groups(source) == rows] if policy == "remove" else rows
+
+    def check(self, source: Source, policy: str) -> None:
+        """Refuse a data set with duplicates, which folds would share, unless it says what to do with them."""
+        if policy != "refuse":
+            return
+        repeated = int(np.count_nonzero(self.groups(source) != np.arange(source.n)))
+        if repeated:
+            raise UserError(
+                f"{source.name}: {repeated} rows are exact duplicates of others and would be in the training "
+                "and the test rows at once; add `duplicates: remove` to the config, or `duplicates: keep`"
+            )
+
+
+def divide(source: Source, usable: Ints, seed: int, folds: int, number: int) -> Division:
+    """Return fold number % folds of division number // folds; a given split is the same for every number.
+
+    Divisions are random and the same for every algorithm.
+    """
+    if source.test_from is not None:
+        return Division(usable[usable < source.test_from], usable[usable >= source.test_from])
+    repeat, fold = divmod(number, folds)
+    shuffled = usable[seeds.generator(seed, source.name, "split", repeat).permutation(usable.size)]
+    test = shuffled[fold::folds]
+    train = np.concatenate([shuffled[other::folds] for other in range(folds) if other != fold])
+    return Division(np.sort(train), np.sort(test))
+
+
+def split_stratified(rows: Ints, labels: Floats, random: np.random.Generator, share: float = 0.2) -> Division:
+    """Return a random split with the same share of every class held out, at least one row of each."""
+    held = []
+    for label in np.unique(labels[rows]):
+        own = rows[labels[rows] == label]
+        count = min(max(1, round(share * own.size)), own.size - 1)
+        held.append(random.permutation(own)[: max(count, 0)])
+    test = np.sort(np.concatenate(held))
+    return Division(np.setdiff1d(rows, test), test)

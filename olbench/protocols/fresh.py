@@ -1,0 +1,114 @@
+"""The protocol `fresh`: every run draws a sample of its own (cw2008, section 5).
+
+A run makes one online pass over the training rows of its sample and is then tested on the others. Since runs
+share no examples, their deviation is that of the whole experiment and not only of the order.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from olbench.algorithms.definition import Definition
+from olbench.data.catalog import catalog
+from olbench.data.load import load_run
+from olbench.data.source import Source
+from olbench.errors import UserError
+from olbench.examples import as_examples
+from olbench.learners import make_algorithm
+from olbench.online import online_pass, predict_signs
+from olbench.protocols.definition import Cell, Key, Protocol, Series, protocol, whole
+from olbench.protocols.online import columns_of, refuse_batch
+from olbench.quantities import (
+    BREAKDOWNS,
+    EFFECTIVE_UPDATES,
+    ERRORS,
+    MISTAKES,
+    ROUNDS,
+    SECONDS,
+    TEST_ERROR,
+    UPDATES,
+)
+from olbench.specs import Config
+from olbench.trials.trial import Outcome, Trial
+
+#: The runs that tune are numbered from here: no reported run can have such a number.
+TUNING_RUNS = 1_000_000
+
+
+@protocol
+class Fresh(Protocol):
+    """Draw a new sample for every run, learn its training rows online, and test on the rest."""
+
+    id = "fresh"
+    keys = (
+        Key("runs", whole(1), 1000, "samples, the same for every algorithm"),
+        Key("curve", whole(1), 50, "points of the online curves"),
+    )
+    tuning_keys = (Key("runs", whole(1), 20, "samples that score a candidate"),)
+    numbered = "run"
+    quantities = (MISTAKES, TEST_ERROR, UPDATES, SECONDS)
+    recorded = (ROUNDS, ERRORS, EFFECTIVE_UPDATES, BREAKDOWNS)
+    series = (
+        Series("mistakes", "cumulative number of mistakes", MISTAKES),
+        Series("updates", "cumulative number of updates", UPDATES),
+    )
+    orders_text = (
+        "{} runs, each with a random sample of its own, the same for every algorithm: one pass over its "
+        "training rows, then a test on the others. Tuning uses other samples."
+    )
+    measures_text = (
+        "Mistakes: training rows that are predicted wrongly before they are learnt. Test error: the share of "
+        "the test rows that the last weights classify wrongly. Mean and sample standard deviation (n - 1) "
+        "over the runs."
+    )
+
+    def refuse(self, definition: Definition) -> str:
+        """Return why an algorithm has no online pass, or an empty text."""
+        return refuse_batch(definition)
+
+    def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
+        """Return the cells of a config; every data set must be one that can be drawn again."""
+        for source in sources:
+            entry = None if source.spec.path else catalog().get(source.spec.name)
+            if entry is None or entry.sample != "per-run":
+                drawn = ", ".join(each.name for each in catalog().values() if each.sample == "per-run")
+                raise UserError(
+                    f"{source.name} is the same in every run, so that protocol: fresh means nothing to it; "
+                    f"use protocol: online, or one of {drawn}"
+                )
+        return super().cells(config, sources)
+
+    def tuning_repeats(self, config: Config) -> int:
+        """Return how many samples score a candidate."""
+        return int(self.tuning_setting_of(config, "runs"))
+
+    def setting(self, config: Config, role: str) -> dict[str, Any]:
+        """Return how many points a curve has."""
+        return {"points": self.setting_of(config, "curve") if role == "report" else 1}
+
+    def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
+        """Return roughly how many multiplications a run takes."""
+        return float(source.n) * source.d * (source.d if options.get("covariance") == "full" else 1)
+
+    def run(self, trial: Trial, source: Source, stopped: Callable[[], bool]) -> Outcome:
+        """Draw the sample of the run, learn, and test."""
+        number = trial.number + (TUNING_RUNS if trial.role == "tune" else 0)
+        data = load_run(source.spec.name, number)
+        examples, labels = as_examples(data.X), np.asarray(data.y)
+        rows = np.arange(examples.n)
+        train, test = rows[: data.test_from], rows[data.test_from :]
+        algorithm = make_algorithm(trial.algorithm, **trial.params, **trial.options)
+        result = online_pass(algorithm, examples, labels, train, trial.setting["points"], stopped)
+        wrong = predict_signs(result.learner, examples, test) != labels[test]
+        numbers = {
+            "n": test.size,
+            "errors": int(np.count_nonzero(wrong)),
+            "mistakes": result.mistakes,
+            "updates": result.updates,
+            "effective_updates": result.effective_updates,
+            "breakdowns": result.breakdowns,
+            "seconds": round(result.seconds, 9),
+        }
+        curve = columns_of(result.curve)
+        return Outcome(numbers, {"curve": {name: curve[name] for name in ("t", "mistakes", "updates")}})

@@ -1,0 +1,88 @@
+"""Tuning: which candidates to try next, and which one wins.
+
+A search is asked again with every score that has become known, until it has chosen; it keeps no state. A
+candidate is a choice of parameters and of whatever else the protocol tunes, such as the number of epochs.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from olbench.algorithms.definition import Value
+
+Item = TypeVar("Item")
+#: Which of equal candidates wins.
+TIES = ("last", "first", "middle")
+Choice = Mapping[str, Value]
+Grid = Mapping[str, tuple[Value, ...]]
+#: The score of a candidate, lower is better: None while unknown, infinite if it failed.
+Score = Callable[[Choice], float | None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """The candidates that a search has asked for so far, and the one it chose, if it has."""
+
+    asked: tuple[Choice, ...]
+    chosen: Choice | None
+
+
+def search(kind: str, grid: Grid, start: Choice, score: Score, ties: str) -> Step:
+    """Take a search as far as the known scores allow. A single candidate is chosen without a trial."""
+    if math.prod(len(values) for values in grid.values()) == 1:
+        return Step((), {**start, **{name: values[0] for name, values in grid.items()}})
+    if kind == "coordinate":
+        return _search_coordinates(grid, start, score, ties)
+    candidates = tuple({**start, **values} for values in products(grid))
+    return Step(candidates, best(candidates, score, ties))
+
+
+def products(grid: Grid) -> list[dict[str, Value]]:
+    """Return every combination of a grid, the last name changing fastest."""
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def _search_coordinates(grid: Grid, start: Choice, score: Score, ties: str) -> Step:
+    """Search one name after the other, the others at their best so far or their default (LIBOL)."""
+    asked: tuple[Choice, ...] = ()
+    current: Choice | None = start
+    for name, values in grid.items():
+        candidates = tuple({**(current or start), name: value} for value in values)
+        asked += candidates
+        current = best(candidates, score, ties)
+        if current is None:
+            break
+    return Step(asked, current)
+
+
+def best(candidates: tuple[Choice, ...], score: Score, ties: str) -> Choice | None:
+    """Return the candidate with the lowest score; None while one is unknown or if all have failed."""
+    scores = [score(candidate) for candidate in candidates]
+    known = [value for value in scores if value is not None]
+    if len(known) < len(scores) or min(known) == math.inf:
+        return None
+    winners = [c for c, value in zip(candidates, known, strict=True) if value == min(known)]
+    return pick(winners, ties)
+
+
+def pick(winners: Sequence[Item], ties: str) -> Item:
+    """Return one of several equals by their order: the first, the last, or the one in the middle.
+
+    >>> [pick("abc", ties) for ties in TIES]
+    ['c', 'a', 'b']
+    """
+    places = {"first": 0, "last": -1, "middle": len(winners) // 2}
+    return winners[places[ties]]
+
+
+def count_candidates(kind: str, grid: Grid, start: Choice) -> int:
+    """Return how many different candidates a search will ask for."""
+    sizes = [len(values) for values in grid.values()]
+    if math.prod(sizes) == 1:
+        return 0
+    if kind != "coordinate":
+        return math.prod(sizes)
+    # The winner of one name comes back among the candidates of the next, at its default.
+    return sum(sizes) - sum(start[name] in grid[name] for name in list(grid)[1:])

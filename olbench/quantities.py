@@ -1,0 +1,144 @@
+"""What is measured: the name of each quantity, how it is printed, and which direction is better.
+
+Statistics, tables, verdicts, claims and figures ask a quantity for its direction and its format, so that none
+of them knows a quantity by name. A protocol lists the quantities that it measures; those of the built-in
+protocols are defined here.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Direction = Literal["lower", "higher", "neither"]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number that trials measure."""
+
+    name: str
+    #: As a heading of a table has it.
+    title: str
+    #: Digits after the decimal point.
+    digits: int
+    better: Direction = "lower"
+    #: Whether a verdict compares it with what a paper reports; times depend on the machine and are not.
+    judged: bool = False
+    #: Whether it must repeat to the last digit, whoever runs the trial and however fast.
+    exact: bool = False
+    #: As a summary counts it: "68 of 72 mistake rates".
+    plural: str = ""
+    #: The two recorded counts that it is the ratio of, where a record keeps the counts.
+    ratio: tuple[str, str] | None = None
+    #: Whether it is shown in percent.
+    percent: bool = False
+    #: Whether a value above zero casts doubt on the other numbers of its trial.
+    flag: bool = False
+
+    def of(self, record: Mapping[str, Any]) -> float:
+        """Return its value in the record of a trial that succeeded."""
+        if self.ratio is None:
+            return float(record[self.name])
+        count, total = self.ratio
+        return float(record[count] / record[total])
+
+    def column(self, frame: Any) -> Floats:
+        """Return its values from a frame with one row per trial."""
+        if self.ratio is None:
+            return np.array(frame[self.name], np.float64)
+        count, total = (np.array(frame[name], np.float64) for name in self.ratio)
+        return np.asarray(count / total, np.float64)
+
+    def is_better(self, one: float, other: float) -> bool:
+        """Tell whether one value is strictly better than another."""
+        return bool(self.loss(one) < self.loss(other))
+
+    def loss(self, value: Any) -> Any:
+        """Return a value, or an array of them, turned so that lower is better."""
+        return -value if self.better == "higher" else value
+
+    @property
+    def best(self) -> str:
+        """The word for the best of several: lowest or highest."""
+        return "highest" if self.better == "higher" else "lowest"
+
+    @property
+    def counted(self) -> str:
+        """The plural, for a summary."""
+        return self.plural or self.title
+
+    def text(self, value: float, digits: int | None = None, sign: str = "") -> str:
+        """Return a value as tables print it, with thousands apart; `sign` "+" shows that of a difference."""
+        scaled = 100 * value if self.percent else value
+        return f"{scaled:{sign},.{self.digits if digits is None else digits}f}"
+
+    def spread(self, mean: float, deviation: float) -> str:
+        """Return a mean and its deviation as the papers print them."""
+        return f"{self.text(mean)} ± {self.text(deviation)}"
+
+
+def mean_and_deviation(values: Iterable[float]) -> tuple[float, float]:
+    """Return the mean and the sample standard deviation (n - 1); one value alone has no deviation.
+
+    >>> mean_and_deviation([1.0, 3.0])
+    (2.0, 1.4142135623730951)
+    """
+    array = np.fromiter(values, np.float64)
+    return float(array.mean()), float(array.std(ddof=1)) if array.size > 1 else 0.0
+
+
+MISTAKE_RATE = Quantity(
+    "mistake_rate",
+    "mistake rate",
+    4,
+    judged=True,
+    exact=True,
+    plural="mistake rates",
+    ratio=("mistakes", "n"),
+)
+MISTAKES = Quantity("mistakes", "mistakes", 1, exact=True)
+UPDATES = Quantity("updates", "updates", 1, judged=True, exact=True, plural="update counts")
+EFFECTIVE_UPDATES = Quantity("effective_updates", "effective updates", 1, exact=True)
+BREAKDOWNS = Quantity("breakdowns", "breakdowns", 1, exact=True, flag=True)
+ROUNDS = Quantity("n", "examples", 0, better="neither", exact=True)
+SECONDS = Quantity("seconds", "seconds", 4)
+CPU_SECONDS = Quantity("cpu_seconds", "CPU seconds", 4)
+TEST_ERROR = Quantity(
+    "test_error", "test error (%)", 2, judged=True, exact=True, plural="test errors", ratio=("errors", "n"),
+    percent=True,
+)  # fmt: skip
+TRAINING_ERROR = Quantity(
+    "training_error",
+    "training error (%)",
+    2,
+    exact=True,
+    ratio=("training_errors", "training_n"),
+    percent=True,
+)
+ACCURACY = Quantity(
+    "accuracy", "accuracy (%)", 2, better="higher", judged=True, exact=True, plural="accuracies",
+    ratio=("right", "n"), percent=True,
+)  # fmt: skip
+BALANCED_ACCURACY = Quantity(
+    "balanced_accuracy", "balanced accuracy (%)", 2, better="higher", judged=True, exact=True,
+    plural="balanced accuracies", percent=True,
+)  # fmt: skip
+EARLY_ACCURACY = Quantity(
+    "early_accuracy", "early accuracy (%)", 2, better="higher", judged=True, exact=True,
+    plural="early accuracies", ratio=("early_right", "n"), percent=True,
+)  # fmt: skip
+EARLY_BALANCED_ACCURACY = Quantity(
+    "early_balanced_accuracy", "early balanced accuracy (%)", 2, better="higher", judged=True, exact=True,
+    plural="early balanced accuracies", percent=True,
+)  # fmt: skip
+RIGHT = Quantity("right", "right predictions", 1, better="higher", exact=True)
+EARLY_RIGHT = Quantity("early_right", "early right predictions", 1, better="higher", exact=True)
+TUNED = Quantity("tuned", "tuned", 0, better="neither", exact=True)
+ERRORS = Quantity("errors", "errors", 1, exact=True)
+TRAINING_ERRORS = Quantity("training_errors", "training errors", 1, exact=True)
+TRAINING_ROUNDS = Quantity("training_n", "training examples", 0, better="neither", exact=True)
+EPOCHS = Quantity("epochs", "epochs", 1, better="neither", exact=True)

@@ -1,0 +1,305 @@
+"""A results folder as frames and arrays: what every table, figure and statistic starts from.
+
+`load_results(folder).to_frame()` is for users: one row per reported trial, one column per quantity.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from olbench.engine import runfile
+from olbench.engine.runfile import CellFacts, RunFile
+from olbench.errors import UserError
+from olbench.protocols import Protocol
+from olbench.quantities import Quantity, mean_and_deviation
+from olbench.specs import AlgorithmSpec, Config
+from olbench.trials import ledger
+from olbench.trials.arrays import read_array
+from olbench.trials.trial import Record
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One algorithm on one data set: a row of the results with the trials behind it."""
+
+    dataset: str
+    #: The id of the algorithm, or the id with its settings where the config has it more than once.
+    label: str
+    algorithm: str
+    #: What the config says about it.
+    spec: AlgorithmSpec
+    protocol: Protocol
+    #: What the tuning chose, or None before it has.
+    params: Mapping[str, Any] | None
+    setting: Mapping[str, Any]
+    options: Mapping[str, Any]
+    planned: int
+    #: The trials that succeeded, one row per trial in the order of their numbers.
+    trials: pd.DataFrame
+    #: The errors of the trials that failed.
+    failures: tuple[str, ...]
+    #: The mean score of the chosen candidate in the trials that chose it, or None without a tuning.
+    tuned: float | None
+    #: Where the curves have their points, and per series an array (trials, points).
+    points: NDArray[np.int64]
+    curves: Mapping[str, Floats]
+
+    @property
+    def done(self) -> int:
+        """How many trials succeeded."""
+        return len(self.trials)
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether every time was measured alone, so that it may be shown as a time."""
+        return bool(self.done) and bool((self.trials["timing"] == "exclusive").all())
+
+    @property
+    def flagged(self) -> int:
+        """How many trials have a number that casts doubt on the others, such as a numerical breakdown."""
+        flags = [each.name for each in self.protocol.recorded if each.flag]
+        return int((self.trials[flags] > 0).any(axis=1).sum()) if flags else 0
+
+    def values(self, quantity: Quantity) -> Floats:
+        """Return a quantity of each trial."""
+        return quantity.column(self.trials)
+
+    def mean(self, quantity: Quantity) -> float:
+        """Return the mean of a quantity over the trials."""
+        return float(self.values(quantity).mean())
+
+    def aligned(self, quantity: Quantity, size: int = 0) -> Floats:
+        """Return a quantity by the number of the trial, NaN where there is none, to compare in pairs."""
+        found = np.full(max(size, self.planned), np.nan)
+        found[self.trials["number"].to_numpy(np.int64)] = self.values(quantity)
+        return found
+
+    def spread(self, quantity: Quantity) -> tuple[float, float] | None:
+        """Return mean and standard deviation (n - 1) over the trials, or None without any."""
+        values = self.values(quantity)
+        return mean_and_deviation(values) if values.size else None
+
+
+@dataclass(frozen=True)
+class Results:
+    """A results folder: its run file, its protocol, and its entries in the order of the config."""
+
+    folder: Path
+    run: RunFile
+    entries: tuple[Entry, ...]
+
+    @property
+    def config(self) -> Config:
+        """The config of the run."""
+        return self.run.config
+
+    @cached_property
+    def protocol(self) -> Protocol:
+        """The protocol of the run."""
+        return runfile.protocol_of(self.config)
+
+    @property
+    def name(self) -> str:
+        """The name of the folder, or of the one above for results that ship."""
+        folder = self.folder.resolve()
+        return folder.parent.name if folder.name == runfile.REFERENCE else folder.name
+
+    @property
+    def datasets(self) -> list[str]:
+        """The data sets in the order of the config."""
+        return list(dict.fromkeys(entry.dataset for entry in self.entries))
+
+    @property
+    def labels(self) -> list[str]:
+        """The algorithms in the order of the config."""
+        return list(dict.fromkeys(entry.label for entry in self.entries))
+
+    def of(self, dataset: str) -> list[Entry]:
+        """Return the entries of a data set that have at least one trial."""
+        return [entry for entry in self.entries if entry.dataset == dataset and entry.done]
+
+    @property
+    def missing(self) -> list[str]:
+        """What the report lacks, one sentence per entry."""
+        return [sentence for entry in self.entries if (sentence := _describe_gap(entry))]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per reported trial: data set, algorithm, number, and one column per quantity."""
+        frames = [self._frame_of(entry) for entry in self.entries if entry.done]
+        if frames:
+            return pd.concat(frames, ignore_index=True)
+        return pd.DataFrame(columns=["dataset", "algorithm", "label", "params", "number"])
+
+    def _frame_of(self, entry: Entry) -> pd.DataFrame:
+        protocol = self.protocol
+        quantities = {each.name: each for each in (*protocol.quantities, *protocol.recorded)}
+        about = {
+            "dataset": entry.dataset,
+            "algorithm": entry.algorithm,
+            "label": entry.label,
+            "params": [dict(entry.params or {})] * entry.done,
+            "setting": [dict(entry.setting)] * entry.done,
+            "choice": entry.trials["choice"].to_numpy(),
+            "number": entry.trials["number"].to_numpy(),
+        }
+        numbers = {name: self._column(each, entry) for name, each in quantities.items()}
+        return pd.DataFrame({**about, **numbers, "timing": entry.trials["timing"].to_numpy()})
+
+    @staticmethod
+    def _column(quantity: Quantity, entry: Entry) -> Any:
+        return entry.values(quantity) if quantity.ratio else entry.trials[quantity.name].to_numpy()
+
+    def array(self, entry: Entry, number: int, name: str) -> NDArray[Any]:
+        """Return an array that a trial stored beside the ledger, such as its predictions."""
+        rows = entry.trials[entry.trials["number"] == number]
+        references = rows["arrays"].iloc[0] if len(rows) else None
+        if not isinstance(references, dict) or name not in references:
+            raise UserError(
+                f"{self.folder}: trial {number} of {entry.label} on {entry.dataset} has no {name}"
+            )
+        return read_array(self.folder, references[name])
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.datasets)} data sets, {len(self.labels)} algorithms"
+        return f"<Results of {self.name}: {counts}, protocol {self.config.protocol}>"
+
+
+def _describe_gap(entry: Entry) -> str:
+    name = f"{entry.label} on {entry.dataset}"
+    if entry.params is None and entry.failures:
+        return f"{name}: its tuning failed ({entry.failures[0]})"
+    if entry.failures:
+        return f"{name}: {len(entry.failures)} of {entry.planned} trials failed ({entry.failures[0]})"
+    if entry.params is None:
+        return f"{name}: its tuning is not finished"
+    if entry.done < entry.planned:
+        return f"{name}: {entry.done} of {entry.planned} trials are done"
+    return ""
+
+
+def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
+    """Return a quantity of entries of one data set by label, so that trials can be paired."""
+    present = [entry for entry in entries if entry.done]
+    size = max((entry.planned for entry in present), default=0)
+    return {entry.label: entry.aligned(quantity, size) for entry in present}
+
+
+def load_results(folder: str | Path) -> Results:
+    """Return what a results folder holds, finished or not."""
+    folder = Path(folder)
+    run = runfile.read(folder)
+    protocol = runfile.protocol_of(run.config)
+    reading = _Reading(run, protocol, ledger.current(folder))
+    return Results(folder, run, tuple(map(reading.entry, run.cells)))
+
+
+class _Reading:
+    """Makes entries of the cells of a run and the records of its ledger."""
+
+    def __init__(self, run: RunFile, protocol: Protocol, records: Mapping[str, Record]):
+        self.run, self.protocol, self.records = run, protocol, records
+        self.tuning = [record for record in records.values() if record.get("role") == "tune"]
+        self.scores = self._scores()
+
+    def _scores(self) -> dict[str, float]:
+        """Return the mean score of each candidate over the trials of this tuning, and of no other."""
+        config, quantity = self.run.config, self.protocol.headline
+        setting = self.protocol.setting(config, "tune")
+        numbers = range(self.protocol.tuning_repeats(config))
+        values: dict[str, list[float]] = {}
+        for record in self.tuning:
+            fits = setting.items() <= record["setting"].items() and record["number"] in numbers
+            if fits and record["status"] == "ok":
+                values.setdefault(_candidate(record, setting), []).append(quantity.of(record))
+        return {candidate: sum(each) / len(each) for candidate, each in values.items()}
+
+    def entry(self, cell: CellFacts) -> Entry:
+        """Return the entry of a cell."""
+        records = self._records_of(cell)
+        good = [record for record in records if record["status"] == "ok"]
+        good.sort(key=lambda record: int(record["number"]))
+        points, curves = self._curves(good)
+        report = self.protocol.setting(self.run.config, "report")
+        tuned = self.scores.get(_candidate(good[0], report)) if good and cell.tuning_passes else None
+        return Entry(
+            dataset=cell.dataset,
+            label=cell.label,
+            algorithm=cell.algorithm,
+            spec=self.run.config.algorithms[cell.entry],
+            protocol=self.protocol,
+            params=cell.params,
+            setting=cell.setting,
+            options=cell.options,
+            planned=cell.planned,
+            trials=self._frame(good),
+            failures=tuple(" ".join(str(r["error"]).split()) for r in records if r["status"] != "ok"),
+            tuned=tuned,
+            points=points,
+            curves=curves,
+        )
+
+    def _records_of(self, cell: CellFacts) -> list[Record]:
+        """Return the trials of a cell or, where its tuning has chosen nothing, those of it that failed."""
+        if cell.params is not None:
+            return [self.records[key] for key in cell.keys if key in self.records]
+        wanted = cell.dataset, cell.algorithm, cell.options
+        return [
+            record
+            for record in self.tuning
+            if record["status"] != "ok"
+            and (record["dataset"], record["algorithm"], record["options"]) == wanted
+        ]
+
+    def _frame(self, records: list[Record]) -> pd.DataFrame:
+        names = measured_columns(self.protocol)
+        rows = [[record.get(name, 0) for name in names] for record in records]
+        return pd.DataFrame(rows, columns=names)
+
+    def _curves(self, records: list[Record]) -> tuple[NDArray[np.int64], dict[str, Floats]]:
+        """Return where the curves have their points, and each series as an array (trials, points)."""
+        series = self.protocol.series
+        if not series:
+            return np.zeros(0, np.int64), {}
+        along = series[0].of, series[0].along
+        points = np.array(records[0][along[0]][along[1]] if records else [], np.int64)
+        shape = len(records), points.size
+        curves = {
+            each.name: np.array([record[each.of][each.name] for record in records], np.float64).reshape(shape)
+            for each in series
+        }
+        return points, curves
+
+
+def measured_columns(protocol: Protocol) -> list[str]:
+    """Return the columns of an entry's trials."""
+    numbers = [each.name for each in (*protocol.recorded, *protocol.quantities) if not each.ratio]
+    return ["number", *numbers, "timing", "choice", "arrays"]
+
+
+def _candidate(record: Mapping[str, Any], role_setting: Mapping[str, Any]) -> str:
+    """Return what makes a candidate of a tuning, whatever the role of the trial."""
+    names = ("dataset", "fingerprint", "algorithm", "params", "options", "seed", "code")
+    chosen = {name: value for name, value in record["setting"].items() if name not in role_setting}
+    return json.dumps([*(record.get(name) for name in names), chosen], sort_keys=True)
+
+
+def newest(root: Path) -> Path:
+    """Return the folder below `root` whose run began last; without one, results that ship with the code."""
+    for pattern in (f"*/{runfile.NAME}", f"*/{runfile.REFERENCE}/{runfile.NAME}"):
+        starts: dict[Path, str] = {}
+        for path in root.glob(pattern):
+            with suppress(UserError):  # skip folders that are not runs
+                starts[path.parent] = runfile.read(path.parent).start
+        if starts:
+            return max(starts, key=lambda folder: starts[folder])
+    raise UserError(f"there is no run below {root}/; start one with `olbench run CONFIG`, or name its folder")

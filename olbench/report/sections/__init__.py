@@ -1,0 +1,74 @@
+"""The sections of a report: one file per section, each with what every renderer needs of it.
+
+A protocol lists the ids of its sections in order. A section that does not apply to a report is skipped.
+"""
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from olbench.errors import UserError
+from olbench.report.build import Report
+from olbench.report.grid import Part
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FILES = (
+    "headline", "verdicts", "results", "curves", "claims", "tuning", "statistics", "algorithms", "datasets",
+    "provenance",
+)  # fmt: skip
+#: Functions that draw a figure, by the name of its file.
+Figures = Mapping[str, Callable[[], "Figure"]]
+REGISTRY: dict[str, "Section"] = {}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report. Text, Markdown, LaTeX, JSON, HTML and the figures each take what is theirs."""
+
+    id: str
+    title: str
+    #: The tables and paragraphs of text, Markdown and LaTeX, and of the page where there is no `page`.
+    parts: Callable[[Report], Iterable[Part]] = lambda report: ()
+    applies: Callable[[Report], bool] = lambda report: True
+    #: What JSON has, by key of the whole document.
+    data: Callable[[Report], Mapping[str, Any]] = lambda report: {}
+    #: The values for the template `page/<id>.html.j2`, where the page shows more than the tables.
+    page: Callable[[Report], Mapping[str, Any]] | None = None
+    figures: Callable[[Report], Figures] = lambda report: {}
+
+
+def register(section: Section) -> Section:
+    """Add a section, which a protocol then names by its id."""
+    REGISTRY[section.id] = section
+    return section
+
+
+@cache
+def _load_all() -> None:
+    for name in FILES:
+        importlib.import_module(f"olbench.report.sections.{name}")
+
+
+def all_sections(report: Report) -> list[Section]:
+    """Return the sections of a report in the order that its protocol has, whether they apply or not."""
+    _load_all()
+    wanted = report.protocol.sections
+    unknown = [id for id in wanted if id not in REGISTRY]
+    if unknown:
+        raise UserError(f"the protocol {report.protocol.id} names an unknown section '{unknown[0]}'")
+    return [REGISTRY[id] for id in wanted]
+
+
+def sections_of(report: Report) -> list[Section]:
+    """Return the sections that apply to a report, in order."""
+    return [section for section in all_sections(report) if section.applies(report)]
+
+
+def all_parts(report: Report) -> Iterable[Part]:
+    """Yield everything that a report in words has, in its order."""
+    for section in sections_of(report):
+        yield from section.parts(report)

@@ -1,0 +1,71 @@
+"""The headline: what was run, what is missing, and how many reported numbers are reproduced."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olbench.report import verdicts
+from olbench.report.build import Report
+from olbench.report.grid import count
+from olbench.report.sections import Section, register
+
+#: So many sentences about what is missing can be read.
+FEW = 12
+
+
+def parts(report: Report) -> Iterator[str]:
+    """Yield the headline as one paragraph."""
+    results = report.results
+    counts = f"{count(len(results.datasets), 'data set')}, {count(len(results.labels), 'algorithm')}"
+    numbered = count(report.protocol.repeats(results.config), report.protocol.numbered)
+    lines = [
+        f"{results.name}: {counts}, {numbered}, tuning: {results.config.tuning.search}; run of {report.made}"
+    ]
+    if results.missing:
+        lines += list_gaps(report)
+    lines += [verdicts.summary(report.judgements, quantity) for quantity in report.judged]
+    yield "\n".join(lines)
+
+
+def list_gaps(report: Report) -> list[str]:
+    """Return what is missing: one line each while they are few, else one line per data set."""
+    missing, results = report.results.missing, report.results
+    lines = [f"INCOMPLETE: {len(missing)} of {len(results.entries)} rows are not finished:"]
+    if len(missing) <= FEW:
+        return [*lines, *(f"  {sentence}" for sentence in missing)]
+    for dataset in results.datasets:
+        own = [entry for entry in results.entries if entry.dataset == dataset]
+        done = sum(entry.done == entry.planned for entry in own)
+        lines.append(f"  {dataset}: {done} of {len(own)} rows are finished")
+    return lines
+
+
+def data(report: Report) -> Mapping[str, Any]:
+    """Return the counts of the verdicts."""
+    summary = {each.name: verdicts.summary(report.judgements, each) for each in report.judged}
+    return {"missing": report.results.missing, "summary": summary if report.paper else None}
+
+
+def page(report: Report) -> Mapping[str, Any]:
+    """Return the tallies of verdicts and claims."""
+    return {
+        "missing": report.results.missing,
+        "counts": [_tally(report, quantity) for quantity in report.judged],
+        "verdicts": [
+            {"name": name, "letter": letter, "meaning": verdicts.MEANINGS[name]}
+            for name, letter in verdicts.LETTERS.items()
+        ],
+        "claims": [claim.verdict for claim in report.claims],
+    }
+
+
+def _tally(report: Report, quantity: Any) -> dict[str, Any]:
+    counts = verdicts.count(report.judgements, quantity)
+    return {
+        "quantity": quantity.name,
+        "counted": quantity.counted,
+        "total": counts.total(),
+        "verdicts": {name: counts[name] for name in verdicts.VERDICTS},
+    }
+
+
+register(Section("headline", "Summary", parts, data=data, page=page))

@@ -1,0 +1,73 @@
+"""Provenance: code, versions, machine, seeds, and how to run it again."""
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from olbench.report.build import Report
+from olbench.report.sections import Section, register
+from olbench.trials.seeds import STREAMS
+
+
+def parts(report: Report) -> Iterator[str]:
+    """Yield one paragraph."""
+    run = report.results.run
+    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    commit = f"commit {run.commit[:12]}{' with changes' if run.dirty else ''}; " if run.commit else ""
+    yield (
+        f"{commit}seed {run.config.seed}; {versions}; {run.machine.get('processor')}, "
+        f"{run.machine.get('cores')} cores, {run.machine.get('system')}"
+    )
+
+
+def data(report: Report) -> Mapping[str, Any]:
+    """Return the run file without its cells."""
+    content = report.results.run.plain()
+    names = ("config", "data", "seeds", "versions", "commit", "dirty", "machine", "start", "end")
+    return {"run": {name: content[name] for name in names}}
+
+
+def page(report: Report) -> Mapping[str, Any]:
+    """Return the facts, and the commands that make this page again."""
+    run = report.results.run
+    facts = {
+        "Commit": f"{run.commit or 'unknown'}{', with local changes' if run.dirty else ''}",
+        "Started": run.start,
+        "Ended": run.end or "not finished",
+        "Processor": f"{run.machine.get('processor', 'unknown')}, {run.machine.get('cores', '?')} cores",
+        "System": run.machine.get("system"),
+        "Seed": f"{run.config.seed}, streams {', '.join(STREAMS)}",
+        "Versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()),
+    }
+    return {
+        "facts": [(name, str(value)) for name, value in facts.items() if value],
+        "missing": report.results.missing,
+        "name": report.results.name,
+        "commands": commands(report),
+        "config": config_yaml(report),
+    }
+
+
+def config_yaml(report: Report) -> str:
+    """Return the config as a file that `olbench run` reads, short lists on one line."""
+    plain = json.loads(json.dumps(report.results.config.plain()))
+    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
+
+
+def commands(report: Report) -> list[str]:
+    """Return what makes this page again; that times were taken alone is not in the config."""
+    name = report.results.name
+    config, folder, page = (shlex.quote(each) for each in (f"{name}.yaml", f"results/{name}", f"{name}.html"))
+    run = f"olbench run {config} --out {folder}"
+    alone = all(entry.exclusive for entry in report.results.entries if entry.done)
+    return [
+        run,
+        *([f"{run} --timing exclusive"] if alone else []),
+        f"olbench report {folder} --format html --output {page}",
+    ]
+
+
+register(Section("provenance", "Provenance", parts, data=data, page=page))

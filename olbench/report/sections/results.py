@@ -1,0 +1,262 @@
+"""The results: one table per data set, ours beside what the paper reports."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olbench.quantities import SECONDS, Quantity
+from olbench.report.build import Report, Row
+from olbench.report.grid import DETAIL, PAPER, TIME, Box, Column, Grid, boxes, left, right, short
+from olbench.report.results import Entry
+from olbench.report.sections import Section, register
+from olbench.report.verdicts import LETTERS, NOT_COMPARABLE, Judgement
+
+SHARED_NOTE = (
+    "Times in brackets were taken while other trials ran, so they are not comparable; `olbench run --timing "
+    "exclusive` measures them alone."
+)
+
+
+def bold_note(report: Report) -> str:
+    """Return what bold means."""
+    return (
+        f"* or bold: the {report.headline.best} mean {report.headline.title}, and all not significantly "
+        f"different from it (paired t-test over the shared {report.protocol.numbered}s, 95%)."
+    )
+
+
+def settings(entry: Entry) -> str:
+    """Return the chosen parameters and settings, and what casts doubt on them."""
+    chosen = {**(entry.params or {}), **entry.setting}
+    notes = [", ".join(f"{name}={short(value)}" for name, value in chosen.items())]
+    flags = [each.title for each in entry.protocol.recorded if each.flag]
+    if entry.flagged:
+        notes.append(f"{' or '.join(flags)} in {entry.flagged} of {entry.done}")
+    return "; ".join(note for note in notes if note)
+
+
+def is_time(quantity: Quantity) -> bool:
+    """Tell whether a quantity is a time, which other trials can stretch."""
+    return quantity.name == SECONDS.name
+
+
+def parts(report: Report) -> Iterator[Grid]:
+    """Yield one table per data set, with what the marks mean below the last one."""
+    datasets = list(dict.fromkeys(row.entry.dataset for row in report.rows))
+    alone = all(row.entry.exclusive for row in report.rows)
+    timed = any(is_time(quantity) for quantity in report.protocol.quantities)
+    note = bold_note(report) + ("" if alone or not timed else f" {SHARED_NOTE}")
+    for dataset in datasets:
+        rows = report.block(dataset)
+        body = tuple(_boxes(row, report) for row in rows)
+        last = dataset == datasets[-1]
+        yield Grid(title(report, dataset), _columns(rows, report), body, note if last else "")
+
+
+def title(report: Report, dataset: str) -> str:
+    """Return the data set with its size and, where the paper has it, the table that reports it."""
+    facts = report.results.run.data.get(dataset)
+    name = f"{dataset} ({facts.rows:,} × {facts.features:,})" if facts else dataset
+    numbers = report.paper.numbers if report.paper else ()
+    wheres = dict.fromkeys(each.where.partition(",")[0] for each in numbers if each.dataset == dataset)
+    return f"{' and '.join(wheres)}: {name}" if wheres else name
+
+
+def _columns(rows: list[Row], report: Report) -> tuple[Column, ...]:
+    columns = left("algorithm")
+    for quantity in report.protocol.quantities:
+        if is_time(quantity):
+            alone = all(row.entry.exclusive for row in rows)
+            columns += right(quantity.title if alone else f"({quantity.title}, shared)", drop=TIME)
+        else:
+            columns += right(quantity.title)
+    columns += left("parameters", optional=True, drop=DETAIL)
+    for place, quantity in enumerate(report.judged):
+        columns += right(f"{'' if place else 'paper: '}{quantity.title}", drop=PAPER)
+    if report.time_ratios:
+        columns += right("seconds / ours", optional=True, drop=PAPER)
+    return columns
+
+
+def _boxes(row: Row, report: Report) -> tuple[Box, ...]:
+    ours = [Box(row.entry.label)]
+    for quantity in report.protocol.quantities:
+        bold = row.bold and quantity is report.headline
+        ours.append(Box(time_text(row, quantity) if is_time(quantity) else spread_text(row, quantity), bold))
+    judged = [_judged_text(row.judgements.get(quantity.name)) for quantity in report.judged]
+    ratio = [_ratio_text(row, report)] if report.time_ratios else []
+    return (*ours, *boxes(settings(row.entry), *judged, *ratio))
+
+
+def spread_text(row: Row, quantity: Quantity) -> str:
+    """Return mean and deviation of a quantity."""
+    return quantity.spread(*row.spreads[quantity.name])
+
+
+def time_text(row: Row, quantity: Quantity) -> str:
+    """Return the time of a trial; in brackets unless it was measured alone."""
+    mean, deviation = row.spreads[quantity.name]
+    digits = quantity.digits if mean < 1 else quantity.digits - 1
+    shown = f"{quantity.text(mean, digits)} ± {quantity.text(deviation, digits)}"
+    return shown if row.entry.exclusive else f"({shown})"
+
+
+def _ratio_text(row: Row, report: Report) -> str:
+    """Return the paper's seconds over ours; in brackets, as our time, unless that was measured alone."""
+    ratio = report.time_ratios.get((row.entry.dataset, row.entry.label))
+    judgement = row.judgements.get(report.headline.name)
+    if ratio is None or judgement is None or judgement.verdict == NOT_COMPARABLE:
+        return ""
+    return f"{ratio:,.0f}" if row.entry.exclusive else f"({ratio:,.0f})"
+
+
+def _judged_text(judgement: Judgement | None) -> str:
+    return f"{judgement.reported.printed} {LETTERS[judgement.verdict]}" if judgement else ""
+
+
+def data(report: Report) -> Mapping[str, Any]:
+    """Return one object per row."""
+    return {"rows": [_row_data(row, report) for row in report.rows]}
+
+
+def _row_data(row: Row, report: Report) -> dict[str, Any]:
+    entry, judged = row.entry, row.judgements
+    headline = judged.get(report.headline.name)
+    flags = {
+        flag.name: int((entry.trials[flag.name] > 0).sum()) for flag in entry.protocol.recorded if flag.flag
+    }
+    return {
+        "dataset": entry.dataset,
+        "algorithm": entry.algorithm,
+        "label": entry.label,
+        "params": entry.params,
+        "setting": dict(entry.setting),
+        "options": entry.options,
+        f"{entry.protocol.numbered}s": entry.done,
+        **{name: dict(zip(("mean", "std"), spread, strict=True)) for name, spread in row.spreads.items()},
+        "timing": row.timing,
+        "best": row.bold,
+        **flags,
+        "reported": {name: reported_data(each) for name, each in judged.items()} or None,
+        "verdict": headline.verdict if headline else None,
+        "verdicts": {name: each.verdict for name, each in judged.items()} or None,
+    }
+
+
+def reported_data(judgement: Judgement) -> dict[str, Any]:
+    """Return a reported number as JSON has it."""
+    number = judgement.reported
+    return {"mean": number.mean, "deviation": number.deviation, "half_unit": number.half_unit}
+
+
+def flat_records(report: Report) -> list[dict[str, Any]]:
+    """Return one flat record per row, in full precision, for CSV."""
+    return [_flat(row, report) for row in report.rows]
+
+
+def _flat(row: Row, report: Report) -> dict[str, Any]:
+    entry = row.entry
+    record: dict[str, Any] = {
+        "dataset": entry.dataset,
+        "algorithm": entry.algorithm,
+        "label": entry.label,
+        "params": settings(entry),
+        f"{entry.protocol.numbered}s": entry.done,
+        "best": row.bold,
+        "timing": row.timing,
+    }
+    for name, spread in row.spreads.items():
+        record[f"{name}_mean"], record[f"{name}_std"] = spread
+    for quantity in entry.protocol.judged:
+        judgement = row.judgements.get(quantity.name)
+        record[f"reported_{quantity.name}_mean"] = judgement.reported.mean if judgement else None
+        record[f"reported_{quantity.name}_std"] = judgement.reported.deviation if judgement else None
+        record[f"{quantity.name}_verdict"] = judgement.verdict if judgement else None
+    return record
+
+
+def page(report: Report) -> Mapping[str, Any]:
+    """Return the rows with everything that the page sorts, filters and shows."""
+    kinds = {row.entry.exclusive for row in report.rows}
+    timing = "mixed" if len(kinds) > 1 else "exclusive" if kinds == {True} else "shared"
+    return {
+        "rows": [_row_page(row, report) for row in report.rows],
+        "quantities": [_quantity_page(each, report) for each in report.protocol.quantities],
+        "timing": timing,
+        "bold": bold_note(report).removeprefix("* or bold: "),
+        "wheres": list(report.paper.tables) if report.paper and report.judgements else [],
+        "numbered": report.protocol.numbered,
+        "ratios": bool(report.time_ratios),
+    }
+
+
+def _quantity_page(quantity: Quantity, report: Report) -> dict[str, Any]:
+    return {
+        "name": quantity.name,
+        "title": quantity.title[0].upper() + quantity.title[1:],
+        "judged": quantity in report.judged,
+        "time": is_time(quantity),
+        "fine": quantity.digits > 2,
+    }
+
+
+def _row_page(row: Row, report: Report) -> dict[str, Any]:
+    entry = row.entry
+    quantities = report.protocol.quantities
+    return {
+        "dataset": entry.dataset,
+        "label": entry.label,
+        "params": settings(entry),
+        "done": entry.done,
+        "planned": entry.planned,
+        "spreads": {
+            each.name: {
+                "value": row.spreads[each.name][0],
+                "texts": spread_texts(each, row.spreads[each.name]),
+            }
+            for each in quantities
+        },
+        "timing": row.timing,
+        "bold": row.bold,
+        "judgements": {
+            each.name: judgement_page(row.judgements.get(each.name), report) for each in quantities
+        },
+        # A ratio of times says how machines differ; it is shown and never judged.
+        "time_ratio": report.time_ratios.get((entry.dataset, entry.label)),
+    }
+
+
+def spread_texts(quantity: Quantity, spread: tuple[float, float]) -> tuple[str, str]:
+    """Return mean and deviation as texts of their own."""
+    return quantity.text(spread[0]), quantity.text(spread[1])
+
+
+def judgement_page(judgement: Judgement | None, report: Report) -> dict[str, Any] | None:
+    """Return a judgement as the page shows it: the verdict, and both numbers in words."""
+    if judgement is None:
+        return None
+    quantity = report.protocol.quantity(judgement.quantity)
+    lines = [f"{judgement.dataset}, {judgement.label}, {quantity.title}: {judgement.verdict}"]
+    if judgement.mean is not None:
+        spread = "" if judgement.deviation is None else f" ± {quantity.text(judgement.deviation)}"
+        lines.append(f"ours {quantity.text(judgement.mean)}{spread}")
+    lines.append(f"reported {judgement.reported.printed} ({judgement.where})")
+    if judgement.difference is not None:
+        z = "" if judgement.z is None else f", z = {judgement.z:.1f}"
+        lines.append(f"difference {quantity.text(judgement.difference, sign='+')}{z}")
+    if judgement.basis == "binomial":
+        lines.append("compared by standard errors: the paper prints no deviation")
+    lines += [judgement.reason] if judgement.reason else []
+    printed = judgement.reported.printed.split(" ± ")
+    return {
+        "dataset": judgement.dataset,
+        "label": judgement.label,
+        "verdict": judgement.verdict,
+        "letter": LETTERS[judgement.verdict],
+        "rank": list(LETTERS).index(judgement.verdict),
+        "reported": judgement.reported.mean,
+        "printed": printed,
+        "words": "\n".join(lines),
+    }
+
+
+register(Section("results", "Results", parts, data=data, page=page))

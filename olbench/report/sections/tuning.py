@@ -1,0 +1,39 @@
+"""The optimism of the tuning: how much better the chosen parameters scored in the trials that chose them."""
+
+from collections.abc import Iterator
+
+from olbench.report.build import Report
+from olbench.report.grid import Grid, boxes, left, right
+from olbench.report.results import Entry
+from olbench.report.sections import Section, register
+
+
+def applies(report: Report) -> bool:
+    """Tell whether anything was tuned."""
+    return any(entry.tuned is not None and entry.done for entry in report.results.entries)
+
+
+def parts(report: Report) -> Iterator[Grid]:
+    """Yield one row per data set."""
+    quantity, rows = report.headline, []
+    for dataset in report.results.datasets:
+        entries = [entry for entry in report.results.of(dataset) if entry.tuned is not None]
+        found = sorted((_optimism(entry, report), entry.label) for entry in entries)
+        if found:
+            mean = sum(optimism for optimism, _ in found) / len(found)
+            ends = (f"{quantity.text(each, sign='+')} ({label})" for each, label in (found[0], found[-1]))
+            rows.append(boxes(dataset, str(len(found)), quantity.text(mean, sign="+"), *ends))
+    yield Grid(
+        f"Optimism of the tuning: reported {quantity.title} minus that of the tuning trials",
+        (*left("data set"), *right("tuned", "mean", "smallest", "largest")),
+        tuple(rows),
+        "Reporting the best trial of a search instead of new ones would gain this much by luck.",
+    )
+
+
+def _optimism(entry: Entry, report: Report) -> float:
+    assert entry.tuned is not None
+    return entry.mean(report.headline) - entry.tuned
+
+
+register(Section("tuning", "Tuning", parts, applies))

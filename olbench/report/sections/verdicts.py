@@ -1,0 +1,176 @@
+"""The verdicts: every number that the paper reports, ours beside it, and why some are not compared."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olbench.quantities import Quantity
+from olbench.report import verdicts
+from olbench.report.build import Report
+from olbench.report.grid import Box, Column, Grid, Part, boxes, left, right
+from olbench.report.sections import Section, register
+from olbench.report.sections.results import judgement_page
+from olbench.report.verdicts import LETTERS, NOT_COMPARABLE, REPRODUCED, Judgement
+
+LEGEND = ", ".join(f"{letter} {verdict}" for verdict, letter in LETTERS.items())
+
+
+def applies(report: Report) -> bool:
+    """Tell whether the run is compared with a paper."""
+    return bool(report.judgements)
+
+
+def parts(report: Report) -> Iterator[Part]:
+    """Yield the verdicts at a glance, then what is not reproduced and what is not comparable."""
+    yield glance(report)
+    yield verdict_map(report)
+    yield not_reproduced(report)
+    yield from not_comparable(report)
+
+
+def shown_datasets(report: Report) -> list[str]:
+    """Return the data sets that both the run and the paper have, in the order of the run."""
+    reported = report.paper.datasets if report.paper else ()
+    return [name for name in report.results.datasets if name in reported]
+
+
+def _by_place(report: Report) -> dict[tuple[str, str, str], Judgement]:
+    return {(j.dataset, j.algorithm, j.quantity): j for j in report.judgements}
+
+
+def verdict_map(report: Report) -> Grid:
+    """Return the verdicts of all rows at a glance, and the agreement of the orders."""
+    assert report.paper is not None
+    found, names = _by_place(report), report.paper.algorithms
+    rows = []
+    for dataset in shown_datasets(report):
+        letters = ["".join(_letter(found, dataset, name, report.judged)) for name in names]
+        tau = report.taus.get(dataset)
+        rows.append(boxes(dataset, *letters, "" if tau is None else f"{tau:.2f}"))
+    middle = tuple(Column(name, "center") for name in names)
+    binomial = any(judgement.basis == "binomial" for judgement in report.judgements)
+    return Grid(
+        f"Verdicts: {' and '.join(quantity.title for quantity in report.judged)}",
+        (*left("data set"), *middle, *right("Kendall's tau")),
+        tuple(rows),
+        f"{LEGEND}. Reproduced: {verdicts.MEANINGS[REPRODUCED]}. Close: {verdicts.MEANINGS[verdicts.CLOSE]}."
+        + (f" {verdicts.BINOMIAL}" if binomial else ""),
+    )
+
+
+def _letter(
+    found: Mapping[tuple[str, str, str], Judgement], dataset: str, name: str, judged: tuple[Quantity, ...]
+) -> Iterator[str]:
+    for quantity in judged:
+        judgement = found.get((dataset, name, quantity.name))
+        yield LETTERS[judgement.verdict] if judgement else " "
+
+
+def glance(report: Report) -> Grid:
+    """Return the paper's numbers of the first quantity on one page: ours, the paper's, and the verdict."""
+    assert report.paper is not None
+    quantity, found = report.judged[0], _by_place(report)
+    best = {(row.entry.dataset, row.entry.label) for row in report.rows if row.bold}
+    rows = []
+    for dataset in shown_datasets(report):
+        own = [found.get((dataset, row, quantity.name)) for row in report.paper.algorithms]
+        rows.append((Box(dataset), *(_beside(each, quantity, best) for each in own)))
+    return Grid(
+        f"{quantity.counted[0].upper()}{quantity.counted[1:]}, ours / the paper's",
+        (*left("data set"), *right(*report.paper.algorithms)),
+        tuple(rows),
+        f"* or bold: {report.headline.best} in our run, or not significantly different. {LEGEND}.",
+    )
+
+
+def _beside(judgement: Judgement | None, quantity: Quantity, best: set[tuple[str, str]]) -> Box:
+    if judgement is None:
+        return Box("")
+    printed = judgement.reported.printed.partition(" ")[0]
+    if judgement.mean is None:
+        return Box(f"– / {printed}")
+    digits = len(printed.partition(".")[2])
+    text = f"{quantity.text(judgement.mean, digits)} / {printed} {LETTERS[judgement.verdict]}"
+    return Box(text, (judgement.dataset, judgement.label) in best)
+
+
+def not_reproduced(report: Report) -> Grid:
+    """Return every judged number that is not reproduced, ours beside it."""
+    passed = (REPRODUCED, NOT_COMPARABLE)
+    others = [judgement for judgement in report.judgements if judgement.verdict not in passed]
+    return Grid(
+        "Not reproduced",
+        (*left("data set", "algorithm", "quantity"),
+         *right("paper", "ours", "difference", "z (standard errors)"),
+         *left("verdict")),
+        tuple(_describe(judgement, report.protocol.quantity(judgement.quantity)) for judgement in others),
+    )  # fmt: skip
+
+
+def _describe(judgement: Judgement, quantity: Quantity) -> tuple[Box, ...]:
+    ours = ""
+    if judgement.mean is not None and judgement.deviation is not None:
+        ours = quantity.spread(judgement.mean, judgement.deviation)
+    difference = "" if judgement.difference is None else quantity.text(judgement.difference, sign="+")
+    z = "" if judgement.z is None else f"{judgement.z:+.1f}"
+    about = (judgement.dataset, judgement.algorithm, quantity.title, judgement.reported.printed, ours)
+    return boxes(*about, difference, z, judgement.verdict)
+
+
+def not_comparable(report: Report) -> Iterator[str]:
+    """Yield the reasons for which numbers were not judged, with the rows of each."""
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for judgement in report.judgements:
+        if judgement.verdict == NOT_COMPARABLE and judgement.quantity == report.judged[0].name:
+            rows = reasons.setdefault(judgement.reason, {})
+            rows.setdefault(judgement.dataset, []).append(judgement.algorithm)
+    everything = report.paper.algorithms if report.paper else ()
+    for reason, found in reasons.items():
+        names = (
+            dataset if len(algorithms) == len(everything) else f"{dataset} ({', '.join(algorithms)})"
+            for dataset, algorithms in found.items()
+        )
+        yield f"Not comparable ({reason}): {', '.join(names)}"
+
+
+def data(report: Report) -> Mapping[str, Any]:
+    """Return every judgement."""
+    return {"judgements": [_data(each) for each in report.judgements], "kendall_tau": report.taus}
+
+
+def _data(judgement: Judgement) -> dict[str, Any]:
+    number = judgement.reported
+    reported = {"mean": number.mean, "deviation": number.deviation, "half_unit": number.half_unit}
+    return {**vars(judgement), "reported": reported}
+
+
+def page(report: Report) -> Mapping[str, Any]:
+    """Return one map per judged quantity."""
+    maps = [_map(report, quantity) for quantity in report.judged]
+    return {"maps": maps, "wheres": list(report.paper.tables) if report.paper else []}
+
+
+def _map(report: Report, quantity: Quantity) -> dict[str, Any]:
+    """Return one row per data set and one column per algorithm, as far as the paper reports them.
+
+    An algorithm that the config has more than once has a label for each, and still one column.
+    """
+    judged = {(j.dataset, j.algorithm): j for j in report.judgements if j.quantity == quantity.name}
+    names = list(dict.fromkeys(algorithm for _, algorithm in judged))
+    reported = {dataset for dataset, _ in judged}
+    return {
+        "title": quantity.title[0].upper() + quantity.title[1:],
+        "ranked": quantity is report.headline,
+        "algorithms": names,
+        "rows": [
+            {
+                "dataset": dataset,
+                "tau": report.taus.get(dataset),
+                "cells": [judgement_page(judged.get((dataset, name)), report) for name in names],
+            }
+            for dataset in report.datasets
+            if dataset in reported
+        ],
+    }
+
+
+register(Section("verdicts", "Verdicts", parts, applies, data, page))

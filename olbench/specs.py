@@ -1,0 +1,123 @@
+"""An experiment as frozen dataclasses: what a config says, whoever wrote it down."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from olbench.algorithms.definition import Value
+
+#: The options of a second-order algorithm.
+OPTIONS = ("covariance", "projection", "form", "a", "kernel", "gamma", "degree", "coef0")
+
+
+@dataclass(frozen=True)
+class DatasetSpec:
+    """A data set by its name in the catalogue or by a path, and its labels if not the usual ones."""
+
+    name: str
+    path: str = ""
+    positive: tuple[float, ...] | None = None
+    negative: tuple[float, ...] | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return _given(
+            {"name": self.name, "path": self.path, "positive": self.positive, "negative": self.negative}
+        )
+
+    @classmethod
+    def from_plain(cls, content: Mapping[str, Any]) -> "DatasetSpec":
+        """Return what `plain` wrote down."""
+        labels = {name: tuple(content[name]) for name in ("positive", "negative") if content.get(name)}
+        return cls(content["name"], content.get("path", ""), **labels)
+
+
+@dataclass(frozen=True)
+class AlgorithmSpec:
+    """An algorithm, its fixed parameters, the values to search, and its options."""
+
+    id: str
+    params: Mapping[str, Value] = field(default_factory=dict)
+    grid: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    #: What reports call it, if not by its id.
+    name: str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        content = {"id": self.id, "name": self.name, "params": dict(self.params), "grid": dict(self.grid)}
+        return _given(content) | dict(self.options)
+
+    @classmethod
+    def from_plain(cls, content: Mapping[str, Any]) -> "AlgorithmSpec":
+        """Return what `plain` wrote down."""
+        grid = {name: tuple(values) for name, values in content.get("grid", {}).items()}
+        known = ("id", "name", "params", "grid")
+        options = {name: value for name, value in content.items() if name not in known}
+        return cls(content["id"], dict(content.get("params", {})), grid, options, content.get("name", ""))
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How parameters are searched, which of equals wins, and what the protocol adds."""
+
+    search: str = "none"
+    ties: str = "last"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Config:
+    """An experiment. `settings` holds the keys that its protocol adds, each with a value."""
+
+    datasets: tuple[DatasetSpec, ...]
+    algorithms: tuple[AlgorithmSpec, ...]
+    protocol: str = "online"
+    paper: str = ""
+    seed: int = 0
+    covariance: str = "full"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    tuning: Tuning = Tuning()
+    plugins: tuple[str, ...] = ()
+
+    def with_settings(self, **settings: Any) -> "Config":
+        """Return a copy with other values for some of the protocol's keys."""
+        return replace(self, settings={**self.settings, **settings})
+
+    def plain(self) -> dict[str, Any]:
+        """Return the config as plain values that `from_plain` reads back."""
+        content = {
+            "datasets": [spec.plain() for spec in self.datasets],
+            "algorithms": [spec.plain() for spec in self.algorithms],
+            "protocol": self.protocol,
+            "paper": self.paper,
+            "seed": self.seed,
+            **self.settings,
+            "covariance": self.covariance,
+            "tuning": {"search": self.tuning.search, "ties": self.tuning.ties, **self.tuning.settings},
+            "plugins": self.plugins,
+        }
+        return _given(content)
+
+    @classmethod
+    def from_plain(cls, content: Mapping[str, Any]) -> "Config":
+        """Return what `plain` wrote down. Nothing is looked up: data and plugins may be gone since."""
+        fields = {
+            name: content[name] for name in ("protocol", "paper", "seed", "covariance") if name in content
+        }
+        tuning = dict(content.get("tuning", {}))
+        given = {name: tuning.pop(name) for name in ("search", "ties") if name in tuning}
+        known = {"datasets", "algorithms", "tuning", "plugins", *fields}
+        return cls(
+            datasets=tuple(map(DatasetSpec.from_plain, content["datasets"])),
+            algorithms=tuple(map(AlgorithmSpec.from_plain, content["algorithms"])),
+            settings={name: value for name, value in content.items() if name not in known},
+            tuning=Tuning(**given, settings=tuning),
+            plugins=tuple(content.get("plugins", ())),
+            **fields,
+        )
+
+
+def _given(content: dict[str, Any]) -> dict[str, Any]:
+    """Return what says something."""
+    return {name: value for name, value in content.items() if value not in (None, "", {}, (), [])}

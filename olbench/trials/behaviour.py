@@ -1,0 +1,161 @@
+"""How an algorithm behaves, as a hash: what the key of a trial has in place of a version of the code.
+
+Each algorithm runs a few fixed probe passes, and the hash is of what comes out: every count, and the weights
+to nine digits. A faster kernel, a renamed variable or another message keeps the hash, and with it every
+trial on record; a rule, a convention or a seed that changes a result changes it.
+
+The probes cost some milliseconds each and a compilation, so the hash is remembered on disk under the hash of
+all sources that could change it. A user's own file is part of the hash too: an edit there can concern rounds
+that no probe reaches.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.definition import Definition
+from olbench.data.folders import cache_folder
+from olbench.examples import Examples, Floats, as_examples
+from olbench.learners import make_algorithm
+from olbench.online import online_pass
+from olbench.trials import seeds
+
+PACKAGE = Path(__file__).resolve().parent.parent
+#: What can change the result of a pass; everything else only plans, stores or prints.
+DECIDING = (
+    "kernels", "algorithms", "advice", "learners.py", "contestants.py", "examples.py", "online.py",
+    "trials/seeds.py", "trials/behaviour.py",
+)  # fmt: skip
+COMPILERS = ("numpy", "numba", "llvmlite")
+ROUNDS = 400
+DIGITS = 9
+
+
+@cache
+def source_hash(algorithm: str) -> str:
+    """Return a hash of the sources that decide an algorithm's results, its plugin's file included."""
+    return _digest(*_deciding_files(), *_own_file(get_definition(algorithm)))
+
+
+def behaviour(algorithm: str, options: Mapping[str, Any]) -> str:
+    """Return the hash of how an algorithm with these options behaves."""
+    return _remembered(algorithm, json.dumps(dict(options), sort_keys=True))
+
+
+@cache
+def _remembered(algorithm: str, options: str) -> str:
+    sources = json.dumps([source_hash(algorithm), *map(version, COMPILERS)])
+    memo = cache_folder() / "behaviour" / f"{_hash(sources, algorithm, options)}.json"
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return str(json.loads(memo.read_text(encoding="utf-8"))["behaviour"])
+    found = _observe(algorithm, json.loads(options))
+    with suppress(OSError):
+        memo.parent.mkdir(parents=True, exist_ok=True)
+        draft = memo.with_name(f".draft-{os.getpid()}-{memo.name}")
+        draft.write_text(json.dumps({"algorithm": algorithm, "options": options, "behaviour": found}))
+        draft.replace(memo)
+    return found
+
+
+def _observe(algorithm: str, options: Mapping[str, Any]) -> str:
+    """Return the hash of all probe passes, or that of the file of what cannot be probed."""
+    definition = get_definition(algorithm)
+    own = _digest(*_own_file(definition))
+    # A Python object may draw random numbers of its own, so that its passes prove nothing.
+    if definition.rule is None:
+        return own if _own_file(definition) else _hash(definition.id, version("scikit-learn"))
+    try:
+        passes = [_probe(definition, params, options) for params in _settings(definition)]
+    except Exception as error:
+        # The trials of a rule that does not compile or run will fail and say why.
+        return _hash(own, type(error).__name__)
+    return _hash(json.dumps(passes), own if _own_file(definition) else "")
+
+
+def _settings(definition: Definition) -> Iterator[dict[str, Any]]:
+    """Yield the default parameters, and the ends of the grid of each parameter."""
+    yield {}
+    for name, values in definition.grid.items():
+        yield {name: values[0]}
+        yield {name: values[-1]}
+
+
+def _probe(definition: Definition, params: Mapping[str, Any], options: Mapping[str, Any]) -> list[Any]:
+    algorithm = make_algorithm(definition.id, **params, **options)
+    seen: list[Any] = []
+    for name, (examples, labels) in _probes().items():
+        order = seeds.order(0, name, "report", 0, seeds.ALL, examples.n)
+        result = online_pass(algorithm, examples, labels, order, curve=3)
+        counts = (result.mistakes, result.updates, result.effective_updates, result.breakdowns)
+        seen += [*counts, *result.curve.mistakes.tolist(), *_project(result.weights)]
+    return seen
+
+
+def _project(weights: Floats) -> list[str]:
+    """Return the norm of the weights and their products with two fixed vectors, to DIGITS digits.
+
+    A few numbers stand for all weights: each is another chance that rounding noise far below the last digit
+    tips it over, and there may be thousands of weights.
+    """
+    numbers = np.arange(weights.size)
+    products = (weights @ np.cos(numbers), weights @ np.sin(numbers), np.sqrt(weights @ weights))
+    return [f"{product:.{DIGITS - 1}e}" for product in products]
+
+
+@cache
+def _probes() -> dict[str, tuple[Examples, Floats]]:
+    """Return the examples of the probes: dense and sparse, with rows of zeros, narrow and wide, noisy labels.
+
+    The wide ones reach the kernels' paths for large d; the scales of `dense` lie a million apart.
+    """
+    random = np.random.default_rng(2012)
+    sparse = random.standard_normal((ROUNDS, 40)) * (random.random((ROUNDS, 40)) < 0.15)
+    dense = random.standard_normal((ROUNDS, 9)) * 10.0 ** np.linspace(-3, 3, 9)
+    wide = random.standard_normal((ROUNDS // 2, 133))
+    found = {}
+    for name, X in {"dense": dense, "sparse": sparse, "wide": wide}.items():
+        margins = (X / X.std(axis=0)) @ random.standard_normal(X.shape[1])
+        noise = 0.5 * margins.std() * random.standard_normal(X.shape[0])
+        labels = np.where(margins + noise >= 0, 1.0, -1.0)
+        X[::37] = 0.0
+        found[name] = as_examples(_as_csr(X) if name == "sparse" else X), labels
+    return found
+
+
+def _as_csr(X: Floats) -> Any:
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix(X)
+
+
+def _own_file(definition: Definition) -> tuple[Path, ...]:
+    """Return the file of an algorithm that is not part of this package."""
+    code = getattr(definition.rule or definition.factory, "__code__", None)
+    path = Path(code.co_filename) if code else None
+    return (path,) if path and PACKAGE not in path.parents and path.is_file() else ()
+
+
+@cache
+def _deciding_files() -> tuple[Path, ...]:
+    roots = [PACKAGE / name for name in DECIDING]
+    return tuple(path for root in roots for path in (sorted(root.rglob("*.py")) if root.is_dir() else [root]))
+
+
+def _digest(*files: Path) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _hash(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]

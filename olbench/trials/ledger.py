@@ -1,0 +1,194 @@
+"""The ledger: one JSON object per line, appended and never rewritten.
+
+A line is written in one piece and is on the disk before the next trial counts as done. If a run is killed in
+the middle of a line, the next run cuts that line off.
+"""
+
+import fcntl
+import lzma
+import os
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from olbench.errors import UserError
+from olbench.trials.arrays import ArrayFile
+from olbench.trials.record import ChecksumError, RecordError, read_line, without_series, write_line
+from olbench.trials.trial import Record
+
+NAME = "trials.jsonl"
+#: A ledger that ships with the code is compressed: `xz -9 trials.jsonl`.
+PACKED = "trials.jsonl.xz"
+LOCK = ".lock"
+
+
+class LedgerFullError(UserError):
+    """The ledger cannot take another line."""
+
+
+def read(folder: Path) -> list[Record]:
+    """Return the records of a results folder in the order of writing, without a torn last line."""
+    path, content = _content(folder)
+    return [record for record, _ in _records(content, path)]
+
+
+def current(folder: Path) -> dict[str, Record]:
+    """Return the record that counts for each key of a results folder."""
+    return latest(read(folder))
+
+
+def latest(records: Iterable[Record]) -> dict[str, Record]:
+    """Return the record that counts for each key: the last one.
+
+    A trial runs again only to be timed alone or because it failed. If it then fails, or counts something
+    else, the earlier success is in doubt, so the failure counts and the next run tries once more.
+    """
+    return {record["key"]: record for record in records}
+
+
+def find_key(keys: Iterable[str], beginning: str, folder: Path) -> str:
+    """Return the only key with this beginning."""
+    found = [key for key in keys if key.startswith(beginning)]
+    if len(found) != 1:
+        problem = "no trial" if not found else f"{len(found)} trials"
+        raise UserError(f"{folder}: {problem} with a key that begins with '{beginning}'")
+    return found[0]
+
+
+def _content(folder: Path) -> tuple[Path, bytes]:
+    """Return the ledger's path and bytes, from the packed file where there is no plain one."""
+    path, packed = folder / NAME, folder / PACKED
+    if path.exists() or not packed.exists():
+        return path, path.read_bytes() if path.exists() else b""
+    try:
+        return packed, lzma.decompress(packed.read_bytes())
+    except lzma.LZMAError as error:
+        raise UserError(f"{packed} is damaged: {error}") from None
+
+
+def _records(content: bytes, path: Path) -> Iterator[tuple[Record, int]]:
+    """Yield each record with the position of its end; stop before a last line that is not whole."""
+    begin, number = 0, 0
+    while (end := content.find(b"\n", begin)) >= 0:
+        number += 1
+        try:
+            record = read_line(content[begin:end])
+        except RecordError as error:
+            last = content.find(b"\n", end + 1) < 0
+            # A kill leaves half a line, never a whole one with another content.
+            if last and not isinstance(error, ChecksumError):
+                return
+            raise UserError(
+                f"{path}:{number}: {error}; remove the line, and the next run computes that trial again"
+            ) from None
+        begin = end + 1
+        yield record, begin
+
+
+class Ledger:
+    """The ledger of a results folder, open for writing by this process alone."""
+
+    def __init__(self, folder: Path):
+        self.path = folder / NAME
+        self._unpack(folder)
+        content = self.path.read_bytes() if self.path.exists() else b""
+        whole, self.size = [], 0
+        for record, end in _records(content, self.path):
+            whole.append(without_series(record))
+            self.size = end
+        self.records = latest(whole)
+        self.torn = len(content) - self.size
+        self.file: int | None = None
+        self.arrays = ArrayFile(folder)
+
+    def _unpack(self, folder: Path) -> None:
+        """Write a packed ledger as a plain one, so that a run goes on from results that ship."""
+        source, content = _content(folder)
+        if source.name != PACKED:
+            return
+        draft = folder / f".{NAME}"
+        draft.write_bytes(content)
+        draft.replace(self.path)
+
+    def append(self, record: Record, arrays: Mapping[str, NDArray[Any]] | None = None) -> Record:
+        """Write a record and wait until it is on the disk; return it as this ledger keeps it in memory."""
+        try:
+            if arrays:
+                record = {**record, "arrays": self.arrays.append(arrays)}
+            line = write_line(record)
+            if self.file is None:
+                self.file = self._open()
+            if os.write(self.file, line) < len(line):
+                raise OSError("there is no room for a whole line")
+            os.fsync(self.file)
+        except OSError as error:
+            self._undo()
+            raise LedgerFullError(
+                f"cannot write {self.path}: {error.strerror or error}; what is in it is kept, and the same "
+                "command goes on from there once there is room"
+            ) from None
+        self.size += len(line)
+        self.records[record["key"]] = kept = without_series(record)
+        return kept
+
+    def _open(self) -> int:
+        return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+
+    def repair(self) -> None:
+        """Cut off a torn last line."""
+        if self.torn:
+            os.truncate(self.path, self.size)
+
+    def _undo(self) -> None:
+        """Remove the part of a line that could be written."""
+        if self.file is not None:
+            os.ftruncate(self.file, self.size)
+
+    def close(self) -> None:
+        """Close the files."""
+        self.arrays.close()
+        if self.file is not None:
+            os.close(self.file)
+            self.file = None
+
+
+@contextmanager
+def open_ledger(folder: Path) -> Iterator[Ledger]:
+    """Yield the ledger of a folder; refuse if another run holds it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise UserError(
+            f"cannot write to {folder}: {error.strerror or error}; choose another --out"
+        ) from None
+    try:
+        _lock(lock, folder)
+        ledger = Ledger(folder)
+        ledger.repair()
+        try:
+            yield ledger
+        finally:
+            ledger.close()
+            os.ftruncate(lock, 0)
+    finally:
+        os.close(lock)
+
+
+def _lock(lock: int, folder: Path) -> None:
+    """Take the lock, which the system releases however this process ends, and write down who holds it."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        holder = os.pread(lock, 200, 0).decode(errors="replace").strip() or "an unknown process"
+        raise UserError(
+            f"{folder} is in use by another run ({holder}); wait until it ends, or choose another --out"
+        ) from None
+    # The lock holds without its text, which a full disk may refuse.
+    with suppress(OSError):
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)

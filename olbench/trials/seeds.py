@@ -1,0 +1,37 @@
+"""Random orders of examples: each depends on the seed, the data set's name, a stream and a number only.
+
+So all algorithms see the same permutations, and the orders that tune are never those that are reported.
+"""
+
+import hashlib
+
+import numpy as np
+
+from olbench.examples import Ints
+
+#: The rows that a trial can see: all, or one side of the random split of holdout tuning.
+ALL, TUNING_HALF, REPORTED_HALF = PARTS = ("all", "tuning half", "reported half")
+STREAMS = ("report", "tune", "split")
+
+
+def generator(seed: int, dataset: str, stream: str, number: int) -> np.random.Generator:
+    """Return the random numbers of one stream of a data set."""
+    digest = hashlib.sha256(f"{seed}\0{dataset}\0{stream}\0{number}".encode()).digest()
+    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
+
+
+def rows_of(part: str, seed: int, dataset: str, n: int) -> Ints:
+    """Return the sorted row numbers of one of PARTS."""
+    if part not in PARTS:
+        raise ValueError(f"there is no part '{part}' of a data set; the parts are {', '.join(PARTS)}")
+    if part == ALL:
+        return np.arange(n, dtype=np.int64)
+    shuffled = generator(seed, dataset, "split", 0).permutation(n)
+    half = shuffled[: n // 2] if part == TUNING_HALF else shuffled[n // 2 :]
+    return np.sort(half).astype(np.int64)
+
+
+def order(seed: int, dataset: str, role: str, number: int, part: str, n: int) -> Ints:
+    """Return the order in which a trial sees the n rows of a data set, or those of a part."""
+    rows = rows_of(part, seed, dataset, n)
+    return rows[generator(seed, dataset, role, number).permutation(rows.size)]

@@ -1,0 +1,170 @@
+"""Every check finds what is known to be wrong, and none passes by accident.
+
+The audit compares forms of statements that are functions of the papers' modules. Bending the right form a
+little must make a check fail; putting the right form in the place of a printed one that is wrong must not go
+unnoticed either.
+"""
+
+import dataclasses
+import math
+
+import pytest
+
+from olbench.audit import adviceptron2010, checks, cw2008, cw2012, scw2012
+from olbench.audit.representer import DERIVED
+from olbench.audit.runs import Comparator
+
+MODULES = {
+    "adviceptron2010": adviceptron2010, "cw2008": cw2008, "cw2012": cw2012, "scw2012": scw2012,
+}  # fmt: skip
+FEW = 10
+
+
+def examine(paper, id, trials=FEW):
+    [one] = checks(paper, id)
+    return one.run(trials=trials)
+
+
+def times(factor):
+    """Return a mutation that scales what a function returns."""
+    return lambda right: lambda *args: right(*args) * factor
+
+
+def step_times(factor):
+    """Return a mutation that scales the first of the values that a function returns."""
+
+    def mutate(right):
+        def bent(*args):
+            first, *others = right(*args)
+            return (first * factor, *others)
+
+        return bent
+
+    return mutate
+
+
+def bent_coefficients(**fields):
+    return lambda right: lambda: dataclasses.replace(DERIVED, **fields)
+
+
+def accept_everything(right):
+    def comparator(run):
+        return Comparator(run.means[-1], run.covariances[-1], 1.0)
+
+    return comparator
+
+
+BENT_MEAN = bent_coefficients(new_mean=lambda alpha, y, a: 1.001 * alpha * y * a)
+BENT_BORDER = bent_coefficients(border=lambda w, a: 1.001 * a * w)
+BENT_CORNER = bent_coefficients(corner=lambda a: 1.001 * a * a)
+#: (paper, check, function that says what is true, how it is bent)
+MUTATIONS = [
+    ("cw2008", "equation-13", "root_14", times(1.001)),
+    ("cw2008", "trigger", "triggers", lambda right: lambda m, v, phi: right(1.05 * m, v, phi)),
+    ("cw2008", "equation-14", "root_14", times(1.001)),
+    ("cw2008", "eta-half", "_rule_step", lambda right: lambda *args: (right(*args)[0], 0.0, 0.0)),
+    ("cw2008", "first-round", "first_margin", times(1.001)),
+    ("cw2008", "equation-15", "diagonal_update", times(1.001)),
+    ("cw2008", "equation-20", "derived_coefficients", BENT_MEAN),
+    ("cw2008", "equation-21", "derived_coefficients", BENT_CORNER),
+    ("cw2008", "theorem-2", "derived_coefficients", BENT_BORDER),
+    ("cw2008", "lemma-3", "LEARNER", lambda right: "cw-var"),
+    ("cw2008", "lemma-5-1", "confidence_loss", lambda right: lambda x, phi: right(x, phi) + phi / 10**9),
+    ("cw2008", "lemma-5-2", "confidence_loss", lambda right: lambda x, phi: right(x, phi).sqrt().sqrt()),
+    ("cw2008", "lemma-5-3", "confidence_loss", lambda right: lambda x, phi: right(x, phi) * 99 / 100),
+    ("cw2008", "lemma-5-4", "confidence_loss", lambda right: lambda x, phi: right(x, phi) * 1001 / 1000),
+    ("cw2008", "lemma-5-5", "curvature", lambda right: lambda phi: right(phi) * 1001 / 1000),
+    ("cw2008", "lemma-5-6", "factor_6", times(1.001)),
+    ("cw2008", "figure-4", "confidence_loss", lambda right: lambda x, phi: right(x, phi) * phi * phi),
+    ("cw2008", "theorem-4", "chain", times(0.999)),
+    ("cw2008", "theorem-4", "chain", times(6.0)),
+    ("cw2008", "lemma-6", "nearest_point", times(1.001)),
+    ("cw2008", "lemma-7", "factor_6", times(0.3)),
+    ("cw2008", "separability", "covered_rows", lambda right: lambda run, rows: rows),
+    ("cw2008", "chain-18", "implied_margin", times(1.001)),
+    ("cw2008", "unit-margin", "nearest_point", times(0.3)),
+    ("cw2008", "theorem-4-noise", "tightest_comparator", accept_everything),
+    ("cw2012", "section-3-slack", "clip", lambda right: lambda alpha, C: right(alpha, 1.001 * C)),
+    ("cw2012", "section-5-normal", "normal_density", lambda right: lambda v: math.exp(-v * v / 2.001)),
+    ("cw2012", "lemma-1", "variance_step", step_times(1.001)),
+    ("cw2012", "lemma-2", "deviation_step", step_times(1.001)),
+    ("cw2012", "section-5.2-trigger", "least_margin", times(1.05)),
+    ("cw2012", "footnote-6", "deviation_step", step_times(1.001)),
+    ("cw2012", "section-6.1-l2", "l2_projection", times(1.001)),
+    ("cw2012", "section-6.1-kl", "kl_projection", times(1.001)),
+    ("cw2012", "equation-33", "exact_variances", step_times(1.001)),
+    ("cw2012", "equation-34", "exact_variances", step_times(1.001)),
+    ("cw2012", "lemma-3-value", "features", lambda right: lambda step: right(step) + 1),
+    ("cw2012", "bracket-33", "upper_33", times(0.3)),
+    ("cw2012", "bracket-34", "bracket_34", times(0.95)),
+    ("cw2012", "bracket-34", "bracket_33", times(0.95)),
+    ("cw2012", "binary-search", "predicted_halvings", lambda right: lambda *args: right(*args) + 1),
+    ("cw2012", "section-7.10-kl", "combined_precision", times(1.001)),
+    ("cw2012", "section-7.10-kl", "combined_mean", lambda right: lambda *args: right(*args) + 0.001),
+    ("cw2012", "section-7.10-l2", "average", lambda right: lambda means: right(means) + 0.001),
+    ("scw2012", "equation-3", "shrinkage", times(1.001)),
+    ("scw2012", "section-2.4", "regularised_share", times(0.999)),
+    ("scw2012", "proposition-1", "first_step", times(1.001)),
+    ("scw2012", "proposition-2", "second_step", times(1.001)),
+    ("scw2012", "proposition-2-libol", "shrinkage", times(1.01)),
+    ("scw2012", "lemma-1", "derived_coefficients", BENT_MEAN),
+    ("scw2012", "lemma-1", "derived_coefficients", BENT_BORDER),
+    ("scw2012", "lemma-1", "derived_coefficients", BENT_CORNER),
+    ("scw2012", "section-4.3-loss", "lowest_ceiling", times(0.9)),
+    ("scw2012", "theorem-1", "factor_6", times(1.001)),
+    ("scw2012", "theorem-1-bound", "clipping_term", times(0.2)),
+    ("scw2012", "theorem-1-mistakes", "factor_6", times(0.05)),
+    ("adviceptron2010", "equation-3", "has_certificate", lambda right: lambda e, w, b: right(e, 1.2 * w, b)),
+    ("adviceptron2010", "update-1", "w_step", step_times(1.001)),
+    ("adviceptron2010", "equation-7-beta", "w_step", step_times(1.001)),
+    ("adviceptron2010", "no-advice", "equivalent_price", times(1.001)),
+    ("adviceptron2010", "update-2", "hinge_step", times(1.001)),
+    ("adviceptron2010", "truncation", "cone_solution", times(1.001)),
+    ("adviceptron2010", "lemma-1.1", "hinge_step", times(1.001)),
+    ("adviceptron2010", "lemma-1.2", "spread", times(0.5)),
+    ("adviceptron2010", "lemma-2", "w_step", step_times(1.01)),
+    ("adviceptron2010", "lemma-3", "spread", times(0.1)),
+    ("adviceptron2010", "lemma-4", "l_eta", times(1.001)),
+    ("adviceptron2010", "theorem-1", "left_corrected", times(1.1)),
+    ("adviceptron2010", "table-1", "ISOLATES", lambda right: {**right, "M. bovis": 694}),
+]
+
+
+@pytest.mark.parametrize(("paper", "id", "name", "mutate"), MUTATIONS, ids=lambda value: str(value)[:40])
+def test_a_bent_form_is_noticed(paper, id, name, mutate, monkeypatch):
+    module = MODULES[paper]
+    monkeypatch.setattr(module, name, mutate(getattr(module, name)))
+    result = examine(paper, id)
+    finding = result.outcome.corrected or result.outcome.printed
+    assert not finding.holds
+    assert finding.violations > 0
+    assert not result.as_expected
+
+
+def test_lemma_3_of_cw2012_notices_a_function_that_falls(monkeypatch):
+    right = cw2012.Diagonal.g
+    monkeypatch.setattr(cw2012.Diagonal, "g", lambda self, alpha: -right(self, alpha))
+    assert not examine("cw2012", "lemma-3").as_expected
+
+
+def test_every_check_has_a_form_that_can_be_bent():
+    bent = {(paper, id) for paper, id, *_ in MUTATIONS} | {("cw2012", "lemma-3")}
+    assert bent == {(each.paper, each.id) for each in checks()}
+
+
+@pytest.mark.parametrize(
+    ("paper", "id", "name", "right"),
+    [
+        ("cw2008", "equation-13", "root_13", cw2008.root_14),
+        ("cw2008", "equation-20", "PRINTED_20", DERIVED),
+        ("cw2008", "equation-21", "PRINTED_21", DERIVED),
+        ("cw2012", "section-5-normal", "_printed_normal", cw2012.normal_density),
+        ("cw2012", "bracket-34", "upper_34", cw2012.bracket_34),
+        ("scw2012", "lemma-1", "PRINTED_LEMMA_1", DERIVED),
+    ],
+)
+def test_a_wrong_statement_must_be_shown_to_be_wrong(paper, id, name, right, monkeypatch):
+    monkeypatch.setattr(MODULES[paper], name, right)
+    result = examine(paper, id)
+    assert result.printed == "holds"
+    assert not result.as_expected

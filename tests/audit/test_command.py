@@ -1,0 +1,236 @@
+"""olbench audit: verdicts, exit codes, formats."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench.audit import Tally, Verification, check, checks, cw2008, papers
+from olbench.audit.definition import REGISTRY, Evidence
+from olbench.audit.render import evidence, number, render_json, render_text
+from olbench.errors import UserError
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "audit.md"
+FAST = ("audit", "cw2008", "--check", "equation-13", "--trials", "2")
+
+
+def test_a_check_that_is_as_expected_gives_exit_code_0(here):
+    code, out, _ = here(*FAST)
+    assert code == 0
+    assert "Eq. (13)" in out
+    assert "missed by = 0.1446" in out
+    assert "olbench audit cw2008 --check equation-13 --trials 2" in out
+    assert "Everything is as expected." in out
+
+
+def test_a_correction_that_fails_gives_exit_code_1(here, monkeypatch):
+    monkeypatch.setattr(cw2008, "root_14", lambda r, phi: 0.0)
+    code, out, _ = here(*FAST)
+    assert code == 1
+    assert "Not as expected: cw2008 equation-13." in " ".join(out.split())
+
+
+def test_a_wrong_statement_without_its_counter_example_gives_exit_code_1(here, monkeypatch):
+    monkeypatch.setattr(cw2008, "root_13", cw2008.root_14)
+    code, out, _ = here(*FAST)
+    assert code == 1
+    assert "Not as expected: cw2008 equation-13." in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("audit", "cw2007"),
+            "there is no audit of 'cw2007' (did you mean 'cw2008'?); the papers are cw2008,",
+        ),
+        (
+            ("audit", "cw2008", "--check", "theorem-5"),
+            "there is no check 'theorem-5' (did you mean 'theorem-",
+        ),
+        (("audit", "--trials", "0"), "Invalid value for '--trials'"),
+        ((*FAST, "--output", "/proc/none/audit.md"), "cannot write /proc/none/audit.md"),
+    ],
+)
+def test_mistakes_get_exit_code_2(here, words, message):
+    code, _, err = here(*words)
+    assert code == 2
+    assert message in err
+
+
+def test_the_list_names_every_check(here):
+    code, out, _ = here("audit", "--list")
+    assert code == 0
+    assert [line.split()[:2] for line in out.splitlines()] == [[each.paper, each.id] for each in checks()]
+
+
+def test_json_holds_everything_and_can_be_repeated(here, tmp_path):
+    first, second = tmp_path / "a.json", tmp_path / "b.json"
+    assert here(*FAST, "--format", "json", "--output", first)[0] == 0
+    assert here(*FAST, "--format", "json", "--output", second)[0] == 0
+    assert first.read_text() == second.read_text()
+    [row] = json.loads(first.read_text())["checks"]
+    assert row["printed"]["verdict"] == "wrong"
+    assert row["printed"]["example"]["gamma"] == pytest.approx(0.8165, abs=1e-4)
+    assert row["corrected"]["verdict"] == "holds"
+    assert row["as_expected"] is True
+
+
+def test_another_seed_tries_other_instances(here):
+    worst = set()
+    for seed in ("1", "2"):
+        _, out, _ = here(*FAST, "--seed", seed, "--format", "json")
+        worst.add(json.loads(out)["checks"][0]["printed"]["worst"])
+    assert len(worst) == 2
+
+
+def test_markdown_has_a_row_for_the_check(here):
+    code, out, _ = here(*FAST, "--format", "md")
+    assert code == 0
+    [row] = [line for line in out.splitlines() if line.startswith("| Eq. (13)")]
+    assert row.count(" | ") == 6
+    assert row.endswith("`olbench audit cw2008 --check equation-13 --trials 2` |")
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_the_table_fits_the_terminal(width):
+    results = [each.run(trials=1) for each in checks("cw2008", "lemma-5-5") + checks("cw2012", "bracket-34")]
+    lines = render_text(results, width).splitlines()
+    assert max(map(len, lines)) <= width
+    # Commands can be copied: none is broken over two lines.
+    assert [line for line in lines if line.startswith("olbench audit cw2012 --check bracket-34 --trials 1")]
+
+
+def test_help_loads_nothing_heavy():
+    heavy = ("numba", "scipy", "numpy", "rich")
+    code = (
+        "import olbench.cli, sys\n"
+        "olbench.cli.cli(['audit', '--help'], standalone_mode=False)\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_shell_completes_papers_and_checks():
+    for words, offered in (
+        ("olbench audit cw", ["cw2008", "cw2012"]),
+        ("olbench audit scw2012 --check prop", ["proposition-1", "proposition-2", "proposition-2-libol"]),
+    ):
+        asked = {
+            "_OLBENCH_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(words.count(" ")),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", "import olbench.cli; olbench.cli.cli(prog_name='olbench')"],
+            capture_output=True, text=True, check=True, env=os.environ | asked,
+        )  # fmt: skip
+        assert [line.split(",", 1)[1] for line in done.stdout.splitlines()] == offered
+
+
+# --- what a check is
+
+
+def test_a_tally_keeps_the_first_violation_and_the_worst():
+    tally = Tally(tolerance=0.5, unit="m")
+    for violation in (0.1, 0.7, 2.0):
+        tally.add(violation, at=violation)
+    assert tally.finding == Evidence(3, 2, 2.0, "m", {"at": 0.7})
+
+
+def test_what_is_not_a_number_is_a_violation():
+    tally = Tally(tolerance=1.0)
+    tally.add(float("nan"), at=0)
+    assert not tally.finding.holds
+    assert tally.finding.worst == float("inf")
+
+
+def test_nothing_tried_is_nothing_shown():
+    assert not Tally().finding.holds
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """Return a function that registers a check and runs it."""
+    monkeypatch.setattr("olbench.audit.definition.REGISTRY", REGISTRY.copy())
+
+    def run(outcome, correction=""):
+        from olbench.audit import definition
+
+        check(paper="made", where="Theorem 9", statement="s", correction=correction)(
+            lambda rng, trials: outcome
+        )
+        return definition.REGISTRY["made", "theorem-9"].run()
+
+    return run
+
+
+HOLDS, FAILS, UNSHOWN = Evidence(3, 0, -1.0), Evidence(3, 1, 1.0, "", {"x": 1}), Evidence(3, 1, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("printed", "corrected", "correction", "expected"),
+    [
+        (HOLDS, None, "", True),
+        (FAILS, None, "", False),
+        (FAILS, HOLDS, "c", True),
+        (FAILS, FAILS, "c", False),
+        (FAILS, None, "c", False),
+        (HOLDS, HOLDS, "c", False),
+        (UNSHOWN, HOLDS, "c", False),
+        (HOLDS, HOLDS, "", False),
+    ],
+)
+def test_what_is_expected_of_a_result(made, printed, corrected, correction, expected):
+    assert made(Verification(printed, corrected), correction).as_expected is expected
+
+
+def test_the_results_of_a_check_do_not_depend_on_those_run_before():
+    [one] = checks("cw2008", "lemma-5-2")
+    alone = one.run(trials=2).outcome
+    checks("cw2008", "lemma-5-1")[0].run()
+    assert one.run(trials=2).outcome == alone
+
+
+def test_two_files_cannot_share_a_name():
+    with pytest.raises(UserError, match="cw2008 has a check named 'theorem-4' already"):
+        check(paper="cw2008", where="Theorem 4", statement="s")(lambda rng, trials: Verification(HOLDS))
+
+
+def test_numbers_that_json_has_not_become_words(made):
+    result = made(Verification(Evidence(1, 1, float("inf"), "", {"g": -float("inf")})))
+    [row] = json.loads(render_json([result]))["checks"]
+    assert row["printed"]["worst"] == "inf"
+    assert row["printed"]["example"] == {"g": "-inf"}
+
+
+def test_evidence_is_made_of_sentences(made):
+    result = made(Verification(Evidence(4, 1, 0.5, "of the bound", {"x": [1.0, 2.5]}), HOLDS), "c")
+    assert evidence(result) == [
+        "As printed, 1 of 4 fail, by up to 50% of the bound.",
+        "Counter-example: x = (1, 2.5).",
+        "Corrected, all 3 hold.",
+    ]
+    assert number(np.pi) == "3.142"
+
+
+# --- the document
+
+
+def test_the_document_has_every_check_with_its_verdict_and_command():
+    lines = DOCUMENT.read_text(encoding="utf-8").splitlines()
+    rows = {line.split("`")[-2]: line for line in lines if line.startswith("|") and "`olbench audit" in line}
+    assert set(rows) == {f"olbench audit {each.paper} --check {each.id}" for each in checks()}
+    for each in checks():
+        cells = [cell.strip() for cell in rows[f"olbench audit {each.paper} --check {each.id}"].split(" | ")]
+        assert cells[0].lstrip("| ") == each.where
+        assert cells[2] == ("wrong" if each.correction else "right")
+
+
+def test_papers_come_in_the_order_of_the_files():
+    assert papers()[:3] == ["cw2008", "cw2012", "scw2012"]

@@ -1,0 +1,159 @@
+"""What the audit says about the papers, seen again with plain arithmetic."""
+
+import math
+
+import numpy as np
+import pytest
+
+from olbench import make_algorithm, online_pass
+from olbench.audit import checks, scw2012
+from olbench.audit.runs import (
+    NotSeparableError,
+    confident,
+    replay,
+    satisfies_conditions,
+    separable,
+    tightest_comparator,
+)
+
+
+@pytest.fixture(scope="module")
+def results():
+    return {(each.paper, each.id): each.run(trials=5) for each in checks()}
+
+
+def test_every_result_is_as_expected(results):
+    assert [name for name, result in results.items() if not result.as_expected] == []
+
+
+def test_a_wrong_statement_comes_with_plain_numbers(results):
+    for result in results.values():
+        if result.check.correction:
+            example = result.outcome.printed.example
+            assert example
+            assert all(isinstance(value, int | float | str | list) for value in example.values())
+
+
+def example(results, paper, id):
+    return results[paper, id].outcome.printed.example
+
+
+def test_the_root_of_equation_13_misses_the_constraint_at_margin_zero(results):
+    shown = example(results, "cw2008", "equation-13")
+    gamma = shown["gamma"]
+    assert (shown["m"], shown["v"], shown["phi"]) == (0, 1, 1)
+    assert gamma == pytest.approx(1 / math.sqrt(1.5))
+    left = (-gamma + math.sqrt(gamma**2 + 4)) / 2  # sqrt(u), eq. (12)
+    assert shown["missed by"] == pytest.approx(gamma - left)
+
+
+def test_one_wrong_example_breaks_the_middle_term_of_theorem_4(results):
+    shown = example(results, "cw2008", "theorem-4")
+    assert shown["mistakes"] == 1
+    assert shown["sum alpha^2 v"] == pytest.approx(0.5)  # phi^2 / (1 + phi^2) at margin 0
+
+
+def test_at_low_confidence_every_run_breaks_the_middle_term_of_theorem_4(results):
+    assert "5 of 5 at phi = 0.3" in results["cw2008", "theorem-4"].outcome.note
+
+
+def test_the_upper_end_for_equation_34_lies_far_below_the_root(results):
+    shown = example(results, "cw2012", "bracket-34")
+    assert (shown["x"], shown["U"]) == (0.01, 2)
+    assert shown["root"] == pytest.approx(100 / math.sqrt(2))
+
+
+def test_two_equal_gaussians_combine_to_the_same_precision(results):
+    shown = example(results, "cw2012", "section-7.10-kl")
+    assert shown["Sigma_c"] == [1, 1]
+    assert shown["best Sigma^-1"] == pytest.approx(1, abs=1e-6)
+
+
+def soft_step(m, v, phi, C):
+    """SCW-I as Proposition 1 prints it: (alpha, zeta)."""
+    psi, xi = 1 + phi**2 / 2, 1 + phi**2
+    alpha = min(C, (-m * psi + math.sqrt(m**2 * phi**4 / 4 + v * phi**2 * xi)) / (v * xi))
+    return alpha, alpha * phi / ((-alpha * v * phi + math.sqrt((alpha * v * phi) ** 2 + 4 * v)) / 2)
+
+
+def test_the_bound_of_scw_theorem_1_fails_on_four_separable_examples(results):
+    """A run by hand, with a comparator that is rounded and checked here, not taken from an optimiser."""
+    phi, C = 3.0, 1.0
+    mu, precision, squares, losses = np.zeros(2), np.eye(2), 0.0, []
+    mean_star = np.array([0.948684, 3.174695])
+    conditions = []
+    for x in scw2012.COUNTER_EXAMPLE:
+        sigma = np.linalg.inv(precision)
+        m, v = mu @ x, x @ sigma @ x
+        assert m < phi * math.sqrt(v)
+        alpha, zeta = soft_step(m, v, phi, C)
+        mu, precision = mu + alpha * sigma @ x, precision + zeta * np.outer(x, x)
+        squares += alpha**2 * v
+        losses.append((1 + phi**2) / phi**2 * alpha**2 * v)
+        conditions.append((x, mu @ x, x @ np.linalg.inv(precision) @ x))
+    sigma_star = np.linalg.inv(precision) * (1 - 1e-9)  # Sigma* = Sigma_{n+1}, as cw2008 suggests
+    for x, margin, variance in conditions:
+        assert mean_star @ x >= margin
+        assert x @ sigma_star @ x <= variance
+        assert mean_star @ x > 0  # the data are separable
+    bracket = -np.linalg.slogdet(sigma_star)[1] + np.trace(sigma_star) + mean_star @ precision @ mean_star - 2
+    bound = (1 + phi**2) / phi**2 * bracket
+    assert min(losses) > 0.999  # every loss bounds the 0-1 loss, as the paper asks
+    assert sum(losses) == pytest.approx(78.06, abs=0.01)
+    assert squares == pytest.approx(70.25, abs=0.01)
+    assert bound < 50 < squares
+    shown = example(results, "scw2012", "theorem-1-bound")
+    assert shown["losses"] == pytest.approx(sum(losses))
+    assert shown["bound"] <= bound
+
+
+@pytest.mark.parametrize("phi", [2.0, 3.0, 5.0])
+def test_the_mistake_bound_of_scw_is_granted_by_its_determinant_from_phi_1_98_on(phi):
+    """Each mistake of loss >= 1 adds at least log(1 + phi^2) - phi^2 / (1 + phi^2) to the bracket."""
+    share = phi**2 / (1 + phi**2)
+    assert (math.log(1 + phi**2) - share) / share >= 1
+
+
+def test_a_replay_counts_what_a_pass_counts():
+    X, y = separable(np.random.default_rng(3), 80, 4)
+    for id, params in (("cw", {"eta": 0.9}), ("scw1", {"eta": 0.9, "C": 0.3}), ("arow", {"r": 1.0})):
+        algorithm = make_algorithm(id, **params)
+        run, counted = replay(algorithm, X, y), online_pass(algorithm, X, y)
+        assert (run.mistakes, run.effective_updates) == (counted.mistakes, counted.effective_updates)
+        assert len(run.updates) == counted.effective_updates
+        np.testing.assert_array_equal(run.means[-1], counted.weights)
+
+
+def test_a_replay_recovers_the_step_and_the_gain_of_each_update():
+    X, y = separable(np.random.default_rng(4), 40, 3)
+    run = replay(confident("cw", 1.0), X, y)
+    for each in run.updates:
+        alpha, zeta = soft_step(each.m, each.v, 1.0, math.inf)
+        assert each.alpha == pytest.approx(alpha, rel=1e-6)
+        assert each.gain == pytest.approx(zeta, rel=1e-6)
+        assert each.margin == pytest.approx(math.sqrt(each.variance))
+    np.testing.assert_allclose(run.precision @ run.covariances[-1], np.eye(3), atol=1e-8)
+
+
+def test_the_tightest_comparator_satisfies_its_conditions_and_beats_others():
+    rng = np.random.default_rng(5)
+    X, y = separable(rng, 50, 3)
+    run = replay(confident("cw", 1.0), X, y)
+    best = tightest_comparator(run)
+    assert satisfies_conditions(best, run)
+    for _ in range(200):
+        mean = best.mean * rng.uniform(1.0, 1.2) + 0.05 * rng.normal(size=3)
+        if all(mean @ each.z >= each.margin for each in run.updates):
+            assert mean @ run.precision @ mean >= best.mean @ run.precision @ best.mean * (1 - 1e-6)
+    last = run.covariances[-1]
+
+    def price(sigma):
+        return np.trace(sigma) - np.linalg.slogdet(sigma)[1]
+
+    assert price(best.covariance) <= price(last)
+
+
+def test_a_run_whose_updates_are_not_separable_is_refused_with_the_reason():
+    run = replay(confident("cw", 1.0), np.ones((2, 1)), np.array([1.0, -1.0]))
+    with pytest.raises(NotSeparableError, match="not linearly separable, and the theorem says nothing"):
+        tightest_comparator(run)

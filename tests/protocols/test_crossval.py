@@ -1,0 +1,247 @@
+"""Cross-validation tests on rows that neither trained nor tuned, whichever way it tunes."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench import load_results, make_algorithm
+from olbench.data.source import made_source
+from olbench.errors import UserError
+from olbench.online import predict_signs, train
+from olbench.protocols import get_protocol
+from olbench.protocols.crossval import _Table
+from olbench.protocols.folds import Duplicates, divide, split_stratified
+from olbench.protocols.tuning import pick
+from olbench.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
+from olbench.trials import seeds
+from tests.runner.conftest import config, own_folder, records  # noqa: F401
+
+DIAGONAL = {"covariance": "diag", "projection": "kl", "a": 1.0}
+SMALL = """\
+protocol: crossval
+seed: 3
+folds: 4
+repeats: 2
+epochs: 3
+duplicates: remove
+datasets: [breast-cancer]
+covariance: diag
+algorithms:
+  - {id: cw, name: stdev, grid: {phi: [0.1, 1.0]}}
+  - perceptron
+  - {id: svm, grid: {C: [0.01, 1.0]}}
+tuning: {search: nested, also: [paper, oracle], ties: middle}
+"""
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(own_folder):  # noqa: F811
+    """Every test works in an empty folder."""
+
+
+def noise(n=300, d=30, seed=0):
+    """Return examples whose labels have nothing to do with them."""
+    random = np.random.default_rng(seed)
+    return random.standard_normal((n, d)), random.permutation(np.resize([1.0, -1.0], n))
+
+
+def cell_of(source, way="nested", epochs=3, folds=5, repeats=1, **grid):
+    spec = AlgorithmSpec("cw", grid=grid or {"phi": (0.1, 1.0)}, options=DIAGONAL)
+    settings = {"folds": folds, "repeats": repeats, "epochs": epochs, "duplicates": "remove"}
+    plan = Config(
+        (DatasetSpec(source.name),), (spec,), "crossval", settings=settings, tuning=Tuning(way, "middle")
+    )
+    [cell] = get_protocol("crossval").cells(plan, [source])
+    return cell
+
+
+# Divisions.
+
+
+def test_every_row_is_tested_once_and_never_trained_on_in_its_fold():
+    source = made_source("made", *noise(53))
+    rows = np.arange(53)
+    folds = [divide(source, rows, 1, 10, number) for number in range(10)]
+    assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(53))
+    for fold in folds:
+        assert sorted([*fold.train, *fold.test]) == list(range(53))
+    again = divide(source, rows, 1, 10, 10)
+    assert again.test.tolist() != folds[0].test.tolist(), "the second division is another one"
+
+
+def test_a_split_that_the_data_comes_with_is_kept():
+    source = made_source("made", *noise(20))
+    source.test_from = 15
+    for number in range(3):
+        division = divide(source, np.arange(20), 1, 10, number)
+        assert (division.train.tolist(), division.test.tolist()) == (list(range(15)), list(range(15, 20)))
+
+
+def test_a_stratified_split_holds_out_the_same_share_of_both_classes():
+    labels = np.resize([1.0, 1.0, 1.0, -1.0], 100)
+    split = split_stratified(np.arange(100), labels, np.random.default_rng(0))
+    assert (np.count_nonzero(labels[split.test] > 0), split.test.size) == (15, 20)
+    assert sorted([*split.train, *split.test]) == list(range(100))
+
+
+# Duplicates.
+
+
+def test_duplicates_across_folds_are_caught():
+    X, y = noise(60)
+    X[40:45] = X[3]
+    source = made_source("twins", X, y)
+    with pytest.raises(
+        UserError, match=r"twins: 5 rows are exact duplicates of others .* `duplicates: remove`"
+    ):
+        Duplicates().check(source, "refuse")
+    usable = Duplicates().usable_rows(source, "remove")
+    assert usable.tolist() == [*range(40), *range(45, 60)]
+    for number in range(10):
+        division = divide(source, usable, 1, 10, number)
+        shared = {X[row].tobytes() for row in division.train} & {X[row].tobytes() for row in division.test}
+        assert shared == set()
+
+
+def test_a_config_must_say_what_becomes_of_duplicates(here, config):  # noqa: F811
+    Path("twins.libsvm").write_text("+1 1:1 2:3\n-1 1:2\n+1 1:1 2:3\n-1 1:4\n" * 5)
+    text = SMALL.replace("duplicates: remove\n", "").replace("[breast-cancer]", "[twins.libsvm]")
+    code, _, err = here("run", config(text), "--out", "out")
+    assert code == 2
+    assert "twins.libsvm: 17 rows are exact duplicates of others" in err
+    assert not Path("out").exists()
+
+
+# Tuning.
+
+
+def test_labels_without_meaning_give_one_half():
+    """Only the oracle, which looks at the test rows, does better than guessing."""
+    errors = {}
+    for way in ("nested", "paper", "oracle"):
+        sources = [made_source("noise", *noise(300, 30, seed)) for seed in range(4)]
+        cells = [cell_of(source, way, epochs=5, phi=(0.01, 0.1, 1.0, 3.0)) for source in sources]
+        errors[way] = np.mean([error_of(cell) for cell in cells])
+    assert abs(errors["nested"] - 0.5) < 0.03
+    assert abs(errors["paper"] - 0.5) < 0.03
+    assert errors["oracle"] < min(errors["nested"], errors["paper"])
+
+
+def error_of(cell):
+    known = {}
+    for _ in range(2):
+        for trial in cell.trials(known):
+            if trial.key not in known:
+                outcome = cell.protocol.run(trial, cell.source, lambda: False)
+                known[trial.key] = cell.protocol.succeed(trial, outcome, 0.0)
+    reported = [known[trial.key] for trial in cell.reported(known)]
+    return sum(r["errors"] for r in reported) / sum(r["n"] for r in reported)
+
+
+def test_nested_tuning_never_sees_a_test_row():
+    """Turn all labels of the test rows: what is chosen stays the same."""
+    X, y = noise(120, 10)
+    source = made_source("made", X, y)
+    cell = cell_of(source)
+    trial = cell.report_trials(cell.start)[2]
+    before = cell.protocol.run(trial, source, lambda: False)
+    test = divide(source, np.arange(120), 0, 5, 2).test
+    turned = y.copy()
+    turned[test] *= -1
+    after = cell.protocol.run(trial, made_source("made", X, turned), lambda: False)
+    assert after.choice == before.choice
+    assert after.series["scores"] == before.series["scores"]
+    assert after.measured["errors"] == after.measured["n"] - before.measured["errors"]
+
+
+def test_a_fold_is_what_training_by_hand_gives():
+    X, y = noise(100, 8, seed=5)
+    y = np.where(X[:, 0] + 0.5 * y >= 0, 1.0, -1.0)
+    source = made_source("made", X, y)
+    cell = cell_of(source)
+    outcome = cell.protocol.run(cell.report_trials(cell.start)[1], source, lambda: False)
+    fold = divide(source, np.arange(100), 0, 5, 1)
+    random = seeds.generator(0, "made", "report epochs", 1)
+    orders = [fold.train[random.permutation(fold.train.size)] for _ in range(3)]
+    algorithm = make_algorithm("cw", phi=outcome.choice["phi"], **DIAGONAL)
+    by_epoch = [
+        np.mean(predict_signs(epoch.learner, X, fold.test) != y[fold.test])
+        for epoch in train(algorithm, X, y, orders)
+    ]
+    assert outcome.series["by_epoch"]["test_error"] == pytest.approx(by_epoch, abs=1e-6)
+    chosen = by_epoch[outcome.choice["epochs"] - 1]
+    assert outcome.measured["errors"] / outcome.measured["n"] == pytest.approx(chosen)
+    assert np.count_nonzero(outcome.arrays["wrong"]) == outcome.measured["errors"]
+
+
+def test_of_equal_candidates_the_middle_one_wins():
+    table = _Table(("phi",), ({"phi": 0.1}, {"phi": 1.0}), np.array([[5, 3, 3], [3, 3, 4]]))
+    assert table.best("first") == {"phi": 0.1, "epochs": 2}
+    assert table.best("last") == {"phi": 1.0, "epochs": 2}
+    assert table.best("middle") == {"phi": 1.0, "epochs": 1}
+    assert pick([7], "middle") == 7
+
+
+def test_the_scale_of_the_first_covariance_does_not_matter_to_stdev():
+    """cw2008, Lemma 3, for the diagonal KL projection over several epochs."""
+    X, y = noise(150, 12, seed=2)
+    y = np.where(X[:, 0] - X[:, 1] + 0.3 * y >= 0, 1.0, -1.0)
+    orders = [np.random.default_rng(epoch).permutation(150) for epoch in range(3)]
+    counts = []
+    for a in (1.0, 4.0, 0.0625):
+        algorithm = make_algorithm("cw", phi=0.3, covariance="diag", projection="kl", a=a)
+        counts.append([(epoch.mistakes, epoch.updates) for epoch in train(algorithm, X, y, orders)])
+    assert counts[0] == counts[1] == counts[2]
+
+
+# The whole way.
+
+
+def test_a_run_reports_three_tunings_and_one_division_for_batch_learners(here, config, records):  # noqa: F811
+    code, _, err = here("run", config(SMALL), "--out", "out", "--quiet")
+    assert code == 0, err
+    results = load_results("out")
+    assert [(entry.label, entry.done) for entry in results.entries] == [
+        ("stdev", 8), ("stdev [paper]", 8), ("stdev [oracle]", 8),
+        ("perceptron", 8), ("perceptron [paper]", 8), ("perceptron [oracle]", 8),
+        ("svm", 4), ("svm [paper]", 4), ("svm [oracle]", 4),
+    ]  # fmt: skip
+    assert results.missing == []
+    errors = results.to_frame().groupby("label")["test_error"].mean()
+    assert errors["stdev [oracle]"] <= min(errors["stdev"], errors["stdev [paper]"]) + 1e-12
+    choices = results.to_frame().query("label == 'stdev'")["choice"]
+    assert all(choice["phi"] in (0.1, 1.0) and 1 <= choice["epochs"] <= 3 for choice in choices)
+    code, out, _ = here("run", "small.yaml", "--out", "out")
+    assert "nothing to do" in out
+    tuned = [r for r in records("out") if r["role"] == "tune"]
+    assert len(tuned) == 3 * (1 + 4)
+    content = json.loads(here("report", "out", "--format", "json")[1])
+    assert all(
+        {"mean", "std"} <= row["test_error"].keys() and row["folds"] in (4, 8) for row in content["rows"]
+    )
+
+
+def test_batch_learners_are_refused_by_the_online_protocol(here, config):  # noqa: F811
+    code, _, err = here("run", config("datasets: [breast-cancer]\nalgorithms: [svm]\n"), "--out", "out")
+    assert (code, err) == (
+        2, "olbench: small.yaml:2: svm learns from all examples at once; it runs under protocol: crossval\n"
+    )  # fmt: skip
+
+
+def test_every_run_of_fresh_draws_a_sample_of_its_own(here, config, records):  # noqa: F811
+    text = (
+        "protocol: fresh\nruns: 6\nseed: 1\ndatasets: [cw2008-synthetic]\n"
+        "algorithms: [perceptron, {id: cw, params: {eta: 0.9}}]\n"
+    )
+    assert here("run", config(text), "--out", "out", "--quiet")[0] == 0
+    own = [r for r in records("out") if r["algorithm"] == "perceptron"]
+    assert len({r["mistakes"] for r in own}) > 3
+    assert {r["n"] for r in own} == {10_000}
+    frame = load_results("out").to_frame()
+    means = frame.groupby("algorithm")["mistakes"].mean()
+    assert means["cw"] < 80 < 120 < means["perceptron"]
+    code, _, err = here("run", "small.yaml", "--out", "no", "--set", "datasets=[breast-cancer]")
+    assert code == 2
+    assert "breast-cancer is the same in every run" in err

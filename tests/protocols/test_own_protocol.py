@@ -1,0 +1,188 @@
+"""A protocol is one file and a paper one YAML: what a user writes runs, resumes, is checked and reported."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench import load_results
+from tests.runner.conftest import config, counts, olbench, own_folder, records  # noqa: F401
+
+HERE = Path(__file__).parent
+CONFIG = f"""\
+protocol: halves
+plugins: [{HERE / "halves.py"}]
+paper: second.yaml
+seed: 4
+splits: 4
+epochs: [1, 3]
+datasets: [breast-cancer, digits-1-vs-7]
+algorithms: [perceptron, arow, {{id: scw1, grid: {{C: [0.5, 1]}}}}]
+tuning: {{search: grid}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_protocol(tmp_path, monkeypatch, own_folder):  # noqa: F811
+    """Work in a folder with the paper and a config."""
+    shutil.copy(HERE / "second.yaml", tmp_path)
+    Path("halves.yaml").write_text(CONFIG)
+    monkeypatch.setenv("COLUMNS", "140")
+
+
+def run(here, *words):
+    code, out, err = here("run", "halves.yaml", "--out", "out", *words)
+    assert code == 0, err
+    return out
+
+
+def test_it_runs_and_a_second_run_adds_nothing(here):
+    # arow has a grid of its own; each of its candidates is tried with 1 and 3 epochs
+    out = run(here)
+    assert "accuracy" in out
+    assert "mean margin" not in out
+    before = Path("out/trials.jsonl").read_bytes()
+    assert "nothing to do" in run(here)
+    assert Path("out/trials.jsonl").read_bytes() == before
+
+
+def test_a_setting_that_is_no_parameter_is_tuned_by_the_highest_score(here, records):  # noqa: F811
+    run(here)
+    tuned = [r for r in records("out") if r["role"] == "tune" and r["algorithm"] == "perceptron"]
+    assert sorted(r["setting"]["epochs"] for r in tuned) == [1, 1, 3, 3]
+    for cell in json.loads(Path("out/run.json").read_text())["cells"]:
+        if cell["algorithm"] != "perceptron":
+            continue
+        scores = {r["setting"]["epochs"]: r["accuracy"] for r in tuned if r["dataset"] == cell["dataset"]}
+        assert cell["params"] == {}
+        assert scores[cell["setting"]["epochs"]] == max(scores.values())
+        reported = [r for r in records("out") if r["key"] in cell["keys"]]
+        assert {r["setting"]["epochs"] for r in reported} == {cell["setting"]["epochs"]}
+        assert sorted(r["split"] for r in reported) == [0, 1, 2, 3]
+
+
+def test_a_killed_run_goes_on_and_loses_nothing(here, olbench):  # noqa: F811
+    run(here)
+    command = [sys.executable, "-m", "olbench", "run", "halves.yaml", "--out", "killed", "--jobs", "1"]
+    process = subprocess.Popen(command, env=os.environ, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    ledger = Path("killed/trials.jsonl")
+    while process.poll() is None and not (ledger.exists() and ledger.read_bytes().count(b"\n") > 5):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert ledger.exists()
+    assert here("run", "halves.yaml", "--out", "killed", "--quiet")[0] == 0
+    for folder in ("out", "killed"):
+        Path(f"{folder}.json").write_text(here("report", folder, "--format", "json")[1])
+    rows = [json.loads(Path(f"{folder}.json").read_text())["rows"] for folder in ("out", "killed")]
+    assert rows[0] == rows[1]
+    whole, killed = load_results("out"), load_results("killed")
+    for one, other in zip(whole.entries, killed.entries, strict=True):
+        for number in range(4):
+            np.testing.assert_array_equal(
+                whole.array(one, number, "right"), killed.array(other, number, "right")
+            )
+
+
+def test_the_arrays_are_those_of_the_trials(here):
+    run(here)
+    results = load_results("out")
+    frame = results.to_frame()
+    for entry in results.entries:
+        own = frame[(frame["dataset"] == entry.dataset) & (frame["label"] == entry.label)]
+        for number, accuracy in zip(own["number"], own["accuracy"], strict=True):
+            assert results.array(entry, number, "right").mean() == accuracy
+
+
+def test_check_guards_what_must_repeat(here):
+    assert here("check", "halves.yaml", "--against", "base.json", "--update", "--quiet")[0] == 0
+    code, out, _ = here("check", "halves.yaml", "--against", "base.json", "--quiet")
+    assert (code, out) == (0, "24 counts compared, 0 changed\n")
+    content = json.loads(Path("base.json").read_text())
+    content["rows"][0]["accuracy"][2] = 0.125
+    Path("base.json").write_text(json.dumps(content))
+    code, out, _ = here("check", "halves.yaml", "--against", "base.json", "--quiet")
+    assert code == 1
+    assert "breast-cancer, perceptron, split 2: accuracy 0.125 in the baseline" in out
+
+
+def test_the_report_ranks_the_highest_first_and_speaks_of_splits(here):
+    run(here)
+    code, out, _ = here("report", "out")
+    assert code == 0
+    assert "2 data sets, 3 algorithms, 4 splits" in out
+    assert "the highest mean accuracy" in out
+    assert "minus that of arow, the highest" in out or "minus that of scw1, the highest" in out
+    assert "permutation" not in out
+    content = json.loads(here("report", "out", "--format", "json")[1])
+    for dataset in ("breast-cancer", "digits-1-vs-7"):
+        rows = [row for row in content["rows"] if row["dataset"] == dataset]
+        best = max(rows, key=lambda row: row["accuracy"]["mean"])
+        assert best["best"]
+        assert best["splits"] == 4
+        assert content["within"][dataset]["best"] == best["label"]
+        assert all(d["mean"] <= 0 for d in content["within"][dataset]["differences"])
+
+
+def test_every_format_is_made(here):
+    run(here)
+    code, _, err = here("report", "out", "--all")
+    assert code == 0, err
+    assert {path.name for path in Path("out/report").iterdir()} >= {
+        "report.html",
+        "tables.tex",
+        "results.csv",
+    }
+    page = Path("out/report/report.html").read_text(encoding="utf-8")
+    assert "A second paper" in page
+    assert "Highest" not in re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert 'id="curves"' not in page
+
+
+def test_a_paper_of_ones_own_gets_verdicts_and_appears_on_the_page(here):
+    run(here)
+    content = json.loads(here("report", "out", "--format", "json")[1])
+    verdicts = {(j["dataset"], j["algorithm"]): j for j in content["judgements"]}
+    means = {(row["dataset"], row["algorithm"]): row["accuracy"]["mean"] for row in content["rows"]}
+    assert verdicts["breast-cancer", "scw1"]["reason"] == ""
+    assert verdicts["breast-cancer", "scw1"]["verdict"] == "differs"
+    assert verdicts["breast-cancer", "scw1"]["basis"] == "binomial"
+    assert verdicts["digits-1-vs-7", "arow"]["basis"] == "deviation"
+    assert verdicts["mnist-1-vs-2", "perceptron"]["reason"] == "the authors' sample is lost"
+    arow_wins = means["breast-cancer", "arow"] > means["breast-cancer", "perceptron"]
+    assert {claim["id"]: claim["verdict"] for claim in content["claims"]} == {
+        "arow-wins": "holds" if arow_wins else "fails",
+        "perceptron-wins": "fails" if arow_wins else "holds",
+    }
+    _, text, _ = here("report", "out")
+    assert "Numbers that the paper prints without a deviation are compared by standard errors" in " ".join(
+        text.split()
+    )
+    assert "Table 1: breast-cancer" in text
+    assert "Table 2: digits-1-vs-7" in text
+    _, page, _ = here("report", "out", "--format", "html")
+    assert "compared by standard errors: the paper prints no deviation" in page
+    assert "Table 1, Table 2" in page
+
+
+def test_a_wrong_key_of_the_protocol_is_refused_with_its_line(here):
+    Path("bad.yaml").write_text(CONFIG.replace("splits: 4", "splts: 4"))
+    code, _, err = here("run", "bad.yaml")
+    assert (code, err) == (
+        2,
+        "olbench: bad.yaml:5: unknown key 'splts' in the config (did you mean 'splits'?)\n",
+    )
+    Path("bad.yaml").write_text(CONFIG.replace("epochs: [1, 3]", "epochs: [0]"))
+    code, _, err = here("run", "bad.yaml")
+    assert (code, err) == (2, "olbench: bad.yaml:6: epochs must be a whole number from 1, not 0\n")
+    Path("bad.yaml").write_text(CONFIG.replace("search: grid", "search: holdout"))
+    code, _, err = here("run", "bad.yaml")
+    assert (code, err) == (2, "olbench: bad.yaml:9: search must be one of grid, none, not 'holdout'\n")

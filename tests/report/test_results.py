@@ -1,0 +1,128 @@
+"""A results folder becomes arrays without losing or inventing a trial."""
+
+import json
+import lzma
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench.errors import UserError
+from olbench.quantities import MISTAKE_RATE
+from olbench.report.results import load_results, newest
+
+SMALL = Path(__file__).with_name("small")
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(SMALL, tmp_path / "results" / "copy"))
+
+
+def edit(folder: Path, change) -> None:
+    path = folder / "run.json"
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def test_entries_come_in_the_order_of_the_config_with_every_permutation():
+    results = load_results(SMALL)
+    assert results.datasets == ["svmguide3", "synthetic", "splice"]
+    assert results.labels == ["perceptron", "cw", "arow", "scw1", "scw2"]
+    assert all(list(entry.trials["number"]) == [0, 1, 2, 3, 4] for entry in results.entries)
+    assert results.missing == []
+
+
+def test_a_curve_ends_with_the_counts_of_its_trial():
+    for entry in load_results(SMALL).entries:
+        assert entry.points[-1] == entry.trials["n"][0]
+        np.testing.assert_array_equal(entry.curves["mistakes"][:, -1], entry.trials["mistakes"])
+        np.testing.assert_array_equal(entry.curves["updates"][:, -1], entry.trials["updates"])
+
+
+def test_the_spread_is_the_sample_deviation_of_the_rates():
+    entry = load_results(SMALL).entries[0]
+    mean, deviation = entry.spread(MISTAKE_RATE) or (0, 0)
+    rates = [mistakes / 1243 for mistakes in entry.trials["mistakes"]]
+    assert mean == pytest.approx(sum(rates) / 5)
+    assert deviation == pytest.approx((sum((rate - mean) ** 2 for rate in rates) / 4) ** 0.5)
+
+
+def test_a_half_finished_run_is_read_and_says_what_is_missing(copy: Path):
+    lines = (copy / "trials.jsonl").read_text().splitlines(keepends=True)
+    kept = [line for line in lines if '"algorithm":"arow"' not in line or '"permutation":0' in line]
+    (copy / "trials.jsonl").write_text("".join(kept) + '{"key": "torn')
+
+    def forget_the_choice(content: dict) -> None:
+        content["end"] = None
+        content["cells"][3].update(params=None, keys=[])
+
+    edit(copy, forget_the_choice)
+    missing = load_results(copy).missing
+    assert "arow on svmguide3: 1 of 5 trials are done" in missing
+    assert "scw1 on svmguide3: its tuning is not finished" in missing
+    assert len(missing) == 4
+
+
+def test_a_failed_trial_is_counted_apart_with_its_error(copy: Path):
+    lines = (copy / "trials.jsonl").read_text().splitlines()
+    record = json.loads(lines[0]) | {"status": "failed", "error": "ValueError: no", "mistakes": None}
+    (copy / "trials.jsonl").write_text("\n".join([json.dumps(record), *lines[1:]]) + "\n")
+    [sentence] = load_results(copy).missing
+    assert sentence.endswith("1 of 5 trials failed (ValueError: no)")
+
+
+def test_the_newest_run_is_the_one_that_began_last(copy: Path):
+    old = Path(shutil.copytree(SMALL, copy.parent / "old"))
+    edit(old, lambda content: content.update(start="2020-01-01T00:00:00+00:00"))
+    assert newest(copy.parent) == copy
+
+
+def test_without_a_run_of_ones_own_the_newest_is_the_reference(copy: Path):
+    reference = Path(shutil.copytree(copy, copy.parent / "scw" / "reference"))
+    assert newest(copy.parent) == copy
+    shutil.rmtree(copy)
+    assert newest(copy.parent) == reference
+    assert load_results(reference).name == "scw"
+
+
+def test_a_packed_ledger_reads_as_the_plain_one(copy: Path):
+    plain = load_results(copy)
+    content = (copy / "trials.jsonl").read_bytes()
+    (copy / "trials.jsonl").unlink()
+    (copy / "trials.jsonl.xz").write_bytes(lzma.compress(content))
+    packed = load_results(copy)
+    for one, other in zip(plain.entries, packed.entries, strict=True):
+        assert one.trials.equals(other.trials)
+        assert one.done == 5
+    (copy / "trials.jsonl.xz").write_bytes(lzma.compress(content)[:-9])
+    with pytest.raises(UserError, match=r"trials\.jsonl\.xz is damaged"):
+        load_results(copy)
+
+
+def test_without_a_run_the_error_says_how_to_start_one(tmp_path: Path):
+    with pytest.raises(UserError, match="olbench run CONFIG"):
+        newest(tmp_path)
+
+
+def test_the_score_of_the_chosen_parameters_comes_from_the_orders_that_chose_them(copy: Path):
+    reported = [json.loads(line) for line in (copy / "trials.jsonl").read_text().splitlines()]
+    chosen = next(record for record in reported if record["algorithm"] == "arow")
+    scored = {**chosen, "role": "tune", "points": 1, "curve": None}
+    tuned = [
+        {**scored, "key": f"tune-{n}", "permutation": n, "mistakes": mistakes}
+        for n, mistakes in enumerate((100, 200))
+    ]
+    other = {**tuned[0], "key": "other", "params": {"r": 77.0}, "mistakes": 1}
+    with open(copy / "trials.jsonl", "a") as ledger:
+        ledger.writelines(json.dumps(record) + "\n" for record in (*tuned, other))
+    entries = [entry for entry in load_results(copy).entries if entry.tuned is not None]
+    assert [(entry.dataset, entry.label) for entry in entries] == [(chosen["dataset"], "arow")]
+    assert entries[0].tuned == pytest.approx(100 / chosen["n"]), "the tuning of this run has one order"
+    edit(copy, lambda content: content["config"]["tuning"].update(permutations=2))
+    [entry] = [entry for entry in load_results(copy).entries if entry.tuned is not None]
+    assert entry.tuned == pytest.approx(150 / chosen["n"])
+    edit(copy, lambda content: content["config"]["tuning"].update(search="holdout"))
+    assert all(entry.tuned is None for entry in load_results(copy).entries)

@@ -1,0 +1,123 @@
+"""The architecture holds: layers import downwards only, and the engine knows no protocol or paper by name."""
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "olbench"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+#: From the bottom to the top. A layer imports itself and what is below it; modules of one layer may know each
+#: other (a learner may be a contestant's object, and a contestant is a learner).
+LAYERS = (
+    ("errors",),
+    ("quantities",),
+    ("places",),
+    ("kernels",),
+    ("examples",),
+    ("algorithms",),
+    ("learners", "contestants", "online", "advice"),
+    ("estimators",),
+    ("specs",),
+    ("data",),
+    ("trials",),
+    ("stats",),
+    ("protocols",),
+    ("papers",),
+    ("config",),
+    ("engine",),
+    ("audit",),
+    ("report",),
+    ("bench",),
+    ("cli",),
+    ("__init__", "__main__"),
+)
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """Return the rooms that a file imports, at its top or inside of its functions."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "olbench":
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            parts = (names[1] if node.module == "olbench" else names[0]).split(".")
+            found |= {f"{parts[1]}"}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("olbench.")}
+    return found & LEVEL.keys()
+
+
+def test_every_room_has_a_layer():
+    assert {room_of(path) for path in SOURCES} == LEVEL.keys()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_downwards(path):
+    room = room_of(path)
+    upwards = {other for other in imported_rooms(path) if LEVEL[other] > LEVEL[room]}
+    assert upwards == set()
+
+
+def test_one_name_is_one_class():
+    names = Counter(
+        node.name
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, times in names.items() if times > 1 and not name.startswith("_")] == []
+
+
+def matching(pattern: str, *rooms: str, among: str = "*.py") -> dict[str, list[str]]:
+    """Return the lines that match, by file, in some rooms or in all."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob(among)):
+        if rooms and room_of(path) not in rooms:
+            continue
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if re.search(pattern, line)]
+        if lines:
+            found[str(path.relative_to(PACKAGE))] = lines
+    return found
+
+
+def test_the_engine_imports_no_concrete_protocol():
+    files = (PACKAGE / "protocols").glob("*.py")
+    concrete = "|".join(path.stem for path in files if "\n@protocol\n" in path.read_text(encoding="utf-8"))
+    assert "online" in concrete
+    rooms = ("engine", "report", "cli", "bench", "papers", "config")
+    found = matching(rf"olbench\.protocols\.({concrete})\b", *rooms)
+    assert found == {}
+
+
+def test_no_code_depends_on_the_id_of_a_paper():
+    """Ids of papers are in papers/ and audit/; elsewhere in citations, help texts and comments only."""
+    ids = "|".join(path.stem for path in (PACKAGE / "papers").glob("*.yaml"))
+    rooms = [room for room in LEVEL if room not in ("papers", "audit")]
+    for name in matching(ids, *rooms):
+        tree = ast.parse((PACKAGE / name).read_text(encoding="utf-8"))
+        compared = [
+            node.lineno
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Compare | ast.Call | ast.Subscript | ast.Match)
+            for part in ast.iter_child_nodes(node)
+            if isinstance(part, ast.Constant)
+            and isinstance(part.value, str)
+            and re.fullmatch(ids, part.value)
+        ]
+        assert compared == [], name
+
+
+def test_no_code_depends_on_the_mistake_rate():
+    """The one exception is the property of a single pass."""
+    allowed = {"quantities.py", "online.py"}
+    found = matching(r"mistake_rate")
+    elsewhere = {name for name in found if not name.startswith(("protocols/", "papers/"))} - allowed
+    assert elsewhere == set()
+    assert matching(r"mistake_rate", among="*.j2") | matching(r"mistake_rate", among="*.js") == {}

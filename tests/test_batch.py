@@ -1,0 +1,132 @@
+"""Batch contestants fit and predict beside the online learners, and have no online pass."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from sklearn.datasets import load_breast_cancer
+
+from olbench import UserError, make_algorithm, online_pass
+from olbench.algorithms import definitions
+from olbench.contestants import BatchLearner
+from olbench.examples import as_examples
+from olbench.online import predict_signs, train
+from tests.examples import noisy
+
+IDS = ["naive-bayes", "maxent", "svm"]
+
+
+def counts(n=200, d=30, seed=0):
+    """Return word counts of two classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice([-1.0, 1.0], n)
+    rates = np.where(y[:, None] > 0, np.linspace(0.05, 0.6, d), np.linspace(0.6, 0.05, d))
+    return rng.poisson(rates).astype(float), y
+
+
+def test_the_batch_contestants_are_listed_with_grids():
+    batch = {definition.id: definition for definition in definitions() if definition.order == "batch"}
+    assert list(batch) == IDS
+    assert all(definition.grid and not definition.online for definition in batch.values())
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
+@pytest.mark.parametrize("id", IDS)
+def test_they_fit_some_rows_and_predict_others(id, storage):
+    X, y = counts()
+    examples = as_examples(storage(X))
+    learner = make_algorithm(id).start_batch().fit(examples.rows(), y, np.arange(150))
+    predicted = learner.predict(examples.rows(), np.arange(150, 200))
+    assert np.mean(predicted == y[150:]) > 0.8
+    np.testing.assert_array_equal(predict_signs(learner, examples, np.arange(150, 200)), predicted)
+    np.testing.assert_array_equal(learner.predict(examples.rows())[150:], predicted)
+    assert learner.converged
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_sparse_examples_stay_sparse(id, monkeypatch):
+    """A dense copy of these rows would take 1.6 GB."""
+    rng = np.random.default_rng(0)
+    entries = (np.ones(2000), (rng.integers(200, size=2000), rng.integers(10**6, size=2000)))
+    X = sp.csr_matrix(entries, shape=(200, 10**6))
+    y = np.where(np.arange(X.shape[0]) % 2, 1.0, -1.0)
+    examples = as_examples(X)
+    seen = []
+    learner = make_algorithm(id).start_batch()
+    fit = learner.model.fit
+    monkeypatch.setattr(learner.model, "fit", lambda X, y: seen.append(X) or fit(X, y))
+    learner.fit(examples.rows(), y, np.arange(100))
+    assert sp.issparse(seen[0])
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_the_online_protocol_refuses_them(id):
+    X, y = counts()
+    message = f"^{id} learns from all examples at once and has no online pass; run it in a cross-validation"
+    with pytest.raises(UserError, match=message):
+        online_pass(make_algorithm(id), X, y)
+    with pytest.raises(UserError, match=message):
+        train(make_algorithm(id), X, y, [None])
+
+
+def test_an_online_learner_is_no_batch_learner():
+    with pytest.raises(UserError, match=r"^arow learns online"):
+        BatchLearner(make_algorithm("arow"))
+
+
+def test_maxent_minimises_the_logistic_loss():
+    """C is the variance of the prior: minimise sum log(1 + exp(-m)) + ||w||^2 / (2 C), w with the bias."""
+    X, y = noisy(n=150, d=4)
+    learner = make_algorithm("maxent", C=0.5).start_batch().fit(as_examples(X).rows(), y)
+
+    def objective(w):
+        return np.logaddexp(0.0, -y * (X @ w[:4] + w[4])).sum() + w @ w
+
+    ours = np.append(learner.model.coef_.ravel(), learner.model.intercept_)
+    assert objective(ours) <= minimize(objective, np.zeros(5)).fun + 1e-4
+
+
+def test_svm_minimises_the_hinge_loss():
+    X, y = noisy(n=150, d=4)
+    learner = make_algorithm("svm", C=0.5).start_batch().fit(as_examples(X).rows(), y)
+    rng = np.random.default_rng(0)
+
+    def objective(w):
+        return 0.5 * np.maximum(0, 1 - y * (X @ w[:4] + w[4])).sum() + w @ w / 2
+
+    ours = np.append(learner.model.coef_.ravel(), learner.model.intercept_)
+    for scale in (1e-3, 1e-2, 0.1, 1.0):
+        assert all(objective(ours) <= objective(ours + scale * rng.normal(size=5)) + 1e-4 for _ in range(100))
+
+
+def test_naive_bayes_is_the_ratio_of_smoothed_counts():
+    X, y = counts()
+    learner = make_algorithm("naive-bayes", alpha=0.1).start_batch().fit(as_examples(X).rows(), y)
+    totals = [X[y == label].sum(axis=0) + 0.1 for label in (-1, 1)]
+    ratios = np.log(totals[1] / totals[1].sum()) - np.log(totals[0] / totals[0].sum())
+    prior = np.log(np.mean(y > 0) / np.mean(y < 0))
+    expected = np.where(X @ ratios + prior > 0, 1, -1)
+    np.testing.assert_array_equal(learner.predict(as_examples(X).rows()), expected)
+
+
+def test_negative_values_are_no_counts():
+    X, y = noisy()
+    with pytest.raises(UserError, match="naive-bayes cannot fit these examples: Negative values"):
+        make_algorithm("naive-bayes").start_batch().fit(as_examples(X).rows(), y)
+    learner = make_algorithm("naive-bayes", model="bernoulli").start_batch().fit(as_examples(X).rows(), y)
+    assert np.mean(learner.predict(as_examples(X).rows()) == y) > 0.6
+
+
+def test_a_solver_that_gives_up_says_so():
+    X, y = load_breast_cancer(return_X_y=True)
+    labels = np.where(y > 0, 1.0, -1.0)
+    learner = make_algorithm("maxent", iterations=2).start_batch().fit(as_examples(X).rows(), labels)
+    assert not learner.converged
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_they_travel_to_other_processes(id):
+    algorithm = pickle.loads(pickle.dumps(make_algorithm(id)))
+    assert algorithm == make_algorithm(id)

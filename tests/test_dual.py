@@ -1,0 +1,241 @@
+"""In the feature space of a kernel, learners do what they do on explicit features (cw2008, Theorem 2)."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from olbench import UserError, learners, make_algorithm, online_pass
+from olbench.algorithms.losses import quantile
+from olbench.examples import as_examples
+from olbench.online import predict_signs, train
+from tests.examples import built_in, noisy
+
+L = np.longdouble
+SECOND = [definition.id for definition in built_in() if definition.order == "second"]
+FOUR = ["cw", "scw1", "scw2", "arow"]
+KERNELS = [
+    {"kernel": "linear"},
+    {"kernel": "rbf", "gamma": 0.3},
+    {"kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 1.0},
+    {"kernel": "poly", "gamma": 0.2, "degree": 3},
+]
+every_kernel = pytest.mark.parametrize(
+    "kernel", KERNELS, ids=lambda kernel: "-".join(map(str, kernel.values()))
+)
+
+
+def counts(result):
+    return result.mistakes, result.updates, result.effective_updates, result.breakdowns
+
+
+def gram(X, Z, kernel, gamma=1.0, degree=3, coef0=0.0):
+    """Return the kernel matrix in long double, by its definition."""
+    X, Z = X.astype(L), Z.astype(L)
+    if kernel == "linear":
+        return X @ Z.T
+    if kernel == "rbf":
+        return np.exp(-L(gamma) * ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2))
+    return (L(gamma) * (X @ Z.T) + L(coef0)) ** degree
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.parametrize("id", SECOND)
+def test_a_linear_kernel_equals_the_primal_run_count_for_count(id, noise):
+    X, y = noisy(n=400, d=12, noise=noise, density=0.7)
+    order = np.random.default_rng(1).permutation(len(y))
+    primal = online_pass(make_algorithm(id), X, y, order)
+    dual = online_pass(make_algorithm(id, kernel="linear"), X, y, order)
+    assert counts(dual) == counts(primal)
+    exponent = primal.learner.scale_exponent
+    expected = np.ldexp(primal.weights, -exponent)
+    np.testing.assert_allclose(dual.weights, expected, atol=1e-8 * np.abs(expected).max())
+    sigma = np.ldexp(primal.learner.covariance, -2 * exponent)
+    np.testing.assert_allclose(dual.learner.covariance, sigma, atol=1e-9)
+    np.testing.assert_allclose(
+        dual.learner.margin_variance(X), np.einsum("ij,jk,ik->i", X, sigma, X), atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("a", [0.2, 5.0])
+@pytest.mark.parametrize("id", FOUR)
+def test_the_initial_variance_scales_the_kernel(id, a):
+    X, y = noisy()
+    primal, dual = (online_pass(make_algorithm(id, a=a, **more), X, y) for more in ({}, {"kernel": "linear"}))
+    assert counts(dual) == counts(primal)
+
+
+def explicit_features(X, kernel):
+    """Return rows whose inner products are the kernel: a square root of the kernel matrix."""
+    values, vectors = np.linalg.eigh(gram(X, X, **kernel).astype(float))
+    kept = values > 1e-10 * values.max()
+    return vectors[:, kept] * np.sqrt(values[kept])
+
+
+@every_kernel
+@pytest.mark.parametrize("id", FOUR)
+def test_a_kernel_equals_a_primal_run_on_explicit_features(id, kernel):
+    X, y = noisy(n=150, d=4)
+    features = explicit_features(X, kernel)
+    primal = online_pass(make_algorithm(id), features, y)
+    dual = online_pass(make_algorithm(id, **kernel), X, y)
+    assert counts(dual) == counts(primal)
+    scores = np.ldexp(features @ primal.weights, -primal.learner.scale_exponent)
+    ours = dual.learner.scores(as_examples(X).rows(), np.arange(len(y)))
+    np.testing.assert_allclose(ours, scores, atol=1e-6 * np.abs(scores).max())
+
+
+def representer(X, y, kernel, coefficients, a=1.0):
+    """Run cw2008's Theorem 2 with its proof put right, in long double; return mistakes, updates, nu and pi.
+
+    mu = sum nu_p x_p and Sigma = sum pi_pq x_p x_q' + a I. With k the inner products of x and the rows before
+    it, the coefficients of Sigma x are b = (pi k, a): nu += alpha y b, pi -= beta b b'. The printed (20)
+    lacks alpha y in the new entry, and (21) lacks x_i x_i' between x_r and x_s.
+    """
+    K = gram(X, X, **kernel)
+    n, a = len(y), L(a)
+    nu, pi = np.zeros(n, dtype=L), np.zeros((n, n), dtype=L)
+    mistakes = updates = 0
+    for i in range(n):
+        k = K[:, i]
+        f, b = nu @ k, pi @ k
+        b[i] = a
+        v = b @ k
+        mistakes += int((f >= 0) != (y[i] > 0))
+        alpha, beta = coefficients(L(y[i]) * f, v)
+        if alpha > 0:
+            updates += 1
+            nu, pi = nu + alpha * y[i] * b, pi - beta * np.outer(b, b)
+    return mistakes, updates, nu, pi
+
+
+def cw_coefficients(phi, C=np.inf):
+    """Return alpha and beta of CW, or of SCW-I with C, as scw2012 prints them."""
+    psi, zeta = 1 + phi**2 / 2, 1 + phi**2
+
+    def step(m, v):
+        if phi * np.sqrt(v) - m <= 1e-12 * max(abs(m), phi * np.sqrt(v)):
+            return L(0), L(0)
+        alpha = (-m * psi + np.sqrt(m**2 * phi**4 / 4 + v * phi**2 * zeta)) / (v * zeta)
+        alpha = min(L(C), max(L(0), alpha))
+        root = (-alpha * v * phi + np.sqrt(alpha**2 * v**2 * phi**2 + 4 * v)) / 2
+        return alpha, alpha * phi / (root + v * alpha * phi)
+
+    return step
+
+
+def arow_coefficients(r):
+    def step(m, v):
+        beta = 1 / (v + r)
+        return max(L(0), (1 - m) * beta), beta
+
+    return step
+
+
+@every_kernel
+@pytest.mark.parametrize(
+    ("id", "params", "coefficients"),
+    [
+        ("cw", {"eta": 0.8}, cw_coefficients(L(quantile(0.8)))),
+        ("scw1", {"eta": 0.8, "C": 0.5}, cw_coefficients(L(quantile(0.8)), 0.5)),
+        ("arow", {"r": 2.0}, arow_coefficients(L(2))),
+    ],
+    ids=["cw", "scw1", "arow"],
+)
+def test_the_representer_theorem_holds(id, params, coefficients, kernel):
+    X, y = noisy(n=120, d=4, noise=0.05)
+    mistakes, updates, nu, pi = representer(X, y, kernel, coefficients, a=0.7)
+    ours = online_pass(make_algorithm(id, a=0.7, **params, **kernel), X, y)
+    assert counts(ours) == (mistakes, updates, updates, 0)
+    expected = nu[nu != 0].astype(float)
+    np.testing.assert_allclose(ours.learner.coefficients, expected, atol=1e-8 * np.abs(expected).max())
+    Z = np.random.default_rng(5).normal(size=(20, 4))
+    cross = gram(X, Z, **kernel)
+    variances = 0.7 * np.diag(gram(Z, Z, **kernel)) + np.einsum("ij,ik,kj->j", cross, pi, cross)
+    np.testing.assert_allclose(ours.learner.margin_variance(Z), variances.astype(float), atol=1e-8)
+    scores = (nu @ cross).astype(float)
+    np.testing.assert_allclose(
+        ours.learner.scores(as_examples(Z).rows(), np.arange(20)), scores, atol=1e-8 * np.abs(scores).max()
+    )
+
+
+@every_kernel
+@pytest.mark.parametrize("id", FOUR)
+def test_dense_and_csr_are_equal_to_the_bit(id, kernel):
+    X, y = noisy(n=150, d=40, density=0.3)
+    dense, sparse = (online_pass(make_algorithm(id, **kernel), Z, y) for Z in (X, sp.csr_matrix(X)))
+    assert counts(dense) == counts(sparse)
+    np.testing.assert_array_equal(dense.learner.coefficients, sparse.learner.coefficients)
+    np.testing.assert_array_equal(dense.learner.support.toarray(), sparse.learner.support.toarray())
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 512])
+def test_room_is_made_as_it_is_needed(chunk, monkeypatch):
+    """Neither the curve nor any count depends on how many rows are run at a time."""
+    X, y = noisy(n=230, d=6)
+    algorithm = make_algorithm("scw1", kernel="rbf", gamma=0.2)
+    whole = online_pass(algorithm, X, y, curve=13)
+    monkeypatch.setattr(learners, "CHUNK", chunk)
+    cut = online_pass(algorithm, X, y, curve=13)
+    assert counts(cut) == counts(whole)
+    np.testing.assert_array_equal(cut.curve.mistakes, whole.curve.mistakes)
+    np.testing.assert_array_equal(cut.curve.updates, whole.curve.updates)
+    assert (np.diff(cut.curve.seconds) >= 0).all()
+    np.testing.assert_array_equal(cut.weights, whole.weights)
+    assert online_pass(algorithm, X, y, order=[]).n == 0
+
+
+def test_a_learner_goes_on_with_another_matrix():
+    """The support is a copy: slices, epochs and other rows are all the same to it."""
+    X, y = noisy(n=200, d=6, density=0.5)
+    algorithm = make_algorithm("arow", kernel="rbf", gamma=0.2)
+    whole = online_pass(algorithm, X, y).learner
+    learner = algorithm.start(6)
+    for part in (slice(0, 50), slice(50, 120), slice(120, 200)):
+        rows = as_examples(X[part].copy()).rows()
+        learner.run(rows, y[part], np.arange(part.stop - part.start))
+    np.testing.assert_array_equal(learner.coefficients, whole.coefficients)
+    copied = pickle.loads(pickle.dumps(learner))
+    np.testing.assert_array_equal(predict_signs(copied, X), predict_signs(whole, X))
+
+
+def test_epochs_extend_the_support():
+    X, y = noisy(n=100, d=5, noise=0.1)
+    orders = [np.random.default_rng(epoch).permutation(100) for epoch in range(3)]
+    algorithm = make_algorithm("scw2", kernel="rbf", gamma=0.2)
+    sizes, errors = [], []
+    for epoch in train(algorithm, X, y, orders):
+        sizes.append(epoch.learner.size)
+        errors.append(np.mean(predict_signs(epoch.learner, X) != y))
+    assert sizes == sorted(set(sizes))
+    assert errors[-1] <= errors[0]
+
+
+def test_cw_reports_where_a_linear_kernel_breaks_down():
+    """On noisy data Sigma shrinks without bound, and a K(x, x) - u.u is left with rounding alone."""
+    X, y = noisy(n=3000, d=3, noise=0.3)
+    primal, dual = (online_pass(make_algorithm("cw", **more), X, y) for more in ({}, {"kernel": "linear"}))
+    assert primal.breakdowns == 0
+    assert dual.breakdowns > 100
+    assert np.isfinite(dual.weights).all()
+
+
+def test_an_rbf_kernel_learns_from_an_empty_row():
+    """The origin is a point like any other in its feature space."""
+    result = online_pass(make_algorithm("arow", kernel="rbf"), np.zeros((1, 3)), [-1])
+    assert counts(result) == (1, 1, 1, 0)
+    assert predict_signs(result.learner, np.zeros((1, 3)))[0] == -1.0
+
+
+def test_a_support_that_does_not_fit_in_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(learners, "available_memory", lambda: 10**6)
+    X, y = noisy(n=600, d=3)
+    with pytest.raises(UserError, match=r"a kernel with 512 support examples needs .* use fewer examples"):
+        online_pass(make_algorithm("arow", kernel="rbf"), X, y)
+
+
+def test_only_a_linear_kernel_has_a_covariance_over_features():
+    learner = online_pass(make_algorithm("arow", kernel="rbf"), *noisy(n=20)).learner
+    with pytest.raises(UserError, match="only a linear kernel has a covariance matrix over the features"):
+        _ = learner.covariance

@@ -1,0 +1,190 @@
+"""Several epochs on one learner, predictions for unseen rows, and the mean of the weights."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import SGDClassifier
+
+from olbench import first_order, make_algorithm, online_pass, wrap
+from olbench.algorithms.definition import REGISTRY
+from olbench.errors import UserError
+from olbench.examples import as_examples
+from olbench.online import StoppedError, predict_signs, train
+from tests.examples import built_in, noisy
+
+ALL = [definition.id for definition in built_in()]
+AVERAGED = ["averaged-perceptron", "averaged-pa", "averaged-pa1"]
+COUNTS = ("mistakes", "updates", "effective_updates", "breakdowns")
+
+
+def orders(n, epochs, seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.permutation(n) for _ in range(epochs)]
+
+
+@pytest.mark.parametrize("id", ALL)
+def test_epochs_are_one_long_pass_in_parts(id):
+    X, y = noisy(n=120, d=6, density=0.6)
+    given = orders(len(y), 4)
+    epochs = [(vars(epoch), epoch.weights) for epoch in train(make_algorithm(id), X, y, given)]
+    whole = online_pass(make_algorithm(id), X, y, order=np.concatenate(given))
+    for count in COUNTS:
+        assert sum(epoch[count] for epoch, _ in epochs) == getattr(whole, count)
+    np.testing.assert_array_equal(epochs[-1][1], whole.weights)
+    first = online_pass(make_algorithm(id), X, y, order=given[0])
+    assert epochs[0][0]["mistakes"] == first.mistakes
+    np.testing.assert_array_equal(epochs[0][1], first.weights)
+
+
+def test_the_curve_of_an_epoch_starts_anew():
+    X, y = noisy()
+    first, second = train(make_algorithm("perceptron"), X, y, orders(len(y), 2), curve=10)
+    assert second.curve.mistakes[-1] == second.mistakes < first.mistakes
+    assert second.curve.updates[-1] == second.updates
+    assert len(second.curve.t) == 10
+    assert second.learner is first.learner
+
+
+def test_training_stops_when_asked():
+    X, y = noisy()
+    asked = []
+
+    def stopped():
+        asked.append(True)
+        return len(asked) > 5
+
+    epochs = train(make_algorithm("arow"), X, y, orders(len(y), 1000), stopped=stopped)
+    with pytest.raises(StoppedError):
+        list(epochs)
+    assert len(asked) == 6
+
+
+def test_bad_input_is_refused_before_the_first_epoch():
+    X, y = noisy()
+    with pytest.raises(UserError, match="X has 300 rows but y has 299 labels"):
+        train(make_algorithm("arow"), X, y[1:], [None])
+    with pytest.raises(UserError, match="order names row 300"):
+        list(train(make_algorithm("arow"), X, y, [[300]]))
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
+@pytest.mark.parametrize(
+    ("id", "options"),
+    [*[(id, {}) for id in ALL], ("sop", {"covariance": "diag"}), ("cw", {"covariance": "diag"})],
+)
+def test_the_prediction_for_unseen_rows_is_that_of_a_pass(id, options, storage):
+    """A learner predicts what it would answer online; a row of zeros is +1."""
+    X, y = noisy(n=200, d=7, density=0.5)
+    X[150::10] = 0.0
+    algorithm = make_algorithm(id, **options)
+    learner = online_pass(algorithm, storage(X[:150]), y[:150]).learner
+    predicted = predict_signs(learner, storage(X), np.arange(150, 200))
+    assert set(predicted) <= {-1.0, 1.0}
+    assert (predicted[::10] == 1.0).all()
+    if id not in AVERAGED:
+        scores = np.array([online_pass(algorithm, [*X[:150], x], [*y[:150], 1.0]).mistakes for x in X[150:]])
+        np.testing.assert_array_equal(predicted, np.where(scores == learner.mistakes, 1.0, -1.0))
+
+
+def weights_after_each_round(algorithm, X, y):
+    learner = algorithm.start(X.shape[1])
+    rows = as_examples(X).rows()
+    for i in range(len(y)):
+        learner.run(rows, y, np.array([i]))
+        yield learner.last_weights
+
+
+@pytest.mark.parametrize("id", AVERAGED)
+def test_the_averaged_weights_are_the_mean_over_all_rounds(id):
+    X, y = noisy(n=150, d=8, density=0.5)
+    every = list(weights_after_each_round(make_algorithm(id), X, y))
+    result = online_pass(make_algorithm(id), X, y)
+    np.testing.assert_allclose(result.weights, np.mean(every, axis=0), rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(result.learner.last_weights, every[-1])
+
+
+@pytest.mark.parametrize("id", AVERAGED)
+def test_averaging_changes_no_count_of_the_pass(id):
+    X, y = noisy()
+    plain, mean = (online_pass(make_algorithm(each), X, y) for each in (id.removeprefix("averaged-"), id))
+    assert all(getattr(plain, count) == getattr(mean, count) for count in COUNTS)
+    np.testing.assert_array_equal(mean.learner.last_weights, plain.weights)
+
+
+def test_the_mean_before_the_first_round_is_zero():
+    assert not make_algorithm("averaged-pa").start(3).weights.any()
+
+
+@pytest.mark.parametrize("shrink", [0.9, 0.01, -0.5, 0.0])
+def test_the_mean_holds_for_rules_that_shrink(shrink):
+    """Also when the common factor of w has underflowed its limit, as .01^60 has."""
+    id = f"shrinking-{shrink}"
+
+    @first_order(id, averaged=True, constants=lambda: (shrink,))
+    def shrinking(m, s, mistake, q, t, k, p):
+        return 1.0, p[0], (1.0 if mistake else 0.25)
+
+    try:
+        X, y = noisy(n=150, d=5)
+        every = list(weights_after_each_round(make_algorithm(id), X, y))
+        mean = online_pass(make_algorithm(id), X, y).weights
+        np.testing.assert_allclose(mean, np.mean(every, axis=0), rtol=1e-11, atol=1e-14)
+    finally:
+        del REGISTRY[id]
+
+
+def test_averaging_helps_the_perceptron_on_noisy_data():
+    """cw2008, section 5: averaging improves the first-order methods on unseen examples."""
+    errors = {"perceptron": 0, "averaged-perceptron": 0}
+    for seed in range(10):
+        X, y = noisy(n=2000, d=20, noise=0.1, seed=seed)
+        for id in errors:
+            learner = online_pass(make_algorithm(id), X[:1000], y[:1000]).learner
+            errors[id] += np.count_nonzero(predict_signs(learner, X[1000:]) != y[1000:])
+    assert errors["averaged-perceptron"] < 0.8 * errors["perceptron"]
+
+
+def test_the_modified_huber_loss_has_the_slope_that_sgd_follows():
+    definition = make_algorithm("sgd").definition
+    p = np.array([1.0, 1e-300, 0.0])
+    for m in (-5.0, -1.5, -0.5, 0.0, 0.4, 0.99, 2.0):
+        high, low = (definition.rule(m + h, 1.0, m < 0, 0.0, 1, 0, p)[0] for h in (1e-6, -1e-6))
+        _, _, tau = definition.rule(m, 1.0, m < 0, 0.0, 1, 0, p)
+        assert tau == pytest.approx((low - high) / 2e-6, abs=1e-5)
+
+
+def test_sgd_minimises_its_objective():
+    """Many epochs come close to the minimum that a general solver finds."""
+    from scipy.optimize import minimize
+
+    X, y = noisy(n=200, d=4)
+    lam = 0.05
+
+    def objective(w):
+        m = y * (X @ w)
+        loss = np.where(m < -1, -4 * m, np.maximum(0, 1 - m) ** 2)
+        return loss.mean() + lam / 2 * w @ w
+
+    best = minimize(objective, np.zeros(4), method="BFGS").fun
+    algorithm = make_algorithm("sgd", lam=lam, step="inverse")
+    *_, last = train(algorithm, X, y, orders(len(y), 300))
+    assert objective(last.weights) <= best + 2e-3
+
+
+def test_objects_are_trained_and_predict_too():
+    X, y = noisy(density=0.5)
+    algorithm = wrap(SGDClassifier(random_state=0))
+    fresh = algorithm.start(X.shape[1])
+    assert (predict_signs(fresh, X) == 1.0).all()
+    _, second = train(algorithm, sp.csr_matrix(X), y, orders(len(y), 2))
+    predicted = predict_signs(second.learner, sp.csr_matrix(X))
+    np.testing.assert_array_equal(predicted, second.learner.model.predict(X))
+    assert np.mean(predicted == y) > 0.7
+
+
+def test_rivers_learners_predict_unseen_rows():
+    river = pytest.importorskip("river.linear_model", reason="River is not installed")
+    X, y = noisy()
+    learner = online_pass(wrap(river.PAClassifier(C=1.0, mode=1, learn_intercept=False)), X, y).learner
+    ours = online_pass(make_algorithm("pa1"), X, y).learner
+    np.testing.assert_array_equal(predict_signs(learner, X), predict_signs(ours, X))

@@ -1,0 +1,247 @@
+"""The exact diagonal step of CW is the optimum over diagonal Gaussians (cw2012, section 6.2)."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.optimize import NonlinearConstraint, minimize
+
+from olbench import UserError, make_algorithm, online_pass
+from olbench.examples import as_examples
+from tests.examples import noisy
+
+L = np.longdouble
+IDS = ["cw", "cw-var"]
+
+powers = st.floats(-6.0, 6.0).map(lambda exponent: 10.0**exponent)
+rows = st.lists(st.tuples(powers, st.floats(-3.0, 3.0)), min_size=1, max_size=12)
+confidences = st.floats(-3.0, 1.2).map(lambda exponent: 10.0**exponent)
+#: The margin as a part of the one that the constraint asks for.
+parts = st.one_of(
+    st.just(0.0),
+    st.floats(-2.0, 1.0),
+    st.floats(-1e6, -1.0),
+    st.floats(-9.0, -1.0).map(lambda exponent: 1.0 - 10.0**exponent),
+)
+
+
+def wanted(id, phi, v):
+    """Return the margin that the constraint asks for at variance v."""
+    return phi * (np.sqrt(v) if id == "cw" else v)
+
+
+def example(id, entries, phi, part, norm):
+    """Return (mu, sigma, x, m, v): a diagonal Gaussian and a row of this norm whose margin is m."""
+    sigma = np.array([variance for variance, _ in entries])
+    x = norm * np.array([10.0**exponent for _, exponent in entries])
+    v = float(sigma @ x**2)
+    m = part * float(wanted(id, phi, v))
+    mu = m * sigma * x / v
+    return mu, sigma, x, float(mu @ x), v
+
+
+def learn(id, phi, mu, sigma, x):
+    """Return the Gaussian after one positive example, and whether it was an update."""
+    learner = make_algorithm(id, phi=phi, covariance="diag", projection="exact").start(len(x))
+    learner.moments[:] = np.column_stack([mu, sigma])
+    learner.run(as_examples(x[None, :]).rows(), np.ones(1), np.zeros(1, dtype=np.int64))
+    assert learner.breakdowns == 0
+    return learner.weights, learner.covariance, learner.updates == 1
+
+
+def bisect(id, phi, sigma, x, m):
+    """Return (alpha, c) of the root of (33) or (34), in long double.
+
+    What is bisected is the margin after the step, or for m > 0 its gain: neither is then a difference. The
+    gain is at most what the constraint asks for at today's variance, less m.
+    """
+    q = sigma.astype(L) * x.astype(L) ** 2
+    v, m, phi = q.sum(), L(m), L(phi)
+
+    def split(unknown):
+        return (unknown, unknown - m) if m < 0 else (m + unknown, unknown)
+
+    def residual(unknown):
+        margin, gain = split(unknown)
+        if id == "cw-var":
+            return margin - (phi * q / (1 + 2 * gain / v * phi * q)).sum()
+        return margin - (phi**2 * q / (margin + gain / v * phi**2 * q)).sum()
+
+    low, high = L(0), wanted(id, phi, v) - max(m, L(0))
+    assert residual(high) >= -L(1e-17) * wanted(id, phi, v)
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if residual(middle) < 0 else (low, middle)
+    margin, gain = split(high)
+    return gain / v, gain / v * (2 * phi if id == "cw-var" else phi**2 / margin)
+
+
+@pytest.mark.parametrize("norm", [1e-30, 1e-2, 1.0, 1e4])
+@pytest.mark.parametrize("id", IDS)
+@given(entries=rows, phi=confidences, part=parts)
+def test_the_step_meets_its_constraint_and_agrees_with_bisection(id, norm, entries, phi, part):
+    mu, sigma, x, m, v = example(id, entries, phi, part, norm)
+    new_mu, new_sigma, updated = learn(id, phi, mu, sigma, x)
+    assume(updated)
+    alpha, gain = bisect(id, phi, sigma, x, m)
+    size = max(abs(m), float(wanted(id, phi, v)))
+    assert abs(new_mu @ x - wanted(id, phi, new_sigma @ x**2)) <= 1e-9 * size
+    np.testing.assert_allclose(
+        (new_mu - mu) * x, (alpha * sigma * x * x).astype(float), rtol=1e-6, atol=1e-9 * size
+    )
+    # A step that is nearly nothing is known to rounding of the margin, not of itself.
+    blur = 1e-12 * size / float(alpha * v)
+    np.testing.assert_allclose(
+        new_sigma, (sigma / (1 + gain * sigma * x * x)).astype(float), rtol=1e-9 + blur
+    )
+
+
+@pytest.mark.parametrize("id", IDS)
+@given(entries=rows, phi=confidences, part=parts)
+def test_the_conditions_of_optimality_hold(id, entries, phi, part):
+    """One multiplier explains the change of every mean and of every precision (cw2012, eqs. 7, 33, 34)."""
+    mu, sigma, x, m, v = example(id, entries, phi, part, 1.0)
+    new_mu, new_sigma, updated = learn(id, phi, mu, sigma, x)
+    share = sigma * x**2 / v
+    # What a feature hardly takes part in, it can hardly tell.
+    telling = share > 1e-3
+    alphas = ((new_mu - mu) / (sigma * x))[telling]
+    gains = ((sigma / new_sigma - 1) / (sigma * x**2))[telling]
+    assume(updated)
+    margin, variance = new_mu @ x, new_sigma @ x**2
+    alpha, gain = alphas.mean(), gains.mean()
+    assume(alpha * v > 1e-4 * max(abs(m), margin))
+    expected = 2 * alpha * phi if id == "cw-var" else alpha * phi / math.sqrt(variance)
+    np.testing.assert_allclose(alphas, alpha, rtol=1e-6)
+    assume(gain * v > 1e-5)
+    np.testing.assert_allclose(gains, gain, rtol=1e-6)
+    assert gain == pytest.approx(expected, rel=1e-6)
+
+
+def divergence(mu, sigma, old_mu, old_sigma):
+    """Return the Kullback-Leibler divergence of two diagonal Gaussians."""
+    ratio = sigma / old_sigma
+    return 0.5 * float(np.sum(ratio - 1.0 - np.log(ratio) + (mu - old_mu) ** 2 / old_sigma))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("id", IDS)
+def test_a_numerical_solver_finds_nothing_better(id, seed):
+    rng = np.random.default_rng(seed)
+    d, phi = 2 + seed % 3, [0.3, 1.0, 3.0][seed % 3]
+    mu, sigma, x = rng.normal(size=d), rng.uniform(0.2, 2.0, d), rng.normal(size=d)
+    if mu @ x > 0:
+        mu = -mu
+    ours = learn(id, phi, mu, sigma, x)
+
+    def room(parameters):
+        return parameters[:d] @ x - wanted(id, phi, np.exp(parameters[d:]) @ x**2)
+
+    solution = minimize(
+        lambda parameters: divergence(parameters[:d], np.exp(parameters[d:]), mu, sigma),
+        np.concatenate([mu, np.log(sigma)]),
+        method="SLSQP",
+        constraints=[NonlinearConstraint(room, 0.0, np.inf)],
+        options={"maxiter": 500, "ftol": 1e-14},
+    )
+    np.testing.assert_allclose(ours[0], solution.x[:d], atol=1e-4)
+    np.testing.assert_allclose(ours[1], np.exp(solution.x[d:]), atol=1e-4)
+    assert divergence(*ours[:2], mu, sigma) <= solution.fun + 1e-7
+
+
+def test_the_bracket_printed_for_the_deviation_form_misses_the_root():
+    """At x = .01 and phi = 1 the printed U is 2; the root is 1 / (x sqrt(2)) = 70.7."""
+    x = np.array([0.01])
+    printed = max(0.0, 2 * 1 * 1.0 * x[0] ** 2 / x[0] ** 2)
+    mu, _, _ = learn("cw", 1.0, np.zeros(1), np.ones(1), x)
+    assert mu[0] / x[0] == pytest.approx(1 / (x[0] * math.sqrt(2.0)))
+    assert mu[0] / x[0] > 30 * printed
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_one_feature_at_a_time_leaves_nothing_to_approximate(id):
+    rng = np.random.default_rng(0)
+    X = np.zeros((300, 6))
+    X[np.arange(300), rng.integers(6, size=300)] = rng.normal(size=300)
+    y = np.where(X.sum(axis=1) >= 0, 1.0, -1.0)
+    y[::17] *= -1
+    exact, kl = (
+        online_pass(make_algorithm(id, covariance="diag", projection=projection), X, y)
+        for projection in ("exact", "kl")
+    )
+    assert (exact.mistakes, exact.updates) == (kl.mistakes, kl.updates)
+    np.testing.assert_allclose(exact.weights, kl.weights, rtol=1e-7)
+
+
+@pytest.mark.parametrize("projection", ["kl", "l2", "exact"])
+@pytest.mark.parametrize("a", [2.0**-40, 0.1, 7.0, 2.0**40])
+def test_the_deviation_form_does_not_depend_on_the_initial_variance(projection, a):
+    X, y = noisy(n=200, noise=0.0)
+    unit, other = (
+        online_pass(make_algorithm("cw", eta=0.8, covariance="diag", projection=projection, a=scale), X, y)
+        for scale in (1.0, a)
+    )
+    assert (unit.mistakes, unit.updates, unit.breakdowns) == (other.mistakes, other.updates, 0)
+    np.testing.assert_allclose(other.weights, math.sqrt(a) * unit.weights, rtol=1e-6)
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_a_duplicate_of_the_example_just_learnt_has_no_loss(id):
+    rng = np.random.default_rng(1)
+    for phi in (0.01, 1.0, 10.0):
+        algorithm = make_algorithm(id, phi=phi, covariance="diag", projection="exact")
+        for x in rng.normal(size=(200, 7)) * 10.0 ** rng.uniform(-5, 5, size=(200, 1)):
+            assert online_pass(algorithm, [x, x], [-1, -1]).updates == 1
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_the_exact_kernel_runs_at_a_third_of_the_speed_of_the_approximate_one_at_least(id):
+    """Rows like those of text, nearly all of them updates. The least of many short times, taken in turns."""
+    rng = np.random.default_rng(0)
+    X = sp.random(2000, 30_000, density=0.005, format="csr", random_state=0)
+    X.data[:] = 1.0
+    y = np.where(X @ rng.normal(size=30_000) >= 0, 1.0, -1.0)
+    examples = as_examples(X)
+    seconds = {"kl": [], "exact": []}
+    for _ in range(60):
+        for projection, times in seconds.items():
+            algorithm = make_algorithm(id, eta=0.8, covariance="diag", projection=projection)
+            times.append(online_pass(algorithm, examples, y).seconds)
+    assert min(seconds["exact"]) <= 3.0 * min(seconds["kl"])
+
+
+@pytest.mark.parametrize(
+    ("id", "options", "message"),
+    [
+        ("arow", {"covariance": "diag"}, "arow has no exact diagonal step, only cw and cw-var have one; "
+                                         "use projection='kl' or 'l2'"),
+        ("scw1", {}, "scw1 has no exact diagonal step, only cw and cw-var have one; "
+                     "use projection='kl' or 'l2'"),
+        ("cw", {}, "cw: projection='exact' is a diagonal step; add covariance='diag'"),
+    ],
+)  # fmt: skip
+def test_where_there_is_no_exact_step_it_is_refused(id, options, message):
+    with pytest.raises(UserError, match=f"^{message}$"):
+        make_algorithm(id, projection="exact", **options)
+
+
+@pytest.mark.parametrize(("phi", "noise"), [(0.03, 0.05), (0.5, 0.05), (3.0, 0.0)])
+@pytest.mark.parametrize("id", IDS)
+def test_a_pass_counts_what_a_pass_by_bisection_counts(id, phi, noise):
+    X, y = noisy(n=120, d=9, density=0.5, noise=noise, seed=3)
+    ours = online_pass(make_algorithm(id, phi=phi, covariance="diag", projection="exact"), X, y)
+    mu, sigma = np.zeros(9, dtype=L), np.ones(9, dtype=L)
+    mistakes = updates = 0
+    for x, label in zip(X.astype(L), y, strict=True):
+        score, v = mu @ x, sigma @ x**2
+        mistakes += int((score >= 0) != (label > 0))
+        loss = wanted(id, L(phi), v) - label * score
+        if loss > 1e-12 * max(abs(score), wanted(id, L(phi), v)):
+            updates += 1
+            alpha, gain = bisect(id, phi, sigma, x, label * score)
+            mu, sigma = mu + alpha * label * sigma * x, sigma / (1 + gain * sigma * x**2)
+    assert (ours.mistakes, ours.updates, ours.breakdowns) == (mistakes, updates, 0)
+    np.testing.assert_allclose(ours.weights, mu.astype(float), atol=1e-7 * np.abs(mu).max().astype(float))

@@ -1,0 +1,172 @@
+"""A record says what was written, and nothing else."""
+
+import json
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench.errors import UserError
+from olbench.trials import ledger
+from olbench.trials.arrays import NAME as ARRAYS
+from olbench.trials.arrays import ArrayFile, read_array
+from olbench.trials.record import ChecksumError, RecordError, read_line, write_line
+from olbench.trials.trial import Outcome, Trial
+
+TRIAL = Trial("online", "d", "f", "arow", {"r": 1.0}, {"a": 1.0}, 3, "report", 2, {"part": "all"}, "c")
+RECORD = {"key": TRIAL.key, "version": 2, **TRIAL.identity(), "status": "ok", "mistakes": 7}
+#: A line as olbench 0.1 wrote it.
+FIRST_VERSION = {
+    "key": "k", "dataset": "d", "fingerprint": "f", "algorithm": "arow", "params": {"r": 1.0}, "options": {},
+    "seed": 3, "role": "report", "part": "all", "permutation": 2, "points": 50, "kernels": "c", "n": 10,
+    "mistakes": 3, "curve": None, "status": "ok",
+}  # fmt: skip
+
+
+def test_a_record_is_read_as_it_was_written():
+    found = read_line(write_line(RECORD))
+    assert {name: found[name] for name in RECORD} == RECORD
+    assert Trial.of(found) == TRIAL
+    assert Trial.of(found).key == TRIAL.key
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(b'"mistakes":7', b'"mistakes":6'), (b'"seed":3', b'"seed":4'), (b'"status":"ok"', b'"status":"OK"')],
+)
+def test_a_changed_number_does_not_match_the_checksum(before, after):
+    line = write_line(RECORD)
+    assert before in line
+    with pytest.raises(ChecksumError, match="does not match its checksum"):
+        read_line(line.replace(before, after))
+
+
+def test_a_record_without_its_checksum_is_refused():
+    with pytest.raises(ChecksumError):
+        read_line(json.dumps(RECORD).encode())
+
+
+@pytest.mark.parametrize("line", [b"", b"oops", b"[]", b'{"key": "12"}'])
+def test_what_is_no_record_is_refused(line):
+    with pytest.raises(RecordError, match="not a trial"):
+        read_line(line)
+
+
+def test_a_record_of_a_newer_version_is_refused():
+    with pytest.raises(RecordError, match="version 3, which a newer olbench wrote"):
+        read_line(json.dumps({**RECORD, "version": 3}).encode())
+
+
+def test_a_record_of_the_first_version_is_read_with_the_fields_of_the_second():
+    found = read_line(json.dumps(FIRST_VERSION).encode())
+    assert Trial.of(found) == Trial(
+        "online", "d", "f", "arow", {"r": 1.0}, {}, 3, "report", 2, {"part": "all", "points": 50}, "c"
+    )
+    assert (found["permutation"], found["mistakes"], found["key"]) == (2, 3, "k")
+
+
+def write(folder: Path, *records) -> Path:
+    path = folder / ledger.NAME
+    path.write_bytes(b"".join(map(write_line, records)))
+    return path
+
+
+def test_an_edited_record_is_refused_with_its_line_and_the_remedy(tmp_path):
+    path = write(tmp_path, RECORD, {**RECORD, "key": "other"})
+    path.write_bytes(path.read_bytes().replace(b'"mistakes":7', b'"mistakes":0', 1))
+    with pytest.raises(UserError) as error:
+        ledger.read(tmp_path)
+    assert str(error.value) == (
+        f"{path}:1: this record does not match its checksum: it was changed after it was written; remove the "
+        "line, and the next run computes that trial again"
+    )
+
+
+def test_a_last_line_that_was_edited_is_refused_and_not_taken_for_a_torn_one(tmp_path):
+    path = write(tmp_path, RECORD, {**RECORD, "key": "other"})
+    first, last = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + last.replace(b'"mistakes":7', b'"mistakes":0'))
+    with pytest.raises(UserError, match=":2: this record does not match"):
+        ledger.read(tmp_path)
+
+
+def test_the_last_record_of_a_trial_counts_in_memory_and_on_disk(tmp_path):
+    """A trial that counts something else when timed alone stays failed when the ledger is read again."""
+    failed = {**RECORD, "status": "failed", "timing": "exclusive", "error": "measured alone, mistakes is 8"}
+    with ledger.open_ledger(tmp_path) as book:
+        book.append({**RECORD, "timing": "shared"})
+        book.append(failed)
+        assert book.records[TRIAL.key]["status"] == "failed"
+    assert ledger.current(tmp_path)[TRIAL.key]["status"] == "failed"
+    with ledger.open_ledger(tmp_path) as book:
+        assert book.records[TRIAL.key]["status"] == "failed"
+        book.append(RECORD)
+    assert ledger.current(tmp_path)[TRIAL.key]["status"] == "ok"
+
+
+def test_a_packed_ledger_is_unpacked_when_a_run_goes_on_from_it(tmp_path):
+    line = write_line(RECORD)
+    (tmp_path / ledger.PACKED).write_bytes(lzma.compress(line))
+    assert list(ledger.current(tmp_path)) == [TRIAL.key]
+    with ledger.open_ledger(tmp_path) as book:
+        assert list(book.records) == [TRIAL.key]
+        book.append({**RECORD, "key": "more"})
+    assert (tmp_path / ledger.NAME).read_bytes().startswith(line)
+    assert list(ledger.current(tmp_path)) == [TRIAL.key, "more"]
+
+
+# Arrays.
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(12.0).reshape(3, 4),
+        np.array([], np.int64),
+        np.random.default_rng(1).random(1001) < 0.3,
+        np.array([True]),
+        np.arange(5, dtype=np.int8),
+    ],
+    ids=["floats", "empty", "bits", "bit", "bytes"],
+)
+def test_an_array_comes_back_as_it_was(array, tmp_path):
+    with ledger.open_ledger(tmp_path) as book:
+        kept = book.append(RECORD, {"first": np.zeros(3), "second": array})
+    again = read_array(tmp_path, kept["arrays"]["second"])
+    assert again.dtype == array.dtype
+    np.testing.assert_array_equal(again, array)
+    assert ledger.current(tmp_path)[TRIAL.key]["arrays"] == kept["arrays"]
+
+
+def test_predictions_take_a_bit_each(tmp_path):
+    wrong = np.random.default_rng(1).random(80_000) < 0.5
+    ArrayFile(tmp_path).append({"wrong": wrong})
+    assert (tmp_path / ARRAYS).stat().st_size < 80_000 / 8 + 300
+
+
+def test_what_a_kill_leaves_at_the_end_disturbs_nothing(tmp_path):
+    with ledger.open_ledger(tmp_path) as book:
+        first = book.append(RECORD, {"a": np.arange(7)})["arrays"]["a"]
+    with open(tmp_path / ARRAYS, "ab") as file:
+        file.write(b"half an array")
+    with ledger.open_ledger(tmp_path) as book:
+        second = book.append({**RECORD, "key": "more"}, {"a": np.arange(9)})["arrays"]["a"]
+    assert read_array(tmp_path, first).tolist() == list(range(7))
+    assert read_array(tmp_path, second).tolist() == list(range(9))
+
+
+def test_a_damaged_array_is_refused(tmp_path):
+    reference = ArrayFile(tmp_path).append({"a": np.arange(7)})["a"]
+    content = bytearray((tmp_path / ARRAYS).read_bytes())
+    content[5] ^= 1
+    (tmp_path / ARRAYS).write_bytes(content)
+    with pytest.raises(UserError, match="does not match its checksum; run the trial again"):
+        read_array(tmp_path, reference)
+    (tmp_path / ARRAYS).unlink()
+    with pytest.raises(UserError, match="cannot read"):
+        read_array(tmp_path, reference)
+
+
+def test_an_outcome_without_series_or_arrays_is_allowed():
+    assert (Outcome({"hits": 3}).series, Outcome({"hits": 3}).arrays) == ({}, {})
