@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from olbench.advice.compile import compile_rules, dropped_rules
 from olbench.advice.grammar import Rule, parse_rule
@@ -50,6 +51,32 @@ class RuleFile:
         """Compile the rules for the data that `known` describes; `domain` overrides the file's setting."""
         chosen = self.domain if domain is None else domain
         return compile_rules(self.rules, self.names(known), self.missing, chosen, self.sources)
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain values that `from_plain` reads back."""
+        return {
+            "rules": [rule.source.text for rule in self.rules],
+            "places": [rule.source.place for rule in self.rules],
+            "sources": list(self.sources),
+            "missing": self.missing,
+            "domain": self.domain,
+            "features": list(self.features),
+            "classes": dict(self.classes),
+        }
+
+    @classmethod
+    def from_plain(cls, content: Mapping[str, Any]) -> "RuleFile":
+        """Return what `plain` wrote down; places and sources may be left out."""
+        texts = content["rules"]
+        places = content.get("places") or [f"rule {k + 1}" for k in range(len(texts))]
+        return cls(
+            rules=tuple(parse_rule(RuleText(text, place)) for text, place in zip(texts, places, strict=True)),
+            sources=tuple(content.get("sources") or [""] * len(texts)),
+            missing=content["missing"],
+            domain=content["domain"],
+            features=tuple(content["features"]),
+            classes=dict(content["classes"]),
+        )
 
     def dropped(self, known: Names) -> list[tuple[Rule, list[str]]]:
         """Return what `missing: drop` leaves out: rules, each with the conditions on missing features."""
