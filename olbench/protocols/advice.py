@@ -396,7 +396,7 @@ class _Work:
             "tuned": int(tuned),
             "seconds": round(self._seconds(chosen, fold), 9),
         }
-        curve = {
+        curve: dict[str, list[Any]] = {
             "t": times,
             "accuracy": [round(scores.accuracy(k), 6) for k in range(len(times))],
             "balanced_accuracy": [round(scores.balanced(k), 6) for k in range(len(times))],

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from olbench.advice.feasibility import conflicts, unsatisfiable
-from olbench.advice.files import read_rules
+from olbench.advice.files import RuleFile, read_rules
 from olbench.advice.names import Names
 from olbench.advice.sets import Advice, AdviceSet
 from olbench.data.labels import Labels
-from olbench.data.named import load_named
+from olbench.data.named import NamedDataset, load_named
 from olbench.examples import Floats
 
 
@@ -44,7 +44,11 @@ def make_account(
 ) -> Account:
     """Compile a rule file for a data set and look at what it covers."""
     file = read_rules(rules)
-    named = load_named(data, positive, negative, file.features)
+    return describe_rules(file, load_named(data, positive, negative, file.features), domain)
+
+
+def describe_rules(file: RuleFile, named: NamedDataset, domain: bool | None = None) -> Account:
+    """Compile rules for a data set and look at what they cover."""
     names = file.names(named.names)
     advice = file.compile(named.names, domain)
     X, y = named.data.X, np.asarray(named.data.y)

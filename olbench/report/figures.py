@@ -71,12 +71,14 @@ METADATA: dict[str, dict[str, str | None]] = {
 
 
 @contextmanager
-def _our_settings() -> Iterator[None]:
+def our_settings() -> Iterator[None]:
+    """Draw with the settings of this module, whatever the user's are."""
     with matplotlib.style.context(["default", SETTINGS]):
         yield
 
 
-def _new_figure(height: float) -> Figure:
+def new_figure(height: float) -> Figure:
+    """Return an empty figure as wide as the text of a page."""
     figure = Figure((TEXT_WIDTH, height))
     FigureCanvasAgg(figure)
     return figure
@@ -106,7 +108,8 @@ def _panels(figure: Figure, rows: int, columns: int, above: float, below: float)
     ]
 
 
-def _write(figure: Figure, inches: tuple[float, float], text: str, **how: Any) -> None:
+def write_text(figure: Figure, inches: tuple[float, float], text: str, **how: Any) -> None:
+    """Write a text at a place in inches from the lower left corner."""
     width, height = figure.get_size_inches()
     figure.text(inches[0] / width, inches[1] / height, text, **how)
 
@@ -150,14 +153,14 @@ def curves_figure(results: Results, dataset: str) -> Figure:
     look, labels = styles(results.labels), [entry.label for entry in entries]
     legend = _legend_height(labels)
     height = 2.45 + legend
-    with _our_settings():
-        figure = _new_figure(height)
+    with our_settings():
+        figure = new_figure(height)
         panels = _panels(figure, 1, len(shown), above=0.48, below=0.4 + legend)
         for panel, series in zip(panels, shown, strict=True):
             _draw_panel(panel, [band_of(entry, series) for entry in entries], series, look)
             panel.set_title(_name(series, entries))
             panel.set_xlabel(series.along_title)
-        _write(figure, (0.08, height - 0.06), dataset, va="top", fontsize=9)
+        write_text(figure, (0.08, height - 0.06), dataset, va="top", fontsize=9)
         _draw_legend(figure, labels, look)
     return figure
 
@@ -174,8 +177,8 @@ def overview_figure(results: Results, series: Series | None = None) -> Figure:
     rows, columns = _grid(len(shown))
     legend = _legend_height(labels)
     height = min(PAGE_HEIGHT, 0.65 + legend + 1.75 * rows)
-    with _our_settings():
-        figure = _new_figure(height)
+    with our_settings():
+        figure = new_figure(height)
         panels = _panels(figure, rows, columns, above=0.45, below=0.28 + legend)
         for panel, (dataset, entries) in zip(panels, shown.items(), strict=False):
             _draw_panel(panel, [band_of(entry, series) for entry in entries], series, look)
@@ -183,7 +186,7 @@ def overview_figure(results: Results, series: Series | None = None) -> Figure:
         for panel in panels[len(shown) :]:
             panel.remove()
         title = f"Against the {series.along_title}: {_name(series, everything)}"
-        _write(figure, (0.08, height - 0.06), title, va="top", fontsize=9)
+        write_text(figure, (0.08, height - 0.06), title, va="top", fontsize=9)
         _draw_legend(figure, labels, look)
     return figure
 
@@ -214,12 +217,13 @@ def _draw_panel(panel: Axes, curves: Sequence[Band], series: Series, look: dict[
             curve.points, curve.mean, label=display_name(curve.label),
             # The wide lines lie above the others.
             zorder=3 + style.width,
-            markevery=_places_of_markers(place, len(curves), curve.points.size), **_line(style),
+            markevery=_places_of_markers(place, len(curves), curve.points.size), **line_style(style),
         )  # fmt: skip
     _scale(panel, curves, series)
 
 
-def _line(style: Style) -> dict[str, Any]:
+def line_style(style: Style) -> dict[str, Any]:
+    """Return how matplotlib draws the line of a style."""
     return {
         "color": style.colour,
         "linestyle": DASHES[style.dash],
@@ -294,7 +298,7 @@ def _legend_height(labels: Sequence[str]) -> float:
 def _draw_legend(figure: Figure, labels: Sequence[str], look: dict[str, Style]) -> None:
     """Put the legend below the panels, where it hides nothing, in the order of the labels by rows."""
     columns = _legend_columns(labels)
-    lines = [Line2D([], [], label=display_name(label), **_line(look[label])) for label in labels]
+    lines = [Line2D([], [], label=display_name(label), **line_style(look[label])) for label in labels]
     figure.legend(
         handles=[line for column in range(columns) for line in lines[column::columns]],
         loc="lower center", ncols=columns, borderaxespad=0.2, borderpad=0.2,
@@ -314,8 +318,8 @@ def critical_difference_figure(
     half = ceil(len(labels) / 2)
     top = 1.0 + 0.55 * len(bars)
     look = styles([*run, *across.labels])
-    with _our_settings():
-        figure = _new_figure(0.5 + LINE * (half + top + 2.6))
+    with our_settings():
+        figure = new_figure(0.5 + LINE * (half + top + 2.6))
         panel = _rank_panel(figure, labels, top + half)
         _draw_critical_difference(panel, across.critical_difference)
         for place, group in enumerate(bars):
@@ -324,7 +328,7 @@ def critical_difference_figure(
             _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=True)
         for place, label in enumerate(reversed(labels[half:])):
             _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=False)
-        _write(
+        write_text(
             figure,
             (0.08, figure.get_figheight() - 0.06),
             _rank_title(across, quantity),
@@ -378,7 +382,7 @@ def _draw_rank(panel: Axes, label: str, rank: float, height: float, style: Style
     panel.plot(
         [rank, rank, side], [0, height, height], color="#888888", linewidth=0.5, zorder=1, clip_on=False
     )
-    panel.plot([rank], [0], clip_on=False, zorder=4, gid=label, **_line(style))
+    panel.plot([rank], [0], clip_on=False, zorder=4, gid=label, **line_style(style))
     name = display_name(label)
     panel.annotate(
         f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}", (side, height),
@@ -429,7 +433,7 @@ def file_name(dataset: str) -> str:
 
 def _save(figure: Figure, stem: Path, formats: Sequence[str]) -> list[Path]:
     paths = [stem.with_name(f"{stem.name}.{format}") for format in formats]
-    with _our_settings(), warnings.catch_warnings():
+    with our_settings(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", NO_GLYPH, UserWarning)
         for format, path in zip(formats, paths, strict=True):
             figure.savefig(path, format=format, metadata=METADATA.get(format))

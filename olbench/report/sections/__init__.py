@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FILES = (
-    "headline", "verdicts", "results", "curves", "claims", "tuning", "statistics", "algorithms", "datasets",
-    "provenance",
+    "headline", "verdicts", "results", "curves", "claims", "advice", "tuning", "statistics", "algorithms",
+    "datasets", "provenance",
 )  # fmt: skip
 #: Functions that draw a figure, by the name of its file.
 Figures = Mapping[str, Callable[[], "Figure"]]
