@@ -85,8 +85,11 @@ class AdviceProtocol(Protocol):
     recorded = (ROUNDS, RIGHT, EARLY_RIGHT, TUNED)
     series = (
         Series("accuracy", "test accuracy (%)", ACCURACY, along_title="examples learnt", level=True),
-        Series("balanced_accuracy", "balanced test accuracy (%)", BALANCED_ACCURACY, level=True),
-    )
+        Series(
+            "balanced_accuracy", "balanced test accuracy (%)", BALANCED_ACCURACY,
+            along_title="examples learnt", level=True,
+        ),
+    )  # fmt: skip
     sections = (
         "headline", "verdicts", "results", "curves", "claims", "advice", "tuning", "statistics", "algorithms",
         "datasets", "provenance",
