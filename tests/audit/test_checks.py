@@ -114,7 +114,7 @@ MUTATIONS = [
     ("scw2012", "theorem-1", "factor_6", times(1.001)),
     ("scw2012", "theorem-1-bound", "clipping_term", times(0.2)),
     ("scw2012", "theorem-1-mistakes", "factor_6", times(0.05)),
-    ("adviceptron2010", "equation-3", "has_certificate", lambda right: lambda e, w, b: right(e, 1.2 * w, b)),
+    ("adviceptron2010", "equation-3", "has_certificate", lambda right: lambda e, w, b: right(e, -w, b)),
     ("adviceptron2010", "update-1", "w_step", step_times(1.001)),
     ("adviceptron2010", "equation-7-beta", "w_step", step_times(1.001)),
     ("adviceptron2010", "no-advice", "equivalent_price", times(1.001)),
