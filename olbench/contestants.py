@@ -139,7 +139,8 @@ class BatchLearner:
         if algorithm.definition.online or factory is None:
             raise UserError(f"{algorithm.id} learns online; start it with Algorithm.start")
         self.algorithm = algorithm
-        self.model = factory(**algorithm.params)
+        advice = {"advice": algorithm.advice} if algorithm.definition.advised else {}
+        self.model = factory(**algorithm.params, **advice)
 
     def fit(self, rows: tuple[Any, ...], y: Floats, order: Ints | None = None) -> Self:
         """Fit the rows of `order`, or all rows, from scratch."""

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
+from olbench.advice.estimator import TakesAdvice
 from olbench.errors import UserError
 from olbench.examples import as_examples
 from olbench.learners import Learner, SecondOrderLearner, make_algorithm
@@ -487,3 +488,33 @@ class SCW2Libol(SecondOrderClassifier):
     algorithm_id = "scw2-libol"
     C: float = 1.0
     eta: float = 0.9
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Adviceptron(TakesAdvice, OnlineClassifier):
+    """Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper)."""
+
+    algorithm_id = "adviceptron"
+    lam: float = 1.0
+    mu: float = 1.0
+    start: str = "zero"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AdviceptronPrinted(TakesAdvice, OnlineClassifier):
+    """The Adviceptron with eq. (13) to the letter."""
+
+    algorithm_id = "adviceptron-printed"
+    lam: float = 1.0
+    mu: float = 1.0
+    start: str = "zero"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AdviceptronExact(TakesAdvice, OnlineClassifier):
+    """The Adviceptron with the exact solution of its cone problem."""
+
+    algorithm_id = "adviceptron-exact"
+    lam: float = 1.0
+    mu: float = 1.0
+    start: str = "zero"

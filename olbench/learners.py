@@ -16,6 +16,7 @@ from olbench.errors import UserError
 from olbench.examples import Floats, Ints, as_examples
 
 if TYPE_CHECKING:
+    from olbench.advice.sets import Advice
     from olbench.contestants import BatchLearner
 
 # Rows per block of a product with the covariance, which for all rows would be as large as a dense X.
@@ -37,6 +38,7 @@ class Algorithm:
     form: Form = "covariance"
     a: float = 1.0
     kernel: Kernel | None = None
+    advice: "Advice | None" = None
 
     @property
     def id(self) -> str:
@@ -54,6 +56,10 @@ class Algorithm:
             from olbench.contestants import ObjectLearner
 
             return ObjectLearner(self, d)
+        if self.definition.order == "advice":
+            from olbench.advice.learner import AdviceLearner
+
+            return AdviceLearner(self, d)
         if self.definition.order == "first":
             return AveragedLearner(self, d) if self.definition.averaged else FirstOrderLearner(self, d)
         if self.kernel is not None:
@@ -80,7 +86,8 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
 
     Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2" for diag; cw and
     cw-var also have "exact"), form ("covariance" or "root" for full) and the initial variance a. With kernel
-    ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space.
+    ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space. Algorithms
+    that take advice take `advice`.
 
     >>> make_algorithm("scw1", C=0.5).params
     {'C': 0.5, 'eta': 0.75}

@@ -119,6 +119,25 @@ TRAINING_ERROR = Quantity(
     ratio=("training_errors", "training_n"),
     percent=True,
 )
+ACCURACY = Quantity(
+    "accuracy", "accuracy (%)", 2, better="higher", judged=True, exact=True, plural="accuracies",
+    ratio=("right", "n"), percent=True,
+)  # fmt: skip
+BALANCED_ACCURACY = Quantity(
+    "balanced_accuracy", "balanced accuracy (%)", 2, better="higher", judged=True, exact=True,
+    plural="balanced accuracies", percent=True,
+)  # fmt: skip
+EARLY_ACCURACY = Quantity(
+    "early_accuracy", "early accuracy (%)", 2, better="higher", judged=True, exact=True,
+    plural="early accuracies", ratio=("early_right", "n"), percent=True,
+)  # fmt: skip
+EARLY_BALANCED_ACCURACY = Quantity(
+    "early_balanced_accuracy", "early balanced accuracy (%)", 2, better="higher", judged=True, exact=True,
+    plural="early balanced accuracies", percent=True,
+)  # fmt: skip
+RIGHT = Quantity("right", "right predictions", 1, better="higher", exact=True)
+EARLY_RIGHT = Quantity("early_right", "early right predictions", 1, better="higher", exact=True)
+TUNED = Quantity("tuned", "tuned", 0, better="neither", exact=True)
 ERRORS = Quantity("errors", "errors", 1, exact=True)
 TRAINING_ERRORS = Quantity("training_errors", "training errors", 1, exact=True)
 TRAINING_ROUNDS = Quantity("training_n", "training examples", 0, better="neither", exact=True)

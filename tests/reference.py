@@ -93,6 +93,13 @@ class PA2(PA):
         return loss / (s + 1 / (2 * self.C))
 
 
+class Adviceptron(PA2):
+    """Without advice, adviceptron2010's problem (6) is that of PA-II with C = lam / 2."""
+
+    def __init__(self, d, lam, mu, start):
+        super().__init__(d, C=lam / 2)
+
+
 class ROMMA(FirstOrder):
     def triggered(self, y, f, mistake):
         return mistake
@@ -348,4 +355,5 @@ REFERENCES = {
     "iellip": IELLIP, "cw": CW, "cw-var": CWVar, "nherd": NHERD, "arow": AROW, "narow": NAROW,
     "narow2010": NAROW2010, "scw1": SCW1, "scw2": SCW2, "scw2-libol": SCW2Libol, "sgd": SGD,
     "averaged-perceptron": averaged(Perceptron), "averaged-pa": averaged(PA), "averaged-pa1": averaged(PA1),
+    "adviceptron": Adviceptron, "adviceptron-printed": Adviceptron, "adviceptron-exact": Adviceptron,
 }  # fmt: skip

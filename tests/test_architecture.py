@@ -18,7 +18,7 @@ LAYERS = (
     ("kernels",),
     ("examples",),
     ("algorithms",),
-    ("learners", "contestants", "online"),
+    ("learners", "contestants", "online", "advice"),
     ("estimators",),
     ("specs",),
     ("data",),

@@ -36,6 +36,11 @@ SETTINGS = [
         for id in ("scw1", "scw2", "scw2-libol")
         for C, eta in ((0.0625, 0.55), (1.0, 0.75), (16.0, 0.95))
     ],
+    *[
+        (id, {"lam": lam, "mu": 0.5, "start": "zero"})
+        for id in ("adviceptron", "adviceptron-printed", "adviceptron-exact")
+        for lam in (0.0625, 16.0)
+    ],
 ]
 IDS = [f"{id}-{'-'.join(str(value) for value in params.values())}" for id, params in SETTINGS]
 

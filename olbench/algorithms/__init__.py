@@ -9,8 +9,10 @@ from olbench.errors import UserError, suggest
 
 FILES = (
     "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
-    "sop", "iellip", "cw", "nherd", "arow", "scw", "batch",
+    "sop", "iellip", "cw", "nherd", "arow", "scw", "batch", "adviceptron",
 )  # fmt: skip
+#: Algorithms that are defined where what they need is.
+ELSEWHERE = ("olbench.advice.batch",)
 ENTRY_POINTS = "olbench.algorithms"
 
 
@@ -20,6 +22,8 @@ def _load_installed() -> None:
 
     for name in FILES:
         importlib.import_module(f"olbench.algorithms.{name}")
+    for module in ELSEWHERE:
+        importlib.import_module(module)
     for point in entry_points(group=ENTRY_POINTS):
         try:
             point.load()

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from olbench.algorithms.definition import Parameter, batch_contestant
 
 MODELS = ("multinomial", "bernoulli")
@@ -54,3 +56,31 @@ def svm(C: float, iterations: float) -> Any:
     from sklearn.svm import LinearSVC
 
     return LinearSVC(C=C, loss="hinge", max_iter=int(iterations), random_state=0)
+
+
+class ConstantClassifier:
+    """Predicts one label for everything: the given one, or the more frequent of the training examples."""
+
+    def __init__(self, label: float | None = None):
+        self.label = label
+
+    def fit(self, X: Any, y: Any) -> "ConstantClassifier":
+        """Count the labels; equal counts give -1."""
+        self.label_ = self.label if self.label is not None else (1.0 if np.sum(y) > 0 else -1.0)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the label once for each row."""
+        return np.full(X.shape[0], self.label_)
+
+
+@batch_contestant("majority", title="Majority", source="the more frequent class of the training examples")
+def majority() -> Any:
+    """Return a classifier that predicts the more frequent class, whatever the features."""
+    return ConstantClassifier()
+
+
+@batch_contestant("always-no", title="Always no", source="the negative class, whatever the examples")
+def always_no() -> Any:
+    """Return a classifier that predicts -1."""
+    return ConstantClassifier(-1.0)

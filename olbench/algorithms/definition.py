@@ -18,7 +18,7 @@ from olbench.errors import UserError, suggest
 Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
 ExactRule = Callable[..., tuple[float, float, float, float, float, float]]
-Order = Literal["first", "second", "object", "batch"]
+Order = Literal["first", "second", "advice", "object", "batch"]
 Closed = Literal["neither", "left", "right", "both"]
 
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
@@ -100,6 +100,8 @@ class Definition:
     averaged: bool = False
     product: bool = False
     factory: Callable[..., Any] | None = None
+    #: Whether the factory of a batch contestant takes advice, as the keyword `advice`.
+    advised: bool = False
     doc: str = field(default="", repr=False)
 
     def __reduce__(self) -> Any:
@@ -123,6 +125,11 @@ class Definition:
     def online(self) -> bool:
         """Whether it learns one example at a time, so that it has an online pass."""
         return self.order != "batch"
+
+    @property
+    def takes_advice(self) -> bool:
+        """Whether it learns from rules besides examples."""
+        return self.order == "advice" or self.advised
 
     @property
     def diagonal(self) -> bool:
@@ -197,7 +204,9 @@ class Definition:
         """The rule as a first-class compiled function."""
         from olbench.kernels import compile
 
-        signature = compile.FIRST_ORDER_RULE if self.order == "first" else compile.SECOND_ORDER_RULE
+        signature: Any = compile.FIRST_ORDER_RULE if self.order == "first" else compile.SECOND_ORDER_RULE
+        if self.order == "advice":
+            from olbench.kernels.advice_sets import ADVICE_STEP as signature  # noqa: N811
         return self._compile(signature, self.rule)
 
     @cached_property
@@ -282,6 +291,14 @@ def second_order(
     and Sigma apart, see olbench.kernels.product).
     """
     return _make_decorator(id, title, source, "second", declared)
+
+
+def advice(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
+    """Define an algorithm that takes advice by a step (i, sets, p, w, u, room) that moves u for advice set i.
+
+    `olbench.kernels.advice` describes what the step sees. Further keywords are the fields of Definition.
+    """
+    return _make_decorator(id, title, source, "advice", declared)
 
 
 def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:

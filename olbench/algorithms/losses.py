@@ -1,21 +1,10 @@
 """The tolerance, the loss and the quantile that the rules share."""
 
-import math
 from statistics import NormalDist
 
-from olbench.kernels.compile import helper
+from olbench.kernels.losses import TOLERANCE, excess
 
-#: A loss below this fraction of its larger term is rounding error.
-TOLERANCE = 1e-12
-
-
-@helper
-def excess(wanted: float, got: float) -> float:
-    """Return wanted - got, or zero if that is negative or within rounding of zero."""
-    loss = wanted - got
-    if math.isinf(loss):
-        return max(0.0, loss)
-    return loss if loss > TOLERANCE * max(abs(wanted), abs(got)) else 0.0
+__all__ = ["TOLERANCE", "excess", "quantile"]
 
 
 def quantile(eta: float) -> float:

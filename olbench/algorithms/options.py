@@ -1,4 +1,4 @@
-"""Options that every second-order algorithm takes in addition to its own parameters."""
+"""Options that every second-order algorithm takes in addition to its own parameters, and advice."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -40,6 +40,9 @@ def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dic
 
     An option that is None is one that was not given.
     """
+    if definition.takes_advice:
+        rest = {name: value for name, value in settings.items() if name != "advice"}
+        return {"advice": settings.get("advice")}, rest
     if definition.order != "second":
         return {}, settings
     given = {name: value for name, value in settings.items() if name in RESERVED and value is not None}

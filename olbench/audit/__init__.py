@@ -30,7 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 #: The files of this folder that hold a paper's checks.
-FILES = ("cw2008", "cw2012", "scw2012")
+FILES = ("cw2008", "cw2012", "scw2012", "adviceptron2010")
 
 
 @cache
@@ -40,9 +40,10 @@ def _load() -> None:
 
 
 def papers() -> list[str]:
-    """Return the papers that have checks."""
+    """Return the papers that have checks, in the order of the files and then of their definition."""
     _load()
-    return list(dict.fromkeys(paper for paper, _ in REGISTRY))
+    known = dict.fromkeys(paper for paper, _ in REGISTRY)
+    return sorted(known, key=lambda paper: FILES.index(paper) if paper in FILES else len(FILES))
 
 
 def checks(paper: str | None = None, id: str | None = None) -> list[Check]:

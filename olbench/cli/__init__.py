@@ -25,6 +25,7 @@ VERBS = {
     "init": "Write a commented config to start from.",
     "algorithms": "List the algorithms, or describe one.",
     "data": "List, fetch, check and generate data sets.",
+    "advice": "Show rules as inequalities, and what they cover.",
     "bench": "Measure the kernels against honest peers in one run.",
 }
 

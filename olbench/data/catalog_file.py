@@ -12,8 +12,8 @@ from olbench.errors import UserError, suggest
 
 #: Archives of documents: one per file, one per line, or one per line with its features counted already.
 ARCHIVES = ("posts", "reviews", "feature-counts")
-FILES = ("libsvm", "idx", "csv", *ARCHIVES)
-FORMATS = (*FILES, "scikit-learn", "synthetic")
+FILES = ("libsvm", "idx", "csv", "spoligotypes", *ARCHIVES)
+FORMATS = (*FILES, "scikit-learn", "synthetic", "clusters")
 STEP_NAMES = ("divide-by-255", "unit-range", "normgrey", "pixel-products", "drop-duplicates")
 
 
@@ -98,7 +98,7 @@ class _EntryParser:
             return self._whole(key, value)
         if key in ("positive", "negative"):
             return tuple(self._number(key, item) for item in (value if isinstance(value, list) else [value]))
-        if key in ("files", "upstream", "preprocess"):
+        if key in ("files", "upstream", "preprocess", "feature_names", "missing_zeros"):
             return tuple(self._text(key, item) for item in (value if isinstance(value, list) else [value]))
         if key == "labels":
             return self._counts(value)
@@ -106,6 +106,8 @@ class _EntryParser:
             return self._members(value)
         if key == "text":
             return self._recipe(value)
+        if key == "class_names":
+            return self._class_names(value)
         if key in ("sha256", "generator"):
             if not isinstance(value, dict):
                 raise self.fail(key, f"'{key}' must be a mapping")
@@ -131,6 +133,11 @@ class _EntryParser:
         if not isinstance(value, dict) or set(value) != {-1, 1}:
             raise self.fail("labels", "'labels' must give the number of examples for -1 and for 1")
         return {label: self._whole("labels", count) for label, count in value.items()}
+
+    def _class_names(self, value: Any) -> dict[int, str]:
+        if not isinstance(value, dict) or not set(value) <= {-1, 1}:
+            raise self.fail("class_names", "'class_names' must say what -1 and 1 are called")
+        return {sign: self._text("class_names", name) for sign, name in value.items()}
 
     def _members(self, value: Any) -> dict[str, int | None]:
         """Return the patterns with their labels: a mapping where files have labels, else a list."""

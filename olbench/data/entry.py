@@ -61,6 +61,11 @@ class CatalogEntry:
     citation: str = ""
     note: str = ""
     variant_of: str = ""
+    #: What rules call the features, where stem(1-43) stands for stem1 to stem43, and the classes by sign.
+    feature_names: tuple[str, ...] = ()
+    class_names: dict[int, str] = field(default_factory=dict)
+    #: Features in which a zero stands for a missing value.
+    missing_zeros: tuple[str, ...] = ()
 
     @property
     def needs_files(self) -> bool:

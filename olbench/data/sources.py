@@ -58,6 +58,10 @@ def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[A
         parameters: dict[str, Any] = entry.generator
         X, y = RotatedGaussian(rows=entry.rows, features=entry.features, **parameters).draw(run)
         return X, y, entry.rows - entry.test_rows
+    if entry.format == "clusters":
+        from olbench.data.clusters import Clusters
+
+        return *Clusters(rows=entry.rows, **entry.generator).draw(), entry.rows  # type: ignore[arg-type]
     parts = _read_parts(entry, paths)
     widths = {X.shape[1] for X, _ in parts}
     if len(widths) > 1:
@@ -84,6 +88,10 @@ def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> list[tuple[Any, A
         from olbench.data.table import read_csv
 
         return [read_csv(path, entry.label_column, limit) for path in paths]
+    if entry.format == "spoligotypes":
+        from olbench.data.spoligotypes import read_spoligotypes
+
+        return [read_spoligotypes(path, limit, miru24=entry.generator) for path in paths]
     from olbench.data import documents
 
     if entry.format == "posts":

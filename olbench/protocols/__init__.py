@@ -9,7 +9,7 @@ from olbench.protocols.definition import REGISTRY, Protocol, protocol
 
 __all__ = ["Protocol", "get_protocol", "protocol", "protocols"]
 
-FILES = ("online", "crossval", "fresh")
+FILES = ("online", "crossval", "fresh", "advice")
 ENTRY_POINTS = "olbench.protocols"
 
 

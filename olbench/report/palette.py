@@ -70,6 +70,9 @@ STYLES: dict[str, Style] = {
     "naive-bayes": Style(OLIVE, "P", "dot", filled=False),
     "maxent": Style(ORANGE, "X", "dot", filled=False),
     "svm": Style(WINE, "d", "dot", filled=False),
+    "adviceptron": Style(VERMILLION, "o", width=1.8),
+    "adviceptron-printed": Style(VERMILLION, "v", "dashdot"),
+    "adviceptron-exact": Style(BLUE, "D", width=1.4),
 }
 #: The variants of CW under the names that cw2012 and cw2008 give them. Cool colours for the constraint on the
 #: variance, warm ones for that on the standard deviation.

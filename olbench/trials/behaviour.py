@@ -32,8 +32,8 @@ from olbench.trials import seeds
 PACKAGE = Path(__file__).resolve().parent.parent
 #: What can change the result of a pass; everything else only plans, stores or prints.
 DECIDING = (
-    "kernels", "algorithms", "learners.py", "contestants.py", "examples.py", "online.py", "trials/seeds.py",
-    "trials/behaviour.py",
+    "kernels", "algorithms", "advice", "learners.py", "contestants.py", "examples.py", "online.py",
+    "trials/seeds.py", "trials/behaviour.py",
 )  # fmt: skip
 COMPILERS = ("numpy", "numba", "llvmlite")
 ROUNDS = 400

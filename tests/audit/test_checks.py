@@ -10,11 +10,13 @@ import math
 
 import pytest
 
-from olbench.audit import checks, cw2008, cw2012, scw2012
+from olbench.audit import adviceptron2010, checks, cw2008, cw2012, scw2012
 from olbench.audit.representer import DERIVED
 from olbench.audit.runs import Comparator
 
-MODULES = {"cw2008": cw2008, "cw2012": cw2012, "scw2012": scw2012}
+MODULES = {
+    "adviceptron2010": adviceptron2010, "cw2008": cw2008, "cw2012": cw2012, "scw2012": scw2012,
+}  # fmt: skip
 FEW = 10
 
 
@@ -112,6 +114,19 @@ MUTATIONS = [
     ("scw2012", "theorem-1", "factor_6", times(1.001)),
     ("scw2012", "theorem-1-bound", "clipping_term", times(0.2)),
     ("scw2012", "theorem-1-mistakes", "factor_6", times(0.05)),
+    ("adviceptron2010", "equation-3", "has_certificate", lambda right: lambda e, w, b: right(e, -w, b)),
+    ("adviceptron2010", "update-1", "w_step", step_times(1.001)),
+    ("adviceptron2010", "equation-7-beta", "w_step", step_times(1.001)),
+    ("adviceptron2010", "no-advice", "equivalent_price", times(1.001)),
+    ("adviceptron2010", "update-2", "hinge_step", times(1.001)),
+    ("adviceptron2010", "truncation", "cone_solution", times(1.001)),
+    ("adviceptron2010", "lemma-1.1", "hinge_step", times(1.001)),
+    ("adviceptron2010", "lemma-1.2", "spread", times(0.5)),
+    ("adviceptron2010", "lemma-2", "w_step", step_times(1.01)),
+    ("adviceptron2010", "lemma-3", "spread", times(0.1)),
+    ("adviceptron2010", "lemma-4", "l_eta", times(1.001)),
+    ("adviceptron2010", "theorem-1", "left_corrected", times(1.1)),
+    ("adviceptron2010", "table-1", "ISOLATES", lambda right: {**right, "M. bovis": 694}),
 ]
 
 

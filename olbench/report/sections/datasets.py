@@ -38,7 +38,11 @@ def in_paper(report: Report, name: str, facts: DataFacts) -> str:
     printed = report.paper.shapes.get(name) if report.paper else None
     if printed is None:
         return ""
-    different = [f"{value:,} {key}" for key, value in printed.items() if getattr(facts, key) != value]
+    different = [
+        f"{value:,} {key}"
+        for key, value in printed.items()
+        if hasattr(facts, key) and getattr(facts, key) != value
+    ]
     return ", ".join(different) or "the same size"
 
 

@@ -1,0 +1,134 @@
+"""Learning curves on a test set: accuracy and balanced accuracy before and after every example."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from olbench.advice.learner import AdviceLearner
+from olbench.contestants import ObjectLearner
+from olbench.errors import UserError
+from olbench.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
+from olbench.learners import Algorithm, FirstOrderLearner, Learner
+
+_ONE = np.ones(1)
+
+
+@dataclass(frozen=True)
+class TestCurve:
+    """How many test examples of each class are predicted rightly after t examples, t = 0, 1, ..., T."""
+
+    __test__ = False  # pytest would collect the name
+
+    right_negatives: Floats
+    right_positives: Floats
+    negatives: float
+    positives: float
+    weights: Floats
+
+    @property
+    def accuracy(self) -> Floats:
+        """The share of the test examples predicted rightly."""
+        return (self.right_negatives + self.right_positives) / (self.negatives + self.positives)
+
+    @property
+    def balanced_accuracy(self) -> Floats:
+        """The mean of the shares in both classes; the share in one where the test set lacks the other."""
+        shares = [
+            right / total
+            for right, total in (
+                (self.right_negatives, self.negatives),
+                (self.right_positives, self.positives),
+            )
+            if total > 0
+        ]
+        return np.asarray(np.mean(shares, axis=0), dtype=np.float64)
+
+
+def follow(
+    algorithm: Algorithm,
+    X: Any,
+    y: ArrayLike,
+    X_test: Any,
+    y_test: ArrayLike,
+    order: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
+) -> TestCurve:
+    """Run an algorithm once over the examples and score a test set before the first and after every one.
+
+    `counts` says how often each test example occurs, where equal ones were put together (`merge_equal`).
+
+    >>> from olbench import make_algorithm
+    >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 3), np.array([1, -1] * 3)
+    >>> follow(make_algorithm("pa"), X, y, X, y).accuracy.tolist()
+    [0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    examples, tests = as_examples(X), as_examples(X_test)
+    labels, test_labels = as_labels(y, examples.n), as_labels(y_test, tests.n)
+    rows_in_order = as_order(order, examples.n)
+    if tests.d != examples.d:
+        raise UserError(f"the test examples have {tests.d} features, the others {examples.d}")
+    occurrences = np.ones(tests.n) if counts is None else np.ascontiguousarray(counts, dtype=np.float64)
+    if not tests.n or occurrences.shape != (tests.n,) or not (occurrences > 0).all():
+        raise UserError("there must be test examples, and a count above zero for each")
+    learner = algorithm.start(examples.d)
+    learner.warm_up()
+    passes = _Pass(learner, examples, labels, rows_in_order, tests, test_labels, occurrences)
+    hits = passes.compiled() if type(learner) in (AdviceLearner, FirstOrderLearner) else passes.in_slices()
+    positives = float(occurrences[test_labels > 0].sum())
+    return TestCurve(hits[:, 0], hits[:, 1], float(occurrences.sum()) - positives, positives, learner.weights)
+
+
+def merge_equal(X: Any, y: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Return the different examples, their labels, and how often each occurs; for 0/1 data many are equal."""
+    rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    # compared as bytes, which is many times faster than as numbers; adding zero makes all zeros alike
+    table = np.ascontiguousarray(np.column_stack([rows, np.asarray(y, dtype=np.float64)]) + 0.0)
+    keys = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
+    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    return np.ascontiguousarray(table[first, :-1]), table[first, -1].copy(), counts.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class _Pass:
+    learner: Learner
+    examples: Examples
+    labels: Floats
+    order: Ints
+    tests: Examples
+    test_labels: Floats
+    counts: Floats
+
+    def compiled(self) -> Floats:
+        """Return (right negatives, right positives) after every example, from compiled code."""
+        from olbench.kernels.follow import follower
+        from olbench.kernels.trace import Address
+
+        hits = np.empty((self.order.size + 1, 2))
+        kernel, state = self.learner._kernel()  # type: ignore[attr-defined]
+        rule = self.learner.algorithm.definition.compiled_rule
+        scalars = getattr(self.learner, "scalars", _ONE)
+        follower(kernel)(
+            Address(rule, rule.address), self.learner.p, self.examples.rows(), self.labels, self.order, state,
+            state[0], scalars, self.tests.rows(), self.test_labels, self.counts, hits,
+        )  # fmt: skip
+        return hits
+
+    def in_slices(self) -> Floats:
+        """Return the same for any learner with linear weights, one example a slice."""
+        if isinstance(self.learner, ObjectLearner):
+            raise UserError(f"{self.learner.algorithm.id}: objects show no weights to score a test set with")
+        hits = np.empty((self.order.size + 1, 2))
+        for t in range(self.order.size + 1):
+            if t:
+                self.learner.run(self.examples.rows(), self.labels, self.order[t - 1 : t])
+            hits[t] = self._score(self.learner.weights)
+        return hits
+
+    def _score(self, weights: Floats) -> tuple[float, float]:
+        from olbench.kernels.follow import score_once
+
+        hits = np.empty((1, 2))
+        score_once(weights, self.tests.rows(), self.test_labels, self.counts, hits)
+        return hits[0, 0], hits[0, 1]

@@ -1,0 +1,49 @@
+"""Linear programs about polyhedra: whether one is empty, whether two intersect."""
+
+import numpy as np
+
+from olbench.advice.sets import Advice
+from olbench.errors import UserError
+from olbench.examples import Floats
+
+
+def is_empty(D: Floats, d: Floats) -> bool:
+    """Tell whether no x satisfies D x <= d.
+
+    >>> is_empty(np.array([[1.0], [-1.0]]), np.array([10.0, -18.5]))
+    True
+    """
+    from scipy.optimize import linprog
+
+    # Rows of one size keep the solver's absolute tolerance meaningful for bounds in any unit.
+    sizes = np.maximum(np.abs(D).max(axis=1, initial=0.0), 1e-300)
+    outcome = linprog(
+        np.zeros(D.shape[1]), A_ub=D / sizes[:, None], b_ub=d / sizes, bounds=(None, None), method="highs"
+    )
+    if outcome.status not in (0, 2):
+        raise UserError(f"the linear program on a rule could not be solved: {outcome.message}")
+    return bool(outcome.status == 2)
+
+
+def intersect(left: tuple[Floats, Floats], right: tuple[Floats, Floats]) -> bool:
+    """Tell whether two polyhedra (D, d) have a point in common."""
+    return not is_empty(np.vstack([left[0], right[0]]), np.append(left[1], right[1]))
+
+
+def conflicts(advice: Advice) -> list[tuple[int, int]]:
+    """Return the pairs of sets, by number from 0, that imply different signs where they intersect."""
+    return [
+        (i, j)
+        for i, left in enumerate(advice)
+        for j, right in enumerate(advice)
+        if i < j and left.z != right.z and intersect((left.D, left.d), (right.D, right.d))
+    ]
+
+
+def unsatisfiable(advice: Advice) -> list[int]:
+    """Return the sets, by number from 0, that no weights can satisfy: they contain the origin.
+
+    There d >= 0, so -d'u <= 0 < 1 for every u >= 0; w.x is zero at the origin whatever w is. A constant
+    feature moves the examples away from the origin, and the set's own rows say so.
+    """
+    return [i for i, each in enumerate(advice) if each.contains_origin]

@@ -1,0 +1,183 @@
+"""Rule files: a mapping with the key `rules`, and what else decides how they compile."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from olbench.advice.compile import compile_rules, dropped_rules
+from olbench.advice.grammar import Rule, parse_rule
+from olbench.advice.names import Names, expand_names
+from olbench.advice.sets import Advice
+from olbench.advice.tokens import RuleText
+from olbench.errors import UserError, suggest
+from olbench.places import Placed, read_placed
+
+KEYS = ["rules", "missing", "domain", "features", "classes", "title", "source", "note"]
+RULE_KEYS = ["rule", "source", "note"]
+
+
+@dataclass(frozen=True)
+class RuleFile:
+    """The rules of a file or of a part of a config, and its settings.
+
+    `missing` is "refuse" or "drop", `domain` adds 0 <= x <= 1 for 0/1 features, `features` and `classes`
+    name what the data itself does not.
+    """
+
+    rules: tuple[Rule, ...]
+    sources: tuple[str, ...]
+    missing: str = "refuse"
+    domain: bool = False
+    features: tuple[str, ...] = ()
+    classes: Mapping[str, int] = field(default_factory=dict)
+    title: str = ""
+    note: str = ""
+
+    def names(self, known: Names) -> Names:
+        """Return the names that hold for these rules: the file's own where it has them, else the data's."""
+        if self.features and len(self.features) != len(known.features):
+            raise UserError(
+                f"{self.rules[0].source.place.rpartition(':')[0]}: 'features' names {len(self.features)} "
+                f"features, but the data has {len(known.features)}"
+            )
+        return replace(
+            known,
+            features=self.features or known.features,
+            classes={**self.classes, **known.classes},
+        )
+
+    def compile(self, known: Names, domain: bool | None = None) -> Advice:
+        """Compile the rules for the data that `known` describes; `domain` overrides the file's setting."""
+        chosen = self.domain if domain is None else domain
+        return compile_rules(self.rules, self.names(known), self.missing, chosen, self.sources)
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain values that `from_plain` reads back."""
+        return {
+            "rules": [rule.source.text for rule in self.rules],
+            "places": [rule.source.place for rule in self.rules],
+            "sources": list(self.sources),
+            "missing": self.missing,
+            "domain": self.domain,
+            "features": list(self.features),
+            "classes": dict(self.classes),
+        }
+
+    @classmethod
+    def from_plain(cls, content: Mapping[str, Any]) -> "RuleFile":
+        """Return what `plain` wrote down; places and sources may be left out."""
+        texts = content["rules"]
+        places = content.get("places") or [f"rule {k + 1}" for k in range(len(texts))]
+        return cls(
+            rules=tuple(parse_rule(RuleText(text, place)) for text, place in zip(texts, places, strict=True)),
+            sources=tuple(content.get("sources") or [""] * len(texts)),
+            missing=content["missing"],
+            domain=content["domain"],
+            features=tuple(content["features"]),
+            classes=dict(content["classes"]),
+        )
+
+    def dropped(self, known: Names) -> list[tuple[Rule, list[str]]]:
+        """Return what `missing: drop` leaves out: rules, each with the conditions on missing features."""
+        names = self.names(known)
+        if self.missing != "drop":
+            return []
+        gone = {id(rule) for rule in dropped_rules(self.rules, names)}
+        found = []
+        for rule in self.rules:
+            lacking = [
+                condition.text
+                for condition in rule.conditions
+                if any(names.column(feature.spellings) is None for feature in condition.features)
+            ]
+            if lacking or id(rule) in gone:
+                found.append((rule, lacking))
+        return found
+
+
+def read_rules(name_or_path: str | Path) -> RuleFile:
+    """Return the rules of a file, or of one that ships with olbench by its name."""
+    path = Path(name_or_path).expanduser()
+    if not path.is_file():
+        path = _shipped(str(name_or_path))
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return parse_rules(read_placed(path), text)
+
+
+def shipped_rules() -> dict[str, Path]:
+    """Return the rule files that ship with olbench by name: in the package when installed, else beside it."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "datasets" / "rules", package.parent / "datasets" / "rules"):
+        if folder.is_dir():
+            return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    return {}
+
+
+def _shipped(name: str) -> Path:
+    known = shipped_rules()
+    if name not in known:
+        raise UserError(
+            f"there is no rule file '{name}'{suggest(name, list(known))}; olbench ships {', '.join(known)}"
+        )
+    return known[name]
+
+
+def parse_rules(root: Placed, text: str = "") -> RuleFile:
+    """Return the rules of a tree of placed values; `text` is the file's, for the columns in its messages."""
+    if isinstance(root.value, list):
+        root = Placed({"rules": root}, root.place, {"rules": root.place})
+    content = root.mapping("a rule file", KEYS)
+    if "rules" not in content:
+        raise root.fail("the key 'rules' is missing; a rule file is a mapping with a list of rules under it")
+    lines = text.splitlines()
+    items = content["rules"].items("rules")
+    pairs = [_rule(item, lines) for item in items]
+    fallback = content["source"].text("source") if "source" in content else ""
+    return RuleFile(
+        rules=tuple(rule for rule, _ in pairs),
+        sources=tuple(source or fallback for _, source in pairs),
+        missing=content["missing"].choice("missing", ("refuse", "drop"))
+        if "missing" in content
+        else "refuse",
+        domain=_flag(content["domain"]) if "domain" in content else False,
+        features=_features(content["features"]) if "features" in content else (),
+        classes=_classes(content["classes"]) if "classes" in content else {},
+        **{key: " ".join(content[key].text(key).split()) for key in ("title", "note") if key in content},
+    )
+
+
+def _rule(item: Placed, lines: list[str]) -> tuple[Rule, str]:
+    """Return a rule and where it comes from: the item is its text, or a mapping with the key `rule`."""
+    source = ""
+    if isinstance(item.value, dict):
+        content = item.mapping("a rule", RULE_KEYS)
+        if "rule" not in content:
+            raise item.fail("a rule needs the key 'rule'")
+        source = " ".join(content["source"].text("source").split()) if "source" in content else ""
+        item = content["rule"]
+    text = item.text("a rule")
+    return parse_rule(RuleText(text, item.place, _column(text, item.place, lines))), source
+
+
+def _column(text: str, place: str, lines: list[str]) -> int | None:
+    """Return the column at which a rule begins in its line; None where it is folded or quoted otherwise."""
+    number = place.rpartition(":")[2]
+    line = lines[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(lines) else ""
+    return line.index(text) + 1 if text in line else None
+
+
+def _flag(node: Placed) -> bool:
+    if not isinstance(node.value, bool):
+        raise node.fail(f"domain must be true or false, not {node.shown()}")
+    return node.value
+
+
+def _features(node: Placed) -> tuple[str, ...]:
+    return expand_names([item.text("the name of a feature") for item in node.items("features")])
+
+
+def _classes(node: Placed) -> dict[str, int]:
+    """Return the signs of the classes that the file names: a mapping from 1 and -1 to names."""
+    content = node.mapping("classes", ["1", "-1"])
+    return {name.text("the name of a class"): int(sign) for sign, name in content.items()}

@@ -1,0 +1,192 @@
+"""Knowledge-based support vector machines: the batch problem of which the online learners are a step a time.
+
+adviceptron2010, eq. (4): minimise P(w) + lam L(xi) + mu sum_i L(eta_i, zeta_i) subject to
+y (X w - b) + xi >= 1, D_i'u_i + z_i w + eta_i = 0, -d_i'u_i - z_i b + zeta_i >= 1 and xi, u, zeta >= 0.
+The quadratic form has P(w) = |w|^2 / 2 and halves of squares for L, as eq. (5) has; the linear form has
+absolute values throughout, as Fung, Mangasarian and Shavlik (NIPS 2003) have.
+
+Clarabel solves the quadratic form: an interior-point solver, which CVXPY takes by default. HiGHS, which comes
+with SciPy, solves the linear one. docs/advice.md has the times of this choice and of others.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from itertools import pairwise
+from threading import Lock
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from olbench.advice.sets import Advice
+from olbench.errors import UserError
+from olbench.examples import Floats
+
+Loss = Literal["quadratic", "linear"]
+
+#: Clarabel's tolerances, the second where rounding keeps it from the first.
+TOLERANCES = (1e-10, 1e-8)
+#: Price of |u|^2 / 2, relative to mu: it singles out the shortest u where the advice leaves a choice.
+RIDGE = 1e-7
+#: Solutions for advice alone that are kept: every split of a data set starts from the same.
+KEPT = 32
+
+
+@dataclass(frozen=True)
+class KBSVM:
+    """A solution: the plane w.x = b, the advice vectors u, and the value of the objective."""
+
+    w: Floats
+    b: float
+    u: list[Floats]
+    objective: float
+
+    def decide(self, X: Any) -> Floats:
+        """Return w.x - b for each row of X."""
+        return np.asarray(X @ self.w).ravel() - self.b
+
+
+def solve_kbsvm(
+    X: Any, y: ArrayLike, advice: Advice, lam: float = 1.0, mu: float = 1.0, loss: Loss = "quadratic"
+) -> KBSVM:
+    """Solve eq. (4) for examples and advice; b is zero where the advice knows a constant feature.
+
+    >>> from olbench.advice import AdviceSet
+    >>> rule = AdviceSet([[-1.0, 0.0]], [-1.0], 1, "x1 >= 1 => +1")
+    >>> solution = solve_kbsvm(np.array([[-1.0, 0.0]]), [-1.0], Advice((rule,), 2), lam=100.0, mu=100.0)
+    >>> solution.decide(np.array([[1.0, 5.0], [-1.0, 5.0]])).round(1).tolist()
+    [1.0, -1.0]
+    """
+    for name, value in (("lam", lam), ("mu", mu)):
+        if not 0.0 < value < np.inf:
+            raise UserError(f"kbsvm: {name} must lie in (0, inf), not {value!r}")
+    if loss not in ("quadratic", "linear"):
+        raise UserError(f"kbsvm: loss must be quadratic or linear, not {loss!r}")
+    rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+    labels = np.asarray(y, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape != (labels.size, advice.n):
+        raise UserError(f"X must have a row a label and {advice.n} features, as the advice has")
+    problem = _Problem(rows, labels, advice)
+    solve = _solve_quadratic if loss == "quadratic" else _solve_linear
+    return problem.solution(*solve(problem, lam, mu))
+
+
+def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
+    """Solve the quadratic form for advice alone, without b: where `start: advice` begins."""
+    key = (advice.fingerprint, mu)
+    with _lock:
+        solution = _known.get(key)
+    if solution is None:
+        problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False)
+        solution = problem.solution(*_solve_quadratic(problem, 1.0, mu, ridge=RIDGE * mu))
+        with _lock:
+            _known[key] = solution
+            if len(_known) > KEPT:
+                _known.popitem(last=False)
+    return solution
+
+
+_lock = Lock()
+_known: OrderedDict[tuple[str, float], KBSVM] = OrderedDict()
+
+
+class _Problem:
+    """The constraints of eq. (4) as sparse matrices over (w, b, u, xi, eta, zeta)."""
+
+    def __init__(self, X: Floats, y: Floats, advice: Advice, bias: bool = True):
+        self.n, self.t, self.m = advice.n, y.size, len(advice)
+        self.sizes = [each.d.size for each in advice]
+        widths = (self.n, 1, sum(self.sizes), self.t, self.n * self.m, self.m)
+        ends = np.cumsum((0, *widths))
+        self.w, self.b, self.u, self.xi, self.eta, self.zeta = (
+            slice(int(begin), int(end)) for begin, end in pairwise(ends)
+        )
+        self.size = int(ends[-1])
+        z = np.array([each.z for each in advice], dtype=np.float64)
+        transposed = sp.block_diag([sp.csr_matrix(each.D.T) for each in advice]) if self.m else None
+        self.equal = self._columns(
+            self.n * self.m, w=sp.kron(z[:, None], sp.eye(self.n)), u=transposed, eta=sp.eye(self.n * self.m)
+        )
+        bounds = sp.block_diag([sp.csr_matrix(each.d[None]) for each in advice]) if self.m else None
+        biased = float(bias and advice.constant is None)
+        # a row of `below` times the variables is at most minus one, as (4) has it with the sign turned
+        self.below = sp.vstack([
+            self._columns(self.t, w=-y[:, None] * X, b=biased * y[:, None], xi=-sp.eye(self.t)),
+            self._columns(self.m, b=biased * z[:, None], u=bounds, zeta=-sp.eye(self.m)),
+        ])  # fmt: skip
+
+    def _columns(self, rows: int, **blocks: Any) -> Any:
+        """Return rows that are zero outside of the columns of these variables."""
+        parts = []
+        for name in ("w", "b", "u", "xi", "eta", "zeta"):
+            place = getattr(self, name)
+            shape = (rows, place.stop - place.start)
+            parts.append(sp.csr_matrix(blocks[name] if name in blocks and 0 not in shape else shape))
+        return sp.hstack(parts)
+
+    def solution(self, x: Floats, objective: float) -> KBSVM:
+        """Return the parts of the variables that matter."""
+        u = np.maximum(x[self.u], 0.0)
+        parts = np.split(u, np.cumsum(self.sizes)[:-1]) if self.sizes else []
+        return KBSVM(x[self.w].copy(), float(x[self.b][0]), parts, objective)
+
+
+def _solve_quadratic(problem: _Problem, lam: float, mu: float, ridge: float = 0.0) -> tuple[Floats, float]:
+    import clarabel
+
+    prices = np.zeros(problem.size)
+    prices[problem.w], prices[problem.u], prices[problem.xi] = 1.0, ridge, lam
+    prices[problem.eta], prices[problem.zeta] = mu, mu
+    count = problem.u.stop - problem.u.start
+    positive = sp.csr_matrix(
+        (-np.ones(count), (np.arange(count), np.arange(count) + problem.u.start)), shape=(count, problem.size)
+    )
+    A = sp.vstack([problem.equal, problem.below, positive]).tocsc()
+    b = np.concatenate([np.zeros(problem.equal.shape[0]), -np.ones(problem.below.shape[0]), np.zeros(count)])
+    cones = [
+        clarabel.ZeroConeT(problem.equal.shape[0]),
+        clarabel.NonnegativeConeT(b.size - problem.equal.shape[0]),
+    ]
+    status = None
+    for tolerance in TOLERANCES:
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        P = sp.diags(prices).tocsc()
+        outcome = clarabel.DefaultSolver(P, np.zeros(problem.size), A, b, cones, settings).solve()
+        status = outcome.status
+        if status == clarabel.SolverStatus.Solved:
+            return np.array(outcome.x), float(outcome.obj_val)
+    raise UserError(f"the solver could not find the KBSVM ({status}); bring the features to a similar scale")
+
+
+def _solve_linear(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
+    """Solve the linear form as a linear program, with bounds on |w| and |eta| as further variables."""
+    from scipy.optimize import linprog
+
+    n, count = problem.n, problem.eta.stop - problem.eta.start
+    absolute = np.r_[problem.w, problem.eta]
+    selected = sp.csr_matrix(
+        (np.ones(n + count), (np.arange(n + count), absolute)), shape=(n + count, problem.size)
+    )
+    prices = np.zeros(problem.size)
+    prices[problem.xi], prices[problem.zeta] = lam, mu
+    c = np.concatenate([prices, np.ones(n), np.full(count, mu)])
+    identity = sp.eye(n + count)
+    rows = sp.vstack([
+        sp.hstack([problem.below, sp.csr_matrix((problem.below.shape[0], n + count))]),
+        sp.hstack([selected, -identity]),
+        sp.hstack([-selected, -identity]),
+    ])  # fmt: skip
+    limits = np.concatenate([-np.ones(problem.below.shape[0]), np.zeros(2 * (n + count))])
+    low = np.full(c.size, -np.inf)
+    low[problem.u] = low[problem.xi] = low[problem.zeta] = 0.0
+    equal = sp.hstack([problem.equal, sp.csr_matrix((problem.equal.shape[0], n + count))])
+    outcome = linprog(
+        c, rows.tocsr(), limits, equal.tocsr(), np.zeros(equal.shape[0]),
+        bounds=np.column_stack([low, np.full(c.size, np.inf)]), method="highs",
+    )  # fmt: skip
+    if outcome.status != 0:
+        raise UserError(f"the linear program of the KBSVM could not be solved: {outcome.message}")
+    return np.asarray(outcome.x[: problem.size]), float(outcome.fun)

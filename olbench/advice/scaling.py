@@ -1,0 +1,61 @@
+"""Preprocessing that rules follow: fitted on training rows, applied to examples and to advice alike."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from olbench.advice.sets import Advice
+from olbench.errors import UserError
+from olbench.examples import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """x = mean + scale x', after zeros that stand for missing values were filled in.
+
+    `fill` holds the value that replaces a zero, and NaN for features whose zeros are zeros.
+    """
+
+    mean: Floats
+    scale: Floats
+    fill: Floats
+
+    def apply(self, X: Any) -> Floats:
+        """Return the examples x' of a matrix of examples x."""
+        rows = _dense(X)
+        return (_fill(rows, self.fill) - self.mean) / self.scale
+
+    def apply_to_advice(self, advice: Advice) -> Advice:
+        """Return the advice for x': it covers the rows of apply(X) that it covered of X, filled in."""
+        return advice.transform(self.mean, self.scale)
+
+
+def fit_scaling(X: Any, missing_zeros: Sequence[int] = (), standardise: bool = True) -> Scaling:
+    """Fit a scaling on training rows: medians for missing values, then means and deviations.
+
+    A feature that is constant in these rows is only centred. Without `standardise` nothing is moved, and
+    zeros that stand for missing values are all that changes.
+    """
+    rows = _dense(X)
+    if not rows.shape[0]:
+        raise UserError("there are no rows to fit a scaling on")
+    d = rows.shape[1]
+    fill = np.full(d, np.nan)
+    for column in missing_zeros:
+        present = rows[rows[:, column] != 0.0, column]
+        fill[column] = np.median(present) if present.size else 0.0
+    if not standardise:
+        return Scaling(np.zeros(d), np.ones(d), fill)
+    filled = _fill(rows, fill)
+    deviation = filled.std(axis=0)
+    return Scaling(filled.mean(axis=0), np.where(deviation > 0.0, deviation, 1.0), fill)
+
+
+def _fill(rows: Floats, fill: Floats) -> Floats:
+    return np.where((rows == 0.0) & ~np.isnan(fill), fill, rows)
+
+
+def _dense(X: Any) -> Floats:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)

@@ -1,0 +1,69 @@
+"""The Adviceptron: passive-aggressive learning with rules, in three ways to move what it makes of them.
+
+All share the step of w (adviceptron2010, Update Rule 1), which solves problem (6). They differ in how they
+move the vector u of each rule, for which the paper states problem (10):
+minimise |u - u_t|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0.
+"""
+
+from typing import Any
+
+from olbench.algorithms.definition import Parameter, Traits, advice
+from olbench.kernels.advice_sets import solve, truncate
+from olbench.kernels.cone import descend
+
+PAPER = "Kunapuli et al., ECML 2010 (adviceptron2010)"
+TRAITS = Traits(True, False, True, False, source="olbench, by the definitions of scw2012")
+LAM = Parameter(
+    "lam", 1.0, "price of a margin violation on an example", grid=tuple(10.0**k for k in range(-3, 4))
+)
+MU = Parameter("mu", 1.0, "price of leaving the advice", grid=tuple(10.0**k for k in range(-3, 4)))
+START = Parameter(
+    "start", "zero", "begin at zero, as the paper does, or at the batch solution for the advice alone",
+    choices=("zero", "advice"),
+)  # fmt: skip
+
+
+def constants(lam: float, mu: float, start: str) -> tuple[float, ...]:
+    """Return what the kernel sees of the parameters."""
+    return lam, mu
+
+
+@advice(
+    "adviceptron",
+    title="Adviceptron",
+    source=f"{PAPER}, Algorithm 1",
+    parameters=(LAM, MU, START),
+    traits=TRAITS,
+    constants=constants,
+)
+def adviceptron(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
+    """Solve (10) without u >= 0, hinge and all, then truncate: Algorithm 1 as its problem means it."""
+    gap = solve(i, sets, p, w, u, room)
+    truncate(i, sets, max(gap, 0.0), u, room)
+
+
+@advice(
+    "adviceptron-printed",
+    title="Adviceptron (printed)",
+    source=f"{PAPER}, eq. (13)",
+    parameters=(LAM, MU, START),
+    traits=TRAITS,
+    constants=constants,
+)
+def printed(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
+    """Follow eq. (13) to the letter: (1 + d'u)^2 counts where its hinge is inactive, too."""
+    gap = solve(i, sets, p, w, u, room)
+    truncate(i, sets, gap, u, room)
+
+
+@advice(
+    "adviceptron-exact",
+    title="Adviceptron (exact)",
+    source=f"problem (10) of {PAPER}, solved",
+    parameters=(LAM, MU, START),
+    traits=TRAITS,
+    constants=constants,
+)
+def exact(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
+    """Solve (10) with its cone u >= 0."""
+    descend(i, sets, p[1], w, u, room)

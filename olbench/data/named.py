@@ -1,0 +1,126 @@
+"""Data sets with the names that rules use: features from the catalogue or a CSV header, classes by sign."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from olbench.advice.names import Names, default_features, expand_names
+from olbench.data.catalog import CatalogEntry, resolve
+from olbench.data.compressed import base_name, open_content
+from olbench.data.labels import Labels
+from olbench.data.load import Dataset, load_dataset
+from olbench.errors import UserError
+
+
+@dataclass(frozen=True)
+class NamedDataset:
+    """Examples, and what rules call their features and classes.
+
+    `missing_zeros` are the columns in which a zero stands for a missing value.
+    """
+
+    data: Dataset
+    names: Names
+    missing_zeros: tuple[int, ...] = ()
+
+
+def load_named(
+    name_or_path: str | Path,
+    positive: Labels = None,
+    negative: Labels = None,
+    features: tuple[str, ...] = (),
+    *,
+    download: bool = True,
+) -> NamedDataset:
+    """Load a data set and its names; `features` replaces those that the data has.
+
+    >>> named = load_named("advice-synthetic")
+    >>> named.names.features, named.names.title(1)
+    (('x1', 'x2'), '+')
+    """
+    entry = resolve(name_or_path)
+    data = load_dataset(name_or_path, positive, negative, download=download)
+    d = data.X.shape[1]
+    if isinstance(entry, Path):
+        known, classes = _file_names(entry, d, positive)
+        zeros: tuple[str, ...] = ()
+    else:
+        known, classes, zeros = _entry_names(entry, d), _entry_classes(entry, positive), entry.missing_zeros
+    listed = expand_names(features) or known
+    if len(listed) != d:
+        raise UserError(f"{data.name}: {len(listed)} features are named, but the data has {d}")
+    names = Names(listed, classes).with_values(data.X)
+    return NamedDataset(data, names, tuple(listed.index(name) for name in zeros if name in listed))
+
+
+def _entry_names(entry: CatalogEntry, d: int) -> tuple[str, ...]:
+    if entry.feature_names:
+        return expand_names(entry.feature_names)
+    if entry.bundled == "breast-cancer":
+        from sklearn.datasets import load_breast_cancer
+
+        return tuple(str(name) for name in load_breast_cancer().feature_names)
+    return default_features(d)
+
+
+def _entry_classes(entry: CatalogEntry, positive: Labels) -> dict[str, int]:
+    """Return the names of the classes of a catalogued set; only the signs where the user chose the labels."""
+    signs = {"1": 1, "-1": -1}
+    return (
+        signs
+        if positive is not None
+        else {**{name: sign for sign, name in entry.class_names.items()}, **signs}
+    )
+
+
+def _file_names(path: Path, d: int, positive: Labels) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return the features and classes of a file: a CSV header, and the labels as the file writes them."""
+    header = _csv_header(path) if base_name(path.name).endswith(".csv") else None
+    found = _labels(path)
+    plus = _positive_labels(found, positive)
+    classes = {f"{label:g}": 1 if label in plus else -1 for label in found}
+    if header is None:
+        return default_features(d), classes
+    if sorted(found) in ([0.0, 1.0], [-1.0, 1.0]) and positive is None:
+        classes = {header[-1]: 1, **classes}
+    return header[:-1], classes
+
+
+def _positive_labels(found: list[float], positive: Labels) -> set[float]:
+    if positive is None:
+        return {max(found)}
+    return set(np.atleast_1d(np.asarray(positive, dtype=np.float64)).ravel().tolist())
+
+
+def _csv_header(path: Path) -> tuple[str, ...] | None:
+    """Return the headings of a CSV file; None where its first line holds a number."""
+    lines = csv.reader(_lines(path))
+    first = next((fields for fields in lines if any(field.strip() for field in fields)), [])
+    if any(_is_number(field) for field in first):
+        return None
+    return tuple(field.strip() for field in first)
+
+
+def _labels(path: Path) -> list[float]:
+    """Return the different labels of a CSV file (in its last column) or a LIBSVM file (in front)."""
+    is_csv = base_name(path.name).endswith(".csv")
+    found: set[str] = set()
+    for line in _lines(path):
+        words = line.split(",")[-1:] if is_csv else line.partition("#")[0].split(None, 1)[:1]
+        found.update(word.strip().strip('"') for word in words)
+    return sorted({float(word) for word in found if _is_number(word)})
+
+
+def _lines(path: Path) -> list[str]:
+    with open_content(path) as stream:
+        return stream.read().decode("utf-8-sig", errors="replace").splitlines()
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,138 @@
+"""Passes that take advice: a weight vector w and, for every advice set, a vector u >= 0 of its inequalities.
+
+A round moves w towards the example and towards r, the mean of what the sets say about w, and then each u
+towards the new w. How u moves is the step, a first-class function of one signature; everything else is here.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import float64, types, void
+
+from olbench.kernels.advice_sets import ADVICE_STEP, SETS, add_row
+from olbench.kernels.compile import (
+    READ_1D,
+    READ_2D,
+    READ_INT64,
+    ROWS,
+    WRITE_1D,
+    WRITE_2D,
+    WRITE_INT64,
+    helper,
+    kernel,
+)
+from olbench.kernels.cone import factor_shifted, substitute
+from olbench.kernels.losses import excess
+from olbench.kernels.rows import buffers, dot, locate, sources
+
+
+@helper
+def summarise(sets: Any, u: Any, r: Any) -> None:
+    """Set r to the mean of -z D'u over the sets: what the advice says about w."""
+    starts, signs = sets[4], sets[5]
+    r[:] = 0.0
+    for i in range(signs.size):
+        factor = -signs[i] / signs.size
+        for j in range(starts[i], starts[i + 1]):
+            # most inequalities of a rule with many do not bind
+            if u[j] != 0.0:
+                add_row(sets, j, factor * u[j], r)
+
+
+@helper
+def mix(w: Any, r: Any, nu: Any) -> Any:
+    """Set w to nu w + (1 - nu) r and return whether that changed it."""
+    changed = False
+    for j in range(w.size):
+        moved = nu * w[j] + (1.0 - nu) * r[j]
+        changed |= moved != w[j]
+        w[j] = moved
+    return changed
+
+
+@helper
+def consult(step: Any, p: Any, w: Any, r: Any, u: Any, sets: Any, room: Any) -> Any:
+    """Move the u of every set towards w, sum them up in r, and return whether a u changed."""
+    old = room[room.size - u.size :]
+    old[:] = u
+    for i in range(sets[5].size):
+        step(i, sets, p, w, u, room)
+    changed = False
+    for j in range(u.size):
+        changed |= u[j] != old[j]
+    if changed:
+        summarise(sets, u, r)
+    return changed
+
+
+@kernel(float64(READ_2D, READ_1D, float64, WRITE_2D, WRITE_1D))
+def prepare(D: Any, d: Any, mu: Any, inverse: Any, direction: Any) -> Any:
+    """Set `inverse` to B = (I + mu D D')^-1 and `direction` to B d; return mu / (1 + mu d'B d).
+
+    Compiled for its fixed order of sums: the bits of a pass must not depend on a BLAS.
+    """
+    root = np.empty((d.size, d.size))
+    factor_shifted(D, mu, root)
+    for j in range(d.size):
+        direction[:] = 0.0
+        direction[j] = 1.0
+        substitute(root, direction)
+        inverse[:, j] = direction
+    direction[:] = d
+    substitute(root, direction)
+    total = 0.0
+    for j in range(d.size):
+        total += d[j] * direction[j]
+    return mu / (1.0 + mu * total)
+
+
+@kernel(
+    void(
+        types.FunctionType(ADVICE_STEP), READ_1D, ROWS, READ_1D, READ_INT64,
+        WRITE_1D, WRITE_1D, WRITE_1D, SETS, WRITE_1D, WRITE_INT64,
+    )
+)  # fmt: skip
+def run(
+    step: Any,
+    p: Any,
+    rows: Any,
+    y: Any,
+    order: Any,
+    w: Any,
+    r: Any,
+    u: Any,
+    sets: Any,
+    room: Any,
+    counters: Any,
+) -> None:
+    """Run the examples of `order` with p = (lam, mu); without advice it costs nnz a round, else d as well."""
+    packed_columns, packed_values = buffers(w.size)
+    columns, values = sources(rows, packed_columns, packed_values)
+    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
+    advised = sets[5].size > 0
+    nu = 1.0 / (1.0 + sets[5].size * p[1])
+    for i in order:
+        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        f = dot(w, columns, at, values, o, n)
+        mistake = (f >= 0.0) != (y[i] > 0.0)
+        counters[0] += 1
+        counters[1] += mistake
+        s = norms[i]
+        # the margin of nu w + (1 - nu) r, to which w would move without the example
+        m = y[i] * f
+        if advised:
+            m = nu * m + (1.0 - nu) * y[i] * dot(r, columns, at, values, o, n)
+        if not np.isfinite(m) or (n > 0 and not 0.0 < s < np.inf):
+            counters[4] += 1
+            continue
+        loss = excess(1.0, m)
+        counters[2] += loss > 0.0
+        alpha = loss / (1.0 / p[0] + nu * s)
+        changed = alpha > 0.0 and n > 0
+        if changed:
+            for k in range(n):
+                w[columns[at + k]] += alpha * y[i] * values[o + k]
+        if advised:
+            changed |= mix(w, r, nu)
+            changed |= consult(step, p, w, r, u, sets, room)
+        counters[3] += changed

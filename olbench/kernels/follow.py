@@ -1,0 +1,68 @@
+"""A pass that scores a test set before its first example and after every one, all in compiled code."""
+
+import warnings
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+from numba import types, void
+from numba.core.errors import NumbaExperimentalFeatureWarning
+
+from olbench.kernels.compile import READ_1D, ROWS, WRITE_1D, WRITE_2D, helper, kernel
+from olbench.kernels.rows import buffers, dot, locate, sources
+from olbench.kernels.trace import Address
+
+
+@helper
+def score(w: Any, factor: Any, rows: Any, y: Any, counts: Any, hits: Any, t: Any) -> None:
+    """Set hits[t] to the negative and positive examples that factor * w gets right, weighted by counts."""
+    packed_columns, packed_values = buffers(w.size)
+    columns, values = sources(rows, packed_columns, packed_values)
+    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    hits[t, 0] = hits[t, 1] = 0.0
+    for i in range(y.size):
+        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        positive = factor * dot(w, columns, at, values, o, n) >= 0.0
+        if positive == (y[i] > 0.0):
+            hits[t, int(positive)] += counts[i]
+
+
+@kernel(void(READ_1D, ROWS, READ_1D, READ_1D, WRITE_2D))
+def score_once(w: Any, rows: Any, y: Any, counts: Any, hits: Any) -> None:
+    """Set hits[0] to what `score` finds for w."""
+    score(w, 1.0, rows, y, counts, hits, 0)
+
+
+@kernel(None)
+def _follow(
+    kernel: Any, rule: Any, p: Any, rows: Any, y: Any, order: Any, state: Any,
+    w: Any, scalars: Any, test_rows: Any, test_y: Any, counts: Any, hits: Any,
+) -> None:  # fmt: skip
+    """Run the examples of `order`, scoring scalars[0] * w after t of them in row t."""
+    score(w, scalars[0], test_rows, test_y, counts, hits, 0)
+    for t in range(order.size):
+        kernel(rule, p, rows, y, order[t : t + 1], *state)
+        score(w, scalars[0], test_rows, test_y, counts, hits, t + 1)
+
+
+@cache
+def follower(kernel: Any) -> Callable[..., None]:
+    """Return the compiled `_follow` of a kernel, a function of all that it takes after the kernel.
+
+    As with `olbench.kernels.trace.tracer`, the types of its arguments are not looked at.
+    """
+    [(arguments, compiled)] = kernel.overloads.items()
+    rule, p, rows, y, order, *state = arguments
+    arguments = (
+        types.FunctionType(compiled.signature), rule, p, rows, y, order, types.Tuple(state),
+        WRITE_1D, WRITE_1D, ROWS, READ_1D, READ_1D, WRITE_2D,
+    )  # fmt: skip
+    follow: Any = _follow
+    with warnings.catch_warnings():
+        # numba calls an argument list that begins with a function experimental
+        warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
+        follow.compile(void(*arguments))
+    address = Address(
+        kernel, compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+    )
+    return partial(follow.overloads[arguments].entry_point, address)

@@ -1,0 +1,428 @@
+"""The protocol `advice`: learn few examples and rules, and test on the rest after every example.
+
+As adviceptron2010, section 5.3, has it: random training sets, the remaining rows for testing. Parameters are
+tuned by cross-validation inside the training rows, and missing values and scales are fitted on them; rules
+follow the scaling, so that they cover the same rows. Every example has a constant feature besides its own.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from olbench.advice.curve import TestCurve, follow
+from olbench.advice.scaling import Scaling, fit_scaling
+from olbench.advice.sets import Advice
+from olbench.algorithms import get_definition
+from olbench.algorithms.definition import Definition, Value
+from olbench.data.source import Source
+from olbench.errors import UserError
+from olbench.examples import Floats, Ints, as_examples
+from olbench.learners import Algorithm, make_algorithm
+from olbench.online import StoppedError
+from olbench.protocols import tuning
+from olbench.protocols.definition import Cell, Key, Known, Protocol, Series, choice, protocol, whole
+from olbench.protocols.rules import (
+    Plain,
+    by_dataset,
+    compile_for,
+    describe,
+    find_rules,
+    flag,
+    read_advice,
+    value_for,
+    without_places,
+)
+from olbench.protocols.tuning import Choice
+from olbench.quantities import (
+    ACCURACY,
+    BALANCED_ACCURACY,
+    EARLY_ACCURACY,
+    EARLY_BALANCED_ACCURACY,
+    EARLY_RIGHT,
+    RIGHT,
+    ROUNDS,
+    SECONDS,
+    TUNED,
+)
+from olbench.specs import Config
+from olbench.trials import seeds
+from olbench.trials.trial import Outcome, Trial
+
+SCALINGS = ("standardise", "none")
+SCORES = ("accuracy", "balanced_accuracy")
+#: Fewer training rows of a class than this cannot be held out and learnt as well.
+FEWEST = 2
+Stopped = Callable[[], bool]
+
+
+@protocol
+class AdviceProtocol(Protocol):
+    """Draw training sets, learn them with and without rules, and test on the rest after every example."""
+
+    id = "advice"
+    keys = (
+        Key("splits", by_dataset(whole(1)), 20, "random training sets, the same for every algorithm"),
+        Key("train", by_dataset(whole(2)), 200, "rows of a training set; all others are tested"),
+        Key("early", by_dataset(whole(1)), 10, "examples after which early accuracies are measured"),
+        Key(
+            "scaling", by_dataset(choice(*SCALINGS)), "standardise", "z-scores by the training rows, or none"
+        ),
+        Key("advice", read_advice, None, "rules, a rule file, or either for each data set"),
+        Key("domain", by_dataset(flag), None, "whether rules also say 0 <= x <= 1 for features of 0 and 1"),
+        Key("missing", by_dataset(choice("refuse", "drop")), None, "conditions on features that are missing"),
+    )
+    tuning_keys = (
+        Key("folds", by_dataset(whole(2)), 5, "parts of the training rows, each held out once"),
+        Key("score", by_dataset(choice(*SCORES)), "accuracy", "what is compared on the rows held out"),
+    )
+    searches = ("nested", "none")
+    numbered = "split"
+    quantities = (ACCURACY, BALANCED_ACCURACY, EARLY_ACCURACY, EARLY_BALANCED_ACCURACY, SECONDS)
+    recorded = (ROUNDS, RIGHT, EARLY_RIGHT, TUNED)
+    series = (
+        Series("accuracy", "test accuracy (%)", ACCURACY, along_title="examples learnt", level=True),
+        Series(
+            "balanced_accuracy", "balanced test accuracy (%)", BALANCED_ACCURACY,
+            along_title="examples learnt", level=True,
+        ),
+    )  # fmt: skip
+    sections = (
+        "headline", "verdicts", "results", "curves", "claims", "advice", "tuning", "statistics", "algorithms",
+        "datasets", "provenance",
+    )  # fmt: skip
+    orders_text = (
+        "Up to {} random training sets of each data set in random order, the same for every algorithm; all "
+        "other rows are tested. Missing values, scales and parameters come from the training rows alone. "
+        "Where these have fewer than two rows of a class, parameters keep their defaults."
+    )
+    measures_text = (
+        "Accuracy: the share of the test rows that are classified rightly after the last training example. "
+        "Balanced accuracy: the mean of this share in both classes. Early: the same after the first few "
+        "examples. Mean and sample standard deviation (n - 1) over the training sets."
+    )
+
+    def repeats(self, config: Config) -> int:
+        """Return the largest number of splits of a data set."""
+        given = self.setting_of(config, "splits")
+        return int(max(given.values()) if isinstance(given, Mapping) else given)
+
+    def refuse(self, definition: Definition) -> str:
+        """Return why an algorithm shows no accuracy after every example, or an empty text."""
+        if definition.order != "object":
+            return ""
+        return (
+            f"{definition.id} is an object without weights, which protocol: advice tests after each example"
+        )
+
+    def value(self, config: Config, name: str, dataset: str) -> Any:
+        """Return the value of a key for a data set."""
+        default = next(key.default for key in self.keys if key.name == name)
+        return value_for(self.setting_of(config, name), dataset, default)
+
+    def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
+        """Return the cells of a config; rules that the data does not fit are refused here."""
+        found: list[Cell] = []
+        for source in sources:
+            plain = find_rules(*(self.setting_of(config, "advice"), source), *self._ways(config))
+            if plain is not None:
+                compile_for(source, plain)
+            if source.n <= self.value(config, "train", source.name):
+                raise UserError(
+                    f"{source.name} has {source.n} rows, which leaves none for testing; lower 'train'"
+                )
+            found += [
+                AdviceCell(self, config, source, spec, entry, self._rules(plain, spec.id, source))
+                for entry, spec in enumerate(config.algorithms)
+            ]
+        return found
+
+    def _ways(self, config: Config) -> tuple[Any, Any]:
+        return self.setting_of(config, "domain"), self.setting_of(config, "missing")
+
+    def _rules(self, plain: Plain | None, algorithm: str, source: Source) -> Plain | None:
+        if not get_definition(algorithm).takes_advice:
+            return None
+        if plain is None:
+            raise UserError(
+                f"{algorithm} takes advice, and there are no rules for {source.name}; write them under the "
+                "key 'advice' of the config, or name a rule file there"
+            )
+        return without_places(plain)
+
+    def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
+        """Return roughly how long a trial takes: the tests, and the inequalities of the rules."""
+        return float(source.n) * source.d * (20 if get_definition(algorithm).takes_advice else 1)
+
+    def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
+        """Tune inside the training rows, learn them, and test on the others."""
+        work = _Work(trial, source, stopped)
+        chosen, tuned = work.choose()
+        return work.test(chosen, tuned)
+
+
+@dataclass(frozen=True)
+class AdviceCell(Cell):
+    """One algorithm on one data set, with the rules that it takes."""
+
+    rules: Plain | None
+
+    def _value(self, name: str) -> Any:
+        assert isinstance(self.protocol, AdviceProtocol)
+        return self.protocol.value(self.config, name, self.source.name)
+
+    def _tuning_value(self, name: str) -> Any:
+        default = next(key.default for key in self.protocol.tuning_keys if key.name == name)
+        given = self.protocol.tuning_setting_of(self.config, name)
+        return value_for(given, self.source.name, default)
+
+    @property
+    def repeats(self) -> int:
+        """How many splits report it."""
+        return int(self._value("splits"))
+
+    @property
+    def tuning_passes(self) -> int:
+        """How many trials tune: none, since each reported trial tunes inside its training rows."""
+        return 0
+
+    @cached_property
+    def searched(self) -> dict[str, tuple[Value, ...]]:
+        """The parameters that are searched."""
+        return dict(self.spec.grid) if self.config.tuning.search == "nested" else {}
+
+    @cached_property
+    def start(self) -> Choice:
+        """The parameters that are not searched."""
+        resolved = self.definition.resolve(self.spec.params, self.spec.grid)
+        return {name: value for name, value in resolved.items() if name not in self.searched}
+
+    def step(self, known: Known) -> tuning.Step:
+        """Return what is fixed: nothing is tuned beforehand."""
+        return tuning.Step((), dict(self.start))
+
+    def _new_trial(self, choice: Choice, role: str, number: int, setting: Mapping[str, Any]) -> Trial:
+        own: dict[str, Any] = {name: self._value(name) for name in ("train", "early", "scaling")}
+        if self.rules is not None:
+            own["rules"] = dict(self.rules)
+        if self.searched:
+            defaults = self.definition.resolve(self.spec.params, self.spec.grid)
+            own |= {name: self._tuning_value(name) for name in ("folds", "score")}
+            own["grid"] = {name: list(values) for name, values in self.searched.items()}
+            own["defaults"] = {name: defaults[name] for name in self.searched}
+            own["ties"] = self.config.tuning.ties
+        return super()._new_trial(choice, role, number, {**own, **setting})
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """Training examples in order, test examples with how often each occurs, and advice in their units."""
+
+    X: Floats
+    y: Floats
+    X_test: Floats
+    y_test: Floats
+    counts: Floats | None
+    advice: Advice | None
+    scaling: Scaling
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Right predictions of each class, by time or at one time, and how many examples each class has."""
+
+    right: Floats
+    total: Floats
+
+    @classmethod
+    def of(cls, curve: TestCurve) -> "_Scores":
+        """Return the scores of a curve at all of its points."""
+        right = np.column_stack([curve.right_negatives, curve.right_positives])
+        return cls(right, np.array([curve.negatives, curve.positives]))
+
+    def balanced(self, t: int) -> float:
+        """Return the mean share over the classes that the test examples have."""
+        present = self.total > 0
+        return round(float(np.mean(self.right[t, present] / self.total[present])), 12)
+
+    def accuracy(self, t: int) -> float:
+        """Return the share of all."""
+        return float(self.right[t].sum() / self.total.sum())
+
+
+@cache
+def _group_equal(source: Source) -> tuple[Ints, Ints]:
+    """Return one row of each group of equal examples with equal labels, and the group of every row.
+
+    Each group is scored once: 13,000 spoligotypes are some 2,000 different ones.
+    """
+    data = source.open()
+    table = np.ascontiguousarray(np.column_stack([_dense(data.examples.matrix()), data.labels]) + 0.0)
+    keys = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
+    _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
+    return first.astype(np.int64), groups.astype(np.int64).ravel()
+
+
+def _dense(X: Any) -> Floats:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+
+
+@cache
+def _unscaled_advice(advice: Advice) -> Advice:
+    """Return advice with a constant feature, one object for all splits: learners keep what they prepare."""
+    return advice.with_constant()
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What one trial does with the data."""
+
+    trial: Trial
+    source: Source
+    stopped: Stopped
+
+    @cached_property
+    def definition(self) -> Definition:
+        """The definition of the algorithm."""
+        return get_definition(self.trial.algorithm)
+
+    @cached_property
+    def order(self) -> Ints:
+        """All rows in a random order: the first are learnt in this order, the others tested."""
+        trial = self.trial
+        random = seeds.generator(trial.seed, trial.dataset, "advice split", trial.number)
+        return random.permutation(self.source.n).astype(np.int64)
+
+    @property
+    def train(self) -> Ints:
+        """The training rows, in the order in which they are learnt."""
+        return self.order[: self.trial.setting["train"]]
+
+    @cached_property
+    def labels(self) -> Floats:
+        """The labels of all rows."""
+        return self.source.open().labels
+
+    def _fold(self, train: Ints, test: Ints, counts: Floats | None = None) -> _Fold:
+        """Return examples of these rows, with everything fitted on the training rows."""
+        standardise = self.trial.setting["scaling"] == "standardise"
+        X = self.source.open().examples.matrix()
+        zeros = describe(self.source)[1]
+        rows = _dense(X[train])
+        scaling = fit_scaling(rows, zeros, standardise)
+        advice = None
+        if "rules" in self.trial.setting:
+            natural = compile_for(self.source, self.trial.setting["rules"])
+            scaled = scaling.apply_to_advice(natural).with_constant() if standardise else None
+            advice = scaled or _unscaled_advice(natural)
+        parts = [_with_constant(scaling.apply(part)) for part in (rows, _dense(X[test]))]
+        return _Fold(parts[0], self.labels[train], parts[1], self.labels[test], counts, advice, scaling)
+
+    def _algorithm(self, params: Choice, fold: _Fold) -> Algorithm:
+        given = {**self.trial.params, **params, **self.trial.options}
+        if self.definition.takes_advice:
+            given["advice"] = fold.advice
+        return make_algorithm(self.trial.algorithm, **given)
+
+    def _scores(self, params: Choice, fold: _Fold, learnt: int | None = None) -> tuple[_Scores, Floats]:
+        """Learn the training examples and return the scores on the test examples, and the weights."""
+        if self.stopped():
+            raise StoppedError
+        algorithm = self._algorithm(params, fold)
+        if self.definition.online:
+            curve = follow(algorithm, fold.X, fold.y, fold.X_test, fold.y_test, None, fold.counts)
+            return _Scores.of(curve), curve.weights
+        counts = np.ones(fold.y_test.size) if fold.counts is None else fold.counts
+        learner = algorithm.start_batch().fit(as_examples(fold.X[:learnt]).rows(), fold.y[:learnt])
+        hits = learner.predict(as_examples(fold.X_test).rows()) == fold.y_test
+        signs = (fold.y_test < 0, fold.y_test > 0)
+        right = np.array([[counts[hits & sign].sum() for sign in signs]])
+        weights = np.asarray(getattr(learner.model, "coef_", np.zeros(fold.X.shape[1])), dtype=np.float64)
+        return _Scores(right, np.array([counts[sign].sum() for sign in signs])), weights
+
+    def choose(self) -> tuple[Choice, bool]:
+        """Return the parameters with the best score on held-out training rows, or else their defaults."""
+        setting = self.trial.setting
+        if "grid" not in setting:
+            return {}, False
+        positives = int(np.count_nonzero(self.labels[self.train] > 0))
+        if min(positives, self.train.size - positives) < FEWEST:
+            return dict(setting["defaults"]), False
+        folds = [self._fold(train, test) for train, test in self._divide()]
+        grid = {name: tuple(values) for name, values in setting["grid"].items()}
+        candidates = tuning.products(grid)
+        scores = [self._score(candidate, folds) for candidate in candidates]
+        winners = [each for each, score in zip(candidates, scores, strict=True) if score == max(scores)]
+        return tuning.pick(winners, setting["ties"]), True
+
+    def _score(self, candidate: Choice, folds: Sequence[_Fold]) -> float:
+        """Return the score of a candidate over all rows, each held out once."""
+        found = [self._scores(candidate, fold)[0] for fold in folds]
+        pooled = _Scores(
+            np.sum([each.right[-1:] for each in found], axis=0),
+            np.sum([each.total for each in found], axis=0),
+        )
+        wanted = pooled.accuracy if self.trial.setting["score"] == "accuracy" else pooled.balanced
+        return round(wanted(0), 12)
+
+    def _divide(self) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the folds of the training rows, each class spread over all of them."""
+        trial, rows = self.trial, self.train
+        random = seeds.generator(trial.seed, trial.dataset, "advice folds", trial.number)
+        parts = np.empty(rows.size, np.int64)
+        for sign in (-1.0, 1.0):
+            own = random.permutation(np.flatnonzero(self.labels[rows] == sign))
+            parts[own] = np.arange(own.size) % trial.setting["folds"]
+        for part in np.unique(parts):
+            yield rows[parts != part], rows[parts == part]
+
+    def test(self, chosen: Choice, tuned: bool) -> Outcome:
+        """Learn all training rows and test on the others."""
+        first, groups = _group_equal(self.source)
+        counts = np.bincount(groups[self.order[self.train.size :]], minlength=first.size)
+        fold = self._fold(self.train, first[counts > 0], counts[counts > 0].astype(np.float64))
+        scores, weights = self._scores(chosen, fold)
+        early = min(int(self.trial.setting["early"]), self.train.size)
+        if self.definition.online:
+            early_scores, place, times = scores, early, list(range(self.train.size + 1))
+        else:
+            early_scores, place, times = self._scores(chosen, fold, early)[0], 0, [self.train.size]
+        numbers = {
+            "n": int(scores.total.sum()),
+            "right": int(scores.right[-1].sum()),
+            "balanced_accuracy": scores.balanced(-1),
+            "early_right": int(early_scores.right[place].sum()),
+            "early_balanced_accuracy": early_scores.balanced(place),
+            "tuned": int(tuned),
+            "seconds": round(self._seconds(chosen, fold), 9),
+        }
+        curve: dict[str, list[Any]] = {
+            "t": times,
+            "accuracy": [round(scores.accuracy(k), 6) for k in range(len(times))],
+            "balanced_accuracy": [round(scores.balanced(k), 6) for k in range(len(times))],
+        }
+        plane = {"plane": _in_own_units(weights, fold.scaling)} if self.trial.number == 0 else {}
+        return Outcome(numbers, {"curve": curve}, chosen, plane)
+
+    def _seconds(self, chosen: Choice, fold: _Fold) -> float:
+        """Return how long learning alone takes, without any test."""
+        algorithm, rows = self._algorithm(chosen, fold), as_examples(fold.X).rows()
+        started = time.perf_counter()
+        if self.definition.online:
+            algorithm.start(fold.X.shape[1]).run(rows, fold.y, np.arange(fold.y.size))
+        else:
+            algorithm.start_batch().fit(rows, fold.y)
+        return time.perf_counter() - started
+
+
+def _with_constant(X: Floats) -> Floats:
+    return np.column_stack([X, np.ones(X.shape[0])])
+
+
+def _in_own_units(weights: Floats, scaling: Scaling) -> Floats:
+    """Return w and b of the plane w.x + b = 0 in the units of the data."""
+    w = weights[:-1] / scaling.scale
+    return np.append(w, weights[-1] - w @ scaling.mean)

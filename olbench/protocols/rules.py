@@ -1,0 +1,112 @@
+"""The rules of a config under the protocol `advice`: read from it or from files, kept as plain values.
+
+A setting may differ by data set: a mapping from names, in which `*` stands for anything, to values. The first
+name that fits decides.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from olbench.advice.files import RuleFile, parse_rules, read_rules, shipped_rules
+from olbench.advice.names import Names, default_features
+from olbench.advice.sets import Advice
+from olbench.data.catalog import catalog
+from olbench.data.named import load_named
+from olbench.data.source import Source
+from olbench.errors import UserError
+from olbench.places import Placed
+
+Plain = Mapping[str, Any]
+
+
+def by_dataset(read: Callable[[Placed, str], Any]) -> Callable[[Placed, str], Any]:
+    """Return a reader of one value for all data sets, or of a mapping from data sets to values."""
+
+    def reader(node: Placed, name: str) -> Any:
+        if not isinstance(node.value, dict):
+            return read(node, name)
+        if not node.value:
+            raise node.fail(f"{name} must not be empty")
+        return {pattern: read(item, name) for pattern, item in node.value.items()}
+
+    return reader
+
+
+def value_for(setting: Any, dataset: str, default: Any) -> Any:
+    """Return the value of a setting for a data set.
+
+    >>> value_for({"tb-*": 50, "*": 200}, "tb-bovis", 100), value_for(20, "pima", 100)
+    (50, 20)
+    """
+    if not isinstance(setting, Mapping):
+        return default if setting is None else setting
+    return next((value for pattern, value in setting.items() if fnmatchcase(dataset, pattern)), default)
+
+
+def flag(node: Placed, name: str) -> bool:
+    """Return true or false."""
+    if not isinstance(node.value, bool):
+        raise node.fail(f"{name} must be true or false, not {node.shown()}")
+    return node.value
+
+
+def read_advice(node: Placed, name: str) -> dict[str, Plain]:
+    """Return the rules by data set: a list of rules, a rule file, or a mapping from data sets to either."""
+    if isinstance(node.value, dict) and "rules" not in node.value:
+        if not node.value:
+            raise node.fail(f"{name} must not be empty")
+        return {pattern: _read_rules(item) for pattern, item in node.value.items()}
+    return {"*": _read_rules(node)}
+
+
+def _read_rules(node: Placed) -> Plain:
+    if not isinstance(node.value, str):
+        return parse_rules(node).plain()
+    path = Path(node.place.rpartition(":")[0]).parent / Path(node.value).expanduser()
+    try:
+        return read_rules(path if path.is_file() else node.value).plain()
+    except UserError as error:
+        if path.is_file():
+            raise
+        raise node.fail(str(error)) from None
+
+
+def find_rules(advice: Any, source: Source, domain: Any, missing: Any) -> Plain | None:
+    """Return the rules for a data set: those of the config, or the file of the same name that ships."""
+    plain = value_for(advice, source.name, None)
+    if plain is None and source.spec.name in shipped_rules():
+        plain = read_rules(source.spec.name).plain()
+    if plain is None:
+        return None
+    added = value_for(domain, source.name, plain["domain"])
+    return {**plain, "domain": added, "missing": value_for(missing, source.name, plain["missing"])}
+
+
+def without_places(plain: Plain) -> Plain:
+    """Return what decides a result, so that a rule that moves to another line stays the same rule."""
+    return {**plain, "places": [], "sources": []}
+
+
+@cache
+def describe(source: Source) -> tuple[Names, tuple[int, ...]]:
+    """Return what rules call the features and classes of a source, and where zeros are missing values."""
+    spec = source.spec
+    if spec.path or spec.name in catalog():
+        named = load_named(spec.path or spec.name, spec.positive, spec.negative, download=False)
+        return named.names, named.missing_zeros
+    names = Names(default_features(source.d), {"1": 1, "-1": -1})
+    return names.with_values(source.open().examples.matrix()), ()
+
+
+def compile_for(source: Source, plain: Plain) -> Advice:
+    """Return the rules as inequalities over the features of a source, in its own units."""
+    return _compile(source, json.dumps(plain, sort_keys=True))
+
+
+@cache
+def _compile(source: Source, text: str) -> Advice:
+    return RuleFile.from_plain(json.loads(text)).compile(describe(source)[0])

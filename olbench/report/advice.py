@@ -1,0 +1,154 @@
+"""What rules say about a data set: inequalities, coverage, precision, contradictions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from olbench.advice.feasibility import conflicts, unsatisfiable
+from olbench.advice.files import RuleFile, read_rules
+from olbench.advice.names import Names
+from olbench.advice.sets import Advice, AdviceSet
+from olbench.data.labels import Labels
+from olbench.data.named import NamedDataset, load_named
+from olbench.examples import Floats
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """One compiled rule and what it is worth on the data: rows covered, and how many have its class."""
+
+    text: str
+    title: str
+    rows: tuple[str, ...]
+    covered: int
+    right: int
+    place: str
+    source: str
+    dropped: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is to be said about the rules of a file and a data set."""
+
+    headline: str
+    n: int
+    entries: tuple[Coverage, ...]
+    summary: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def make_account(
+    rules: str, data: str, positive: Labels = None, negative: Labels = None, domain: bool | None = None
+) -> Account:
+    """Compile a rule file for a data set and look at what it covers."""
+    file = read_rules(rules)
+    return describe_rules(file, load_named(data, positive, negative, file.features), domain)
+
+
+def describe_rules(file: RuleFile, named: NamedDataset, domain: bool | None = None) -> Account:
+    """Compile rules for a data set and look at what they cover."""
+    names = file.names(named.names)
+    advice = file.compile(named.names, domain)
+    X, y = named.data.X, np.asarray(named.data.y)
+    masks = np.array([each.covers(X) for each in advice], dtype=bool).reshape(len(advice), y.size)
+    entries = tuple(_coverage(each, mask, y, names) for each, mask in zip(advice, masks, strict=True))
+    positives = int((y > 0).sum())
+    headline = (
+        f"{named.data.name}: {y.size:,} rows, {len(names.features)} features; {positives:,} {names.title(1)} "
+        f"({positives / y.size:.1%}), {y.size - positives:,} {names.title(-1)}"
+    )
+    gone = [rule for rule, _ in file.dropped(named.names) if _is_gone(rule.source.place, advice)]
+    warnings = [
+        f"the rule at {_short(rule.source.place)} is left out: the data has none of its features "
+        f"('{' '.join(rule.source.text.split())}')"
+        for rule in gone
+    ]
+    return Account(
+        headline, y.size, entries, tuple(_summary(advice, masks, y)), (*warnings, *warn(advice, names, masks))
+    )
+
+
+def _is_gone(place: str, advice: Advice) -> bool:
+    return all(each.place != place for each in advice)
+
+
+def _coverage(each: AdviceSet, mask: Any, y: Floats, names: Names) -> Coverage:
+    rows = tuple(
+        describe_row(row, bound, names) for row, bound in zip(each.D[: each.written], each.d, strict=False)
+    )
+    added = each.d.size - each.written
+    if added:
+        rows = (*rows, f"and {added} rows for 0 <= x <= 1")
+    right = int((y[mask] == each.z).sum())
+    return Coverage(
+        each.text,
+        names.title(each.z),
+        rows,
+        int(mask.sum()),
+        right,
+        _short(each.place),
+        each.source,
+        each.dropped,
+    )
+
+
+def _short(place: str) -> str:
+    """Return a place without the folders of its file."""
+    return place.rpartition("/")[2]
+
+
+def describe_row(row: Floats, bound: float, names: Names) -> str:
+    """Return an inequality of D x <= d in words.
+
+    >>> describe_row(np.array([-1.0, -2.0]), -180.0, Names(("glucose", "bmi")))
+    '-glucose - 2 bmi <= -180'
+    """
+    words = ""
+    for column in np.flatnonzero(row):
+        value = float(row[column])
+        sign = ("-" if value < 0 else "") if not words else (" - " if value < 0 else " + ")
+        factor = "" if abs(value) == 1.0 else f"{abs(value):.10g} "
+        words += f"{sign}{factor}{names.features[column]}"
+    return f"{words} <= {bound:.10g}"
+
+
+def _summary(advice: Advice, masks: Any, y: Floats) -> list[str]:
+    """Say how much of the data the rules speak about at all, and where they disagree."""
+    z = np.array([each.z for each in advice])
+    votes = {
+        sign: masks[z == sign].any(axis=0) if (z == sign).any() else np.zeros(y.size, bool)
+        for sign in (1, -1)
+    }
+    one = votes[1] ^ votes[-1]
+    said = np.where(votes[1], 1, -1)
+    lines = [f"{int((~votes[1] & ~votes[-1]).sum()):,} of {y.size:,} rows are covered by no rule"]
+    if (votes[1] & votes[-1]).any():
+        lines.append(f"{int((votes[1] & votes[-1]).sum()):,} rows are covered by rules of both classes")
+    if one.any():
+        share = (said[one] == y[one]).mean()
+        lines.append(
+            f"where rules of one class only apply, {share:.1%} of {int(one.sum()):,} rows have that class"
+        )
+    return lines
+
+
+def warn(advice: Advice, names: Names, masks: Any) -> list[str]:
+    """Return what a learner cannot make use of: contradictions, and sets that contain the origin."""
+    found = []
+    for i, j in conflicts(advice):
+        both = int((masks[i] & masks[j]).sum())
+        where = f"{both:,} rows of the data satisfy both" if both else "no row of the data satisfies both"
+        found.append(
+            f"rules {i + 1} and {j + 1} contradict each other: their conditions can hold together, and one "
+            f"says {names.title(advice.sets[i].z)}, the other {names.title(advice.sets[j].z)}; {where}"
+        )
+    inside = unsatisfiable(advice)
+    if inside:
+        numbers = ", ".join(str(i + 1) for i in inside)
+        found.append(
+            f"rule{'s' if len(inside) > 1 else ''} {numbers} cannot be satisfied without a constant feature: "
+            "the origin satisfies the conditions, and w.x is zero there for every w; learn with a bias"
+        )
+    return found

@@ -1,0 +1,105 @@
+"""The rules of a run: what they cover, how many the paper has, and a figure of examples and rules."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from olbench.advice.files import RuleFile
+from olbench.data.named import NamedDataset, load_named
+from olbench.data.source import find_source
+from olbench.errors import UserError
+from olbench.protocols.rules import find_rules
+from olbench.report.advice import Account, describe_rules
+from olbench.report.build import Report
+from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, left, right
+from olbench.report.sections import Figures, Section, register
+
+if TYPE_CHECKING:
+    from olbench.specs import DatasetSpec
+
+#: Figures of examples and rules are drawn in so many features.
+PLANE = 2
+#: The keys of a config that decide its rules.
+KEYS = ("advice", "domain", "missing")
+
+
+def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
+    """Yield the data sets of a run that have rules; data that is gone since has none to show."""
+    config, protocol = report.results.config, report.protocol
+    for spec in config.datasets:
+        try:
+            found = _load_one(
+                spec, *(protocol.setting_of(config, key) for key in ("advice", "domain", "missing"))
+            )
+        except UserError:
+            continue
+        if found is not None and spec.name in report.results.datasets:
+            yield spec.name, *found
+
+
+def _load_one(
+    spec: "DatasetSpec", advice: object, domain: object, missing: object
+) -> tuple[RuleFile, NamedDataset] | None:
+    plain = find_rules(advice, find_source(spec), domain, missing)
+    if plain is None:
+        return None
+    file = RuleFile.from_plain(plain)
+    named = load_named(spec.path or spec.name, spec.positive, spec.negative, file.features, download=False)
+    return file, named
+
+
+def parts(report: Report) -> Iterator[Part]:
+    """Yield the counts beside the paper's, then every rule with what it covers."""
+    loaded = [(name, describe_rules(file, named), file, named) for name, file, named in _load(report)]
+    if not loaded:
+        return
+    counts = tuple(_count(report, name, file, named) for name, _, file, named in loaded)
+    columns = (*left("data set"), *right("positive", "in the paper"))
+    columns += right("rules for", "in the paper", "rules against", "in the paper")
+    where = report.paper.shapes_where if report.paper else ""
+    yield Grid(f"{where}: examples and rules" if where else "Examples and rules", columns, counts)
+    rules = [row for name, account, _, _ in loaded for row in _describe(name, account)]
+    columns = (
+        *left("data set", "rule"),
+        *right("covers", "precision"),
+        *left("left out", "source", drop=DETAIL),
+    )
+    yield Grid(
+        "Rules", columns, tuple(rules), "Precision: the share of the covered rows that have the class."
+    )
+    for name, account, _, _ in loaded:
+        yield from (f"{name}: {warning}" for warning in account.warnings if "constant" not in warning)
+
+
+def _count(report: Report, name: str, file: RuleFile, named: NamedDataset) -> tuple[Box, ...]:
+    printed = report.paper.shapes.get(name, {}) if report.paper else {}
+    signs = [each.z for each in file.compile(named.names)]
+    positives = int((named.data.y > 0).sum())
+    counts = {"positives": positives, "positive_rules": signs.count(1), "negative_rules": signs.count(-1)}
+    texts = [
+        text
+        for key, value in counts.items()
+        for text in (f"{value:,}", f"{printed[key]:,}" if key in printed else "")
+    ]
+    return boxes(name, *texts)
+
+
+def _describe(name: str, account: Account) -> Iterator[tuple[Box, ...]]:
+    for each in account.entries:
+        precision = f"{100 * each.right / each.covered:.1f}%" if each.covered else ""
+        yield boxes(name, each.text, f"{each.covered:,}", precision, "; ".join(each.dropped), each.source)
+
+
+def figures(report: Report) -> Figures:
+    """Return a figure of examples, rules and planes for each data set with two features."""
+    from olbench.report.figures import file_names
+    from olbench.report.plane import plane_figure
+
+    flat = {name: (file, named) for name, file, named in _load(report) if named.data.X.shape[1] == PLANE}
+    return {
+        f"rules-{stem}": partial(plane_figure, report.results, name, *flat[name])
+        for name, stem in file_names(list(flat)).items()
+    }
+
+
+register(Section("advice", "Rules", parts, figures=figures))

@@ -1,0 +1,119 @@
+"""olbench advice show."""
+
+import pytest
+
+RULES = """\
+rules:
+  - weight >= 70 => ill
+  - weight <= 65 and smoker absent => not ill
+  - rule: 60 <= weight <= 75 => not ill
+    source: a book
+"""
+DATA = "weight,smoker,ill\n80,1,1\n90,0,1\n60,0,0\n72,0,0\n50,1,1\n"
+EXPECTED = """\
+mine: 5 rows, 2 features; 3 ill (60.0%), 2 not ill
+
+1. weight >= 70 => ill
+     -weight <= -70
+   rules.yaml:2
+
+2. weight <= 65 and smoker absent => not ill
+     weight <= 65
+     smoker <= 0
+   rules.yaml:3
+
+3. 60 <= weight <= 75 => not ill
+     -weight <= -60
+     weight <= 75
+   rules.yaml:4; a book
+
+rule  class    covers  of all rows  right  precision
+   1  ill           3        60.0%      2     66.66%
+   2  not ill       1        20.0%      1    100.00%
+   3  not ill       2        40.0%      2    100.00%
+
+1 of 5 rows are covered by no rule
+1 rows are covered by rules of both classes
+where rules of one class only apply, 100.0% of 3 rows have that class
+
+warning: rules 1 and 3 contradict each other: their conditions can hold together, and one says ill, the \
+other not ill; 1 rows of the data satisfy both
+warning: rule 2 cannot be satisfied without a constant feature: the origin satisfies the conditions, and w.x \
+is zero there for every w; learn with a bias
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules.yaml").write_text(RULES)
+    (tmp_path / "mine.csv").write_text(DATA)
+    return tmp_path
+
+
+def test_three_rules_for_a_file_of_ones_own(here, folder):
+    code, out, err = here("advice", "show", "rules.yaml", "--data", "mine.csv")
+    assert (code, err) == (0, "")
+    assert out == EXPECTED
+
+
+def test_many_rows_are_cut_unless_all_are_wanted(here, folder):
+    (folder / "rules.yaml").write_text("rules:\n  - x(1-9) absent => 1\n")
+    (folder / "bits.txt").write_text("1 1:1 9:1\n-1 2:1\n")
+    code, out, _ = here("advice", "show", "rules.yaml", "--data", "bits.txt", "--domain")
+    assert code == 0
+    assert "     x5 <= 0\n     ... and 5 more (--rows shows all)\n" in out
+    out = here("advice", "show", "rules.yaml", "--data", "bits.txt", "--domain", "--rows")[1]
+    assert "     x9 <= 0\n     and 18 rows for 0 <= x <= 1\n" in out
+
+
+def test_what_is_dropped_is_listed(here, folder):
+    (folder / "rules.yaml").write_text(
+        "missing: drop\nrules:\n  - weight >= 70 and age >= 50 => ill\n  - age <= 20 => not ill\n"
+    )
+    code, out, _ = here("advice", "show", "rules.yaml", "--data", "mine.csv")
+    assert code == 0
+    assert "   dropped: age >= 50 (the data has no such feature)\n" in out
+    assert (
+        "warning: the rule at rules.yaml:4 is left out: the data has none of its features ('age <= 20" in out
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "rules:\n  - weight >= 3 or smoker >= 1 => ill\n",
+            "olbench: rules.yaml:2:17: a rule cannot say 'or'",
+        ),
+        (
+            "rules:\n  - wait >= 3 => ill\n",
+            "rules.yaml:2:5: the data has no feature 'wait' (did you mean 'weight'?)",
+        ),
+        ("rules:\n  - weight >= 3 => sick\n", "rules.yaml:2:20: there is no class 'sick'"),
+    ],
+)
+def test_mistakes_get_a_sentence_with_file_and_line(here, folder, text, message):
+    (folder / "rules.yaml").write_text(text)
+    code, out, err = here("advice", "show", "rules.yaml", "--data", "mine.csv")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_data_set_must_be_named(here, folder):
+    code, _, err = here("advice", "show", "rules.yaml")
+    assert code == 2
+    assert "--data" in err
+
+
+def test_rules_that_ship_are_found_by_name(here):
+    code, out, _ = here("advice", "show", "advice-synthetic", "--data", "advice-synthetic")
+    assert code == 0
+    assert out.startswith("advice-synthetic: 1,000 rows, 2 features; 500 + (50.0%), 500 -\n")
+
+
+def test_the_papers_pair_for_africanum_is_warned_of(here, mirror):
+    code, out, _ = here("advice", "show", "tb-africanum", "--data", "tb-africanum")
+    assert code == 0
+    assert "warning: rules 1 and 3 contradict each other" in out

@@ -1,0 +1,91 @@
+"""Curves on a test set: the same for every way to compute them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import accuracy_score, balanced_accuracy_score
+
+from olbench import UserError, make_algorithm, online_pass
+from olbench.advice.curve import follow, merge_equal
+from tests.advice.problems import random_advice
+from tests.examples import built_in, noisy
+
+LINEAR = [definition.id for definition in built_in() if definition.order != "second"]
+
+
+def data(d=5, density=1.0):
+    X, y = noisy(n=160, d=d, density=density, seed=3)
+    return X[:40], y[:40], X[40:], y[40:]
+
+
+@pytest.mark.parametrize("id", [*LINEAR, "arow", "cw"])
+def test_each_point_is_the_accuracy_of_the_weights_so_far(id):
+    X, y, X_test, y_test = data()
+    order = np.random.default_rng(0).permutation(40)
+    algorithm = make_algorithm(id)
+    curve = follow(algorithm, X, y, X_test, y_test, order=order)
+    assert curve.accuracy.shape == (41,)
+    for t in range(1, 41, 3):
+        weights = online_pass(algorithm, X, y, order=order[:t]).weights
+        predicted = np.where(X_test @ weights >= 0, 1.0, -1.0)
+        assert curve.accuracy[t] == pytest.approx(accuracy_score(y_test, predicted))
+        assert curve.balanced_accuracy[t] == pytest.approx(balanced_accuracy_score(y_test, predicted))
+    assert curve.accuracy[0] == np.mean(y_test > 0), "before the first example everything is positive"
+
+
+def test_the_curve_of_a_start_by_advice_begins_with_what_the_advice_alone_gives():
+    X, y, X_test, y_test = data()
+    advice = random_advice(np.random.default_rng(1), 5, 2)
+    algorithm = make_algorithm("adviceptron-exact", advice=advice, start="advice")
+    alone = algorithm.start(5).weights
+    curve = follow(algorithm, X, y, X_test, y_test)
+    assert curve.accuracy[0] == np.mean((X_test @ alone >= 0) == (y_test > 0))
+    np.testing.assert_array_equal(curve.weights, online_pass(algorithm, X, y).weights)
+
+
+def test_equal_test_examples_can_be_counted_instead_of_repeated():
+    rng = np.random.default_rng(2)
+    X = (rng.random((400, 4)) < 0.5).astype(float)
+    y = np.where(X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=400) >= 0, 1.0, -1.0)
+    rows, labels, counts = merge_equal(X[50:], y[50:])
+    assert len(rows) < 40
+    assert counts.sum() == 350
+    for algorithm in (make_algorithm("pa2"), make_algorithm("arow")):
+        merged = follow(algorithm, X[:50], y[:50], rows, labels, counts=counts)
+        plain = follow(algorithm, X[:50], y[:50], X[50:], y[50:])
+        np.testing.assert_allclose(merged.accuracy, plain.accuracy)
+        np.testing.assert_allclose(merged.balanced_accuracy, plain.balanced_accuracy)
+
+
+def test_storage_does_not_matter():
+    X, y, X_test, y_test = data(density=0.4)
+    algorithm = make_algorithm("pa2")
+    dense = follow(algorithm, X, y, X_test, y_test)
+    sparse = follow(algorithm, sp.csr_matrix(X), y, sp.csr_matrix(X_test), y_test)
+    np.testing.assert_array_equal(dense.right_positives, sparse.right_positives)
+
+
+def test_a_test_set_of_one_class_has_that_class_share():
+    X, y, X_test, y_test = data()
+    curve = follow(make_algorithm("pa"), X, y, X_test[y_test > 0], y_test[y_test > 0])
+    np.testing.assert_array_equal(curve.balanced_accuracy, curve.accuracy)
+
+
+def test_what_cannot_be_scored_is_refused():
+    X, y, X_test, y_test = data()
+    with pytest.raises(UserError, match="test examples have 4 features"):
+        follow(make_algorithm("pa"), X, y, X_test[:, :4], y_test)
+    with pytest.raises(UserError, match="count above zero"):
+        follow(make_algorithm("pa"), X, y, X_test, y_test, counts=np.zeros(len(y_test)))
+    with pytest.raises(UserError, match="must be test examples"):
+        follow(make_algorithm("pa"), X, y, X_test[:0], y_test[:0])
+
+
+def test_objects_have_no_weights_to_score_with():
+    from river.linear_model import PAClassifier
+
+    from olbench import wrap
+
+    X, y, X_test, y_test = data()
+    with pytest.raises(UserError, match="objects show no weights"):
+        follow(wrap(PAClassifier()), X, y, X_test, y_test)

@@ -1,0 +1,126 @@
+"""Estimators that take rules."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from olbench import UserError
+from olbench.estimators import PA2, Adviceptron, AdviceptronExact, AdviceptronPrinted
+
+RULES = ["a >= 0.5 => 1", "a <= -0.5 => -1"]
+
+
+def data(n=400):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3))
+    return X, np.where(X[:, 0] + 0.2 * rng.standard_normal(n) >= 0, 1, -1)
+
+
+@pytest.mark.parametrize("cls", [Adviceptron, AdviceptronPrinted, AdviceptronExact])
+def test_rules_teach_what_ten_examples_do_not(cls):
+    X, y = data()
+    options = {"lam": 0.1, "shuffle": False, "fit_intercept": True}
+    told = cls(rules=RULES, feature_names=["a", "b", "c"], **options).fit(X[:10], y[:10])
+    untold = cls(**options).fit(X[:10], y[:10])
+    assert told.score(X, y) > untold.score(X, y)
+    assert len(told.advice_) == 1
+    assert told.advice_[0].constant == 3
+
+
+def test_without_rules_it_is_pa2():
+    X, y = data()
+    np.testing.assert_array_equal(
+        Adviceptron(lam=2.0, random_state=1).fit(X, y).coef_, PA2(C=1.0, random_state=1).fit(X, y).coef_
+    )
+
+
+def test_the_columns_of_a_frame_name_the_features():
+    X, y = data(50)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = Adviceptron(rules=RULES, fit_intercept=True, shuffle=False).fit(frame, y)
+    named = Adviceptron(rules=RULES, feature_names=["a", "b", "c"], fit_intercept=True, shuffle=False).fit(
+        X, y
+    )
+    np.testing.assert_array_equal(model.coef_, named.coef_)
+    numbered = ["x1 >= 0.5 => 1", "x1 <= -0.5 => -1"]
+    plain = Adviceptron(rules=numbered, fit_intercept=True, shuffle=False).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+
+
+def test_classes_are_named_by_their_labels_also_when_there_are_three():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-3, 3, size=(300, 2))
+    y = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-1, 1])]
+    rules = ["x1 >= 1 => high", "x1 <= -1 => low", "x1 >= 0 => not low"]
+    model = Adviceptron(rules=rules, fit_intercept=True, lam=0.1, random_state=0).fit(X[:6], y[:6])
+    # sorted: high, low, mid; 'not low' says something about low only
+    assert [[each.z for each in advice] for advice in model.advice_] == [[1, -1], [-1, 1, -1], [-1, -1]]
+    assert set(model.predict(X)) <= {"low", "mid", "high"}
+    assert model.partial_fit(X[6:], y[6:]).score(X, y) > 0.5
+
+
+def test_partial_fit_in_pieces_is_one_fit():
+    X, y = data(100)
+    options = {"rules": RULES, "feature_names": list("abc"), "fit_intercept": True}
+    whole = Adviceptron(shuffle=False, **options).fit(X, y)
+    pieces = Adviceptron(**options).partial_fit(X[:30], y[:30], classes=[-1, 1]).partial_fit(X[30:], y[30:])
+    np.testing.assert_array_equal(whole.coef_, pieces.coef_)
+
+
+def test_a_rule_file_brings_its_own_settings(tmp_path):
+    path = tmp_path / "rules.yaml"
+    path.write_text("missing: drop\nfeatures: [a, b, c]\nrules:\n  - a >= 0.5 and nothing >= 3 => 1\n")
+    X, y = data(50)
+    model = Adviceptron(rules=path, fit_intercept=True).fit(X, y)
+    assert model.advice_[0].sets[0].dropped == ("nothing >= 3",)
+    assert len(Adviceptron(rules=str(path), fit_intercept=True).fit(X, y).advice_[0]) == 1
+
+
+def test_domain_and_missing_are_for_rules_given_as_text():
+    X, y = data(60)
+    X[:, 1:] = X[:, 1:] > 0
+    rules = ["b present and d >= 1 => 1"]
+    model = Adviceptron(
+        rules=rules, feature_names=["a", "b", "c"], missing="drop", domain=True, fit_intercept=True
+    ).fit(X, y)
+    assert model.advice_[0].sets[0].d.size == 1 + 4 + 2
+    with pytest.raises(UserError, match="missing must be 'refuse' or 'drop'"):
+        Adviceptron(rules=rules, missing="forget").fit(X, y)
+
+
+def test_a_rule_that_no_weights_satisfy_is_named_before_learning():
+    X, y = data(30)
+    with pytest.warns(UserWarning, match=r"no weights satisfy 'x1 <= 1 => -1'.*fit_intercept=True"):
+        Adviceptron(rules=["x1 <= 1 => -1"]).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Adviceptron(rules=["x1 <= 1 => -1"], fit_intercept=True).fit(X, y)
+
+
+def test_mistakes_are_refused_as_in_a_file():
+    X, y = data(30)
+    with pytest.raises(UserError, match=r"^rule 1: the data has no feature 'd'.*in 'd >= 1 => 1'"):
+        Adviceptron(rules=["d >= 1 => 1"], feature_names=["a", "b", "c"]).fit(X, y)
+    with pytest.raises(UserError, match=r"there is no class 'spam'.*the classes are -1, 1"):
+        Adviceptron(rules=["a >= 1 => spam"], feature_names=["a", "b", "c"]).fit(X, y)
+    with pytest.raises(UserError, match="feature_names has 2 names, but X has 3 features"):
+        Adviceptron(rules=RULES, feature_names=["a", "b"]).fit(X, y)
+
+
+def test_it_can_be_cloned_and_searched():
+    X, y = data(80)
+    model = Adviceptron(rules=RULES, feature_names=["a", "b", "c"], fit_intercept=True, random_state=0)
+    search = GridSearchCV(clone(model), {"mu": [0.1, 1.0], "lam": [0.1, 1.0]}, cv=3).fit(X, y)
+    assert set(search.best_params_) == {"mu", "lam"}
+
+
+def test_the_start_by_advice_predicts_before_any_example_counts():
+    X, y = data()
+    model = AdviceptronExact(
+        rules=RULES, feature_names=list("abc"), fit_intercept=True, start="advice", lam=1e-9
+    )
+    assert model.fit(X[:4], y[:4]).score(X, y) > 0.9

@@ -1,0 +1,151 @@
+"""Rule files: their keys, what is dropped, and those that ship with olbench."""
+
+import numpy as np
+import pytest
+
+from olbench import UserError
+from olbench.advice import Names, read_rules
+from olbench.advice.feasibility import conflicts, is_empty, unsatisfiable
+from olbench.advice.files import parse_rules, shipped_rules
+from olbench.places import from_plain
+
+SPACERS = tuple(f"spacer{k}" for k in range(1, 44))
+#: Table 1 of adviceptron2010: pieces of positive and of negative advice.
+PIECES = {
+    "tb-east-asian": ("East-Asian", 1, 1),
+    "tb-east-african-indian": ("East-African-Indian", 2, 4),
+    "tb-euro-american": ("Euro-American", 1, 2),
+    "tb-indo-oceanic": ("Indo-Oceanic", 5, 5),
+    "tb-africanum": ("M. africanum", 1, 3),
+    "tb-bovis": ("M. bovis", 1, 3),
+    "pima": ("diabetes", 1, 1),
+    "advice-synthetic": ("+", 2, 1),
+}
+
+
+@pytest.fixture
+def rule_file(tmp_path):
+    def write(text):
+        path = tmp_path / "rules.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def spoligotypes(lineage, miru24):
+    features = (*SPACERS, "miru24") if miru24 else SPACERS
+    every = frozenset(range(len(features)))
+    return Names(features, {lineage: 1}, binary=frozenset(range(43)), whole=every)
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_the_rules_that_ship_have_the_papers_numbers_of_pieces_and_a_source(name):
+    lineage, positive, negative = PIECES[name]
+    file = read_rules(name)
+    if name.startswith("tb-"):
+        names = spoligotypes(lineage, miru24=True)
+    else:
+        names = Names(("x1", "x2") if name == "advice-synthetic" else ("bmi", "glucose"), {lineage: 1})
+    z = [each.z for each in file.compile(names)]
+    assert (z.count(1), z.count(-1)) == (positive, negative)
+    assert all(file.sources)
+
+
+def test_every_shipped_file_is_looked_at():
+    assert set(shipped_rules()) == set(PIECES)
+
+
+def test_the_papers_own_rules_for_africanum_contradict_each_other():
+    """Spacers 8, 9, 39 absent and MIRU24 > 1 does not rule out the pattern of M. bovis."""
+    advice = read_rules("tb-africanum").compile(spoligotypes("M. africanum", miru24=True), domain=True)
+    assert conflicts(advice) == [(0, 3)]
+
+
+def test_a_condition_on_a_missing_feature_is_dropped_and_named():
+    names = spoligotypes("M. africanum", miru24=False)
+    file = read_rules("tb-africanum")
+    advice = file.compile(names)
+    assert [each.dropped for each in advice] == [("MIRU24 > 1",), (), ()]
+    assert [(rule.source.text, lacking) for rule, lacking in file.dropped(names)] == [
+        ("spacers(8, 9, 39) absent and MIRU24 > 1 => M. africanum", ["MIRU24 > 1"]),
+        ("MIRU24 <= 1 => not M. africanum", ["MIRU24 <= 1"]),
+    ]
+
+
+def test_missing_features_are_refused_unless_they_may_be_dropped(rule_file):
+    path = rule_file("rules: [a >= 1 and b >= 2 => 1]\n")
+    with pytest.raises(UserError, match=r"rules.yaml:1:\d+: the data has no feature 'b'.*missing: drop"):
+        read_rules(path).compile(Names(("a",)))
+    path = rule_file("missing: drop\nrules: [a >= 1 and b >= 2 => 1, b >= 3 => -1]\n")
+    [each] = read_rules(path).compile(Names(("a",)))
+    np.testing.assert_array_equal(each.D, [[-1.0]])
+
+
+def test_a_file_names_features_and_classes_that_the_data_does_not(rule_file):
+    path = rule_file(
+        "features: [weight, spacer(1-2)]\nclasses: {1: heavy, -1: light}\ndomain: false\n"
+        "rules:\n  - weight >= 80 => heavy\n  - spacers(1-2) absent => light\n"
+    )
+    names = Names(("x1", "x2", "x3"))
+    advice = read_rules(path).compile(names)
+    assert [each.z for each in advice] == [1, -1]
+    np.testing.assert_array_equal(advice.sets[0].D, [[-1, 0, 0]])
+    with pytest.raises(UserError, match="'features' names 3 features, but the data has 2"):
+        read_rules(path).compile(Names(("x1", "x2")))
+
+
+def test_rules_within_a_config_are_a_mapping_or_a_list():
+    plain = parse_rules(from_plain({"rules": ["a >= 1 => 1"], "domain": True}, "config.yaml:3"))
+    assert plain.domain
+    assert len(parse_rules(from_plain(["a >= 1 => 1", "a <= 0 => -1"], "config.yaml:3")).rules) == 2
+    with pytest.raises(UserError, match=r"^config\.yaml:3: a rule cannot say 'or'"):
+        parse_rules(from_plain(["a >= 1 or b >= 1 => 1"], "config.yaml:3"))
+
+
+def test_a_folded_rule_has_a_line_and_says_where_in_its_text(rule_file):
+    path = rule_file("rules:\n  - >-\n    a >= 1 and\n    b ! 2 => 1\n")
+    with pytest.raises(UserError, match=r"rules.yaml:2: .*\(in 'a >= 1 and b ! 2 => 1'\)"):
+        read_rules(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rules: []", ":1: rules must not be empty"),
+        ("rule: [a >= 1 => 1]", ":1: unknown key 'rule' in a rule file (did you mean 'rules'?)"),
+        ("title: x", ":1: the key 'rules' is missing; a rule file is a mapping"),
+        ("rules: a >= 1 => 1", ":1: rules must be a list"),
+        ("rules:\n  - 5", ":2: a rule must be text, not 5"),
+        ("rules:\n  - {source: x}", ":2: a rule needs the key 'rule'"),
+        ("rules:\n  - {rule: a >= 1 => 1, sauce: x}", ":2: unknown key 'sauce' in a rule (did you mean"),
+        ("missing: forget\nrules: [a >= 1 => 1]", ":1: missing must be one of refuse, drop, not 'forget'"),
+        ("domain: perhaps\nrules: [a >= 1 => 1]", ":1: domain must be true or false, not 'perhaps'"),
+        ("classes: {2: x}\nrules: [a >= 1 => 1]", ":1: unknown key '2' in classes"),
+        ("rules: [", ":1: not YAML"),
+    ],
+)  # fmt: skip
+def test_a_broken_file_is_refused_with_its_line(rule_file, text, message):
+    path = rule_file(text)
+    with pytest.raises(UserError) as refused:
+        read_rules(path)
+    assert f"{path}{message}" in str(refused.value)
+
+
+def test_a_file_that_is_not_there_gets_a_suggestion():
+    with pytest.raises(UserError, match=r"no rule file 'pimma' \(did you mean 'pima'\?\); olbench ships"):
+        read_rules("pimma")
+
+
+def test_empty_polyhedra_are_found_in_any_unit():
+    for unit in (1e-6, 1.0, 1e6):
+        assert is_empty(np.array([[unit], [-unit]]), np.array([10.0 * unit, -10.1 * unit]))
+        assert not is_empty(np.array([[unit], [-unit]]), np.array([10.0 * unit, -10.0 * unit]))
+
+
+def test_sets_with_the_origin_are_found_and_a_constant_feature_mends_them():
+    from olbench.advice import compile_texts
+
+    advice = compile_texts(["a <= 3 => 1", "a >= 1 => -1", "a = 0 => 1"], Names(("a",)))
+    assert unsatisfiable(advice) == [0, 2]
+    assert unsatisfiable(advice.with_constant()) == []

@@ -1,0 +1,166 @@
+"""The learner: its counters, its state from slice to slice, its start, its speed."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from olbench import UserError, make_algorithm, online_pass
+from olbench.advice import Advice, AdviceSet, Names, compile_texts
+from olbench.advice.kbsvm import solve_advice
+from olbench.advice.learner import mean_estimate
+from olbench.examples import as_examples
+from tests.advice.problems import learn_one, random_advice, solve_10_by_nnls
+from tests.examples import noisy
+
+IDS = ["adviceptron", "adviceptron-printed", "adviceptron-exact"]
+every_id = pytest.mark.parametrize("id", IDS)
+
+
+def examples(n=200, d=6, density=0.7):
+    X, y = noisy(n=n, d=d, density=density, seed=8)
+    advice = random_advice(np.random.default_rng(8), d, 3)
+    return X, y, advice
+
+
+def reference(X, y, advice, lam, mu):
+    """Run Algorithm 1 in long doubles, with the hinge of (10), and return mistakes, updates, w and u."""
+    L = np.longdouble
+    w, u = np.zeros(X.shape[1], L), [np.zeros(each.d.size, L) for each in advice]
+    m, mistakes, updates = len(advice), 0, 0
+    nu = L(1) / (1 + m * L(mu))
+    for x, label in zip(X.astype(L), y.astype(L), strict=True):
+        mistakes += int((w @ x >= 0) != (label > 0))
+        r = sum(-each.z * (each.D.T.astype(L) @ part) for each, part in zip(advice, u, strict=True)) / m
+        loss = 1 - label * (nu * w + (1 - nu) * r) @ x
+        updates += int(loss > 1e-12)
+        w = nu * (w + max(loss, 0) / (1 / L(lam) + nu * x @ x) * label * x) + (1 - nu) * r
+        u = [np.maximum(0, untruncated(each, w, part, mu)) for each, part in zip(advice, u, strict=True)]
+    return mistakes, updates, w, u
+
+
+def untruncated(each, w, u, mu):
+    """Return the minimum of (10) without its cone, in the form that the paper derives it."""
+    D, d = each.D.astype(float), each.d
+    right = (u - mu * (each.z * D @ w + d)).astype(float)
+    full = np.linalg.solve(np.eye(d.size) + mu * (D @ D.T + np.outer(d, d)), right)
+    if 1 + d @ full >= 0:
+        return full
+    return np.linalg.solve(np.eye(d.size) + mu * D @ D.T, (u - mu * each.z * D @ w).astype(float))
+
+
+def test_algorithm_1_counts_what_a_plain_reading_of_it_counts():
+    X, y, advice = examples()
+    for lam, mu in ((1.0, 1.0), (0.05, 0.3), (20.0, 5.0)):
+        ours = online_pass(make_algorithm("adviceptron", lam=lam, mu=mu, advice=advice), X, y)
+        mistakes, updates, w, u = reference(X, y, advice, lam, mu)
+        assert (ours.mistakes, ours.updates, ours.breakdowns) == (mistakes, updates, 0)
+        np.testing.assert_allclose(ours.weights, w.astype(float), atol=1e-8)
+        np.testing.assert_allclose(
+            np.concatenate(ours.learner.advice_vectors), np.concatenate(u).astype(float), atol=1e-8
+        )
+
+
+@every_id
+def test_storage_and_slices_do_not_change_a_bit(id):
+    X, y, advice = examples(density=0.4)
+    algorithm = make_algorithm(id, lam=0.5, mu=0.7, advice=advice)
+    whole = online_pass(algorithm, X, y)
+    sparse = online_pass(algorithm, sp.csr_matrix(X), y)
+    sliced = algorithm.start(X.shape[1])
+    for rows in np.array_split(np.arange(len(y)), 7):
+        sliced.run(as_examples(X).rows(), y, rows)
+    for other in (sparse.learner, sliced):
+        np.testing.assert_array_equal(other.weights, whole.weights)
+        np.testing.assert_array_equal(other.u, whole.learner.u)
+        np.testing.assert_array_equal(other.counters, whole.learner.counters)
+
+
+@every_id
+def test_a_learner_survives_pickling(id):
+    X, y, advice = examples(n=40)
+    algorithm = pickle.loads(pickle.dumps(make_algorithm(id, advice=advice)))
+    one = online_pass(algorithm, X, y)
+    learner = pickle.loads(pickle.dumps(one.learner))
+    learner.run(as_examples(X).rows(), y, np.arange(40))
+    again = online_pass(algorithm, np.vstack([X, X]), np.append(y, y))
+    np.testing.assert_array_equal(learner.weights, again.weights)
+
+
+def test_after_many_rounds_without_examples_w_and_u_agree():
+    """Rows of zeros teach nothing; the advice alone settles where no step moves it."""
+    advice = compile_texts(["a >= 1 => 1", "a <= -1 and b >= 0 => -1"], Names(("a", "b")))
+    algorithm = make_algorithm("adviceptron-exact", lam=1.0, mu=1.0, advice=advice)
+    settled = online_pass(algorithm, np.zeros((20_000, 2)), np.ones(20_000)).learner
+    w, u = settled.weights, settled.advice_vectors
+    np.testing.assert_allclose(w, mean_estimate(advice, u), atol=1e-9)
+    for each, part in zip(advice, u, strict=True):
+        np.testing.assert_allclose(part, solve_10_by_nnls(each, w, part, 1.0), atol=1e-9)
+    assert w[0] > 0.5
+
+
+@every_id
+def test_an_overflow_is_a_breakdown_and_leaves_the_state_alone(id):
+    X, y, advice = examples(n=20)
+    X = np.vstack([X, np.full((1, 6), 1e200)])
+    result = online_pass(make_algorithm(id, advice=advice), X, np.append(y, 1.0))
+    plain = online_pass(make_algorithm(id, advice=advice), X[:20], y)
+    assert result.breakdowns == 1
+    np.testing.assert_array_equal(result.weights, plain.weights)
+
+
+def test_the_start_by_advice_is_the_batch_solution_without_data():
+    advice = random_advice(np.random.default_rng(3), 4, 2)
+    learner = make_algorithm("adviceptron", mu=0.5, start="advice", advice=advice).start(4)
+    solution = solve_advice(advice, 0.5)
+    np.testing.assert_array_equal(learner.weights, solution.w)
+    np.testing.assert_array_equal(np.concatenate(learner.advice_vectors), np.concatenate(solution.u))
+    np.testing.assert_allclose(learner.r, mean_estimate(advice, solution.u))
+    assert make_algorithm("adviceptron", start="advice").start(4).weights.tolist() == [0.0] * 4
+
+
+def test_advice_about_other_features_is_refused():
+    advice = Advice((AdviceSet([[1.0, 0.0]], [1.0], 1),), 2)
+    with pytest.raises(UserError, match=r"about 2 features, but the examples have 3.*with_constant"):
+        make_algorithm("adviceptron", advice=advice).start(3)
+    with pytest.raises(UserError, match="unknown parameter 'advice'"):
+        make_algorithm("pa2", advice=advice)
+    with pytest.raises(UserError, match="start must be one of zero, advice"):
+        make_algorithm("adviceptron", start="one")
+
+
+@every_id
+def test_useful_advice_helps_with_few_examples_and_bad_advice_hurts(id):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(500, 3)), np.ones(500)])
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=500) >= 0, 1.0, -1.0)
+    advice = compile_texts(["a >= 0.5 => 1", "a <= -0.5 => -1"], Names(tuple("abc"))).with_constant()
+
+    def accuracy(given):
+        """Return the mean accuracy of learners that have seen five examples, over twenty of them."""
+        algorithm = make_algorithm(id, lam=0.1, mu=1.0, advice=given)
+        weights = [online_pass(algorithm, X[k : k + 5], y[k : k + 5]).weights for k in range(0, 100, 5)]
+        return np.mean((X[100:] @ np.transpose(weights) >= 0) == (y[100:, None] > 0))
+
+    plain = accuracy(None)
+    assert accuracy(advice) > plain + 0.03
+    assert accuracy(advice.flip()) < plain - 0.03
+
+
+def test_one_round_with_eight_features_and_two_rules_takes_less_than_three_microseconds():
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=(20_000, 8)), np.ones(20_000)])
+    y = np.where(X[:, 0] + rng.normal(size=20_000) >= 0, 1.0, -1.0)
+    texts = ["x6 >= 0.2 and x2 >= 0.1 => 1", "x6 <= -0.9 and x2 <= -0.7 => -1"]
+    advice = compile_texts(texts, Names(tuple(f"x{k}" for k in range(1, 9)))).with_constant()
+    algorithm = make_algorithm("adviceptron", advice=advice)
+    assert min(online_pass(algorithm, X, y).seconds for _ in range(7)) / 20_000 < 3e-6
+
+
+def test_an_exact_step_never_leaves_the_cone_and_is_no_worse_than_truncation():
+    X, y, advice = examples()
+    exact = make_algorithm("adviceptron-exact", advice=advice).start(X.shape[1])
+    for x, label in zip(X, y, strict=True):
+        learn_one(exact, x, label)
+        assert all((part >= 0).all() for part in exact.advice_vectors)

@@ -1,0 +1,159 @@
+"""Advice sets: what they cover, how preprocessing moves them, what can be added to them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from olbench import UserError
+from olbench.advice import Advice, AdviceSet, Names, compile_texts
+from olbench.advice.scaling import fit_scaling
+from olbench.advice.sets import ROUNDING
+
+NAMES = Names(("glucose", "bmi", "age"), {"diabetes": 1})
+RULES = [
+    "bmi >= 30 and glucose >= 126 => diabetes",
+    "18.5 <= bmi <= 25 => not diabetes",
+    "glucose + 2*bmi >= 180 => diabetes",
+]
+
+
+def away_from_borders(advice, X):
+    """Return the rows of X that lie on no border, where rounding would decide."""
+    clear = np.ones(len(X), dtype=bool)
+    for each in advice:
+        sizes = np.abs(X) @ np.abs(each.D).T + np.abs(each.d)
+        clear &= (np.abs(X @ each.D.T - each.d) > 100 * ROUNDING * sizes).all(axis=1)
+    return X[clear]
+
+
+@given(
+    arrays(np.float64, (40, 3), elements=st.floats(-300, 300)),
+    arrays(np.float64, 3, elements=st.floats(-200, 200)),
+    arrays(np.float64, 3, elements=st.floats(0.01, 100)),
+)
+def test_a_rule_in_natural_units_covers_the_same_rows_after_scaling(X, mean, scale):
+    advice = compile_texts(RULES, NAMES)
+    moved = advice.transform(mean, scale)
+    X = away_from_borders(advice, X)
+    for before, after in zip(advice, moved, strict=True):
+        np.testing.assert_array_equal(after.covers((X - mean) / scale), before.covers(X))
+
+
+def test_any_linear_map_will_do():
+    """x = m + S x' for an S that is not diagonal, as after a whitening."""
+    rng = np.random.default_rng(0)
+    advice = compile_texts(RULES, NAMES)
+    S, m = rng.normal(size=(3, 3)), rng.normal(size=3)
+    X = away_from_borders(
+        advice, np.array([121.0, 32.0, 33.0]) + np.array([40.0, 10.0, 9.0]) * rng.normal(size=(500, 3))
+    )
+    moved = advice.transform(m, S)
+    for before, after in zip(advice, moved, strict=True):
+        inside = before.covers(X)
+        assert 0 < inside.sum() < len(X)
+        np.testing.assert_array_equal(after.covers(np.linalg.solve(S, (X - m).T).T), inside)
+
+
+def test_a_scaling_is_fitted_on_training_rows_and_moves_rules_along():
+    rng = np.random.default_rng(1)
+    X = np.array([121.0, 32.0, 33.0]) + np.array([40.0, 10.0, 9.0]) * rng.normal(size=(300, 3))
+    X[::7, 0] = 0.0
+    scaling = fit_scaling(X[:50], missing_zeros=[0])
+    known = X[:50, 0][X[:50, 0] != 0.0]
+    assert scaling.fill[0] == np.median(known)
+    assert np.isnan(scaling.fill[1:]).all()
+    train = scaling.apply(X[:50])
+    np.testing.assert_allclose(train.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(train.std(axis=0), 1.0)
+    filled = np.where((X == 0.0) & [True, False, False], scaling.fill[0], X)
+    advice = compile_texts(RULES, NAMES)
+    for before, after in zip(advice, scaling.apply_to_advice(advice), strict=True):
+        np.testing.assert_array_equal(after.covers(scaling.apply(X)), before.covers(filled))
+
+
+def test_a_scaling_leaves_constant_features_and_copes_with_columns_of_zeros():
+    X = np.array([[0.0, 3.0], [0.0, 3.0]])
+    scaling = fit_scaling(X, missing_zeros=[0])
+    np.testing.assert_array_equal(scaling.scale, 1.0)
+    np.testing.assert_array_equal(scaling.apply(X), 0.0)
+    same = fit_scaling(np.array([[2.0, 0.0], [4.0, 5.0]]), missing_zeros=[1], standardise=False)
+    np.testing.assert_array_equal(same.apply([[2.0, 0.0]]), [[2.0, 5.0]])
+    with pytest.raises(UserError, match="no rows"):
+        fit_scaling(np.empty((0, 2)))
+
+
+def test_a_constant_feature_gets_its_rows_in_every_set():
+    advice = compile_texts(RULES, NAMES).with_constant()
+    assert (advice.n, advice.constant) == (4, 3)
+    for each in advice:
+        np.testing.assert_array_equal(each.D[-2:], [[0, 0, 0, 1], [0, 0, 0, -1]])
+        np.testing.assert_array_equal(each.d[-2:], [1, -1])
+        assert not each.contains_origin
+        assert each.covers(np.array([[126.0, 30.0, 1.0, 0.5]])).tolist() == [False]
+    assert advice.with_constant() is advice
+
+
+def test_domain_rows_bound_features_of_zeros_and_ones():
+    names = Names(("a", "b", "c"), {"A": 1}, binary=frozenset({0, 2}))
+    [each] = compile_texts(["a absent => A"], names, domain=True)
+    np.testing.assert_array_equal(each.D, [[1, 0, 0], [1, 0, 0], [0, 0, 1], [-1, 0, 0], [0, 0, -1]])
+    np.testing.assert_array_equal(each.d, [0, 1, 1, 0, 0])
+    assert each.written == 1
+
+
+def test_without_domain_rows_two_counts_contradict_each_other():
+    """'At least one of A' and 'at most one of B' are half-spaces: they always meet somewhere."""
+    from olbench.advice.feasibility import conflicts
+
+    names = Names(tuple("abcd"), {"yes": 1}, binary=frozenset(range(4)))
+    texts = ["a, b absent => yes", "at least one of a, b present => not yes"]
+    assert conflicts(compile_texts(texts, names)) == []
+    texts = ["at least two of a, b present => yes", "at most 1 of a, b, c present => not yes"]
+    assert conflicts(compile_texts(texts, names)) == [(0, 1)]
+    assert conflicts(compile_texts(texts, names, domain=True)) == []
+
+
+def test_flipped_advice_says_the_opposite_about_the_same_rows():
+    advice = compile_texts(RULES, NAMES)
+    turned = advice.flip()
+    assert [each.z for each in turned] == [-each.z for each in advice]
+    assert all((a.D == b.D).all() for a, b in zip(advice, turned, strict=True))
+
+
+def test_the_fingerprint_changes_with_anything_that_a_learner_could_notice():
+    base = compile_texts(RULES, NAMES)
+    same = compile_texts([f"  {rule} " for rule in RULES], NAMES)
+    others = [
+        base.flip(), base.with_constant(), base.transform(np.zeros(3), np.full(3, 2.0)),
+        compile_texts(RULES[:2], NAMES), compile_texts(RULES[::-1], NAMES),
+    ]  # fmt: skip
+    assert same.fingerprint == base.fingerprint
+    assert len({base.fingerprint, *(each.fingerprint for each in others)}) == 6
+
+
+def test_sparse_and_dense_rows_are_covered_alike():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(50, 3)) * (rng.random((50, 3)) < 0.5)
+    each = AdviceSet([[1.0, -1.0, 0.0]], [0.2], 1)
+    np.testing.assert_array_equal(each.covers(sp.csr_matrix(X)), each.covers(X))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[1.0]], [1.0, 2.0], 1), "one d a row of D"),
+        (([[np.nan]], [1.0], 1), "finite"),
+        (([[1.0]], [1.0], 0), "must be -1 or \\+1"),
+    ],
+)
+def test_advice_that_is_none_is_refused(arguments, message):
+    with pytest.raises(UserError, match=message):
+        AdviceSet(*arguments)
+
+
+def test_sets_of_one_advice_have_the_same_features():
+    with pytest.raises(UserError, match="over 1 features cannot be given for 2"):
+        Advice((AdviceSet([[1.0]], [1.0], 1),), 2)

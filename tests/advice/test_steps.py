@@ -1,0 +1,171 @@
+"""Every step is the optimum of its own problem, as a quadratic solver finds it."""
+
+import numpy as np
+import pytest
+
+from olbench import make_algorithm, online_pass
+from olbench.advice import Advice, AdviceSet
+from olbench.advice.learner import pack
+from olbench.kernels.advice_sets import solve
+from tests.advice.problems import (
+    learn_one,
+    learner_at,
+    objective_10,
+    random_advice,
+    random_set,
+    random_vectors,
+    solve_6,
+    solve_10,
+    solve_10_by_nnls,
+)
+from tests.examples import noisy
+
+CLOSE = 1e-8
+PRICES = (-2, 2)
+
+
+def price(rng):
+    return float(10.0 ** rng.uniform(*PRICES))
+
+
+def assert_close(ours, theirs):
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=CLOSE * max(1.0, np.abs(theirs).max()))
+
+
+def problem(rng, n=None):
+    n = n or int(rng.integers(1, 8))
+    each = AdviceSet(*random_set(rng, n, int(rng.integers(1, 7))))
+    w = rng.normal(size=n)
+    u = np.maximum(0.0, rng.normal(size=each.d.size))
+    return each, w, u
+
+
+def intermediate(each, w, u, mu):
+    """Return what the step computes before it truncates."""
+    sets = pack(Advice((each,), w.size), mu)
+    room = np.zeros(2 * u.size)
+    gap = solve(0, sets, np.array([1.0, mu]), w, u.copy(), room)
+    return room[: u.size] - sets[9][0] * max(gap, 0.0) * sets[8]
+
+
+@pytest.mark.parametrize("id", ["adviceptron", "adviceptron-printed", "adviceptron-exact"])
+def test_the_step_of_w_solves_problem_6(id):
+    rng = np.random.default_rng(6)
+    seen = {True: 0, False: 0}
+    for _ in range(300):
+        n, m = int(rng.integers(1, 8)), int(rng.integers(1, 4))
+        advice, lam, mu = random_advice(rng, n, m), price(rng), price(rng)
+        w, u, x, y = (
+            rng.normal(size=n),
+            random_vectors(rng, advice),
+            rng.normal(size=n),
+            int(rng.choice([-1, 1])),
+        )
+        learner = learn_one(learner_at(id, advice, w, u, lam=lam, mu=mu), x, y)
+        estimates = [-each.z * each.D.T @ part for each, part in zip(advice, u, strict=True)]
+        assert_close(learner.weights, solve_6(w, x, y, estimates, lam, mu))
+        seen[learner.updates > 0] += 1
+    assert min(seen.values()) > 30, "both with and without a loss"
+
+
+def test_the_untruncated_step_of_u_solves_problem_10_without_its_cone():
+    rng = np.random.default_rng(10)
+    seen = {True: 0, False: 0}
+    for _ in range(400):
+        (each, w, u), mu = problem(rng), price(rng)
+        ours = intermediate(each, w, u, mu)
+        assert_close(ours, solve_10(each, w, u, mu, cone=False))
+        seen[bool(1.0 + each.d @ ours > 0)] += 1
+    assert min(seen.values()) > 50, "both with the hinge active and inactive"
+
+
+def test_algorithm_1_truncates_that_solution():
+    rng = np.random.default_rng(11)
+    for _ in range(100):
+        (each, w, u), mu = problem(rng), price(rng)
+        advice, x = Advice((each,), w.size), rng.normal(size=w.size)
+        learner = learn_one(learner_at("adviceptron", advice, w, [u], lam=1.0, mu=mu), x, 1)
+        expected = np.maximum(0.0, solve_10(each, learner.weights, u, mu, cone=False))
+        assert_close(learner.advice_vectors[0], expected)
+
+
+def test_the_printed_step_is_eq_13_with_its_matrix_h():
+    rng = np.random.default_rng(13)
+    differs = 0
+    for _ in range(400):
+        (each, w, u), mu = problem(rng), price(rng)
+        advice, x = Advice((each,), w.size), rng.normal(size=w.size)
+        learner = learn_one(learner_at("adviceptron-printed", advice, w, [u], lam=1.0, mu=mu), x, -1)
+        n, D, d = w.size, each.D, each.d
+        H = np.block([
+            [-(D.T @ D + np.eye(n) / mu), (D.T @ d)[:, None]],
+            [(d @ D)[None], np.array([[-(d @ d + 1.0 / mu)]])],
+        ])  # fmt: skip
+        g = np.append(D.T @ u + each.z * learner.weights, -d @ u - 1.0)
+        dual = np.linalg.solve(H, g)
+        assert_close(learner.advice_vectors[0], np.maximum(0.0, u + D @ dual[:n] - d * dual[n]))
+        ours = learn_one(learner_at("adviceptron", advice, w, [u], lam=1.0, mu=mu), x, -1)
+        differs += not np.allclose(ours.advice_vectors[0], learner.advice_vectors[0])
+        assert dual[n] >= 0 or not np.allclose(
+            intermediate(each, learner.weights, u, mu), u + D @ dual[:n] - d * dual[n]
+        )
+    assert differs > 20, "gamma < 0 must have occurred"
+
+
+def test_the_exact_step_solves_problem_10_with_its_cone():
+    rng = np.random.default_rng(20)
+    truncated = 0
+    for _ in range(400):
+        (each, w, u), mu = problem(rng), price(rng)
+        advice, x = Advice((each,), w.size), rng.normal(size=w.size)
+        learner = learn_one(learner_at("adviceptron-exact", advice, w, [u], lam=1.0, mu=mu), x, 1)
+        [ours] = learner.advice_vectors
+        assert_close(ours, solve_10(each, learner.weights, u, mu, cone=True))
+        assert_close(ours, solve_10_by_nnls(each, learner.weights, u, mu))
+        plain = np.maximum(0.0, intermediate(each, learner.weights, u, mu))
+        assert objective_10(each, learner.weights, u, mu, ours) <= objective_10(
+            each, learner.weights, u, mu, plain
+        ) * (1 + 1e-12)
+        truncated += np.allclose(plain, ours)
+    assert 0 < truncated < 400, "truncation is sometimes the optimum, and sometimes not"
+
+
+@pytest.mark.parametrize("mu", [0.01, 1.0, 100.0, 1e4])
+def test_the_exact_step_is_right_with_many_nearly_opposite_rows(mu):
+    """Domain rows, x <= 1 and -x <= 0, are opposite; that makes coordinate descent creep."""
+    rng = np.random.default_rng(30)
+    n = 20
+    for _ in range(20):
+        rule = np.eye(n)[rng.permutation(n)[:6]] * rng.choice([-1.0, 1.0], 6)[:, None]
+        D = np.vstack([rule, np.eye(n), -np.eye(n)])
+        d = np.concatenate([np.minimum(0.0, rule.sum(axis=1)), np.ones(n), np.zeros(n)])
+        each = AdviceSet(D, d, int(rng.choice([-1, 1])))
+        w, u = rng.normal(size=n), np.maximum(0.0, rng.normal(size=d.size))
+        learner = learn_one(
+            learner_at("adviceptron-exact", Advice((each,), n), w, [u], lam=1.0, mu=mu), rng.normal(size=n), 1
+        )
+        assert_close(learner.advice_vectors[0], solve_10_by_nnls(each, learner.weights, u, mu))
+
+
+@pytest.mark.parametrize("id", ["adviceptron", "adviceptron-printed", "adviceptron-exact"])
+@pytest.mark.parametrize("lam", [0.01, 0.3, 2.0, 50.0])
+def test_no_advice_is_pa2_count_for_count(id, lam):
+    """Not plain PA, as adviceptron2010 says below eq. (8): its slack is squared, so it is PA-II."""
+    X, y = noisy(n=400, d=9, density=0.6)
+    ours = online_pass(make_algorithm(id, lam=lam, mu=3.0), X, y)
+    pa2, pa = online_pass(make_algorithm("pa2", C=lam / 2), X, y), online_pass(make_algorithm("pa"), X, y)
+    np.testing.assert_array_equal(ours.weights, pa2.weights)
+    assert (ours.mistakes, ours.updates, ours.effective_updates) == (
+        pa2.mistakes, pa2.updates, pa2.effective_updates,
+    )  # fmt: skip
+    assert (ours.weights != pa.weights).any()
+
+
+def test_without_a_loss_w_still_moves_towards_the_advice():
+    each = AdviceSet([[-1.0, 0.0]], [-1.0], 1)
+    advice = Advice((each,), 2)
+    learner = learner_at("adviceptron", advice, np.array([0.0, 5.0]), [np.array([2.0])], lam=1.0, mu=1.0)
+    learn_one(learner, np.array([0.0, 1.0]), 1)
+    assert learner.updates == 0
+    assert learner.effective_updates == 1
+    np.testing.assert_allclose(learner.weights, [1.0, 2.5])

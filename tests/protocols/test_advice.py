@@ -1,0 +1,268 @@
+"""The protocol `advice` learns and tunes on training rows alone, and gives rules to those that take them."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from olbench import load_results
+from olbench.data.source import made_source
+from olbench.errors import UserError
+from olbench.protocols import get_protocol
+from olbench.protocols.advice import _Work
+from olbench.protocols.rules import compile_for, value_for
+from olbench.quantities import BALANCED_ACCURACY
+from olbench.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
+from tests.runner.conftest import own_folder  # noqa: F401
+
+SMALL = """\
+protocol: advice
+seed: 3
+datasets: [advice-synthetic]
+splits: 3
+train: 40
+algorithms:
+  - {id: adviceptron, grid: {lam: [0.1, 1], mu: [0.1, 1]}}
+  - {id: pa2, grid: {C: [0.1, 1]}}
+  - {id: kbsvm, grid: {lam: [0.1, 1]}}
+  - rules-alone
+  - majority
+  - always-no
+tuning: {search: nested, folds: 2}
+"""
+RULES = {
+    "*": {"rules": ["x1 >= 1 => 1"], "missing": "refuse", "domain": False, "features": [], "classes": {}}
+}
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(own_folder):  # noqa: F811
+    """Every test works in an empty folder."""
+
+
+@pytest.fixture
+def cli(here):
+    """Return a function that runs the command and gives its exit code and what it prints."""
+
+    def run(*words):
+        return SimpleNamespace(**dict(zip(("code", "out", "err"), here(*words), strict=True)))
+
+    return run
+
+
+def config(name, text):
+    Path(name).write_text(text)
+
+
+def examples(n=120, seed=0, positives=None):
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n, 3))
+    y = np.where(X[:, 0] + 0.3 * random.standard_normal(n) > 0, 1.0, -1.0)
+    if positives is not None:
+        y[:] = -1.0
+        y[:positives] = 1.0
+    return X, y
+
+
+def cell_of(source, id="adviceptron", settings=(), tuning=None, **grid):
+    spec = AlgorithmSpec(id, grid={name: tuple(values) for name, values in grid.items()})
+    given = {"splits": 2, "train": 30, "advice": RULES, **dict(settings)}
+    plan = Config(
+        (DatasetSpec(source.name),),
+        (spec,),
+        "advice",
+        settings=given,
+        tuning=tuning or Tuning("nested", "middle"),
+    )
+    [cell] = get_protocol("advice").cells(plan, [source])
+    return cell
+
+
+def run(cell, number=0):
+    trial = cell.report_trials(cell.start)[number]
+    return get_protocol("advice").run(trial, cell.source, lambda: False)
+
+
+def never():
+    return False
+
+
+def test_a_run_has_every_row_and_repeats_to_the_last_digit(cli):
+    config("small.yaml", SMALL)
+    assert cli("run", "small.yaml", "--quiet", "--jobs", "1").code == 0
+    first = load_results("results/small")
+    labels = ["adviceptron", "pa2", "kbsvm", "rules-alone", "majority", "always-no"]
+    assert list(first.labels) == labels
+    entry = {each.label: each for each in first.entries}
+    assert entry["adviceptron"].points.tolist() == list(range(41))
+    assert entry["kbsvm"].points.tolist() == [40]
+    assert np.array_equal(entry["always-no"].values(BALANCED_ACCURACY), [0.5] * 3)
+    assert set(entry["adviceptron"].trials["choice"].iloc[0]) == {"lam", "mu"}
+    again = cli("run", "small.yaml", "--quiet", "--jobs", "1")
+    assert again.code == 0
+    assert len(Path("results/small/trials.jsonl").read_text().splitlines()) == 18
+
+
+def test_test_rows_take_no_part_in_learning_and_tuning():
+    X, y = examples()
+    source = made_source("made", X, y)
+    cell = cell_of(source, lam=[0.1, 1.0], mu=[0.1, 1.0])
+    trial = cell.report_trials(cell.start)[0]
+    work = _Work(trial, source, never)
+    test = work.order[work.train.size :]
+    changed = X.copy()
+    changed[test] = 1e3 * np.random.default_rng(1).standard_normal(changed[test].shape)
+    flipped = y.copy()
+    flipped[test] = -y[test]
+    other = made_source("made", changed, flipped)
+    outcomes = [run(cell), run(cell_of(other, lam=[0.1, 1.0], mu=[0.1, 1.0]))]
+    assert outcomes[0].choice == outcomes[1].choice
+    np.testing.assert_array_equal(*(each.arrays["plane"] for each in outcomes))
+    assert outcomes[0].measured["right"] != outcomes[1].measured["right"]
+
+
+def test_training_rows_and_their_order_are_the_same_for_every_algorithm():
+    source = made_source("made", *examples())
+    orders = []
+    for id in ("adviceptron", "pa2", "kbsvm"):
+        cell = cell_of(source, id, tuning=Tuning("none"))
+        orders.append(_Work(cell.report_trials(cell.start)[1], source, never).order)
+    assert np.array_equal(orders[0], orders[1])
+    assert np.array_equal(orders[0], orders[2])
+
+
+def test_a_lack_of_one_class_leaves_the_defaults():
+    source = made_source("rare", *examples(positives=1))
+    outcome = run(cell_of(source, lam=[0.1, 10.0], mu=[0.1, 10.0]))
+    assert outcome.choice == {"lam": 1.0, "mu": 1.0}
+    assert outcome.measured["tuned"] == 0
+
+
+def test_every_training_row_is_held_out_once():
+    source = made_source("made", *examples())
+    cell = cell_of(source, lam=[0.1, 1.0])
+    work = _Work(cell.report_trials(cell.start)[0], source, never)
+    folds = list(work._divide())
+    assert len(folds) == 5
+    assert sorted(np.concatenate([test for _, test in folds])) == sorted(work.train)
+    for train, test in folds:
+        assert not set(train) & set(test)
+        shares = [np.mean(work.labels[rows] > 0) for rows in (test, work.train)]
+        assert abs(shares[0] - shares[1]) < 0.2
+
+
+def test_rules_cover_the_same_rows_after_scaling():
+    X, y = examples()
+    source = made_source("made", 50.0 + 7.0 * X, y)
+    rules = {"*": {**RULES["*"], "rules": ["x1 + x2 >= 110 => 1"]}}
+    cell = cell_of(source, settings={"advice": rules}, tuning=Tuning("none"))
+    trial = cell.report_trials(cell.start)[0]
+    work = _Work(trial, source, never)
+    fold = work._fold(work.train, work.order[30:])
+    natural = compile_for(source, trial.setting["rules"])
+    [scaled], [before] = fold.advice.sets, natural.sets
+    assert fold.X.mean(axis=0)[:3] == pytest.approx(np.zeros(3), abs=1e-9)
+    assert np.array_equal(
+        scaled.covers(fold.X_test), before.covers(source.open().examples.matrix()[work.order[30:]])
+    )
+    assert 0 < scaled.covers(fold.X_test).sum() < 90
+
+
+def test_the_plane_is_in_the_units_of_the_data():
+    X, y = examples()
+    source = made_source("made", 50.0 + 7.0 * X, y)
+    outcome = run(cell_of(source, "pa2", tuning=Tuning("none")))
+    *w, b = outcome.arrays["plane"]
+    cell = cell_of(source, "pa2", tuning=Tuning("none"))
+    work = _Work(cell.report_trials(cell.start)[0], source, never)
+    test = work.order[30:]
+    right = np.where((50.0 + 7.0 * X[test]) @ np.array(w) + b >= 0, 1, -1) == y[test]
+    assert int(right.sum()) == outcome.measured["right"]
+
+
+def test_equal_test_rows_are_counted_as_often_as_they_occur():
+    X, y = examples(40)
+    doubled = made_source("doubled", np.vstack([X, X]), np.tile(y, 2))
+    outcome = run(cell_of(doubled, "pa2", tuning=Tuning("none")))
+    assert outcome.measured["n"] == 50
+
+
+def test_bad_advice_is_part_of_a_trial_and_no_advice_is_not():
+    source = made_source("made", *examples())
+    other = {"*": {**RULES["*"], "rules": ["x1 >= 1 => -1"]}}
+    keys = {
+        (id, place): cell_of(source, id, {"advice": advice}, Tuning("none")).report_trials({})[0].key
+        for id in ("adviceptron", "pa2")
+        for place, advice in enumerate((RULES, other))
+    }
+    assert keys["adviceptron", 0] != keys["adviceptron", 1]
+    assert keys["pa2", 0] == keys["pa2", 1]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("advice: [x9 >= 1 => +]", "the data has no feature 'x9'"),
+        ("advice: [x1 >= 1 or x2 >= 1 => +]", "a rule cannot say 'or'"),
+        ("advice: nowhere.yaml", "there is no rule file 'nowhere.yaml'"),
+        ("advice: {pima: [bmi >= 30 => diabetes]}", None),
+        ("scaling: maybe", "scaling must be one of standardise, none"),
+        ("domain: 3", "domain must be true or false"),
+        ("advice: {}", "advice must not be empty"),
+        ("splits: {}", "splits must not be empty"),
+        ("train: 1000", "leaves none for testing"),
+    ],
+)
+def test_mistakes_in_a_config(cli, lines, message):
+    text = SMALL.replace("train: 40\n", "") if lines.startswith("train") else SMALL
+    text = text.replace("splits: 3\n", "") if lines.startswith("splits") else text
+    config("small.yaml", f"{text}{lines}\n")
+    result = cli("run", "small.yaml", "--quiet", "--dry-run")
+    if message is None:
+        assert result.code == 0
+    else:
+        assert result.code == 2
+        assert message in " ".join(result.err.split())
+
+
+def test_learners_of_advice_need_rules():
+    source = made_source("made", *examples())
+    with pytest.raises(UserError, match="adviceptron takes advice, and there are no rules for made"):
+        cell_of(source, settings={"advice": None})
+
+
+def test_a_rule_file_is_found_beside_the_config(cli):
+    Path("rules").mkdir()
+    Path("rules/mine.yaml").write_text("rules:\n  - x1 + 3*x2 <= 0 => -\n")
+    config("small.yaml", f"{SMALL}advice: rules/mine.yaml\n")
+    assert cli("run", "small.yaml", "--quiet", "--set", "algorithms=[rules-alone]", "--jobs", "1").code == 0
+    [line, *_] = Path("results/small/trials.jsonl").read_text().splitlines()
+    assert json.loads(line)["setting"]["rules"]["rules"] == ["x1 + 3*x2 <= 0 => -"]
+
+
+def test_a_setting_can_differ_by_data_set():
+    assert value_for({"tb-*": 200, "*": 20}, "tb-bovis", 5) == 200
+    assert value_for({"tb-*": 200}, "pima", 5) == 5
+    assert value_for(None, "pima", 5) == 5
+
+
+def test_objects_are_refused():
+    from olbench.algorithms.definition import Definition
+
+    protocol = get_protocol("advice")
+    assert protocol.refuse(Definition("mine", "mine", "object", ""))
+    assert not protocol.refuse(Definition("mine", "mine", "batch", ""))
+
+
+def test_the_report_has_rules_claims_and_the_figure(cli):
+    config("small.yaml", f"paper: adviceptron2010\n{SMALL}")
+    assert cli("run", "small.yaml", "--quiet", "--jobs", "1").code == 0
+    result = cli("report", "results/small", "--format", "md", "--figures", "figures")
+    assert result.code == 0
+    assert "made here after adviceptron2010, Figure 1" in result.out
+    assert "Learning improves on the accuracy that advice alone gives." in result.out
+    assert Path("figures/rules-advice-synthetic.pdf").stat().st_size > 1000
+    assert cli("report", "results/small", "--format", "html", "--output", "page.html").code == 0
+    assert "contradict each other" in Path("page.html").read_text()
