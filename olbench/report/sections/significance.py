@@ -8,7 +8,7 @@ from olbench.papers import MarkedTable, Paper
 from olbench.report.build import Report
 from olbench.report.grid import Box, Column, Grid, Part, boxes, left, right
 from olbench.report.sections import Section, register
-from olbench.report.significance import Contrast, contrasts, find_mark, has_errors
+from olbench.report.significance import ErrorContrast, contrasts, find_mark, has_errors
 from olbench.stats import FEW_DISCORDANT, LEVEL
 
 NONE, WORSE = "·", "−"
@@ -58,7 +58,7 @@ def parts(report: Report) -> Iterator[Part]:
         yield counts_grid(found)
 
 
-def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence[Contrast]) -> Grid:
+def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence[ErrorContrast]) -> Grid:
     """Return our mark and the paper's for every row of a table on every data set."""
     datasets = list(dict.fromkeys(contrast.dataset for contrast in found))
     names = (*table.rows, *table.also)
@@ -80,7 +80,7 @@ def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence
 
 
 def _pair(
-    report: Report, paper: Paper, table: MarkedTable, dataset: str, row: str, found: Sequence[Contrast]
+    report: Report, paper: Paper, table: MarkedTable, dataset: str, row: str, found: Sequence[ErrorContrast]
 ) -> MarkPair:
     own = [each for each in found if (each.dataset, each.row) == (dataset, row)]
     ours = ""
@@ -91,7 +91,7 @@ def _pair(
     return MarkPair(ours, theirs, not all(each.is_better for each in own))
 
 
-def counts_grid(found: Sequence[Contrast]) -> Grid:
+def counts_grid(found: Sequence[ErrorContrast]) -> Grid:
     """Return on how many data sets each row is significantly better and worse than each baseline."""
     rows, baselines = (list(dict.fromkeys(getattr(c, name) for c in found)) for name in ("row", "baseline"))
     return Grid(
@@ -101,7 +101,7 @@ def counts_grid(found: Sequence[Contrast]) -> Grid:
     )
 
 
-def _count(found: Sequence[Contrast], row: str, baseline: str) -> str:
+def _count(found: Sequence[ErrorContrast], row: str, baseline: str) -> str:
     own = {each.dataset: each for each in found if (each.row, each.baseline) == (row, baseline)}
     clear = [contrast.is_better for contrast in own.values() if contrast.test.p < LEVEL]
     return f"{sum(clear)}+ {len(clear) - sum(clear)}{WORSE} of {len(own)}" if own else ""
