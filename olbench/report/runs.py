@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from olbench.errors import UserError
@@ -15,7 +16,6 @@ from olbench.report.canvas import (
     draw_legend,
     legend_height,
     line_look,
-    line_samples,
     new_figure,
     our_settings,
     shorten,
@@ -25,7 +25,7 @@ from olbench.report.figures import ROUND
 from olbench.report.palette import Style, display_name, styles
 from olbench.report.results import Entry, Results
 
-#: Error bars of each curve.
+#: Error bars of each curve, about.
 BARS = 8
 #: Inches: the height of a row of the test errors, the most that the names take, and the width of a mean with
 #: its deviation.
@@ -33,16 +33,20 @@ ROW, NAMES, NUMBERS = 0.26, 2.4, 0.85
 
 
 def mistakes_figure(results: Results, dataset: str) -> Figure:
-    """Draw the mean cumulative mistakes; an error bar is one deviation over the runs either way."""
+    """Draw the mean cumulative mistakes; an error bar is one deviation over the runs either way.
+
+    Algorithms with the same curves share a line: averaging, for example, changes no prediction of the pass.
+    """
     entries, look = _drawn(results, dataset)
-    samples = line_samples([entry.label for entry in entries], look)
+    groups = group_alike(entries)
+    samples = [Line2D([], [], label=_name(group), **line_look(look[group[0].label])) for group in groups]
     legend = legend_height(samples)
     height = 3.25 + legend
     with our_settings():
         figure = new_figure(height, f"Cumulative mistakes on {dataset}, mean and deviation over the runs.")
         [panel] = add_panels(figure, 1, 1, above=0.38, below=0.42 + legend, left=0.5)
-        for place, entry in enumerate(entries):
-            _draw_mistakes(panel, entry, look[entry.label], place / len(entries))
+        for place, group in enumerate(groups):
+            _draw_mistakes(panel, group, look[group[0].label], place, len(groups))
         panel.set_xlim(0, 1.01 * max(entry.points[-1] for entry in entries))
         panel.set_ylim(bottom=0)
         panel.set_xlabel("number of examples")
@@ -66,15 +70,39 @@ def _runs(entries: Sequence[Entry]) -> str:
     return f"mean and deviation over {many} run{'' if counts == [1] else 's'}"
 
 
-def _draw_mistakes(panel: Axes, entry: Entry, style: Style, shift: float) -> None:
-    """Draw the curve of an entry; bars of different entries stand at different points, `shift` steps on."""
+def group_alike(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Return the entries, those with the same mistakes at every point of every run together."""
+    groups: list[list[Entry]] = []
+    for entry in entries:
+        alike = (group for group in groups if _is_alike(group[0], entry))
+        group = next(alike, None)
+        if group is None:
+            groups.append([entry])
+        else:
+            group.append(entry)
+    return groups
+
+
+def _is_alike(one: Entry, other: Entry) -> bool:
+    return np.array_equal(one.points, other.points) and np.array_equal(
+        one.curves["mistakes"], other.curves["mistakes"]
+    )
+
+
+def _name(group: Sequence[Entry]) -> str:
+    return ", ".join(display_name(entry.label) for entry in group)
+
+
+def _draw_mistakes(panel: Axes, group: Sequence[Entry], style: Style, place: int, lines: int) -> None:
+    """Draw the curve of a group, with its bars at other points than those of the other lines."""
+    entry = group[0]
     counts = entry.curves["mistakes"]
-    step = max(1, entry.points.size // BARS)
-    start = min(int(step * shift), entry.points.size - 1)
+    step = min(max(entry.points.size // BARS, lines), entry.points.size)
+    start = place * step // lines
     panel.errorbar(
         entry.points, counts.mean(axis=0),
         yerr=counts.std(axis=0, ddof=1) if entry.done > 1 else None,
-        errorevery=(start, step), markevery=(start, step), label=display_name(entry.label),
+        errorevery=(start, step), markevery=(start, step), label=_name(group),
         elinewidth=0.6, capsize=1.6, capthick=0.6, zorder=3 + style.width, **line_look(style),
     )  # fmt: skip
 

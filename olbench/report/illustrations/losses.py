@@ -16,8 +16,8 @@ LOW, HIGH, TOP = -2.0, 3.0, 6.0
 def confidence_loss(margin: Floats, phi: float) -> Floats:
     """Return l_phi of margins that are divided by their standard deviation (cw2008, eqs. 23 and 24).
 
-    >>> confidence_loss(np.array([0.0, 1.0, 2.0]), 1.0).tolist()
-    [1.0, 0.0, 0.0]
+    >>> confidence_loss(np.array([-1.0, 0.0, 1.0, 2.0]), 1.0).round(12).tolist()
+    [4.5, 1.0, 0.0, 0.0]
     """
     psi, xi = 1 + phi**2 / 2, 1 + phi**2
     root = np.sqrt(margin**2 * phi**4 / 4 + phi**2 * xi)
