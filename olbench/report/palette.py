@@ -73,6 +73,10 @@ STYLES: dict[str, Style] = {
     "adviceptron": Style(VERMILLION, "o", width=1.8),
     "adviceptron-printed": Style(VERMILLION, "v", "dashdot"),
     "adviceptron-exact": Style(BLUE, "D", width=1.4),
+    "kbsvm": Style(GREEN, "s", "dashdot", width=1.4),
+    "rules-alone": Style(INDIGO, "o", "dash", filled=False),
+    "majority": Style(GREY, "X", "dot", filled=False),
+    "always-no": Style(GREY, "P", "dot", filled=False),
 }
 #: The variants of CW under the names that cw2012 and cw2008 give them. Cool colours for the constraint on the
 #: variance, warm ones for that on the standard deviation.
