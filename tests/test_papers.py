@@ -180,7 +180,7 @@ CLAIM = "{kind: nicer, quantity: updates, algorithms: cw, than: pa, for: every}"
 BROKEN = {
     "id: x\n": "1: the key 'title' is missing",
     HEAD + "tabels: []\n": "4: unknown key 'tabels' in the file of a paper (did you mean 'tables'?)",
-    HEAD + "protocol: onlin\n" + TABLE: "4: protocol must be one of online",
+    HEAD + "protocol: onlin\n" + TABLE: "4: protocol must be one of ",
     HEAD + TABLE: "5: a table needs the key 'numbers'",
     HEAD + TABLE.replace("mistake_rate", "rate") + NONE: "6: the protocol online measures no 'rate'",
     HEAD + TABLE + "    numbers: {splice: {cw: 0.294}}\n": "7: '0.294' is not a printed number",

@@ -184,7 +184,7 @@ def _weigh(says: Statement, numbers: Mapping[str, Numbers]) -> tuple[str, str]:
     found = {name: find(says, each) for name, each in numbers.items() if not lacking[name]}
     if not found:
         fewest = min(lacking.values(), key=lambda names: len(names))
-        return NOT_CHECKED, f"no comparable {', '.join(fewest)}"
+        return NOT_CHECKED, f"no comparable number for {', '.join(fewest)}"
     verdict = _outcome(says.on, [finding.true for finding in found.values()])
     return verdict, _evidence(says, found)
 
