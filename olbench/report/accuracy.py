@@ -168,7 +168,11 @@ def _draw_differences(
     panel.set_title(f"{display_name(contrast.y)} minus {display_name(contrast.x)}")
     panel.set_xlabel("difference in percentage points")
     panel.xaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
-    panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+.4g}" if value else "0"))
+    panel.xaxis.set_major_formatter(FuncFormatter(_signed))
+
+
+def _signed(value: float, _: object) -> str:
+    return f"{value:+.4g}".replace("-", "\N{MINUS SIGN}") if value else "0"
 
 
 def _list(names: Mapping[str, object]) -> str:
