@@ -17,7 +17,7 @@ ARRAY = "wrong"
 
 
 @dataclass(frozen=True)
-class Contrast:
+class ErrorContrast:
     """A row of a paper's table against one of its baselines on a data set, as tested on our errors."""
 
     where: str
@@ -32,7 +32,7 @@ class Contrast:
         return self.test.first_alone < self.test.second_alone
 
 
-def contrasts(results: Results, paper: Paper) -> tuple[Contrast, ...]:
+def contrasts(results: Results, paper: Paper) -> tuple[ErrorContrast, ...]:
     """Return every test that the tables of a paper call for and the run allows."""
 
     @cache
@@ -41,7 +41,7 @@ def contrasts(results: Results, paper: Paper) -> tuple[Contrast, ...]:
         return {} if entry is None or reason else stored_errors(results, entry)
 
     return tuple(
-        Contrast(table.where, dataset, row, baseline, test)
+        ErrorContrast(table.where, dataset, row, baseline, test)
         for table in paper.marked
         for dataset in results.datasets
         for row in (*table.rows, *table.also)

@@ -1,5 +1,6 @@
 """Significance by McNemar's test: the marks of the paper's tables beside ours."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ from olbench.papers import MarkedTable, Paper
 from olbench.report.build import Report
 from olbench.report.grid import Box, Column, Grid, Part, boxes, left, right
 from olbench.report.sections import Section, register
-from olbench.report.significance import Contrast, contrasts, find_mark, has_errors
+from olbench.report.significance import ErrorContrast, contrasts, find_mark, has_errors
 from olbench.stats import FEW_DISCORDANT, LEVEL
 
 NONE, WORSE = "·", "−"
@@ -35,7 +36,7 @@ class MarkPair:
     @property
     def text(self) -> str:
         """Both marks, or ours alone."""
-        ours = f"{self.ours}{WORSE}" if self.worse and self.ours != NONE else self.ours
+        ours = f"{self.ours}{WORSE}" if self.worse and self.ours not in ("", NONE) else self.ours
         return f"{ours} / {self.theirs}" if self.is_compared else ours
 
 
@@ -51,14 +52,14 @@ def parts(report: Report) -> Iterator[Part]:
     found = contrasts(report.results, report.paper)
     yield METHOD
     for table in report.paper.marked:
-        own = [contrast for contrast in found if contrast.where == table.where]
-        if own:
-            yield marks_grid(report, report.paper, table, own)
+        whole = _keep_whole([contrast for contrast in found if contrast.where == table.where], table)
+        if whole:
+            yield marks_grid(report, report.paper, table, whole)
     if found:
         yield counts_grid(found)
 
 
-def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence[Contrast]) -> Grid:
+def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence[ErrorContrast]) -> Grid:
     """Return our mark and the paper's for every row of a table on every data set."""
     datasets = list(dict.fromkeys(contrast.dataset for contrast in found))
     names = (*table.rows, *table.also)
@@ -80,18 +81,16 @@ def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence
 
 
 def _pair(
-    report: Report, paper: Paper, table: MarkedTable, dataset: str, row: str, found: Sequence[Contrast]
+    report: Report, paper: Paper, table: MarkedTable, dataset: str, row: str, found: Sequence[ErrorContrast]
 ) -> MarkPair:
     own = [each for each in found if (each.dataset, each.row) == (dataset, row)]
-    ours = ""
-    if len(own) == len(table.against):
-        ours = find_mark(max(each.test.p for each in own), paper) or NONE
+    ours = (find_mark(max(each.test.p for each in own), paper) or NONE) if own else ""
     printed = paper.of(dataset, row).get(report.headline.name) if row in table.rows else None
     theirs = printed.marks.get(table.where, NONE) if printed else ""
     return MarkPair(ours, theirs, not all(each.is_better for each in own))
 
 
-def counts_grid(found: Sequence[Contrast]) -> Grid:
+def counts_grid(found: Sequence[ErrorContrast]) -> Grid:
     """Return on how many data sets each row is significantly better and worse than each baseline."""
     rows, baselines = (list(dict.fromkeys(getattr(c, name) for c in found)) for name in ("row", "baseline"))
     return Grid(
@@ -101,7 +100,7 @@ def counts_grid(found: Sequence[Contrast]) -> Grid:
     )
 
 
-def _count(found: Sequence[Contrast], row: str, baseline: str) -> str:
+def _count(found: Sequence[ErrorContrast], row: str, baseline: str) -> str:
     own = {each.dataset: each for each in found if (each.row, each.baseline) == (row, baseline)}
     clear = [contrast.is_better for contrast in own.values() if contrast.test.p < LEVEL]
     return f"{sum(clear)}+ {len(clear) - sum(clear)}{WORSE} of {len(own)}" if own else ""
@@ -111,6 +110,12 @@ def data(report: Report) -> Mapping[str, Any]:
     """Return every test."""
     found = contrasts(report.results, report.paper) if report.paper else ()
     return {"mcnemar": [{**vars(each), "test": vars(each.test)} for each in found]}
+
+
+def _keep_whole(found: Sequence[ErrorContrast], table: MarkedTable) -> list[ErrorContrast]:
+    """Return the tests of rows that could be tested against each of the baselines."""
+    tests = Counter((contrast.dataset, contrast.row) for contrast in found)
+    return [each for each in found if tests[each.dataset, each.row] == len(table.against)]
 
 
 register(Section("significance", "Significance", parts, applies, data))
