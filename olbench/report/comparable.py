@@ -136,6 +136,7 @@ def _check_trials(entry: Entry, needed: int) -> str:
     if entry.failures:
         return f"{len(entry.failures)} of {entry.planned} trials failed"
     if entry.done < needed:
-        return f"fewer than {needed} {entry.protocol.numbered}{'' if needed == 1 else 's'} are done"
+        numbered = entry.protocol.numbered
+        return f"no {numbered} is done" if needed == 1 else f"fewer than {needed} {numbered}s are done"
     # What comes after a breakdown is a matter of rounding, and no number of the algorithm.
     return f"{entry.flagged} of {entry.done} trials break down numerically" if entry.flagged else ""

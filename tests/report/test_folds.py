@@ -259,7 +259,15 @@ def test_a_mark_for_being_worse_says_so():
     assert significance.MarkPair("†", "∗", True).text == "†− / ∗"
     assert significance.MarkPair("·", "∗", True).text == "· / ∗"
     assert significance.MarkPair("⋆", "", False).text == "⋆"
-    assert significance.MarkPair("", "∗", False).text == ""
+    assert significance.MarkPair("", "∗", True).text == ""
+
+
+def test_a_row_that_lacks_a_baseline_has_no_mark(report):
+    results = report.results
+    some = tuple(e for e in results.entries if e.label != "pa" or e.dataset != "digits-1-vs-7")
+    _, grid, counts = significance.parts(Report(dataclasses.replace(results, entries=some), report.paper))
+    assert list(grid_rows(grid)) == ["breast-cancer"]
+    assert [cells[1][-4:] for cells in grid_rows(counts).values()] == ["of 1", "of 1"]
 
 
 def test_tunings_are_side_by_side(report):

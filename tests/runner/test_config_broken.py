@@ -26,7 +26,8 @@ BROKEN = {
     "(did you mean 'permutations'?)",
     GOOD + "plugin: [x.py]\n": "bad.yaml:3: unknown key 'plugin' in the config (did you mean 'plugins'?)",
     GOOD + "zzz: 1\n": "bad.yaml:3: unknown key 'zzz' in the config",
-    GOOD + "protocol: onlin\n": "bad.yaml:3: protocol must be one of online, not 'onlin' "
+    GOOD + "protocol: onlin\n": "bad.yaml:3: protocol must be one of online, crossval, "
+    "fresh, advice, not 'onlin' "
     "(did you mean 'online'?)",
     GOOD + "seed: -1\n": "bad.yaml:3: seed must be a whole number from 0, not -1",
     GOOD + "seed: 2012-01-01\n": "bad.yaml:3: seed must be a whole number from 0, "
@@ -40,7 +41,7 @@ BROKEN = {
     GOOD + "curve:\n": "bad.yaml:3: curve must be a whole number from 1, not nothing",
     GOOD + "paper: 2012\n": "bad.yaml:3: paper must be text, not 2012",
     GOOD + "paper: scw\n": "bad.yaml:3: there are no numbers of a paper 'scw' (did you mean 'scw2012'?); "
-    "there are scw2012, "
+    "there are adviceptron2010, cw2008, cw2012, scw2012, "
     "and a path to a YAML file works as well",
     GOOD + "covariance: diagonal\n": "bad.yaml:3: covariance must be one of full, diag, not 'diagonal' "
     "(did you mean 'diag'?)",

@@ -58,7 +58,7 @@ def title(report: Report, dataset: str) -> str:
     name = f"{dataset} ({facts.rows:,} × {facts.features:,})" if facts else dataset
     numbers = report.paper.numbers if report.paper else ()
     wheres = dict.fromkeys(each.where.partition(",")[0] for each in numbers if each.dataset == dataset)
-    return f"{' and '.join(wheres)}: {name}" if wheres else name
+    return f"{', '.join(wheres)}: {name}" if wheres else name
 
 
 def _columns(rows: list[Row], report: Report) -> tuple[Column, ...]:

@@ -1,5 +1,6 @@
 """Significance by McNemar's test: the marks of the paper's tables beside ours."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,7 @@ class MarkPair:
     @property
     def text(self) -> str:
         """Both marks, or ours alone."""
-        ours = f"{self.ours}{WORSE}" if self.worse and self.ours != NONE else self.ours
+        ours = f"{self.ours}{WORSE}" if self.worse and self.ours not in ("", NONE) else self.ours
         return f"{ours} / {self.theirs}" if self.is_compared else ours
 
 
@@ -51,9 +52,9 @@ def parts(report: Report) -> Iterator[Part]:
     found = contrasts(report.results, report.paper)
     yield METHOD
     for table in report.paper.marked:
-        own = [contrast for contrast in found if contrast.where == table.where]
-        if own:
-            yield marks_grid(report, report.paper, table, own)
+        whole = _keep_whole([contrast for contrast in found if contrast.where == table.where], table)
+        if whole:
+            yield marks_grid(report, report.paper, table, whole)
     if found:
         yield counts_grid(found)
 
@@ -83,9 +84,7 @@ def _pair(
     report: Report, paper: Paper, table: MarkedTable, dataset: str, row: str, found: Sequence[ErrorContrast]
 ) -> MarkPair:
     own = [each for each in found if (each.dataset, each.row) == (dataset, row)]
-    ours = ""
-    if len(own) == len(table.against):
-        ours = find_mark(max(each.test.p for each in own), paper) or NONE
+    ours = (find_mark(max(each.test.p for each in own), paper) or NONE) if own else ""
     printed = paper.of(dataset, row).get(report.headline.name) if row in table.rows else None
     theirs = printed.marks.get(table.where, NONE) if printed else ""
     return MarkPair(ours, theirs, not all(each.is_better for each in own))
@@ -111,6 +110,12 @@ def data(report: Report) -> Mapping[str, Any]:
     """Return every test."""
     found = contrasts(report.results, report.paper) if report.paper else ()
     return {"mcnemar": [{**vars(each), "test": vars(each.test)} for each in found]}
+
+
+def _keep_whole(found: Sequence[ErrorContrast], table: MarkedTable) -> list[ErrorContrast]:
+    """Return the tests of rows that could be tested against each of the baselines."""
+    tests = Counter((contrast.dataset, contrast.row) for contrast in found)
+    return [each for each in found if tests[each.dataset, each.row] == len(table.against)]
 
 
 register(Section("significance", "Significance", parts, applies, data))

@@ -1,5 +1,6 @@
 """The verdicts: every number that the paper reports, ours beside it, and why some are not comparable."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -114,15 +115,14 @@ def not_reproduced(report: Report) -> Grid:
 def unexplained(report: Report) -> Grid:
     """Return the printed numbers that nothing explains, ours beside them, with the reason."""
     found = verdicts.suspects(report.judgements)
-    reasons: dict[str, list[str]] = {}
-    for judgement in found:
-        place = f"{judgement.algorithm} on {judgement.dataset}"
-        reasons.setdefault(judgement.reported.suspect, []).append(place)
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for each in found:
+        reasons.setdefault((each.algorithm, each.reported.suspect), []).append(each.dataset)
     return Grid(
         "Printed numbers that nothing explains, counted apart",
         _columns(report),
         tuple(_describe(each, report) for each in found),
-        "; ".join(f"{', '.join(places)}: {reason}" for reason, places in reasons.items()) + ".",
+        " ".join(f"{row} on {', '.join(names)}: {reason}." for (row, reason), names in reasons.items()),
     )
 
 
@@ -156,10 +156,10 @@ def not_comparable(report: Report) -> Iterator[str]:
         if judgement.verdict == NOT_COMPARABLE and judgement.quantity == report.judged[0].name:
             rows = reasons.setdefault(judgement.reason, {})
             rows.setdefault(judgement.dataset, []).append(judgement.algorithm)
-    everything = report.paper.algorithms if report.paper else ()
+    judged = Counter(each.dataset for each in report.judgements if each.quantity == report.judged[0].name)
     for reason, rows in reasons.items():
         names = (
-            dataset if len(algorithms) == len(everything) else f"{dataset} ({', '.join(algorithms)})"
+            dataset if len(algorithms) == judged[dataset] else f"{dataset} ({', '.join(algorithms)})"
             for dataset, algorithms in rows.items()
         )
         yield f"Not comparable ({reason}): {', '.join(names)}"
