@@ -58,7 +58,7 @@ def render(report: Report) -> str:
 def render_plain(title: str, lead: str, parts: Iterable[Part]) -> str:
     """Return a page of tables and paragraphs alone, in the style of a report."""
     values = {"parts": [_part(part) for part in parts]}
-    html = _environment().get_template(PLAIN).render(id="summary", title=title, **values)
+    html = _environment().get_template(PLAIN).render(id="summary", title=title, figures=[], **values)
     scripts = [_text("page.js")]
     page: str = (
         _environment()

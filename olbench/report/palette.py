@@ -70,7 +70,7 @@ STYLES: dict[str, Style] = {
     "naive-bayes": Style(OLIVE, "P", "dot", filled=False),
     "maxent": Style(ORANGE, "X", "dot", filled=False),
     "svm": Style(WINE, "d", "dot", filled=False),
-    "adviceptron": Style(VERMILLION, "o", width=1.8),
+    "adviceptron": Style(VERMILLION, "8", width=1.8),
     "adviceptron-printed": Style(VERMILLION, "v", "dashdot"),
     "adviceptron-exact": Style(BLUE, "D", width=1.4),
     "kbsvm": Style(GREEN, "s", "dashdot", width=1.4),

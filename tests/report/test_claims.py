@@ -293,4 +293,4 @@ def test_a_row_after_some_steps_is_read_from_its_curve():
     assert found.evidence.endswith("(scw1@100 0.1500, arow 0.2000)")
     assert check(results([late, plain]), algorithms=("scw1@200",)).verdict == "fails"
     none = check(results([late, plain]), algorithms=("scw1@300",))
-    assert (none.verdict, none.evidence) == ("not checked", "no comparable scw1@300")
+    assert (none.verdict, none.evidence) == ("not checked", "no comparable number for scw1@300")
