@@ -2,30 +2,15 @@
 
 import pytest
 
-from olbench import Protocol, make_algorithm
+from olbench import make_algorithm
 from olbench.data.catalog import find
-from olbench.papers import FOLDER, read_paper
-from olbench.protocols import protocols
-from olbench.protocols.definition import REGISTRY
-from olbench.quantities import MISTAKES, TEST_ERROR
+from olbench.papers import load_paper
 
 
-class StandIn(Protocol):
-    """A protocol with the quantities that the claims are about."""
-
-    id = "fresh"
-    quantities = (MISTAKES, TEST_ERROR)
-
-    def run(self, trial, source, stopped):
-        raise NotImplementedError
-
-
-@pytest.fixture
-def paper(monkeypatch):
-    """The paper, read with a stand-in for its protocol where that is not installed."""
-    if "fresh" not in {each.id for each in protocols()}:
-        monkeypatch.setitem(REGISTRY, "fresh", StandIn())
-    return read_paper(FOLDER / "cw2008.yaml")
+@pytest.fixture(scope="module")
+def paper():
+    """Return the paper."""
+    return load_paper("cw2008")
 
 
 def test_rows_are_algorithms_that_are_here(paper):
