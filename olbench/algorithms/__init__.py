@@ -32,9 +32,11 @@ def _load_installed() -> None:
 
 
 def definitions() -> list[Definition]:
-    """Return all algorithms: built in, from installed packages, and from plugin files loaded so far."""
+    """Return all algorithms: the built-in ones in one order whatever was imported before, then the others."""
     _load_installed()
-    return list(REGISTRY.values())
+    built_in = [*(f"olbench.algorithms.{name}" for name in FILES), *ELSEWHERE]
+    place = {module: number for number, module in enumerate(built_in)}
+    return sorted(REGISTRY.values(), key=lambda each: place.get(each.module, len(place)))
 
 
 def get_definition(id: str) -> Definition:

@@ -53,7 +53,9 @@ def checks(paper: str | None = None, id: str | None = None) -> list[Check]:
         raise UserError(
             f"there is no audit of '{paper}'{suggest(paper, papers())}; the papers are {', '.join(papers())}"
         )
-    known = [each for each in REGISTRY.values() if paper in (None, each.paper)]
+    order = {name: number for number, name in enumerate(papers())}
+    known = sorted(REGISTRY.values(), key=lambda each: order[each.paper])
+    known = [each for each in known if paper in (None, each.paper)]
     chosen = [each for each in known if id in (None, each.id)]
     if not chosen:
         ids = [each.id for each in known]

@@ -27,9 +27,10 @@ def _load_installed() -> None:
 
 
 def protocols() -> list[Protocol]:
-    """Return every protocol: the built-in ones, those of installed packages and of plugins loaded so far."""
+    """Return every protocol: the built-in ones in one order whatever was imported before, then others."""
     _load_installed()
-    return list(REGISTRY.values())
+    built_in = [REGISTRY[name] for name in FILES]
+    return built_in + [each for name, each in REGISTRY.items() if name not in FILES]
 
 
 def get_protocol(id: str) -> Protocol:
