@@ -249,7 +249,8 @@ class _Algorithms:
         """Return the algorithm of an entry: an id, or a mapping with one."""
         content = {"id": node}
         if isinstance(node.value, dict):
-            content = node.mapping("an algorithm", ["id", "name", "params", "grid", *OPTIONS])
+            added = (key.name for key in self.protocol.entry_keys)
+            content = node.mapping("an algorithm", ["id", "name", "params", "grid", *OPTIONS, *added])
         if "id" not in content:
             raise node.fail("an algorithm needs the key 'id'")
         id = content["id"].text("the id of an algorithm")
@@ -261,7 +262,8 @@ class _Algorithms:
         params = self._params(content, definition)
         grid, options = self._grid(content, definition, params), self._options(content, definition)
         name = content["name"].text("the name of an algorithm") if "name" in content else ""
-        return AlgorithmSpec(id, params, grid, options, name)
+        given = [key for key in self.protocol.entry_keys if key.name in content]
+        return AlgorithmSpec(id, params, grid, options, name, _settings(given, content))
 
     def _params(self, content: Mapping[str, Placed], definition: Definition) -> dict[str, Value]:
         """Return the parameters that are fixed, checked."""

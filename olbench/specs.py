@@ -34,7 +34,7 @@ class DatasetSpec:
 
 @dataclass(frozen=True)
 class AlgorithmSpec:
-    """An algorithm, its fixed parameters, the values to search, and its options."""
+    """An algorithm, its fixed parameters, the values to search, its options and what its protocol adds."""
 
     id: str
     params: Mapping[str, Value] = field(default_factory=dict)
@@ -42,19 +42,23 @@ class AlgorithmSpec:
     options: Mapping[str, Any] = field(default_factory=dict)
     #: What reports call it, if not by its id.
     name: str = ""
+    #: The keys that the protocol adds to an entry, where they are given.
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain values."""
         content = {"id": self.id, "name": self.name, "params": dict(self.params), "grid": dict(self.grid)}
-        return _given(content) | dict(self.options)
+        return _given(content) | dict(self.options) | dict(self.settings)
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "AlgorithmSpec":
         """Return what `plain` wrote down."""
         grid = {name: tuple(values) for name, values in content.get("grid", {}).items()}
-        known = ("id", "name", "params", "grid")
-        options = {name: value for name, value in content.items() if name not in known}
-        return cls(content["id"], dict(content.get("params", {})), grid, options, content.get("name", ""))
+        options = {name: content[name] for name in OPTIONS if name in content}
+        known = ("id", "name", "params", "grid", *OPTIONS)
+        settings = {name: value for name, value in content.items() if name not in known}
+        name, params = content.get("name", ""), dict(content.get("params", {}))
+        return cls(content["id"], params, grid, options, name, settings)
 
 
 @dataclass(frozen=True)

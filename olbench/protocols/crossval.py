@@ -10,23 +10,31 @@ Parameters and the number of epochs are tuned together, in one of three ways:
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Value
 from olbench.data.source import OpenData, Source
-from olbench.examples import Ints
+from olbench.examples import Ints, as_examples
 from olbench.learners import make_algorithm
 from olbench.online import PassResult, Predictor, StoppedError, predict_signs, train
 from olbench.places import Placed
 from olbench.protocols import tuning
 from olbench.protocols.definition import Cell, Key, Known, Protocol, Series, choice, protocol, whole
-from olbench.protocols.folds import DUPLICATES, Division, Duplicates, divide, split_stratified
+from olbench.protocols.folds import (
+    DUPLICATES,
+    Division,
+    Duplicates,
+    divide,
+    split_stratified,
+    thin_positives,
+)
 from olbench.protocols.tuning import Choice, Grid
 from olbench.quantities import (
     EPOCHS,
@@ -43,6 +51,8 @@ from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 
 TUNINGS = ("nested", "paper", "oracle")
+#: How the values of features are weighted: as they are, or by TF-IDF with what the training rows say.
+WEIGHTS = ("none", "tfidf")
 Stopped = Callable[[], bool]
 Bools = NDArray[np.bool_]
 
@@ -58,6 +68,14 @@ def read_tunings(node: Placed, name: str) -> tuple[str, ...]:
     return tuple(item.choice(name, TUNINGS) for item in node.items(name))
 
 
+def read_share(node: Placed, name: str) -> float:
+    """Return a number above zero and at most one."""
+    value = node.value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise node.fail(f"{name} must be a number above 0 and at most 1, not {node.shown()}")
+    return float(value)
+
+
 @protocol
 class CrossValidation(Protocol):
     """Divide the rows into folds; train on all but one, tune inside, and count the errors on that one."""
@@ -69,7 +87,14 @@ class CrossValidation(Protocol):
         Key("epochs", whole(1), 10, "most passes over the training rows; their number is tuned"),
         Key("duplicates", choice(*DUPLICATES), "refuse", "what to do with exact duplicates among the rows"),
     )
-    tuning_keys = (Key("also", read_tunings, (), "further ways to tune, reported beside the first"),)
+    entry_keys = (
+        Key("weights", choice(*WEIGHTS), "none", "how the values of features are weighted"),
+        Key("positives", read_share, 1.0, "share of the positive rows that takes part, chosen at random"),
+    )
+    tuning_keys = (
+        Key("also", read_tunings, (), "further ways to tune, reported beside the first"),
+        Key("seed", whole(0), 0, "which random split tunes, where one split of all rows does"),
+    )
     searches = (*TUNINGS, "none")
     numbered = "fold"
     quantities = (TEST_ERROR, TRAINING_ERROR, SECONDS)
@@ -141,6 +166,9 @@ class CrossValidation(Protocol):
         """Run a fold, or the trial that scores every candidate."""
         usable = self.duplicates.usable_rows(source, trial.setting["duplicates"])
         work = _Work(trial, source.open(), stopped)
+        if "positives" in trial.setting:
+            random = seeds.generator(trial.seed, trial.dataset, "positives", 0)
+            usable = thin_positives(usable, work.data.labels, trial.setting["positives"], random)
         if trial.role == "tune":
             return self._score(work, source, usable)
         division = divide(source, usable, trial.seed, trial.setting["folds"], trial.number)
@@ -160,7 +188,8 @@ class CrossValidation(Protocol):
             division = divide(source, usable, trial.seed, trial.setting["folds"], trial.number)
         else:
             rows = usable if source.test_from is None else usable[usable < source.test_from]
-            random = seeds.generator(trial.seed, trial.dataset, "tune", trial.number)
+            name = "tune" + (f" {trial.setting['split']}" if "split" in trial.setting else "")
+            random = seeds.generator(trial.seed, trial.dataset, name, trial.number)
             division = split_stratified(rows, work.data.labels, random)
         table = work.score(division)
         numbers = {"n": division.test.size, "errors": int(table.errors.min())}
@@ -258,6 +287,11 @@ class FoldCell(Cell):
             own["grid"] = {name: list(values) for name, values in self.searched.items()}
         if own["tuning"] == "nested":
             own["ties"] = config.tuning.ties
+        # What is as usual is left out, so that trials from before these keys existed keep their hashes.
+        usual = {key.name: key.default for key in self.protocol.entry_keys}
+        own |= {name: value for name, value in self.spec.settings.items() if value != usual[name]}
+        if own["tuning"] == "paper" and (split := self.protocol.tuning_setting_of(config, "seed")):
+            own["split"] = split
         return super()._new_trial(choice, role, number, {**own, **setting})
 
 
@@ -313,6 +347,16 @@ class _Work:
         """Whether the algorithm learns example by example."""
         return get_definition(self.trial.algorithm).online
 
+    def _weigh(self, train: Ints) -> "_Work":
+        """Return the same work on weighted features; the training rows alone decide the weights."""
+        if "weights" not in self.trial.setting:
+            return self
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        matrix = sp.csr_matrix(self.data.examples.matrix())
+        weighted = TfidfTransformer().fit(matrix[train]).transform(matrix)
+        return replace(self, data=replace(self.data, examples=as_examples(weighted)))
+
     def orders(self, rows: Ints) -> list[Ints]:
         """Return the order of the training rows in each epoch, the same for every algorithm."""
         trial = self.trial
@@ -325,6 +369,7 @@ class _Work:
 
     def score(self, division: Division) -> _Table:
         """Return the errors of every candidate on the held-out rows, after every epoch."""
+        self = self._weigh(division.train)
         grid = self.trial.setting["grid"]
         candidates = tuple(tuning.products({name: tuple(values) for name, values in grid.items()}))
         errors = [self._errors_by_epoch(candidate, division) for candidate in candidates]
@@ -350,6 +395,7 @@ class _Work:
 
     def test(self, division: Division, chosen: Choice, scores: Mapping[str, list[Any]]) -> Outcome:
         """Train with what was chosen, and count the errors on the test rows."""
+        self = self._weigh(division.train)
         params = {name: value for name, value in chosen.items() if name != "epochs"}
         epochs = int(chosen.get("epochs", self.trial.setting.get("epochs", 1)))
         fitted = self._train(params, epochs, division) if self.is_online else self._fit(params, division)

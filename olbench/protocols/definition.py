@@ -101,8 +101,9 @@ class Protocol(ABC):
     id: ClassVar[str]
     #: Raised whenever `run` would measure something else for the same trial; older trials then run again.
     version: ClassVar[int] = 1
-    #: The keys that it adds to a config, and those that it adds to `tuning`.
+    #: The keys that it adds to a config, to an entry of `algorithms`, and to `tuning`.
     keys: ClassVar[tuple[Key, ...]] = ()
+    entry_keys: ClassVar[tuple[Key, ...]] = ()
     tuning_keys: ClassVar[tuple[Key, ...]] = ()
     searches: ClassVar[tuple[str, ...]] = ("grid", "coordinate", "none")
     #: What the number of a trial counts: permutations, folds or splits.
@@ -393,7 +394,8 @@ def _describe(spec: AlgorithmSpec) -> list[str]:
         name: "tuned" if tuple(values) == get_definition(spec.id).grid.get(name) else f"[{_list(values)}]"
         for name, values in spec.grid.items()
     }
-    return [f"{name}={value}" for name, value in {**spec.params, **searched, **spec.options}.items()]
+    said = {**spec.params, **searched, **spec.options, **spec.settings}
+    return [f"{name}={value}" for name, value in said.items()]
 
 
 def _list(values: Sequence[Any]) -> str:

@@ -72,3 +72,10 @@ def split_stratified(rows: Ints, labels: Floats, random: np.random.Generator, sh
         held.append(random.permutation(own)[: max(count, 0)])
     test = np.sort(np.concatenate(held))
     return Division(np.setdiff1d(rows, test), test)
+
+
+def thin_positives(rows: Ints, labels: Floats, share: float, random: np.random.Generator) -> Ints:
+    """Return the rows without some of the positive ones: a random share of them stays."""
+    positive = rows[labels[rows] > 0]
+    kept = random.permutation(positive)[: max(1, round(share * positive.size))]
+    return np.sort(np.concatenate([rows[labels[rows] <= 0], kept]))

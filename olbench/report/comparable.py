@@ -29,11 +29,12 @@ def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
     several do, the one in the algorithm's default form. Variants are never judged.
     """
     spec = paper.row_spec(row)
-    wanted = {**paper.requires.options, **spec.options}
+    usually = {key.name: key.default for key in results.protocol.entry_keys}
+    wanted = {**usually, **paper.requires.options, **spec.options}
     usual = get_definition(spec.id).form
     candidates = [
         (
-            _find_variant(entry, wanted)
+            _find_variant({**usually, **entry.options, **entry.spec.settings}, wanted)
             or _find_other_tuning(results, entry, paper.requires)
             or _find_other_search(entry, paper.requires, row),
             entry.options.get("form", usual) != usual,
@@ -63,11 +64,11 @@ def _explain_absence(results: Results, dataset: str) -> str:
     return "the data set was skipped" if dataset in asked else "the data set is not in this run"
 
 
-def _find_variant(entry: Entry, options: Mapping[str, Any]) -> str:
+def _find_variant(options: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
     """Return what makes an entry another algorithm than the paper's, or an empty text."""
-    for name, wanted in options.items():
+    for name, wanted in paper.items():
         # An algorithm without the option cannot differ in it.
-        given = entry.options.get(name, wanted)
+        given = options.get(name, wanted)
         if given != wanted:
             return f"its {name} is {_show(given)}, the paper's is {_show(wanted)}"
     return ""

@@ -12,7 +12,7 @@ from olbench.errors import UserError
 from olbench.online import predict_signs, train
 from olbench.protocols import get_protocol
 from olbench.protocols.crossval import _Table
-from olbench.protocols.folds import Duplicates, divide, split_stratified
+from olbench.protocols.folds import Duplicates, divide, split_stratified, thin_positives
 from olbench.protocols.tuning import pick
 from olbench.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
 from olbench.trials import seeds
@@ -47,11 +47,15 @@ def noise(n=300, d=30, seed=0):
     return random.standard_normal((n, d)), random.permutation(np.resize([1.0, -1.0], n))
 
 
-def cell_of(source, way="nested", epochs=3, folds=5, repeats=1, **grid):
-    spec = AlgorithmSpec("cw", grid=grid or {"phi": (0.1, 1.0)}, options=DIAGONAL)
+def cell_of(source, way="nested", epochs=3, folds=5, repeats=1, phi=(0.1, 1.0), split=0, **entry):
+    spec = AlgorithmSpec("cw", grid={"phi": phi}, options=DIAGONAL, settings=entry)
     settings = {"folds": folds, "repeats": repeats, "epochs": epochs, "duplicates": "remove"}
     plan = Config(
-        (DatasetSpec(source.name),), (spec,), "crossval", settings=settings, tuning=Tuning(way, "middle")
+        (DatasetSpec(source.name),),
+        (spec,),
+        "crossval",
+        settings=settings,
+        tuning=Tuning(way, "middle", {"seed": split}),
     )
     [cell] = get_protocol("crossval").cells(plan, [source])
     return cell
@@ -194,6 +198,98 @@ def test_the_scale_of_the_first_covariance_does_not_matter_to_stdev():
         algorithm = make_algorithm("cw", phi=0.3, covariance="diag", projection="kl", a=a)
         counts.append([(epoch.mistakes, epoch.updates) for epoch in train(algorithm, X, y, orders)])
     assert counts[0] == counts[1] == counts[2]
+
+
+# Variations: weights of features, unbalanced labels, another split to tune on.
+
+
+def counts(n=120, d=40, seed=0):
+    """Return counts of words, and labels that depend on them."""
+    random = np.random.default_rng(seed)
+    X = random.poisson(0.3, (n, d)).astype(float)
+    return X, np.where(X[:, 0] + X[:, 1] > X[:, 2] + X[:, 3], 1.0, -1.0)
+
+
+def test_tfidf_is_fitted_to_the_training_rows_alone():
+    """Change a test row: the weights, and so what is learned from the others, stay the same."""
+    X, y = counts()
+    cell = cell_of(made_source("made", X, y), weights="tfidf")
+    trial = cell.report_trials(cell.start)[0]
+    before = cell.protocol.run(trial, made_source("made", X, y), lambda: False)
+    changed = divide(cell.source, np.arange(120), 0, 5, 0).test[0]
+    others = X.copy()
+    others[changed] = 50.0
+    after = cell.protocol.run(trial, made_source("made", others, y), lambda: False)
+    assert after.series["scores"] == before.series["scores"]
+    wrong = np.flatnonzero(before.arrays["wrong"] != after.arrays["wrong"])
+    assert set(wrong) <= {0}
+
+
+def test_tfidf_is_what_weighing_by_hand_gives():
+    X, y = counts(n=300)
+    source = made_source("made", X, y)
+    fold = divide(source, np.arange(300), 0, 5, 1)
+    present = np.count_nonzero(X[fold.train], axis=0)
+    weighted = X * (np.log((1 + fold.train.size) / (1 + present)) + 1)
+    weighted /= np.linalg.norm(weighted, axis=1, keepdims=True)
+    only = {"epochs": 1, "phi": (0.5,)}
+    cells = [
+        cell_of(source, weights="tfidf", **only),
+        cell_of(made_source("made", weighted, y), **only),
+        cell_of(source, **only),
+    ]
+    outcomes = [
+        cell.protocol.run(trial, cell.source, lambda: False)
+        for cell in cells
+        for trial in cell.report_trials({})[1:2]
+    ]
+    found = [(outcome.arrays["wrong"].tolist(), outcome.measured["training_errors"]) for outcome in outcomes]
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_share_of_the_positive_rows_stays_and_all_negative_ones():
+    labels = np.resize([1.0, -1.0], 200)
+    kept = thin_positives(np.arange(200), labels, 0.25, np.random.default_rng(0))
+    assert np.count_nonzero(labels[kept] > 0) == 25
+    assert np.count_nonzero(labels[kept] < 0) == 100
+    assert np.array_equal(kept, np.unique(kept))
+    cell = cell_of(made_source("made", *noise(200, 8)), positives=0.25)
+    known = [cell.protocol.run(trial, cell.source, lambda: False) for trial in cell.report_trials(cell.start)]
+    assert sum(outcome.measured["n"] for outcome in known) == 125
+
+
+def test_what_is_usual_leaves_the_key_of_a_trial_as_it_was():
+    source = made_source("made", *noise())
+    keys = {cell_of(source).report_trials({})[0].key}
+    keys.add(cell_of(source, weights="none", positives=1.0).report_trials({})[0].key)
+    assert len(keys) == 1
+    keys.add(cell_of(source, weights="tfidf").report_trials({})[0].key)
+    keys.add(cell_of(source, positives=0.5).report_trials({})[0].key)
+    assert len(keys) == 3
+
+
+def test_another_seed_of_the_tuning_changes_only_the_split_that_tunes():
+    source = made_source("made", *noise())
+    one, other = (cell_of(source, "paper", split=split) for split in (0, 3))
+    [first], [second] = one.tuning_trials({}), other.tuning_trials({})
+    assert first.key != second.key
+    results = [one.protocol.run(trial, source, lambda: False).series["scores"] for trial in (first, second)]
+    assert results[0] != results[1]
+    assert one.report_trials({"epochs": 1})[0].key == other.report_trials({"epochs": 1})[0].key
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("weights: tf", "weights must be one of none, tfidf, not 'tf' (did you mean 'tfidf'?)"),
+        ("positives: 0", "positives must be a number above 0 and at most 1, not 0"),
+        ("positives: yes", "positives must be a number above 0 and at most 1, not True"),
+    ],
+)
+def test_a_wrong_variation_is_refused_with_its_place(here, config, entry, message):  # noqa: F811
+    text = SMALL.replace("  - perceptron\n", f"  - {{id: perceptron, {entry}}}\n")
+    code, _, err = here("run", config(text), "--out", "out")
+    assert (code, err) == (2, f"olbench: small.yaml:11: {message}\n")
 
 
 # The whole way.
