@@ -28,17 +28,17 @@ quick: $(VENV)/.ready
 # are always there.
 scw2012 := scw
 cw2008 := cw-synthetic
-cw2012 := cw
+cw2012 := cw cw-usps cw-tfidf cw-unbalanced
 PAPER ?= scw2012 cw2008 cw2012
 
-reproduce: $(VENV)/.ready $(addprefix reproduce-,$(PAPER))
+reproduce: $(VENV)/.ready $(foreach paper,$(PAPER),$(addprefix reproduce-,$($(paper))))
 	$(BIN)/olbench summary --format html --output results/papers.html
 	$(BIN)/olbench summary
 
 reproduce-%: $(VENV)/.ready
-	$(BIN)/olbench data fetch --config configs/$($*).yaml || echo "some data could not be fetched; going on without it"
-	$(BIN)/olbench run configs/$($*).yaml --skip-missing
-	$(BIN)/olbench report results/$($*) --format html --output results/$($*)/report.html
+	$(BIN)/olbench data fetch --config configs/$*.yaml || echo "some data could not be fetched; going on without it"
+	$(BIN)/olbench run configs/$*.yaml --skip-missing
+	$(BIN)/olbench report results/$* --format html --output results/$*/report.html
 
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest

@@ -20,7 +20,8 @@ from olbench.cli.output import deliver
 def command(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
     """Sum up the papers: how many of their numbers are reproduced, and how many of their claims hold.
 
-    Without DIR: for each paper your newest finished run below results/, or else the run that ships.
+    Without DIR: every finished run of a paper below results/; of each config your own, or else the one that
+    ships. Several runs may speak for one paper: a number counts in the first of them that can be compared.
 
     \b
     Examples:

@@ -3,60 +3,81 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from olbench.engine import runfile
 from olbench.errors import UserError
 from olbench.papers import Paper, load_paper
+from olbench.quantities import Quantity
 from olbench.report import verdicts
 from olbench.report.build import Report, make_report
-from olbench.report.claims import OUTCOMES
+from olbench.report.claims import NOT_CHECKED, OUTCOMES
 from olbench.report.grid import Grid, Part, boxes, left, right
 from olbench.report.html import render_plain
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The run that speaks for a paper."""
+    """The runs that speak for a paper; a number or a claim counts in the first run that can decide it."""
 
     paper: Paper
-    report: Report
+    reports: tuple[Report, ...]
 
     @property
     def counts(self) -> dict[str, Counter[str]]:
-        """How many numbers have each verdict, by quantity."""
-        return {each.name: verdicts.count(self.report.judgements, each) for each in self.report.judged}
+        """How many numbers have each verdict, by quantity; those that nothing explains are left out."""
+        judged = {each.name: each for report in self.reports for each in report.judged}
+        return {name: verdicts.count(self._judgements, quantity) for name, quantity in judged.items()}
 
     @property
     def claims(self) -> Counter[str]:
         """How many claims have each verdict."""
-        return Counter(claim.verdict for claim in self.report.claims)
+        decided: dict[str, str] = {}
+        for claim in (claim for report in self.reports for claim in report.claims):
+            if decided.get(claim.id, NOT_CHECKED) == NOT_CHECKED:
+                decided[claim.id] = claim.verdict
+        return Counter(decided.values())
+
+    @cached_property
+    def _judgements(self) -> list[verdicts.Judgement]:
+        decided: dict[str, verdicts.Judgement] = {}
+        for each in (each for report in self.reports for each in report.judgements):
+            known = decided.get(each.key)
+            if known is None or known.verdict == verdicts.NOT_COMPARABLE:
+                decided[each.key] = each
+        return list(decided.values())
+
+    def quantity(self, name: str) -> Quantity:
+        """Return what is counted under a name."""
+        return next(
+            each for report in self.reports for each in report.protocol.quantities if each.name == name
+        )
 
 
 def find_runs(root: Path) -> list[Path]:
-    """Return one folder per paper: the user's newest run of it, or else the one that ships."""
-    found: dict[str, tuple[bool, str, Path]] = {}
-    for pattern, own in ((f"*/{runfile.NAME}", True), (f"*/{runfile.REFERENCE}/{runfile.NAME}", False)):
+    """Return the finished runs of papers: the user's own, then those that ship and have no counterpart."""
+    found: dict[str, Path] = {}
+    for pattern, level in ((f"*/{runfile.NAME}", 0), (f"*/{runfile.REFERENCE}/{runfile.NAME}", 1)):
         for path in sorted(root.glob(pattern)):
             try:
                 run = runfile.read(path.parent)
             except UserError:
                 continue  # skip folders that are not runs
-            rank = own, run.start, path.parent
-            if run.config.paper and run.end and rank > found.get(run.config.paper, (False, "", Path())):
-                found[run.config.paper] = rank
-    return [folder for _, _, folder in found.values()]
+            if run.config.paper and run.end:
+                found.setdefault(path.parents[level].name, path.parent)
+    return list(found.values())
 
 
 def reproductions(folders: Sequence[Path]) -> list[Reproduction]:
-    """Return what is known of the papers of some runs."""
-    reports = [make_report(folder) for folder in folders]
-    return [
-        Reproduction(load_paper(report.results.config.paper), report)
-        for report in reports
-        if report.results.config.paper
-    ]
+    """Return what is known of the papers of some runs, by the papers' ids."""
+    reports: dict[str, list[Report]] = {}
+    for folder in folders:
+        report = make_report(folder)
+        if report.results.config.paper:
+            reports.setdefault(report.results.config.paper, []).append(report)
+    return [Reproduction(load_paper(id), tuple(reports[id])) for id in sorted(reports)]
 
 
 def parts(found: Sequence[Reproduction]) -> list[Part]:
@@ -70,7 +91,7 @@ def _numbers(found: Sequence[Reproduction]) -> Grid:
     rows = []
     for each in found:
         for name, counts in each.counts.items():
-            quantity = each.report.protocol.quantity(name)
+            quantity = each.quantity(name)
             numbers = [str(counts[verdict]) for verdict in verdicts.VERDICTS]
             rows.append(boxes(each.paper.id, quantity.counted, str(counts.total()), *numbers))
     columns = (*left("paper", "numbers"), *right("all", *verdicts.VERDICTS))
@@ -89,10 +110,11 @@ def _claims(found: Sequence[Reproduction]) -> Grid:
 def _runs(found: Sequence[Reproduction]) -> Grid:
     rows = [
         boxes(
-            each.paper.id, each.paper.citation, str(each.report.results.folder), each.report.made,
-            f"olbench report {each.report.results.folder}",
+            each.paper.id, each.paper.citation, str(report.results.folder), report.made,
+            f"olbench report {report.results.folder}",
         )
         for each in found
+        for report in each.reports
     ]  # fmt: skip
     return Grid("Runs", left("paper", "citation", "folder", "ended", "in full"), tuple(rows))
 
@@ -107,7 +129,7 @@ def plain(found: Sequence[Reproduction]) -> dict[str, Any]:
     return {
         each.paper.id: {
             "title": each.paper.title,
-            "folder": str(each.report.results.folder),
+            "folders": [str(report.results.folder) for report in each.reports],
             "numbers": {name: dict(counts) for name, counts in each.counts.items()},
             "claims": dict(each.claims),
         }
