@@ -16,7 +16,8 @@ def parts(report: Report) -> Iterator[str]:
     """Yield the headline as one paragraph."""
     results = report.results
     counts = f"{count(len(results.datasets), 'data set')}, {count(len(results.names), 'algorithm')}"
-    numbered = count(report.protocol.repeats(results.config), report.protocol.numbered)
+    most = max((entry.planned for entry in results.entries), default=0)
+    numbered = count(most, report.protocol.numbered)
     first, *others = results.tunings
     tuning = f"{first} (also {', '.join(others)})" if others else first
     lines = [f"{results.name}: {counts}, {numbered}, tuning: {tuning}; run of {report.made}"]

@@ -25,7 +25,9 @@ def parts(report: Report) -> Iterator[Part]:
     if "overview" not in report.protocol.sections:
         yield glance(report)
     yield verdict_map(report)
-    yield not_reproduced(report)
+    others = not_reproduced(report)
+    if others.rows:
+        yield others
     if verdicts.suspects(report.judgements):
         yield unexplained(report)
     yield from not_comparable(report)
