@@ -51,8 +51,9 @@ from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 
 TUNINGS = ("nested", "paper", "oracle")
-#: How the values of features are weighted: as they are, or by TF-IDF with what the training rows say.
-WEIGHTS = ("none", "tfidf")
+#: How the values of features are weighted: as they are, with every row scaled to length one, or by TF-IDF with
+#: what the training rows say and every row then scaled to length one.
+WEIGHTS = ("none", "unit", "tfidf")
 Stopped = Callable[[], bool]
 Bools = NDArray[np.bool_]
 
@@ -349,12 +350,13 @@ class _Work:
 
     def _weigh(self, train: Ints) -> "_Work":
         """Return the same work on weighted features; the training rows alone decide the weights."""
-        if "weights" not in self.trial.setting:
+        weights = self.trial.setting.get("weights", "none")
+        if weights == "none":
             return self
         from sklearn.feature_extraction.text import TfidfTransformer
 
         matrix = sp.csr_matrix(self.data.examples.matrix())
-        weighted = TfidfTransformer().fit(matrix[train]).transform(matrix)
+        weighted = TfidfTransformer(use_idf=weights == "tfidf").fit(matrix[train]).transform(matrix)
         return replace(self, data=replace(self.data, examples=as_examples(weighted)))
 
     def orders(self, rows: Ints) -> list[Ints]:

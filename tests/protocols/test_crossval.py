@@ -245,6 +245,13 @@ def test_tfidf_is_what_weighing_by_hand_gives():
     ]
     found = [(outcome.arrays["wrong"].tolist(), outcome.measured["training_errors"]) for outcome in outcomes]
     assert found[0] == found[1] != found[2]
+    scaled = cell_of(source, weights="unit", **only)
+    by_hand = cell_of(made_source("made", X / np.linalg.norm(X, axis=1, keepdims=True), y), **only)
+    found = [
+        cell.protocol.run(cell.report_trials({})[0], cell.source, lambda: False).arrays["wrong"].tolist()
+        for cell in (scaled, by_hand)
+    ]
+    assert found[0] == found[1]
 
 
 def test_a_share_of_the_positive_rows_stays_and_all_negative_ones():
@@ -281,7 +288,7 @@ def test_another_seed_of_the_tuning_changes_only_the_split_that_tunes():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("weights: tf", "weights must be one of none, tfidf, not 'tf' (did you mean 'tfidf'?)"),
+        ("weights: tf", "weights must be one of none, unit, tfidf, not 'tf' (did you mean 'tfidf'?)"),
         ("positives: 0", "positives must be a number above 0 and at most 1, not 0"),
         ("positives: yes", "positives must be a number above 0 and at most 1, not True"),
     ],
