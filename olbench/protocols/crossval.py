@@ -51,8 +51,8 @@ from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 
 TUNINGS = ("nested", "paper", "oracle")
-#: How the values of features are weighted: as they are, with every row scaled to length one, or by TF-IDF with
-#: what the training rows say and every row then scaled to length one.
+#: How the values of features are weighted: as they are, with every row scaled to length one, or by TF-IDF as
+#: the training rows have it, and then scaled.
 WEIGHTS = ("none", "unit", "tfidf")
 Stopped = Callable[[], bool]
 Bools = NDArray[np.bool_]
