@@ -81,14 +81,24 @@ def test_the_tables_of_the_cw_reproduction_are_those_of_the_records_that_ship():
     from olbench.report import markdown, verdicts
     from olbench.report.build import make_report
     from olbench.report.sections import overview, results, tunings
+    from olbench.report.summary import reproductions
 
     page = (ROOT / "docs/REPRODUCTION-cw.md").read_text(encoding="utf-8")
     report = make_report(ROOT / "results/cw/reference")
     assert markdown.render(overview.parts(report)).strip() in page
     assert markdown.render([tunings.side_by_side(report), tunings.verdict_counts(report)]).strip() in page
-    summary = verdicts.summary(report.judgements, report.judged[0])
-    assert summary in page
-    assert summary.partition(";")[0] in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    digits = make_report(ROOT / "results/cw-usps/reference")
+    assert markdown.render(overview.parts(digits)).strip() in page
+    [paper] = reproductions([ROOT / f"results/{name}/reference" for name in ("cw", "cw-usps")])
+    [counts] = paper.counts.values()
+    headline = (
+        f"**{counts['reproduced']} of {counts.total()} test errors reproduced, {counts['close']} close, "
+        f"{counts['differs']} differ, {counts['not comparable']} not comparable**"
+    )
+    for path in ("README.md", "docs/REPRODUCTION-cw.md"):
+        assert headline in " ".join((ROOT / path).read_text(encoding="utf-8").split())
+    apart = [verdicts.count_apart(each.judgements, each.judged[0])["differs"] for each in (report, digits)]
+    assert sum(apart) == 12
     synthetic = make_report(ROOT / "results/cw-synthetic/reference")
     assert markdown.render(results.parts(synthetic)).strip() in page
 
@@ -110,3 +120,22 @@ def test_the_records_that_ship_show_what_the_page_says(name, better, worse, fewe
     quantity = "test_error" if name == "cw" else "mistakes"
     means = frame.groupby(["dataset", "label"])[quantity].mean().unstack()
     assert int((means[better] < means[worse]).sum()) >= fewest
+
+
+def test_the_variations_of_the_cw_runs_show_what_the_page_says():
+    from olbench import load_results
+    from olbench.report.build import make_report
+
+    frame = load_results(ROOT / "results/cw-tfidf/reference").to_frame()
+    errors = 100 * frame.groupby(["dataset", "label"])["test_error"].mean().unstack()
+    lower = {
+        name: int((errors[f"{name}-tfidf"] < errors[name]).sum())
+        for name in ("var-KL", "stdev-KL", "perceptron", "pa", "svm")
+    }
+    assert lower == {"var-KL": 13, "stdev-KL": 12, "perceptron": 13, "pa": 13, "svm": 13}
+    means = errors.mean().round(2)
+    assert list(means[["var-KL", "svm", "var-KL-tfidf", "svm-tfidf", "var-KL-unit", "svm-unit"]]) == [
+        9.74, 11.46, 9.23, 9.52, 9.62, 10.83,
+    ]  # fmt: skip
+    claims = {each.id: each for each in make_report(ROOT / "results/cw-unbalanced/reference").claims}
+    assert claims["cw-improves-on-unbalanced-labels"].evidence.startswith("on 12 of 13 data sets")

@@ -262,10 +262,11 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """The id and, where the config has it more than once, what sets this entry apart from the others."""
+        """Its name; or else its id and, where several entries have that, what sets this one apart."""
         if self.spec.name:
             return self.spec.name
-        alike = [_describe(spec) for spec in self.config.algorithms if spec.id == self.spec.id]
+        nameless = (spec for spec in self.config.algorithms if not spec.name)
+        alike = [_describe(spec) for spec in nameless if spec.id == self.spec.id]
         if len(alike) == 1:
             return self.spec.id
         own = _describe(self.spec)
