@@ -212,6 +212,12 @@ def test_bad_advice_is_part_of_a_trial_and_no_advice_is_not():
         ("domain: 3", "domain must be true or false"),
         ("advice: {}", "advice must not be empty"),
         ("splits: {}", "splits must not be empty"),
+        (
+            "early: {advice-sinthetic: 5}",
+            "small.yaml:14: there is no data set 'advice-sinthetic'; did you mean",
+        ),
+        ("advice: {tb-bovine: [x1 >= 1 => +]}", "small.yaml:14: there is no data set 'tb-bovine'"),
+        ("early: {tb-*: 5, advice-synthetic: 3}", None),
         ("train: 1000", "leaves none for testing"),
     ],
 )

@@ -130,3 +130,19 @@ def test_the_shipped_trials_still_count(here, tmp_path, monkeypatch):
     code, out, err = here("run", ROOT / "configs/scw.yaml", *words)
     assert code == 0, err
     assert re.search(r"\n0 trials run, \d+ reused", out), out[-300:]
+
+
+@pytest.mark.parametrize(
+    ("id", "change"),
+    [
+        ("adviceptron", ("kernels/advice.py", ("factor = -signs[i] / signs.size", "factor = -signs[i]"))),
+        ("adviceptron-exact", ("kernels/cone.py", ("free = x > 0.0", "free = x >= 0.0"))),
+        ("adviceptron-exact", ("kernels/cone.py", ("bend = 1.0 + mu", "bend = 0.9 + mu"))),
+        ("kbsvm", ("advice/kbsvm.py", ("prices[problem.w], prices[problem.xi] = 1.0", "prices[problem.w], prices[problem.xi] = 2.0"))),
+    ],
+)  # fmt: skip
+def test_what_is_done_with_rules_is_part_of_the_behaviour(tmp_path, id, change):
+    code = f"from olbench.trials.behaviour import behaviour; print(behaviour({id!r}, {{}}))"
+    found = in_a_copy(tmp_path, code, dict([change]))
+    faster = change[1][1] in ("free = x >= 0.0", "bend = 0.9 + mu")
+    assert (found == behaviour(id, {})) is faster
