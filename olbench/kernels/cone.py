@@ -113,10 +113,11 @@ def finish(i: Any, sets: Any, mu: Any, w: Any, u: Any, room: Any) -> Any:
 
 @helper
 def pivot(i: Any, sets: Any, mu: Any, active: Any, w: Any, x: Any, room: Any) -> Any:
-    """Set x to the minimum, its positive entries being the first guess; return whether it was found, and 1 + d'x.
+    """Set x to the minimum and return whether it was found, and 1 + d'x there.
 
-    Exchanging all wrong entries at once mostly ends within a few systems but may cycle. Exchanging the last
-    one alone cannot, so that is done where their number has not fallen for a while.
+    The entries that are positive at first are the first guess of those that stay so. Exchanging all wrong
+    entries at once mostly ends within a few systems but may cycle. Exchanging the last one alone cannot, so
+    that is done where their number has not fallen for a while.
     """
     free = x > 0.0
     fewest, chances = x.size + 1, EXCHANGES
@@ -201,7 +202,7 @@ def combine(i: Any, sets: Any, active: Any, free: Any, u: Any, total: Any) -> No
 
 @helper
 def solve_rows(i: Any, sets: Any, mu: Any, active: Any, d: Any, free: Any, x: Any) -> None:
-    """Solve (I + mu E E') y = x in place; E E' is filled row by row, since most rows of D have few entries."""
+    """Solve (I + mu E E') y = x in place, with products of sparse rows: most rows of D have few entries."""
     bounds, first = sets[3], sets[4][i]
     root = np.empty((free.size, free.size))
     row = np.zeros(d)

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from olbench.protocols import protocols
 from olbench.protocols.definition import REGISTRY
 
 collect_ignore = ["halves.py"]
@@ -12,6 +13,7 @@ collect_ignore = ["halves.py"]
 @pytest.fixture(autouse=True)
 def forget_plugins():
     """Leave no protocol behind that other tests would see."""
+    protocols()
     ids, modules = set(REGISTRY), set(sys.modules)
     yield
     for id in set(REGISTRY) - ids:
