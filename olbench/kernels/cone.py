@@ -171,18 +171,14 @@ def solve_face(i: Any, sets: Any, mu: Any, active: Any, w: Any, free: Any, room:
     """Return q with the gap, and u, at the minimum over the entries `free` of u, whatever their sign.
 
     The others are zero. With E = [D d] and b = old - mu (z D w + d), all for these entries, u solves
-    (I + mu E E') u = b. Where there are more of them than columns, u = b - mu E (I + mu E'E)^-1 E'b is the
-    smaller system.
+    (I + mu E E') u = b.
     """
     bounds, first, sign, d = sets[3], sets[4][i], sets[5][i], w.size
     b = np.empty(free.size)
     for a in range(free.size):
         j = first + free[a]
         b[a] = room[d + free[a]] - mu * (sign * product(sets, j, w) + active * bounds[j])
-    if free.size <= d + 1:
-        solve_rows(i, sets, mu, active, d, free, b)
-    else:
-        solve_columns(i, sets, mu, active, d, free, b)
+    solve_system(i, sets, mu, active, d, free, b)
     dual = np.zeros(d + 1)
     combine(i, sets, active, free, b, dual)
     for k in range(d):
@@ -201,7 +197,7 @@ def combine(i: Any, sets: Any, active: Any, free: Any, u: Any, total: Any) -> No
 
 
 @helper
-def solve_rows(i: Any, sets: Any, mu: Any, active: Any, d: Any, free: Any, x: Any) -> None:
+def solve_system(i: Any, sets: Any, mu: Any, active: Any, d: Any, free: Any, x: Any) -> None:
     """Solve (I + mu E E') y = x in place, with products of sparse rows: most rows of D have few entries."""
     bounds, first = sets[3], sets[4][i]
     root = np.empty((free.size, free.size))
@@ -216,30 +212,6 @@ def solve_rows(i: Any, sets: Any, mu: Any, active: Any, d: Any, free: Any, x: An
         root[a, a] += 1.0
     factor(root)
     substitute(root, x)
-
-
-@helper
-def solve_columns(i: Any, sets: Any, mu: Any, active: Any, d: Any, free: Any, x: Any) -> None:
-    """Set x to x - mu E (I + mu E'E)^-1 E'x."""
-    values, columns, ends, bounds, first = sets[0], sets[1], sets[2], sets[3], sets[4][i]
-    root = np.zeros((d + 1, d + 1))
-    for a in range(free.size):
-        j = first + free[a]
-        # columns of a row ascend, so that only the lower half is filled
-        for k in range(ends[j], ends[j + 1]):
-            for m in range(ends[j], k + 1):
-                root[columns[k], columns[m]] += mu * values[k] * values[m]
-            root[d, columns[k]] += mu * active * bounds[j] * values[k]
-        root[d, d] += mu * active * bounds[j] * bounds[j]
-    for k in range(d + 1):
-        root[k, k] += 1.0
-    inner = np.zeros(d + 1)
-    combine(i, sets, active, free, x, inner)
-    factor(root)
-    substitute(root, inner)
-    for a in range(free.size):
-        j = first + free[a]
-        x[a] -= mu * (product(sets, j, inner) + active * bounds[j] * inner[d])
 
 
 @helper

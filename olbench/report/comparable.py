@@ -41,7 +41,7 @@ def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
             entry,
         )
         for place, entry in enumerate(results.entries)
-        if (entry.dataset, entry.algorithm) == (dataset, spec.id)
+        if (entry.dataset, entry.algorithm) == (dataset, spec.id) and spec.name in ("", entry.label)
     ]
     if not candidates:
         return Choice(None, paper.unavailable.get(dataset) or _explain_absence(results, dataset))
