@@ -102,7 +102,7 @@ def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: lis
         table.add_row(*_row(source, own, estimate / jobs))
     print_table(table)
     click.echo("\n" + _describe_counts(config, len(sources), cells))
-    memory += jobs * max(_state(cell) for cell in cells)
+    memory += jobs * max(cell.memory for cell in cells)
     time = f"about {duration(seconds / jobs)} with {count(jobs, 'job')}"
     click.echo(f"{time}, and {memory / 2**20:,.0f} MiB of memory")
     if skipped:
@@ -127,15 +127,9 @@ def _row(source: "Source", cells: "list[Cell]", seconds: float) -> list[str]:
         f"{sum(cell.repeats for cell in cells):,}",
         f"{sum(cell.tuning_passes for cell in cells):,}",
         f"{source.open().bytes / 2**20:,.1f} MiB",
-        f"{max(_state(cell) for cell in cells) / 2**20:,.1f} MiB",
+        f"{max(cell.memory for cell in cells) / 2**20:,.1f} MiB",
         duration(seconds),
     ]
-
-
-def _state(cell: "Cell") -> int:
-    """Return the bytes of a learner, most of them for its covariance."""
-    d = cell.source.d
-    return 8 * d * (d + 1 if cell.spec.options.get("covariance") == "full" else 2)
 
 
 def _seconds(cell: "Cell") -> float:

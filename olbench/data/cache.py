@@ -91,6 +91,13 @@ def _read(folder: Path, thorough: bool) -> tuple[Any, Any, str, int | None]:
     return X, arrays["y"], str(meta["fingerprint"]), meta.get("test_from")
 
 
+def is_mapped(array: Any) -> bool:
+    """Tell whether an array is part of a file on disk rather than in memory."""
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None
+
+
 def content_hash(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, compressed or not."""
     facts = path.stat()

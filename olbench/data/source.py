@@ -6,6 +6,9 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from olbench.data.cache import is_mapped
 from olbench.errors import UserError
 from olbench.examples import Examples, Floats, as_examples, as_labels
 from olbench.specs import DatasetSpec
@@ -38,6 +41,10 @@ class Source:
         self.n, self.d = (int(size) for size in data.X.shape)
         #: The first row for testing, if the data set comes with a split of its own.
         self.test_from = data.test_from
+        #: The size of the arrays with the examples, and how much of it is memory rather than mapped files.
+        self.bytes, in_memory = _measure(data)
+        #: The memory that an open source takes: norms, offsets of the rows, and arrays that are not mapped.
+        self.held_bytes = in_memory + 16 * self.n
         if not self.n:
             raise UserError(f"{self.name}: there are no rows in it")
         # Cached examples are memory maps, so that what is held here until the first use takes no memory.
@@ -81,6 +88,14 @@ class Source:
 
     def __repr__(self) -> str:
         return f"Source({self.name!r}, {self.n:,} × {self.d:,})"
+
+
+def _measure(data: "Dataset") -> tuple[int, int]:
+    """Return the bytes of all arrays, and of those that are not memory maps."""
+    X = data.X
+    arrays = [X, data.y] if data.storage == "dense" else [X.data, X.indices, X.indptr, data.y]
+    sizes = [(int(array.nbytes), is_mapped(array)) for array in map(np.asanyarray, arrays)]
+    return sum(size for size, _ in sizes), sum(size for size, mapped in sizes if not mapped)
 
 
 def _load(spec: DatasetSpec) -> "Dataset":

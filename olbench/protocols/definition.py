@@ -26,6 +26,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
 from olbench.data.source import Source
 from olbench.errors import UserError
+from olbench.learners import make_algorithm
 from olbench.places import Placed
 from olbench.protocols import tuning
 from olbench.protocols.tuning import Choice, Grid
@@ -163,6 +164,11 @@ class Protocol(ABC):
         """Return roughly how long a trial takes, in units that all trials of a run share."""
         return float(source.n) * source.d
 
+    def memory(self, cell: "Cell") -> int:
+        """Return roughly how many bytes a trial takes besides the examples: its learner and its order."""
+        algorithm = make_algorithm(cell.spec.id, **cell.params_of(cell.start), **cell.spec.options)
+        return algorithm.state_bytes(cell.source.d) + 8 * cell.source.n
+
     def probe_seconds(self, cell: "Cell") -> float:
         """Return an estimate of the seconds that one trial of a cell takes, for the plan of a run."""
         return 0.0
@@ -280,6 +286,11 @@ class Cell:
     def cost(self) -> float:
         """Roughly how long a trial takes, to compare with those of other cells."""
         return self.protocol.cost(self.source, self.spec.id, self.spec.options)
+
+    @cached_property
+    def memory(self) -> int:
+        """Roughly how many bytes a trial takes besides the examples."""
+        return self.protocol.memory(self)
 
     @property
     def repeats(self) -> int:
