@@ -64,7 +64,7 @@ def available_memory() -> int:
 
 def _host_memory() -> int:
     try:
-        with open(PROC / "meminfo", encoding="ascii") as lines:
+        with open(PROC / "meminfo", encoding="utf-8") as lines:
             fields = dict(line.split(":", 1) for line in lines)
         return int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):

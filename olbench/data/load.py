@@ -10,11 +10,14 @@ import numpy as np
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry, find, resolve
 from olbench.data.compressed import base_name
+from olbench.data.convert import convert_libsvm
 from olbench.data.fingerprint import fingerprint
+from olbench.data.folders import parsed_folder
 from olbench.data.labels import Labels
 from olbench.data.libsvm import READER_VERSION
 from olbench.data.sources import problems, read_examples
 from olbench.errors import UserError
+from olbench.memory import memory_limit, show_size
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,43 @@ def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> D
     cached = cache.load(key)
     if cached is not None:
         return _check(entry, paths, *cached)
+    if entry.format == "libsvm" and not entry.preprocess:
+        return _convert(entry, paths, where, key)
+    return _read_and_store(entry, paths, where, key)
+
+
+def _read_and_store(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset:
+    """Read the examples into memory, and map them if the cache can take them."""
     data = _check(entry, paths, *_read(entry, paths, where))
-    if cache.store(key, data.X, data.y, data.fingerprint, data.test_from):
-        cached = cache.load(key)
+    stored = cache.store(key, data.X, data.y, data.fingerprint, data.test_from)
+    cached = cache.load(key) if stored else None
     return Dataset(entry.name, *cached) if cached else data
+
+
+def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset:
+    """Convert LIBSVM files in blocks; if the cache cannot take them, read them into memory."""
+    try:
+        with cache.open_draft() as draft:
+            X, y, test_from = convert_libsvm(entry, paths, where or entry.name, draft)
+            data = _check(entry, paths, X, y, fingerprint(X, y), test_from)
+            draft.install(key, X.shape, data.fingerprint, test_from)
+    except cache.UnwritableError as error:
+        _refuse_large_files(paths, error)
+        cache.warn_unwritable(error)
+        return _check(entry, paths, *_read(entry, paths, where))
+    cached = cache.load(key)
+    return Dataset(entry.name, *cached) if cached else _check(entry, paths, *_read(entry, paths, where))
+
+
+def _refuse_large_files(paths: Sequence[Path], error: cache.UnwritableError) -> None:
+    """Raise a UserError if files that the cache cannot take are too large for memory as well."""
+    size, limit = sum(path.stat().st_size for path in paths), memory_limit()
+    if size > limit:
+        raise UserError(
+            f"{', '.join(map(str, paths))} has {show_size(size)}, more than the {show_size(limit)} of memory "
+            f"that may be used, and the cache in {parsed_folder()} cannot be written "
+            f"({error}); set OLBENCH_CACHE to a writable folder with free space"
+        )
 
 
 def load_run(name: str, run: int) -> Dataset:

@@ -39,6 +39,10 @@ class Rows:
         _grow(self.indices, self.entries + entries)
         _grow(self.data, self.entries + entries)
 
+    def clear(self) -> None:
+        """Forget all rows but keep the room for them."""
+        self.n = self.entries = 0
+
     def keep(self, mask: Any) -> None:
         """Keep the rows of a mask, in place, and drop zeros."""
         self.labels[: mask.sum()] = self.labels[: self.n][mask]
