@@ -158,6 +158,20 @@ class Learner(ABC):
     ) -> None:
         """Run up to each of `ends` and write the counts and seconds there."""
 
+    def grow(self, d: int) -> None:
+        """Make room for d features in all, at most; those that are new start as they would have."""
+        if d > self.d:
+            self._extend(d)
+            self.d = d
+
+    def _extend(self, d: int) -> None:
+        """Extend the state to d features; by default a learner cannot."""
+        remedy = "; use covariance='diag'" if self.algorithm.definition.order == "second" else ""
+        raise UserError(
+            f"{self.algorithm.id} must know the number of features before the first example, which a stream "
+            f"does not tell{remedy}"
+        )
+
     @property
     @abstractmethod
     def weights(self) -> Floats:
@@ -247,6 +261,9 @@ class FirstOrderLearner(KernelLearner):
 
         return run, (self.w, self.scalars, self.counters)
 
+    def _extend(self, d: int) -> None:
+        _lengthen(self.w, d)
+
     @property
     def weights(self) -> Floats:
         """The weight vector w."""
@@ -266,6 +283,10 @@ class AveragedLearner(FirstOrderLearner):
         from olbench.kernels.averaged import run
 
         return run, (self.w, self.scalars, self.deficit, self.counters)
+
+    def _extend(self, d: int) -> None:
+        super()._extend(d)
+        _lengthen(self.deficit, d)
 
     @property
     def weights(self) -> Floats:
@@ -386,6 +407,10 @@ class DiagonalLearner(SecondOrderLearner):
         from olbench.kernels.diagonal import run
 
         return run, (self.moments, self.counters, self.algorithm.projection == "kl")
+
+    def _extend(self, d: int) -> None:
+        _lengthen(self.moments, d)
+        self.moments[self.d :, 1] = self.algorithm.a
 
     @property
     def weights(self) -> Floats:
@@ -564,6 +589,11 @@ class DualLearner(SecondOrderLearner):
             room = max(entries, 3 * self.support_data.size // 2)
             self.support_data = _extend(self.support_data, room)
             self.support_columns = _extend(self.support_columns, room)
+
+
+def _lengthen(array: NDArray[Any], length: int) -> None:
+    """Add zeros at the end. Large arrays move by remapping their pages, which takes no second copy."""
+    array.resize((length, *array.shape[1:]), refcheck=False)
 
 
 def _scaled_identity(scale: float, d: int) -> Floats:

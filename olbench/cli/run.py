@@ -42,15 +42,24 @@ if TYPE_CHECKING:
     "--timing", type=click.Choice(["shared", "exclusive"]), default="shared", show_default=True,
     help="exclusive: afterwards, time every reported trial again, alone and pinned to one core.",
 )  # fmt: skip
+@click.option(
+    "--every",
+    type=click.IntRange(1),
+    help="With -: a line every so many examples [default: when they double].",
+)
+@click.option("--json", "as_json", is_flag=True, help="With -: print the final counts as one JSON object.")
 @click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
 @MEMORY
 @experiment
 def command(
     what: str, out: Path | None, algorithms: str | None, plugins: tuple[str, ...], covariance: str | None,
-    positive: tuple[float, ...], timing: str, dry_run: bool, memory: str | None, jobs: int | None,
-    overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
+    positive: tuple[float, ...], timing: str, every: int | None, as_json: bool, dry_run: bool,
+    memory: str | None, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Run the experiment in CONFIG, or the missing part of it; or take a first look at the data set DATA.
+
+    DATA is a name of the catalogue, a file, a pipe that is read into the cache first, or - for one pass over
+    standard input as it comes.
 
     Every finished trial is safe in DIR/trials.jsonl. The same command resumes a run that was stopped, and a
     changed config reuses the trials that still apply.
@@ -62,7 +71,10 @@ def command(
       olbench run my.libsvm --algorithms arow,scw1
       olbench run my.libsvm --algorithms arow,my-rule --plugin my_rule.py
       olbench run configs/scw.yaml --dry-run --skip-missing
+      olbench run - --algorithms arow --covariance diag < stream.libsvm
     """
+    from olbench.cli.stream import run_stream
+    from olbench.data.compressed import STDIN
     from olbench.data.source import find_sources
     from olbench.engine.budget import refuse_excess
     from olbench.engine.executors import default_jobs
@@ -72,6 +84,12 @@ def command(
     config = read(what, algorithms, covariance, positive, overrides, plugins)
     workers = jobs or default_jobs()
     with limit_memory(parse_size(memory) if memory else None):
+        if what == STDIN:
+            if out or dry_run or timing != "shared":
+                raise UserError("--out, --dry-run and --timing do not go with -, which keeps no record")
+            sys.exit(run_stream(config, every or 0, as_json, quiet))
+        if every or as_json:
+            raise UserError("--every and --json go with -, a stream on standard input")
         sources, skipped = find_sources(config.datasets, skip_missing)
         planned = get_protocol(config.protocol).cells(config, sources)
         refuse_excess(planned, workers)
@@ -117,9 +135,16 @@ def read(
             f"{what} is not a .yaml file; to run on a data set, name the algorithms, as in "
             f"`olbench run {what} --algorithms arow,scw1`"
         )
+    from olbench.data.compressed import STDIN, is_pipe, show_path
+
     if covariance:
         overrides = (f"covariance={covariance}", *overrides)
-    return data_config(what, algorithms, positive, overrides, plugins)
+    if what == STDIN or not is_pipe(what):
+        return data_config(what, algorithms, positive, overrides, plugins)
+    from olbench.data.load import cache_pipe
+
+    _, folder = cache_pipe(what, positive or None)
+    return data_config(Path(show_path(what)).name, algorithms, (), overrides, plugins, str(folder))
 
 
 def carry_out(

@@ -75,7 +75,7 @@ def warn_unwritable(error: UnwritableError) -> None:
     )
 
 
-class ArrayFile:
+class GrowingArray:
     """A .npy file that grows by pieces, and its checksum. All pieces together are never in memory."""
 
     def __init__(self, path: Path, kind: Any, columns: int | None = None):
@@ -125,11 +125,11 @@ class Draft:
     def __init__(self, folder: Path):
         self.folder = folder
         self.arrays: dict[str, dict[str, Any]] = {}
-        self._open: dict[str, ArrayFile] = {}
+        self._open: dict[str, GrowingArray] = {}
 
-    def start(self, name: str, kind: Any, columns: int | None = None) -> ArrayFile:
+    def start(self, name: str, kind: Any, columns: int | None = None) -> GrowingArray:
         """Return a new array to append to."""
-        self._open[name] = ArrayFile(self.folder / f"{name}.npy", kind, columns)
+        self._open[name] = GrowingArray(self.folder / f"{name}.npy", kind, columns)
         return self._open[name]
 
     def finish(self, name: str) -> Any:
@@ -226,7 +226,16 @@ def load(key: str, thorough: bool = False) -> tuple[Any, Any, str, int | None] |
 
     Arrays whose time stamp has changed are compared with their checksums; `thorough` compares all of them.
     """
-    folder = parsed_folder() / key
+    return load_folder(parsed_folder() / key, thorough)
+
+
+def is_entry(folder: Path) -> bool:
+    """Tell whether a folder looks like an entry."""
+    return (folder / "meta.json").is_file()
+
+
+def load_folder(folder: Path, thorough: bool = False) -> tuple[Any, Any, str, int | None] | None:
+    """Return the content of an entry as `load` does, by its folder."""
     # Another process may write the entry between the first look and the second.
     for _ in range(2):
         try:

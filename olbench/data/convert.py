@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.cache import CHUNK, ArrayFile, Draft
+from olbench.data.cache import CHUNK, Draft, GrowingArray
 from olbench.data.compressed import open_content, show_path
 from olbench.data.entry import CatalogEntry
 from olbench.data.labels import as_signs
@@ -130,7 +130,7 @@ class _Conversion:
         return self.draft.finish("X")
 
 
-def _copy(array: Any, file: ArrayFile, draft: Draft) -> Any:
+def _copy(array: Any, file: GrowingArray, draft: Draft) -> Any:
     for part in _slices(array.size, AT_ONCE):
         file.append(array[part])
     return draft.finish(file.path.stem)

@@ -1,5 +1,6 @@
 """Loading a data set by name or path, checked against the catalogue."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry, find, resolve
-from olbench.data.compressed import base_name
+from olbench.data.compressed import base_name, is_pipe, show_path
 from olbench.data.convert import convert_libsvm
 from olbench.data.fingerprint import fingerprint
 from olbench.data.folders import parsed_folder
@@ -51,6 +52,8 @@ def load_dataset(
 ) -> Dataset:
     """Return a data set of the catalogue by its name, or the examples of a LIBSVM or CSV file by its path.
 
+    A pipe, or "-" for standard input, is read as LIBSVM text of any size.
+
     With two labels in a file, the smaller becomes -1 and the larger +1. Otherwise `positive` lists the labels
     of the positive examples and `negative` those of the negative ones (default: all others); rows with any
     other label are dropped. Catalogue files that are not downloaded yet are fetched, unless `download` is
@@ -60,7 +63,11 @@ def load_dataset(
     >>> data.X.shape, data.fingerprint[:8]
     ((569, 30), '09b79ee7')
     """
+    if is_pipe(name_or_path):
+        return cache_pipe(name_or_path, positive, negative)[0]
     entry = resolve(name_or_path)
+    if isinstance(entry, Path) and entry.is_dir():
+        return _load_folder(entry, positive, negative)
     if isinstance(entry, Path):
         return _load_path(entry, _as_tuple(positive), _as_tuple(negative))
     paths = _find_paths(entry, download, mirror)
@@ -163,6 +170,10 @@ def _key(entry: CatalogEntry, paths: Sequence[Path]) -> str:
         hashes = [cache.content_hash(path) for path in paths]
     except OSError as error:
         raise UserError(f"cannot read {error.filename}: {error.strerror or error}") from None
+    return _entry_key(entry, hashes)
+
+
+def _entry_key(entry: CatalogEntry, hashes: list[str]) -> str:
     return cache.entry_key({"reader": READER_VERSION, "files": hashes, **entry.recipe()})
 
 
@@ -179,10 +190,46 @@ def _find_paths(entry: CatalogEntry, download: bool, mirror: str | None) -> list
     )
 
 
+def cache_pipe(path: str | Path, positive: Labels = None, negative: Labels = None) -> tuple[Dataset, Path]:
+    """Convert LIBSVM text that can be read only once; return the examples and their folder in the cache.
+
+    `load_dataset` takes the folder as well. A file with the same content has the same entry.
+    """
+    name = show_path(path)
+    entry = _describe_file(Path(path), name, _as_tuple(positive), _as_tuple(negative))
+    digest = hashlib.sha256()
+    try:
+        with cache.open_draft() as draft:
+            X, y, _ = convert_libsvm(entry, [Path(path)], name, draft, [digest])
+            key = _entry_key(entry, [digest.hexdigest()])
+            draft.install(key, X.shape, fingerprint(X, y))
+    except cache.UnwritableError as error:
+        raise UserError(
+            f"{name} can be read only once, and the cache in {parsed_folder()} cannot be written ({error}); "
+            "set OLBENCH_CACHE to a writable folder with free space"
+        ) from None
+    folder = parsed_folder() / key
+    return replace(_load_folder(folder), name=base_name(Path(name).name)), folder
+
+
+def _load_folder(folder: Path, positive: Labels = None, negative: Labels = None) -> Dataset:
+    """Load an entry of the cache by its folder."""
+    if positive is not None or negative is not None:
+        raise UserError(f"{folder}: its labels were chosen when it was read; they cannot be chosen again")
+    cached = cache.load_folder(folder)
+    if cached is None:
+        raise UserError(f"{folder} is damaged; read its original again")
+    return Dataset(folder.name, *cached)
+
+
 def _load_path(path: Path, positive: Any, negative: Any) -> Dataset:
     """Load a user's file: there are no facts to check and no size limit."""
-    name = base_name(path.name)
-    entry = CatalogEntry(
+    return load_entry(_describe_file(path, path.name, positive, negative), [path], where=str(path))
+
+
+def _describe_file(path: Path, title: str, positive: Any, negative: Any) -> CatalogEntry:
+    name = base_name(title)
+    return CatalogEntry(
         name=name.removesuffix(".csv"),
         title=name,
         format="csv" if name.endswith(".csv") else "libsvm",
@@ -194,7 +241,6 @@ def _load_path(path: Path, positive: Any, negative: Any) -> Dataset:
         negative=negative,
         max_bytes=0,
     )
-    return load_entry(entry, [path], where=str(path))
 
 
 def _as_tuple(labels: Labels) -> tuple[float, ...] | None:

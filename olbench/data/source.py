@@ -99,8 +99,14 @@ def _measure(data: "Dataset") -> tuple[int, int]:
 
 
 def _load(spec: DatasetSpec) -> "Dataset":
+    from olbench.data.compressed import STDIN
     from olbench.data.load import load_dataset
 
+    if spec.path == STDIN:
+        raise UserError(
+            "a config cannot read standard input, which passes only once; name a file, or use "
+            "`olbench run - --algorithms ...`"
+        )
     return load_dataset(spec.path or spec.name, spec.positive, spec.negative, download=False)
 
 
