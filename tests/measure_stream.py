@@ -1,8 +1,8 @@
 """Measure how `olbench` takes a stream of any size: python tests/measure_stream.py GIGABYTES [stream|cache].
 
-LIBSVM text is made on the fly from a pool of generated documents with up to 10^7 features, drawn at random. It
-goes through a pipe to `olbench run -` (stream) or `olbench run /dev/stdin` (cache). The peak of the anonymous
-memory of that process is sampled while it runs. With `cut` as a third word the stream ends within a line.
+LIBSVM text is made on the fly from a pool of generated documents with up to 10^7 features, drawn at random.
+They go through a pipe to `olbench run -` (stream) or `olbench run /dev/stdin` (cache). The anonymous memory
+of that process is sampled while it runs. With `cut` as a third word the stream ends within a line.
 """
 
 import json

@@ -77,6 +77,7 @@ def _notes(cell: "Cell", records: list[dict[str, Any]], failed: int) -> str:
     # A trial that tunes by itself has no such setting: each chose its own.
     tuned = {name: value for name, value in records[0]["setting"].items() if name in cell.tuned_settings}
     notes = [", ".join(f"{name}={value}" for name, value in {**records[0]["params"], **tuned}.items())]
+    notes += [f"{name}: {value}" for name, value in cell.source_setting.items() if isinstance(value, str)]
     recorded = cell.protocol.recorded
     flags = {each.title.upper(): sum(each.of(r) > 0 for r in records) for each in recorded if each.flag}
     notes += [f"{title} in {flagged} of {len(records)}" for title, flagged in flags.items() if flagged]
@@ -98,7 +99,7 @@ def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: lis
         own = [cell for cell in cells if cell.source is source]
         estimate = sum(_seconds(cell) for cell in own)
         seconds += estimate
-        memory += source.open().bytes
+        memory += source.bytes
         table.add_row(*_row(source, own, estimate / jobs))
     print_table(table)
     click.echo("\n" + _describe_counts(config, len(sources), cells))
@@ -126,7 +127,7 @@ def _row(source: "Source", cells: "list[Cell]", seconds: float) -> list[str]:
         f"{source.d:,}",
         f"{sum(cell.repeats for cell in cells):,}",
         f"{sum(cell.tuning_passes for cell in cells):,}",
-        f"{source.open().bytes / 2**20:,.1f} MiB",
+        f"{source.bytes / 2**20:,.1f} MiB",
         f"{max(cell.memory for cell in cells) / 2**20:,.1f} MiB",
         duration(seconds),
     ]

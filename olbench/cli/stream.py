@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from olbench.engine.stream import Report, Stream
+    from olbench.engine.stream import RunningCounts, Stream
     from olbench.specs import Config
 
 
@@ -41,9 +41,9 @@ class _Lines:
 
     def __init__(self, stream: "Stream", as_json: bool):
         self.stream, self.as_json = stream, as_json
-        self.last: Report | None = None
+        self.last: RunningCounts | None = None
 
-    def show(self, report: "Report") -> None:
+    def show(self, report: "RunningCounts") -> None:
         """Print a line: the mistakes so far, their rate, and the rate since the line before."""
         width = self.WIDTH
         if self.last is None:

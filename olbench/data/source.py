@@ -7,6 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import vstack
 
 from olbench.data.cache import is_mapped
 from olbench.errors import UserError
@@ -42,9 +43,9 @@ class Source:
         #: The first row for testing, if the data set comes with a split of its own.
         self.test_from = data.test_from
         #: The size of the arrays with the examples, and how much of it is memory rather than mapped files.
-        self.bytes, in_memory = _measure(data)
+        self.bytes, self.memory_bytes = _measure(data)
         #: The memory that an open source takes: norms, offsets of the rows, and arrays that are not mapped.
-        self.held_bytes = in_memory + 16 * self.n
+        self.held_bytes = self.memory_bytes + 16 * self.n
         if not self.n:
             raise UserError(f"{self.name}: there are no rows in it")
         # Cached examples are memory maps, so that what is held here until the first use takes no memory.
@@ -80,6 +81,14 @@ class Source:
             part = slice(begin, begin + size)
             rows = as_examples(data.X[part])
             yield OpenData(rows, as_labels(data.y[part], rows.n))
+
+    def take(self, places: Sequence[slice]) -> OpenData:
+        """Return copies of some ranges of rows, one after the other, without opening all of them."""
+        data = self._read()
+        parts = [data.X[place] for place in places]
+        X = np.concatenate(parts) if data.storage == "dense" else vstack(parts, format="csr")
+        rows = as_examples(X)
+        return OpenData(rows, as_labels(np.concatenate([data.y[place] for place in places]), rows.n))
 
     def _read(self) -> "Dataset":
         if self._data is None:

@@ -15,7 +15,7 @@ def refuse_excess(cells: Sequence[Cell], jobs: int) -> None:
     """
     limit = memory_limit()
     for cell in cells:
-        held, each = cell.source.held_bytes, cell.memory
+        held, each = cell.shared_memory, cell.memory
         if held + jobs * each > limit:
             fits_alone = held + each <= limit
             raise UserError(_describe(cell, held + jobs * each, jobs, limit) + _advise(cell, fits_alone))

@@ -51,7 +51,7 @@ class Entrant:
 
 
 @dataclass(frozen=True)
-class Report:
+class RunningCounts:
     """The mistakes of every entrant after so many examples."""
 
     examples: int
@@ -84,7 +84,7 @@ class Stream:
 
     entrants: Sequence[Entrant]
     positive: Sequence[float] = ()
-    #: Report every so many examples instead of at doubling numbers.
+    #: RunningCounts every so many examples instead of at doubling numbers.
     every: int = 0
     examples: int = 0
     reader: BlockReader = field(default_factory=BlockReader)
@@ -100,13 +100,13 @@ class Stream:
         """The number of features so far, as a file would have them."""
         return max(0, self.reader.highest + 1 - self.reader.first)
 
-    def run(self, source: IO[bytes], name: str) -> Iterator[Report]:
+    def run(self, source: IO[bytes], name: str) -> Iterator[RunningCounts]:
         """Learn all examples; yield the running counts every so often, and after the last block of all."""
         for block in self.reader.blocks(source, name):
             yield from self._learn(block)
         self._signs.refuse_single(name)
 
-    def _learn(self, block: Block) -> Iterator[Report]:
+    def _learn(self, block: Block) -> Iterator[RunningCounts]:
         rows = block.rows
         if not rows.n:
             return
@@ -123,7 +123,7 @@ class Stream:
         begin = self.examples
         self.examples += rows.n
         for k, end in enumerate(ends[:-1].tolist()):
-            yield Report(begin + end, tuple(int(column[k]) for column in counts))
+            yield RunningCounts(begin + end, tuple(int(column[k]) for column in counts))
 
     def _ends(self, size: int) -> Any:
         """Return how many rows of a block there are before each report, and all of them."""

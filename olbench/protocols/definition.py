@@ -148,6 +148,10 @@ class Protocol(ABC):
         """Return what a trial of this role has to know besides the fields that every trial has."""
         return {}
 
+    def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
+        """Return what a trial has to know because of its data, such as how an order of it is drawn."""
+        return {}
+
     def tuned_settings(self, config: Config) -> Grid:
         """Return the settings that are tuned like parameters, such as the number of epochs, by name."""
         return {}
@@ -168,6 +172,10 @@ class Protocol(ABC):
         """Return roughly how many bytes a trial takes besides the examples: its learner and its order."""
         algorithm = make_algorithm(cell.spec.id, **cell.params_of(cell.start), **cell.spec.options)
         return algorithm.state_bytes(cell.source.d) + 8 * cell.source.n
+
+    def shared_memory(self, cell: "Cell") -> int:
+        """Return roughly how many bytes the examples take, once for all trials on them."""
+        return cell.source.held_bytes
 
     def probe_seconds(self, cell: "Cell") -> float:
         """Return an estimate of the seconds that one trial of a cell takes, for the plan of a run."""
@@ -292,6 +300,11 @@ class Cell:
         """Roughly how many bytes a trial takes besides the examples."""
         return self.protocol.memory(self)
 
+    @cached_property
+    def shared_memory(self) -> int:
+        """Roughly how many bytes the examples take, once for all trials."""
+        return self.protocol.shared_memory(self)
+
     @property
     def repeats(self) -> int:
         """How many trials report it."""
@@ -377,6 +390,11 @@ class Cell:
         return trial
 
     @cached_property
+    def source_setting(self) -> dict[str, Any]:
+        """What its trials have to know because of the data."""
+        return self.protocol.source_setting(self.config, self.source)
+
+    @cached_property
     def _code(self) -> str:
         """How the algorithm behaves and, after a change of the protocol, its version."""
         version = self.protocol.version
@@ -393,7 +411,12 @@ class Cell:
             seed=self.config.seed,
             role=role,
             number=number,
-            setting={**self.protocol.setting(self.config, role), **self.setting_of(choice), **setting},
+            setting={
+                **self.protocol.setting(self.config, role),
+                **self.source_setting,
+                **self.setting_of(choice),
+                **setting,
+            },
             code=self._code,
         )
 
