@@ -123,7 +123,8 @@ class _Conversion:
         X = self.draft.start("X", np.float64, d)
         for part in _slices(offsets.size - 1, max(1, AT_ONCE // d)):
             begin, end = int(offsets[part.start]), int(offsets[part.stop])
-            rows = csr(data[begin:end], indices[begin:end], offsets[part.start : part.stop + 1] - begin, d)
+            indptr = (offsets[part.start : part.stop + 1] - begin).astype(np.int32)
+            rows = csr(data[begin:end], indices[begin:end], indptr, d)
             X.append(rows.toarray())
         for name in ("indices", "data"):
             self.draft.drop(name)

@@ -82,7 +82,12 @@ def csr(data: Any, indices: Any, indptr: Any, d: int) -> Any:
     """Wrap sorted, duplicate-free arrays as a CSR matrix, without a copy or a check."""
     import scipy.sparse as sp
 
-    matrix = sp.csr_matrix((data, indices, indptr), shape=(indptr.size - 1, d), copy=False)
+    if indptr.dtype == indices.dtype:
+        matrix = sp.csr_matrix((data, indices, indptr), shape=(indptr.size - 1, d), copy=False)
+    else:
+        # With more entries than fit in 32 bits, SciPy would copy all indices to 64 bits.
+        matrix = sp.csr_matrix((indptr.size - 1, d))
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     matrix.has_canonical_format = True
     return matrix
 

@@ -232,6 +232,21 @@ def test_a_large_file_without_room_in_the_cache_is_refused(libsvm_file, tmp_path
         load_dataset(path)
 
 
+def test_offsets_of_64_bits_do_not_make_the_indices_64_bits_long():
+    from olbench.data.rows import csr
+    from olbench.examples import as_examples
+
+    data, indices, indptr = np.array([1.0, 2.0]), np.array([3, 1], np.int32), np.array([0, 1, 1, 2])
+    X = csr(data, indices, indptr, 5)
+    examples = as_examples(X)
+    assert np.shares_memory(X.indices, indices)
+    assert np.shares_memory(examples.columns, indices)
+    assert X[1:3].toarray().tolist() == [[0, 0, 0, 0, 0], [0, 2, 0, 0, 0]]
+    for wrong in ([3, 5], [3, -1]):
+        with pytest.raises(UserError, match="not a valid sparse matrix: indices must be"):
+            as_examples(csr(data, np.array(wrong, np.int32), indptr, 5))
+
+
 def test_the_arrays_are_those_of_earlier_versions(libsvm_file):
     """The version is part of the names of all entries: it changes only with the arrays."""
     data = load_dataset(libsvm_file("+1 1:2 30:4\n-1 20:5\n" * 50))
