@@ -28,13 +28,17 @@ def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
 
 def data_config(
     data: str, algorithms: str, positive: tuple[float, ...], overrides: Iterable[str] = (),
-    plugins: Iterable[str] = (),
+    plugins: Iterable[str] = (), path: str = "",
 ) -> Config:  # fmt: skip
-    """Return the config of a first look at one data set, without a file: ids separated by commas."""
-    labels: dict[str, Any] = {"positive": list(positive)} if positive else {}
+    """Return the config of a first look at one data set, without a file: ids separated by commas.
+
+    With a path, `data` is only what the data set is called.
+    """
+    given: dict[str, Any] = {"positive": list(positive)} if positive else {}
+    given |= {"path": path} if path else {}
     ids = [id.strip() for id in algorithms.split(",") if id.strip()]
     parts = {
-        "datasets": from_plain([{"name": data, **labels} if labels else data], data),
+        "datasets": from_plain([{"name": data, **given} if given else data], data),
         "algorithms": from_plain(ids, "--algorithms"),
     }
     if plugins := list(plugins):
@@ -186,9 +190,12 @@ def _dataset(node: Placed, folder: Path) -> DatasetSpec:
 def _find_dataset(name: str, node: Placed, folder: Path) -> DatasetSpec:
     """Return the data set of a name in the catalogue, or else of a path."""
     from olbench.data.catalog import catalog, find
+    from olbench.data.compressed import STDIN, show_path
 
     if name in catalog():
         return DatasetSpec(name)
+    if name == STDIN:
+        return DatasetSpec(show_path(STDIN), STDIN)
     if (folder / Path(name).expanduser()).is_file():
         return _find_file(name, node, folder)
     with place_errors(node):
@@ -197,10 +204,11 @@ def _find_dataset(name: str, node: Placed, folder: Path) -> DatasetSpec:
 
 
 def _find_file(name: str, node: Placed, folder: Path) -> DatasetSpec:
+    from olbench.data.cache import is_entry
     from olbench.data.compressed import base_name
 
     path = folder / Path(name).expanduser()
-    if not path.is_file():
+    if not path.is_file() and not is_entry(path):
         raise node.fail(f"there is no file {path}")
     return DatasetSpec(base_name(path.name).removesuffix(".csv"), str(path.resolve()))
 

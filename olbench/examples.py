@@ -80,7 +80,8 @@ def _from_sparse(X: Any) -> Examples:
     csr = X.tocsr()
     n, d = csr.shape
     try:
-        csr.check_format(full_check=True)
+        csr.check_format(full_check=False)
+        _check_indices(csr, d)
     except ValueError as error:
         raise UserError(f"X is not a valid sparse matrix: {error}") from None
     if not csr.has_canonical_format:
@@ -96,6 +97,18 @@ def _from_sparse(X: Any) -> Examples:
     columns = np.ascontiguousarray(csr.indices, dtype=np.int32).view(np.uint32)
     indptr = np.ascontiguousarray(csr.indptr, dtype=np.int64)
     return Examples(n, d, np.empty((0, d)), data, columns, indptr, False)
+
+
+def _check_indices(csr: Any, d: int) -> None:
+    """Check the entries of index arrays; SciPy's own check would also copy them to a common type."""
+    if csr.nnz == 0:
+        return
+    if csr.indices.max() >= d:
+        raise ValueError(f"indices must be < {d}")
+    if csr.indices.min() < 0:
+        raise ValueError("indices must be >= 0")
+    if (csr.indptr[1:] < csr.indptr[:-1]).any():
+        raise ValueError("indptr must be a non-decreasing sequence")
 
 
 def _as_reals(values: Any) -> Floats:

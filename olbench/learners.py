@@ -14,6 +14,7 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
 from olbench.errors import UserError
 from olbench.examples import Floats, Ints, as_examples
+from olbench.memory import USABLE, available_memory
 
 if TYPE_CHECKING:
     from olbench.advice.sets import Advice
@@ -69,6 +70,12 @@ class Algorithm:
         refuse_large(d)
         return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
 
+    def state_bytes(self, d: int) -> int:
+        """Return roughly how many bytes a learner for d features takes, with the weights that it returns."""
+        if self.definition.order == "second" and self.kernel is None:
+            return 8 * d * (d + 12 if self.covariance == "full" else 3)
+        return 8 * d * 3
+
     def start_batch(self) -> "BatchLearner":
         """Return a learner that fits all examples at once."""
         from olbench.contestants import BatchLearner
@@ -99,25 +106,13 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     return Algorithm(definition, definition.resolve(params), **options)
 
 
-def available_memory() -> int:
-    """Return how many bytes of memory are available without swapping."""
-    import os
-
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            fields = dict(line.split(":", 1) for line in lines)
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def refuse_large(d: int) -> None:
     """Raise a UserError if a full covariance of d features does not fit in memory."""
     needed = 8 * d * d
     if needed < ALWAYS_AVAILABLE:
         return
     available = available_memory()
-    if needed > 0.9 * available:
+    if needed > USABLE * available:
         raise UserError(
             f"a full covariance of {d:,} features needs {needed / 2**30:,.1f} GiB, and "
             f"{available / 2**30:,.1f} GiB are available; use covariance='diag'"
@@ -127,7 +122,7 @@ def refuse_large(d: int) -> None:
 def refuse_large_factor(size: int) -> None:
     """Raise a UserError if a kernel learner with this many support examples does not fit in memory."""
     needed, available = 4 * size * (size + 1), available_memory()
-    if needed > 0.9 * available:
+    if needed > USABLE * available:
         raise UserError(
             f"a kernel with {size:,} support examples needs {needed / 2**30:,.1f} GiB, and "
             f"{available / 2**30:,.1f} GiB are available; use fewer examples or no kernel"
@@ -162,6 +157,20 @@ class Learner(ABC):
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
         """Run up to each of `ends` and write the counts and seconds there."""
+
+    def grow(self, d: int) -> None:
+        """Make room for d features in all, at most; those that are new start as they would have."""
+        if d > self.d:
+            self._extend(d)
+            self.d = d
+
+    def _extend(self, d: int) -> None:
+        """Extend the state to d features; by default a learner cannot."""
+        remedy = "; use covariance='diag'" if self.algorithm.definition.order == "second" else ""
+        raise UserError(
+            f"{self.algorithm.id} must know the number of features before the first example, which a stream "
+            f"does not tell{remedy}"
+        )
 
     @property
     @abstractmethod
@@ -252,6 +261,9 @@ class FirstOrderLearner(KernelLearner):
 
         return run, (self.w, self.scalars, self.counters)
 
+    def _extend(self, d: int) -> None:
+        _lengthen(self.w, d)
+
     @property
     def weights(self) -> Floats:
         """The weight vector w."""
@@ -271,6 +283,10 @@ class AveragedLearner(FirstOrderLearner):
         from olbench.kernels.averaged import run
 
         return run, (self.w, self.scalars, self.deficit, self.counters)
+
+    def _extend(self, d: int) -> None:
+        super()._extend(d)
+        _lengthen(self.deficit, d)
 
     @property
     def weights(self) -> Floats:
@@ -308,7 +324,7 @@ class CovarianceLearner(SecondOrderLearner):
     def __init__(self, algorithm: Algorithm, d: int):
         super().__init__(algorithm, d)
         self.mu: Floats = np.zeros(d)
-        self.sigma: Floats = algorithm.a * np.eye(d)
+        self.sigma: Floats = _scaled_identity(algorithm.a, d)
         self.pending: Floats = np.zeros((8, d))
         self.axis: Floats = np.zeros(d)
         self.bound: Floats = np.array([algorithm.a * (1.0 + 1e-9), np.inf])
@@ -347,7 +363,7 @@ class RootLearner(SecondOrderLearner):
     def __init__(self, algorithm: Algorithm, d: int):
         super().__init__(algorithm, d)
         self.mu: Floats = np.zeros(d)
-        self.root: Floats = np.sqrt(algorithm.a) * np.eye(d)
+        self.root: Floats = _scaled_identity(np.sqrt(algorithm.a), d)
         self.bound: Floats = np.array([np.sqrt(algorithm.a) * (1.0 + 1e-9)])
         self.reach: Floats = np.full(d, np.sqrt(algorithm.a))
 
@@ -391,6 +407,10 @@ class DiagonalLearner(SecondOrderLearner):
         from olbench.kernels.diagonal import run
 
         return run, (self.moments, self.counters, self.algorithm.projection == "kl")
+
+    def _extend(self, d: int) -> None:
+        _lengthen(self.moments, d)
+        self.moments[self.d :, 1] = self.algorithm.a
 
     @property
     def weights(self) -> Floats:
@@ -569,6 +589,18 @@ class DualLearner(SecondOrderLearner):
             room = max(entries, 3 * self.support_data.size // 2)
             self.support_data = _extend(self.support_data, room)
             self.support_columns = _extend(self.support_columns, room)
+
+
+def _lengthen(array: NDArray[Any], length: int) -> None:
+    """Add zeros at the end. Large arrays move by remapping their pages, which takes no second copy."""
+    array.resize((length, *array.shape[1:]), refcheck=False)
+
+
+def _scaled_identity(scale: float, d: int) -> Floats:
+    """Return scale * I, without a second matrix of that size on the way."""
+    matrix = np.zeros((d, d))
+    np.fill_diagonal(matrix, scale)
+    return matrix
 
 
 def _extend(array: NDArray[Any], size: int) -> NDArray[Any]:

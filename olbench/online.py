@@ -108,6 +108,55 @@ def train(
     return (_run_pass(learner, examples, labels, order, curve, stopped) for order in checked)
 
 
+def windowed_pass(
+    algorithm: Algorithm,
+    windows: Iterable[tuple[Any, ArrayLike, ArrayLike]],
+    d: int,
+    n: int,
+    curve: int = 50,
+    stopped: Callable[[], bool] | None = None,
+) -> PassResult:
+    """Run an algorithm once over examples that come in windows, each with X, y and an order of its rows.
+
+    The result is that of `online_pass` over all n rows in the same order, but only one window is in memory.
+
+    >>> import numpy as np
+    >>> from olbench import make_algorithm
+    >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 5), np.array([1, -1] * 5)
+    >>> halves = [(X, y, np.arange(10)), (X, y, np.arange(10))]
+    >>> windowed_pass(make_algorithm("arow", r=1.0), halves, 2, 20).mistakes
+    1
+    """
+    learner = algorithm.start(d)
+    learner.warm_up()
+    points = curve_points(n, curve)
+    counts, times = np.zeros((points.size, 2), dtype=np.int64), np.zeros(points.size)
+    seen, seconds, cpu_seconds = 0, 0.0, 0.0
+    for X, y, order in windows:
+        examples = as_examples(X)
+        rows = as_order(order, examples.n)
+        first, last = np.searchsorted(points, (seen, seen + rows.size), side="right")
+        inside = points[first:last] - seen
+        slices = _Slices(learner, examples.rows(), as_labels(y, examples.n), rows, inside)
+        cpu_started = time.thread_time()
+        slices.run_until(stopped or (lambda: False))
+        cpu_seconds += time.thread_time() - cpu_started
+        counts[first:last], times[first:last] = slices.counts, seconds + slices.curve_seconds
+        seen, seconds = seen + rows.size, seconds + slices.seconds
+    return PassResult(
+        n=seen,
+        mistakes=learner.mistakes,
+        updates=learner.updates,
+        effective_updates=learner.effective_updates,
+        breakdowns=learner.breakdowns,
+        seconds=seconds,
+        cpu_seconds=cpu_seconds,
+        curve=Curve(points, counts[:, 0], counts[:, 1], times),
+        weights=learner.weights,
+        learner=learner,
+    )
+
+
 def predict_signs(learner: "Predictor", X: Any, order: ArrayLike | None = None) -> Floats:
     """Return the label, -1 or +1, that a learner predicts for each row of X, or for those of `order`.
 

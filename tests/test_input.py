@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, make_algorithm, online_pass, wrap
-from olbench.learners import available_memory
+from olbench.memory import available_memory
 
 X = np.array([[1.0, 0.0], [0.5, 2.0], [0.0, -1.0]])
 Y = np.array([1.0, -1.0, 1.0])

@@ -48,6 +48,7 @@ def command(
     from olbench.config import read_config
     from olbench.data.source import find_sources
     from olbench.engine import baseline
+    from olbench.engine.budget import refuse_excess
     from olbench.engine.executors import default_jobs
     from olbench.protocols import get_protocol
 
@@ -67,7 +68,9 @@ def command(
         for row in before
         if row["dataset"] in present or not (against.is_dir() or row["dataset"] in skipped)
     ]
-    run = measure(planned, jobs or default_jobs(), quiet)
+    workers = jobs or default_jobs()
+    refuse_excess(planned, workers)
+    run = measure(planned, workers, quiet)
     now = baseline.rows_of(planned, run.known)
     if update and not run.failed:
         baseline.write(against, now)

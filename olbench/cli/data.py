@@ -321,16 +321,22 @@ def clean(downloads: bool) -> None:
 @click.option("--exponent", type=float, help="Exponent of the Zipf law of word frequencies [default: 1.1].")
 @click.option("--seed", type=int, default=0, show_default=True)
 def generate(kind: str, output: Path, rows: int, seed: int, **options: Any) -> None:
-    """Write generated examples to the LIBSVM file OUTPUT, of any size, for scale tests.
+    """Write generated examples to the LIBSVM file OUTPUT, of any size, or - for a pipe, for scale tests.
 
     `dense` draws normal features and a random hyperplane, `text` word counts with Zipf frequencies.
     """
-    from olbench.data.synthetic import DenseStream, TextStream, write_stream
+    from olbench.data.synthetic import DenseStream, TextStream, pipe_stream, write_stream
 
     given = {key: value for key, value in options.items() if value is not None}
     if kind == "dense" and {"words", "exponent"} & set(given):
         raise UserError("--words and --exponent apply only to `text`")
     stream: DenseStream | TextStream
     stream = DenseStream(seed=seed, **given) if kind == "dense" else TextStream(seed=seed, **given)
+    if str(output) == "-":
+        from olbench.cli.plan import ignore_closed_output
+
+        with ignore_closed_output():
+            pipe_stream(stream, rows, sys.stdout.buffer)
+        return
     size = write_stream(stream, rows, output)
     click.echo(f"{output}: {rows:,} rows, {stream.features:,} features, {_format_size(size)}")

@@ -16,6 +16,11 @@ SET = click.option(
     help="Override a key of the config, as in --set permutations=5 or --set tuning.search=none.",
 )  # fmt: skip
 SKIP_MISSING = click.option("--skip-missing", is_flag=True, help="Skip data sets that are not downloaded.")
+MEMORY = click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Refuse what takes more memory than this, such as 8G [default: 90% of what is available].",
+)
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Print no progress and no table.")
 
 

@@ -58,6 +58,7 @@ def command(
     from olbench.audit.forensics import suspects
     from olbench.config import read_config
     from olbench.data.source import find_sources
+    from olbench.engine.budget import refuse_excess
     from olbench.engine.executors import default_jobs
 
     plan = read_config(config, overrides)
@@ -75,6 +76,7 @@ def command(
         )
         sys.exit(4)
     workers = jobs or default_jobs()
+    refuse_excess(candidates, workers)
     if dry_run:
         show_plan(candidates, workers)
         return

@@ -77,6 +77,7 @@ def _notes(cell: "Cell", records: list[dict[str, Any]], failed: int) -> str:
     # A trial that tunes by itself has no such setting: each chose its own.
     tuned = {name: value for name, value in records[0]["setting"].items() if name in cell.tuned_settings}
     notes = [", ".join(f"{name}={value}" for name, value in {**records[0]["params"], **tuned}.items())]
+    notes += [f"{name}: {value}" for name, value in cell.source_setting.items() if isinstance(value, str)]
     recorded = cell.protocol.recorded
     flags = {each.title.upper(): sum(each.of(r) > 0 for r in records) for each in recorded if each.flag}
     notes += [f"{title} in {flagged} of {len(records)}" for title, flagged in flags.items() if flagged]
@@ -98,11 +99,11 @@ def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: lis
         own = [cell for cell in cells if cell.source is source]
         estimate = sum(_seconds(cell) for cell in own)
         seconds += estimate
-        memory += source.open().bytes
+        memory += source.bytes
         table.add_row(*_row(source, own, estimate / jobs))
     print_table(table)
     click.echo("\n" + _describe_counts(config, len(sources), cells))
-    memory += jobs * max(_state(cell) for cell in cells)
+    memory += jobs * max(cell.memory for cell in cells)
     time = f"about {duration(seconds / jobs)} with {count(jobs, 'job')}"
     click.echo(f"{time}, and {memory / 2**20:,.0f} MiB of memory")
     if skipped:
@@ -129,16 +130,10 @@ def _row(source: "Source", cells: "list[Cell]", seconds: float) -> list[str]:
         f"{source.d:,}",
         f"{sum(cell.repeats for cell in cells):,}",
         f"{sum(cell.tuning_passes for cell in cells):,}",
-        f"{source.open().bytes / 2**20:,.1f} MiB",
-        f"{max(_state(cell) for cell in cells) / 2**20:,.1f} MiB",
+        f"{source.bytes / 2**20:,.1f} MiB",
+        f"{max(cell.memory for cell in cells) / 2**20:,.1f} MiB",
         duration(seconds),
     ]
-
-
-def _state(cell: "Cell") -> int:
-    """Return the bytes of a learner, most of them for its covariance."""
-    d = cell.source.d
-    return 8 * d * (d + 1 if cell.spec.options.get("covariance") == "full" else 2)
 
 
 def _seconds(cell: "Cell") -> float:

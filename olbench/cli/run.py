@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.flags import complete_algorithms, experiment
+from olbench.cli.flags import MEMORY, complete_algorithms, experiment
 from olbench.cli.output import exit_code
 from olbench.errors import UserError
 from olbench.report.grid import count
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     help="With DATA: a Python file with your own algorithms (a config has the key plugins).",
 )  # fmt: skip
 @click.option(
+    "--covariance", type=click.Choice(["full", "diag"]),
+    help="With DATA: how second-order algorithms keep their covariance [default: full].",
+)  # fmt: skip
+@click.option(
     "--positive",
     type=float,
     multiple=True,
@@ -38,14 +42,24 @@ if TYPE_CHECKING:
     "--timing", type=click.Choice(["shared", "exclusive"]), default="shared", show_default=True,
     help="exclusive: afterwards, time every reported trial again, alone and pinned to one core.",
 )  # fmt: skip
+@click.option(
+    "--every",
+    type=click.IntRange(1),
+    help="With -: a line every so many examples [default: when they double].",
+)
+@click.option("--json", "as_json", is_flag=True, help="With -: print the final counts as one JSON object.")
 @click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
+@MEMORY
 @experiment
 def command(
-    what: str, out: Path | None, algorithms: str | None, plugins: tuple[str, ...],
-    positive: tuple[float, ...], timing: str, dry_run: bool, jobs: int | None, overrides: tuple[str, ...],
-    skip_missing: bool, quiet: bool,
+    what: str, out: Path | None, algorithms: str | None, plugins: tuple[str, ...], covariance: str | None,
+    positive: tuple[float, ...], timing: str, every: int | None, as_json: bool, dry_run: bool,
+    memory: str | None, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Run the experiment in CONFIG, or the missing part of it; or take a first look at the data set DATA.
+
+    DATA is a name of the catalogue, a file, a pipe that is read into the cache first, or - for one pass over
+    standard input as it comes.
 
     Every finished trial is safe in DIR/trials.jsonl. The same command resumes a run that was stopped, and a
     changed config reuses the trials that still apply.
@@ -57,22 +71,35 @@ def command(
       olbench run my.libsvm --algorithms arow,scw1
       olbench run my.libsvm --algorithms arow,my-rule --plugin my_rule.py
       olbench run configs/scw.yaml --dry-run --skip-missing
+      olbench run - --algorithms arow --covariance diag < stream.libsvm
     """
+    from olbench.cli.stream import run_stream
+    from olbench.data.compressed import STDIN
     from olbench.data.source import find_sources
+    from olbench.engine.budget import refuse_excess
     from olbench.engine.executors import default_jobs
+    from olbench.memory import limit_memory, parse_size
     from olbench.protocols import get_protocol
 
-    config = read(what, algorithms, positive, overrides, plugins)
+    config = read(what, algorithms, covariance, positive, overrides, plugins)
     workers = jobs or default_jobs()
-    sources, skipped = find_sources(config.datasets, skip_missing)
-    planned = get_protocol(config.protocol).cells(config, sources)
-    if dry_run:
-        from olbench.cli.plan import show_plan
+    with limit_memory(parse_size(memory) if memory else None):
+        if what == STDIN:
+            if out or dry_run or timing != "shared":
+                raise UserError("--out, --dry-run and --timing do not go with -, which keeps no record")
+            sys.exit(run_stream(config, every or 0, as_json, quiet))
+        if every or as_json:
+            raise UserError("--every and --json go with -, a stream on standard input")
+        sources, skipped = find_sources(config.datasets, skip_missing)
+        planned = get_protocol(config.protocol).cells(config, sources)
+        refuse_excess(planned, workers)
+        if dry_run:
+            from olbench.cli.plan import show_plan
 
-        show_plan(config, planned, workers, skipped)
-        return
-    folder = out or Path("results") / default_name(what)
-    sys.exit(carry_out(planned, folder, workers, timing, quiet, skipped))
+            show_plan(config, planned, workers, skipped)
+            return
+        folder = out or Path("results") / default_name(what)
+        sys.exit(carry_out(planned, folder, workers, timing, quiet, skipped))
 
 
 def default_name(what: str) -> str:
@@ -88,16 +115,17 @@ def is_config(what: str) -> bool:
 
 
 def read(
-    what: str, algorithms: str | None, positive: tuple[float, ...], overrides: tuple[str, ...],
-    plugins: tuple[str, ...],
+    what: str, algorithms: str | None, covariance: str | None, positive: tuple[float, ...],
+    overrides: tuple[str, ...], plugins: tuple[str, ...],
 ) -> "Config":  # fmt: skip
     """Return the config of a YAML file, or of a data set with the algorithms to run on it."""
     from olbench.config import data_config, read_config
 
     if is_config(what):
-        if algorithms is not None or positive or plugins:
+        if algorithms is not None or covariance or positive or plugins:
             raise UserError(
-                "--algorithms, --positive and --plugin go with a data set; in a config use its keys or --set"
+                "--algorithms, --covariance, --positive and --plugin go with a data set; in a config use its "
+                "keys or --set"
             )
         return read_config(Path(what), overrides)
     if Path(what).suffix and not Path(what).exists():
@@ -107,7 +135,16 @@ def read(
             f"{what} is not a .yaml file; to run on a data set, name the algorithms, as in "
             f"`olbench run {what} --algorithms arow,scw1`"
         )
-    return data_config(what, algorithms, positive, overrides, plugins)
+    from olbench.data.compressed import STDIN, is_pipe, show_path
+
+    if covariance:
+        overrides = (f"covariance={covariance}", *overrides)
+    if what == STDIN or not is_pipe(what):
+        return data_config(what, algorithms, positive, overrides, plugins)
+    from olbench.data.load import cache_pipe
+
+    _, folder = cache_pipe(what, positive or None)
+    return data_config(Path(show_path(what)).name, algorithms, (), overrides, plugins, str(folder))
 
 
 def carry_out(

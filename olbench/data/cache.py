@@ -3,7 +3,8 @@
 An entry is a folder named by a hash of everything that determines its content. It is written under a
 temporary name and renamed when it is complete, so that a reader sees all of it or nothing. Its meta.json,
 written last, lists the size, the time stamp and a checksum of each array; an entry with a truncated or
-modified array is detected and dropped. If the cache cannot be written, the examples stay in memory.
+modified array is detected and dropped. Arrays are written piece by piece, so that their size does not matter.
+If the cache cannot be written, the examples stay in memory.
 """
 
 import contextlib
@@ -12,8 +13,10 @@ import json
 import logging
 import os
 import shutil
+import time
 import uuid
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +25,17 @@ import numpy as np
 from olbench.data.folders import cache_folder, parsed_folder
 from olbench.data.rows import csr
 
+try:
+    import fcntl
+except ImportError:  # a system without such locks keeps the drafts of killed processes until `data clean`
+    fcntl = None  # type: ignore[assignment]
+
 CHUNK = 1 << 22
 #: Smaller files are hashed at every load; the hash of a larger file is kept with its time stamps.
 REMEMBERED_SIZE = 8 << 20
+DRAFT = ".draft-"
+#: A draft that is younger, in seconds, may not be locked yet.
+YOUNG = 60
 
 log = logging.getLogger("olbench")
 
@@ -36,26 +47,178 @@ def entry_key(recipe: dict[str, Any]) -> str:
 
 def store(key: str, X: Any, y: Any, fingerprint: str, test_from: int | None = None) -> bool:
     """Write an entry; if the folder cannot take it, log one warning and return False."""
-    folder = parsed_folder()
-    draft = folder / f".draft-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
-        draft.mkdir(parents=True)
-        arrays = {name: _write(draft / f"{name}.npy", array) for name, array in _arrays(X, y).items()}
-        split = {} if test_from is None else {"test_from": test_from}
-        meta = {"shape": list(X.shape), "fingerprint": fingerprint, "arrays": arrays, **split}
-        _write_text(draft / "meta.json", json.dumps({**meta, "crc32": _meta_checksum(meta)}, indent=1))
-        _install(draft, folder / key)
-    except OSError as error:
-        log.warning(
-            "olbench: cannot write the cache in %s (%s); continuing without it. Set OLBENCH_CACHE to a "
-            "writable folder with free space to load faster next time.",
-            folder,
-            error.strerror or error,
-        )
+        with open_draft() as draft:
+            for name, array in _arrays(X, y).items():
+                draft.add(name, array)
+            draft.install(key, X.shape, fingerprint, test_from)
+    except UnwritableError as error:
+        warn_unwritable(error)
         return False
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return True
+
+
+class UnwritableError(Exception):
+    """The cache cannot be written. It is no OSError, which a reader would take for one of its file."""
+
+    def __init__(self, error: OSError):
+        super().__init__(error.strerror or str(error))
+
+
+def warn_unwritable(error: UnwritableError) -> None:
+    """Log that the cache takes no entry, and what to do about it."""
+    log.warning(
+        "olbench: cannot write the cache in %s (%s); continuing without it. Set OLBENCH_CACHE to a "
+        "writable folder with free space to load faster next time.",
+        parsed_folder(),
+        error,
+    )
+
+
+class GrowingArray:
+    """A .npy file that grows by pieces, and its checksum. All pieces together are never in memory."""
+
+    def __init__(self, path: Path, kind: Any, columns: int | None = None):
+        self.path, self.kind, self.columns = path, np.dtype(kind), columns
+        self.length, self.checksum = 0, 0
+        self._file = open(path, "wb")  # noqa: SIM115
+        self._begin = self._write_header()
+
+    def append(self, piece: Any) -> None:
+        """Add values, or rows if the array has columns, at the end."""
+        piece = np.ascontiguousarray(piece, dtype=self.kind)
+        self.length += piece.shape[0]
+        raw = memoryview(piece.reshape(-1).view(np.uint8))
+        try:
+            self._file.write(raw)
+        except OSError as error:
+            raise UnwritableError(error) from None
+        self.checksum = zlib.crc32(raw, self.checksum)
+
+    def close(self) -> dict[str, Any]:
+        """Complete the file and return its size, time stamp and checksum."""
+        self._file.seek(0)
+        if self._write_header() != self._begin:
+            raise OSError(f"the header of {self.path.name} has another size than planned")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        facts = self.path.stat()
+        return {"bytes": facts.st_size, "mtime_ns": facts.st_mtime_ns, "crc32": self.checksum}
+
+    def abandon(self) -> None:
+        """Close the file, whatever is in it."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+    def _write_header(self) -> int:
+        """Write the header and return its size; NumPy leaves room in it for a length that grows."""
+        shape = (self.length,) if self.columns is None else (self.length, self.columns)
+        header = {"descr": self.kind.str, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(self._file, header)
+        return self._file.tell()
+
+
+class Draft:
+    """An entry under construction, in a folder that no reader looks at."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.arrays: dict[str, dict[str, Any]] = {}
+        self._open: dict[str, GrowingArray] = {}
+
+    def start(self, name: str, kind: Any, columns: int | None = None) -> GrowingArray:
+        """Return a new array to append to."""
+        self._open[name] = GrowingArray(self.folder / f"{name}.npy", kind, columns)
+        return self._open[name]
+
+    def finish(self, name: str) -> Any:
+        """Complete an array and return it, memory-mapped."""
+        self.arrays[name] = self._open.pop(name).close()
+        return self.map(name)
+
+    def add(self, name: str, array: Any) -> None:
+        """Write a whole array, in pieces."""
+        flat = np.ascontiguousarray(array)
+        file = self.start(name, flat.dtype, flat.shape[1] if flat.ndim == 2 else None)
+        step = max(1, CHUNK // max(1, flat[:1].nbytes))
+        for begin in range(0, flat.shape[0], step):
+            file.append(flat[begin : begin + step])
+        self.finish(name)
+
+    def map(self, name: str, mode: Any = "r") -> Any:
+        """Return a finished array, memory-mapped."""
+        return np.load(self.folder / f"{name}.npy", mmap_mode=mode, allow_pickle=False)
+
+    def drop(self, name: str) -> None:
+        """Remove a finished array."""
+        del self.arrays[name]
+        (self.folder / f"{name}.npy").unlink()
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a finished array another name."""
+        (self.folder / f"{name}.npy").rename(self.folder / f"{new}.npy")
+        self.arrays[new] = self.arrays.pop(name)
+
+    def install(self, key: str, shape: Any, fingerprint: str, test_from: int | None = None) -> None:
+        """Make the draft the entry of a key; if another process was faster, its entry stays."""
+        split = {} if test_from is None else {"test_from": test_from}
+        size = [int(length) for length in shape]
+        meta = {"shape": size, "fingerprint": fingerprint, "arrays": self.arrays, **split}
+        text = json.dumps({**meta, "crc32": _meta_checksum(meta)}, indent=1)
+        _write_text(self.folder / "meta.json", text)
+        _install(self.folder, parsed_folder() / key)
+
+    def abandon(self) -> None:
+        """Close what is open and remove the folder if it is still a draft."""
+        for file in self._open.values():
+            file.abandon()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def open_draft() -> Iterator[Draft]:
+    """Yield an empty draft, which is removed at the end unless it was installed.
+
+    A lock tells drafts at work from those of processes that were killed; the latter are removed here.
+    """
+    folder = parsed_folder() / f"{DRAFT}{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    draft = Draft(folder)
+    try:
+        folder.mkdir(parents=True)
+        with _hold(folder):
+            _sweep()
+            yield draft
+    except OSError as error:
+        raise UnwritableError(error) from None
+    finally:
+        draft.abandon()
+
+
+@contextlib.contextmanager
+def _hold(folder: Path) -> Iterator[None]:
+    """Lock a folder where the system can; closing it, or the death of the process, unlocks it."""
+    handle = os.open(folder, os.O_RDONLY) if fcntl else None
+    try:
+        if fcntl and handle is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _sweep() -> None:
+    """Remove the drafts of processes that are gone."""
+    for folder in parsed_folder().glob(f"{DRAFT}*") if fcntl else ():
+        with contextlib.suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if time.time() - folder.stat().st_mtime > YOUNG:
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(handle)
 
 
 def load(key: str, thorough: bool = False) -> tuple[Any, Any, str, int | None] | None:
@@ -63,7 +226,16 @@ def load(key: str, thorough: bool = False) -> tuple[Any, Any, str, int | None] |
 
     Arrays whose time stamp has changed are compared with their checksums; `thorough` compares all of them.
     """
-    folder = parsed_folder() / key
+    return load_folder(parsed_folder() / key, thorough)
+
+
+def is_entry(folder: Path) -> bool:
+    """Tell whether a folder looks like an entry."""
+    return (folder / "meta.json").is_file()
+
+
+def load_folder(folder: Path, thorough: bool = False) -> tuple[Any, Any, str, int | None] | None:
+    """Return the content of an entry as `load` does, by its folder."""
     # Another process may write the entry between the first look and the second.
     for _ in range(2):
         try:
@@ -89,6 +261,13 @@ def _read(folder: Path, thorough: bool) -> tuple[Any, Any, str, int | None]:
     if X.shape != (n, d) or arrays["y"].shape != (n,):
         raise ValueError("the shapes do not match")
     return X, arrays["y"], str(meta["fingerprint"]), meta.get("test_from")
+
+
+def is_mapped(array: Any) -> bool:
+    """Tell whether an array is part of a file on disk rather than in memory."""
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None
 
 
 def content_hash(path: Path) -> str:
@@ -126,24 +305,6 @@ def _arrays(X: Any, y: Any) -> dict[str, Any]:
         {"X": X} if isinstance(X, np.ndarray) else {"data": X.data, "indices": X.indices, "indptr": X.indptr}
     )
     return {**parts, "y": y}
-
-
-def _write(path: Path, array: Any) -> dict[str, Any]:
-    """Write one .npy file in pieces, and return its size, time stamp and checksum."""
-    array = np.ascontiguousarray(array)
-    checksum = 0
-    with open(path, "wb") as file:
-        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-        file.flush()
-        raw = memoryview(array.reshape(-1).view(np.uint8))
-        for begin in range(0, len(raw), CHUNK):
-            piece = raw[begin : begin + CHUNK]
-            file.write(piece)
-            checksum = zlib.crc32(piece, checksum)
-        file.flush()
-        os.fsync(file.fileno())
-    facts = path.stat()
-    return {"bytes": facts.st_size, "mtime_ns": facts.st_mtime_ns, "crc32": checksum}
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -15,6 +15,11 @@ from olbench.errors import UserError
 
 SUFFIXES = ("", ".gz", ".bz2", ".xz")
 
+#: The name of standard input on the command line.
+STDIN = "-"
+#: Bytes that decide the format, and bytes of compressed data that are read at once.
+LONGEST_MAGIC, BUFFER = 6, 1 << 17
+
 _OPENERS: tuple[tuple[bytes, str, Any], ...] = (
     (b"\x1f\x8b", "gzip", gzip.open),
     (b"BZh", "bzip2", bz2.open),
@@ -29,29 +34,86 @@ _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
 @contextmanager
-def open_content(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file to read its uncompressed bytes; failures become a UserError with its name."""
-    kind = "plain"
+def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
+    """Open a file or a pipe to read its uncompressed bytes; failures become a UserError with its name.
+
+    `digest`, a hash of hashlib, is updated with all bytes of the file as they are stored, compressed or not.
+    """
+    kind, name = "plain", show_path(path)
     try:
-        with open(path, "rb") as probe:
-            magic = probe.read(6)
-        for start, kind_of_file in _FOREIGN:
-            if magic.startswith(start):
-                raise UserError(f"{path} is {kind_of_file}; unpack it, or compress it with gzip, bzip2 or xz")
-        for start, name, opener in _OPENERS:
-            if magic.startswith(start):
-                kind = name
-                with opener(path, "rb") as stream:
-                    yield stream
-                return
-        with open(path, "rb", buffering=0) as stream:
-            yield stream
+        with _open_raw(path) as file:
+            raw = _Replayed(file, digest)
+            for start, kind_of_file in _FOREIGN:
+                if raw.head.startswith(start):
+                    raise UserError(
+                        f"{name} is {kind_of_file}; unpack it, or compress it with gzip, bzip2 or xz"
+                    )
+            for start, kind_of_file, opener in _OPENERS:
+                if raw.head.startswith(start):
+                    kind = kind_of_file
+                    with opener(io.BufferedReader(raw, BUFFER), "rb") as stream:
+                        yield stream
+                    break
+            else:
+                yield raw  # type: ignore[misc]
+            raw.drain()
     except _DAMAGE as error:
-        raise UserError(f"{path}: its {kind} data is damaged or truncated ({_describe(error)})") from None
+        raise UserError(f"{name}: its {kind} data is damaged or truncated ({_describe(error)})") from None
     except OSError as error:
         if kind != "plain" and error.errno is None:
-            raise UserError(f"{path}: its {kind} data is damaged or truncated ({_describe(error)})") from None
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+            raise UserError(f"{name}: its {kind} data is damaged or truncated ({_describe(error)})") from None
+        raise UserError(f"cannot read {name}: {error.strerror or error}") from None
+
+
+def is_pipe(path: str | Path) -> bool:
+    """Tell whether a path is a pipe, a terminal or standard input: what can be read only once."""
+    path = Path(path)
+    return str(path) == STDIN or path.is_fifo() or path.is_char_device() or path.is_socket()
+
+
+def show_path(path: str | Path) -> str:
+    """Return a path as errors show it."""
+    return "stdin" if str(path) in (STDIN, "/dev/stdin") else str(path)
+
+
+def _open_raw(path: str | Path) -> IO[bytes]:
+    if show_path(path) == "stdin":
+        return open(0, "rb", buffering=0, closefd=False)
+    return open(path, "rb", buffering=0)
+
+
+class _Replayed(io.RawIOBase):
+    """A raw file whose first bytes, which tell its format, are read twice; a digest sees them all once."""
+
+    def __init__(self, file: Any, digest: Any):
+        self.file, self.digest = file, digest
+        self.head = b""
+        while len(self.head) < LONGEST_MAGIC and (more := file.read(LONGEST_MAGIC - len(self.head))):
+            self.head += more
+        self.replayed = 0
+        if digest is not None:
+            digest.update(self.head)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer and return the number of bytes."""
+        if self.replayed < len(self.head):
+            piece = self.head[self.replayed : self.replayed + len(buffer)]
+            buffer[: len(piece)] = piece
+            self.replayed += len(piece)
+            return len(piece)
+        got = int(self.file.readinto(buffer) or 0)
+        if self.digest is not None:
+            self.digest.update(memoryview(buffer)[:got])
+        return got
+
+    def drain(self) -> None:
+        """Read what is left if a digest has to see it."""
+        while self.digest is not None and self.readinto(bytearray(BUFFER)):
+            continue
 
 
 def _describe(error: BaseException) -> str:

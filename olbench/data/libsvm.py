@@ -8,6 +8,8 @@ row. Indices start at 1 unless a 0 occurs anywhere. Errors name the file, line, 
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -41,6 +43,61 @@ def read_libsvm(paths: Sequence[str | Path], limit: int | None = None) -> tuple[
     return reader.finish()
 
 
+class BlockReader:
+    """Reads any amount of text in blocks of a few megabytes, which is all that is ever in memory."""
+
+    def __init__(self) -> None:
+        self._reader = _LibsvmReader()
+
+    def blocks(self, stream: IO[bytes], name: str, limit: int | None = None) -> Iterator["Block"]:
+        """Yield the examples of one stream; a block is valid until the next one is asked for."""
+        reader = self._reader
+        reader.counters[parsing.LINES] = 0
+        found = False
+        for text, size in whole_lines(stream, name, limit):
+            lines = int(reader.counters[parsing.LINES])
+            reader.rows.clear()
+            reader.counters[[parsing.ROWS, parsing.ENTRIES]] = 0
+            reader.parse(text, size, name)
+            found = found or reader.rows.n > 0
+            yield Block(reader.rows, name, lines, text, size)
+        if not found:
+            raise UserError(f"{name} contains no examples")
+
+    @property
+    def first(self) -> int:
+        """The number of the first feature: 1, or 0 if that index has occurred."""
+        return 0 if self._reader.counters[parsing.LOWEST] == 0 else 1
+
+    @property
+    def highest(self) -> int:
+        """The highest index so far, or -1."""
+        return int(self._reader.counters[parsing.HIGHEST])
+
+
+@dataclass(frozen=True)
+class Block:
+    """Examples of a few megabytes of text. Indices are those of the text."""
+
+    rows: Rows
+    name: str
+    #: The lines of the stream before the block.
+    lines: int
+    text: bytearray
+    size: int
+
+    def refuse(self, row: int, reason: str) -> UserError:
+        """Return an error at the line of a row."""
+        return UserError(f"{self.name}:{self.line_of(row)}: {reason}")
+
+    def line_of(self, row: int) -> int:
+        """Return the number of the line of a row; lines without an example count."""
+        lines = bytes(self.text[: self.size]).split(b"\n")
+        # The parser's white space, which is ASCII only, and the byte order mark that it does not see.
+        filled = (k for k, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith(b"#"))
+        return self.lines + next(islice(filled, row, None))
+
+
 class _LibsvmReader:
     """The rows read so far, and the position in the files."""
 
@@ -56,11 +113,12 @@ class _LibsvmReader:
         before = self.rows.n
         self.rows.starts.append(before)
         for block, size in whole_lines(stream, name, limit):
-            self._parse(block, size, name)
+            self.parse(block, size, name)
         if self.rows.n == before:
             raise UserError(f"{name} contains no examples")
 
-    def _parse(self, block: bytearray, size: int, name: str) -> None:
+    def parse(self, block: bytearray, size: int, name: str) -> None:
+        """Append the examples of some whole lines."""
         rows, counters = self.rows, self.counters
         entries = block.count(b":", 0, size)
         rows.reserve(block.count(b"\n", 0, size), entries)

@@ -1,5 +1,6 @@
 """Loading a data set by name or path, checked against the catalogue."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,12 +10,15 @@ import numpy as np
 
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry, find, resolve
-from olbench.data.compressed import base_name
+from olbench.data.compressed import base_name, is_pipe, show_path
+from olbench.data.convert import convert_libsvm
 from olbench.data.fingerprint import fingerprint
+from olbench.data.folders import parsed_folder
 from olbench.data.labels import Labels
 from olbench.data.libsvm import READER_VERSION
 from olbench.data.sources import problems, read_examples
 from olbench.errors import UserError
+from olbench.memory import memory_limit, show_size
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ def load_dataset(
 ) -> Dataset:
     """Return a data set of the catalogue by its name, or the examples of a LIBSVM or CSV file by its path.
 
+    A pipe, or "-" for standard input, is read as LIBSVM text of any size.
+
     With two labels in a file, the smaller becomes -1 and the larger +1. Otherwise `positive` lists the labels
     of the positive examples and `negative` those of the negative ones (default: all others); rows with any
     other label are dropped. Catalogue files that are not downloaded yet are fetched, unless `download` is
@@ -57,7 +63,11 @@ def load_dataset(
     >>> data.X.shape, data.fingerprint[:8]
     ((569, 30), '09b79ee7')
     """
+    if is_pipe(name_or_path):
+        return cache_pipe(name_or_path, positive, negative)[0]
     entry = resolve(name_or_path)
+    if isinstance(entry, Path) and entry.is_dir():
+        return _load_folder(entry, positive, negative)
     if isinstance(entry, Path):
         return _load_path(entry, _as_tuple(positive), _as_tuple(negative))
     paths = _find_paths(entry, download, mirror)
@@ -82,10 +92,43 @@ def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> D
     cached = cache.load(key)
     if cached is not None:
         return _check(entry, paths, *cached)
+    if entry.format == "libsvm" and not entry.preprocess:
+        return _convert(entry, paths, where, key)
+    return _read_and_store(entry, paths, where, key)
+
+
+def _read_and_store(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset:
+    """Read the examples into memory, and map them if the cache can take them."""
     data = _check(entry, paths, *_read(entry, paths, where))
-    if cache.store(key, data.X, data.y, data.fingerprint, data.test_from):
-        cached = cache.load(key)
+    stored = cache.store(key, data.X, data.y, data.fingerprint, data.test_from)
+    cached = cache.load(key) if stored else None
     return Dataset(entry.name, *cached) if cached else data
+
+
+def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset:
+    """Convert LIBSVM files in blocks; if the cache cannot take them, read them into memory."""
+    try:
+        with cache.open_draft() as draft:
+            X, y, test_from = convert_libsvm(entry, paths, where or entry.name, draft)
+            data = _check(entry, paths, X, y, fingerprint(X, y), test_from)
+            draft.install(key, X.shape, data.fingerprint, test_from)
+    except cache.UnwritableError as error:
+        _refuse_large_files(paths, error)
+        cache.warn_unwritable(error)
+        return _check(entry, paths, *_read(entry, paths, where))
+    cached = cache.load(key)
+    return Dataset(entry.name, *cached) if cached else _check(entry, paths, *_read(entry, paths, where))
+
+
+def _refuse_large_files(paths: Sequence[Path], error: cache.UnwritableError) -> None:
+    """Raise a UserError if files that the cache cannot take are too large for memory as well."""
+    size, limit = sum(path.stat().st_size for path in paths), memory_limit()
+    if size > limit:
+        raise UserError(
+            f"{', '.join(map(str, paths))} has {show_size(size)}, more than the {show_size(limit)} of memory "
+            f"that may be used, and the cache in {parsed_folder()} cannot be written "
+            f"({error}); set OLBENCH_CACHE to a writable folder with free space"
+        )
 
 
 def load_run(name: str, run: int) -> Dataset:
@@ -127,6 +170,10 @@ def _key(entry: CatalogEntry, paths: Sequence[Path]) -> str:
         hashes = [cache.content_hash(path) for path in paths]
     except OSError as error:
         raise UserError(f"cannot read {error.filename}: {error.strerror or error}") from None
+    return _entry_key(entry, hashes)
+
+
+def _entry_key(entry: CatalogEntry, hashes: list[str]) -> str:
     return cache.entry_key({"reader": READER_VERSION, "files": hashes, **entry.recipe()})
 
 
@@ -143,10 +190,46 @@ def _find_paths(entry: CatalogEntry, download: bool, mirror: str | None) -> list
     )
 
 
+def cache_pipe(path: str | Path, positive: Labels = None, negative: Labels = None) -> tuple[Dataset, Path]:
+    """Convert LIBSVM text that can be read only once; return the examples and their folder in the cache.
+
+    `load_dataset` takes the folder as well. A file with the same content has the same entry.
+    """
+    name = show_path(path)
+    entry = _describe_file(Path(path), name, _as_tuple(positive), _as_tuple(negative))
+    digest = hashlib.sha256()
+    try:
+        with cache.open_draft() as draft:
+            X, y, _ = convert_libsvm(entry, [Path(path)], name, draft, [digest])
+            key = _entry_key(entry, [digest.hexdigest()])
+            draft.install(key, X.shape, fingerprint(X, y))
+    except cache.UnwritableError as error:
+        raise UserError(
+            f"{name} can be read only once, and the cache in {parsed_folder()} cannot be written ({error}); "
+            "set OLBENCH_CACHE to a writable folder with free space"
+        ) from None
+    folder = parsed_folder() / key
+    return replace(_load_folder(folder), name=base_name(Path(name).name)), folder
+
+
+def _load_folder(folder: Path, positive: Labels = None, negative: Labels = None) -> Dataset:
+    """Load an entry of the cache by its folder."""
+    if positive is not None or negative is not None:
+        raise UserError(f"{folder}: its labels were chosen when it was read; they cannot be chosen again")
+    cached = cache.load_folder(folder)
+    if cached is None:
+        raise UserError(f"{folder} is damaged; read its original again")
+    return Dataset(folder.name, *cached)
+
+
 def _load_path(path: Path, positive: Any, negative: Any) -> Dataset:
     """Load a user's file: there are no facts to check and no size limit."""
-    name = base_name(path.name)
-    entry = CatalogEntry(
+    return load_entry(_describe_file(path, path.name, positive, negative), [path], where=str(path))
+
+
+def _describe_file(path: Path, title: str, positive: Any, negative: Any) -> CatalogEntry:
+    name = base_name(title)
+    return CatalogEntry(
         name=name.removesuffix(".csv"),
         title=name,
         format="csv" if name.endswith(".csv") else "libsvm",
@@ -158,7 +241,6 @@ def _load_path(path: Path, positive: Any, negative: Any) -> Dataset:
         negative=negative,
         max_bytes=0,
     )
-    return load_entry(entry, [path], where=str(path))
 
 
 def _as_tuple(labels: Labels) -> tuple[float, ...] | None:

@@ -39,6 +39,10 @@ class Rows:
         _grow(self.indices, self.entries + entries)
         _grow(self.data, self.entries + entries)
 
+    def clear(self) -> None:
+        """Forget all rows but keep the room for them."""
+        self.n = self.entries = 0
+
     def keep(self, mask: Any) -> None:
         """Keep the rows of a mask, in place, and drop zeros."""
         self.labels[: mask.sum()] = self.labels[: self.n][mask]
@@ -78,7 +82,12 @@ def csr(data: Any, indices: Any, indptr: Any, d: int) -> Any:
     """Wrap sorted, duplicate-free arrays as a CSR matrix, without a copy or a check."""
     import scipy.sparse as sp
 
-    matrix = sp.csr_matrix((data, indices, indptr), shape=(indptr.size - 1, d), copy=False)
+    if indptr.dtype == indices.dtype:
+        matrix = sp.csr_matrix((data, indices, indptr), shape=(indptr.size - 1, d), copy=False)
+    else:
+        # With more entries than fit in 32 bits, SciPy would copy all indices to 64 bits.
+        matrix = sp.csr_matrix((indptr.size - 1, d))
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     matrix.has_canonical_format = True
     return matrix
 

@@ -6,6 +6,10 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy.sparse import vstack
+
+from olbench.data.cache import is_mapped
 from olbench.errors import UserError
 from olbench.examples import Examples, Floats, as_examples, as_labels
 from olbench.specs import DatasetSpec
@@ -38,6 +42,10 @@ class Source:
         self.n, self.d = (int(size) for size in data.X.shape)
         #: The first row for testing, if the data set comes with a split of its own.
         self.test_from = data.test_from
+        #: The size of the arrays with the examples, and how much of it is memory rather than mapped files.
+        self.bytes, self.memory_bytes = _measure(data)
+        #: The memory that an open source takes: norms, offsets of the rows, and arrays that are not mapped.
+        self.held_bytes = self.memory_bytes + 16 * self.n
         if not self.n:
             raise UserError(f"{self.name}: there are no rows in it")
         # Cached examples are memory maps, so that what is held here until the first use takes no memory.
@@ -74,6 +82,14 @@ class Source:
             rows = as_examples(data.X[part])
             yield OpenData(rows, as_labels(data.y[part], rows.n))
 
+    def take(self, places: Sequence[slice]) -> OpenData:
+        """Return copies of some ranges of rows, one after the other, without opening all of them."""
+        data = self._read()
+        parts = [data.X[place] for place in places]
+        X = np.concatenate(parts) if data.storage == "dense" else vstack(parts, format="csr")
+        rows = as_examples(X)
+        return OpenData(rows, as_labels(np.concatenate([data.y[place] for place in places]), rows.n))
+
     def _read(self) -> "Dataset":
         if self._data is None:
             self._data = _load(self.spec)
@@ -83,9 +99,23 @@ class Source:
         return f"Source({self.name!r}, {self.n:,} × {self.d:,})"
 
 
+def _measure(data: "Dataset") -> tuple[int, int]:
+    """Return the bytes of all arrays, and of those that are not memory maps."""
+    X = data.X
+    arrays = [X, data.y] if data.storage == "dense" else [X.data, X.indices, X.indptr, data.y]
+    sizes = [(int(array.nbytes), is_mapped(array)) for array in map(np.asanyarray, arrays)]
+    return sum(size for size, _ in sizes), sum(size for size, mapped in sizes if not mapped)
+
+
 def _load(spec: DatasetSpec) -> "Dataset":
+    from olbench.data.compressed import STDIN
     from olbench.data.load import load_dataset
 
+    if spec.path == STDIN:
+        raise UserError(
+            "a config cannot read standard input, which passes only once; name a file, or use "
+            "`olbench run - --algorithms ...`"
+        )
     return load_dataset(spec.path or spec.name, spec.positive, spec.negative, download=False)
 
 

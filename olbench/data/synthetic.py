@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -161,6 +161,16 @@ def write_stream(stream: DenseStream | TextStream, rows: int, path: Path) -> int
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
     return path.stat().st_size
+
+
+def pipe_stream(stream: DenseStream | TextStream, rows: int, output: IO[bytes]) -> int:
+    """Write a stream to an open file or pipe as it is made; return the bytes written."""
+    _check_sizes(rows, 1)
+    size = 0
+    for text in stream.lines(rows):
+        size += output.write(text.encode("ascii"))
+    output.flush()
+    return size
 
 
 def _check_sizes(rows: int, features: int, least_features: int = 1) -> None:

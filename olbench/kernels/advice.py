@@ -106,7 +106,7 @@ def run(
     counters: Any,
 ) -> None:
     """Run the examples of `order` with p = (lam, mu); without advice it costs nnz a round, else d as well."""
-    packed_columns, packed_values = buffers(w.size)
+    packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     advised = sets[5].size > 0

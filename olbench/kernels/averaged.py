@@ -52,7 +52,7 @@ def run(
     The weights are scalars[0] * w, their squared norm is scalars[1], and S is scalars[2]. A round that
     changes nothing, or that breaks down, counts towards the mean with the weights as they are.
     """
-    packed_columns, packed_values = buffers(w.size)
+    packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     for i in order:

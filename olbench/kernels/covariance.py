@@ -194,7 +194,7 @@ def run(
     `adaptive`, that is if the loss depends on v.
     """
     d = mu.size
-    packed_columns, packed_values = buffers(d)
+    packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     z = np.empty(d)

@@ -162,7 +162,7 @@ def run(
     that its loss does not fall as v grows, so a round without loss at v = a K(x, x), which v never exceeds,
     needs no v.
     """
-    packed_columns, packed_values = buffers(rows[0].shape[1])
+    packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     scattered = np.zeros(dense.shape[1])
@@ -225,7 +225,7 @@ def run(
 def score_rows(rows: Any, order: Any, shape: Any, support: Any, nu: Any, scores: Any) -> None:
     """Set scores[e] to mu . x of row order[e]."""
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
-    packed_columns, packed_values = buffers(dense.shape[1])
+    packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     scattered, k = np.zeros(dense.shape[1]), np.empty(nu.size)
     for e in range(order.size):
@@ -239,7 +239,7 @@ def score_rows(rows: Any, order: Any, shape: Any, support: Any, nu: Any, scores:
 def measure_variances(rows: Any, shape: Any, support: Any, a: float, factor: Any, variances: Any) -> None:
     """Set variances[i] to x' Sigma x of row i, at least zero."""
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
-    packed_columns, packed_values = buffers(dense.shape[1])
+    packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     size = support[3].size
     scattered, k, u = np.zeros(dense.shape[1]), np.empty(size), np.empty(size)

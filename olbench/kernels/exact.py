@@ -132,7 +132,7 @@ def solve_gain(shares: Any, n: Any, squares: Any, r: Any, A: Any, b0: Any, b1: A
 def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any) -> None:
     """Run the examples of `order`; moments[j] is (mu_j, Sigma_j)."""
     d = moments.shape[0]
-    packed_columns, packed_values = buffers(d)
+    packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
     sparse = dense.shape[0] == 0

@@ -41,7 +41,7 @@ def multiply_out(w: Any, scalars: Any) -> None:
 )  # fmt: skip
 def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, counters: Any) -> None:
     """Run the examples of `order`; the weights are scalars[0] * w, their squared norm is scalars[1]."""
-    packed_columns, packed_values = buffers(w.size)
+    packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     for i in order:

@@ -16,7 +16,7 @@ from olbench.kernels.trace import Address
 @helper
 def score(w: Any, factor: Any, rows: Any, y: Any, counts: Any, hits: Any, t: Any) -> None:
     """Set hits[t] to the negative and positive examples that factor * w gets right, weighted by counts."""
-    packed_columns, packed_values = buffers(w.size)
+    packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
     hits[t, 0] = hits[t, 1] = 0.0

@@ -113,7 +113,7 @@ def run(
     underflow. A deviation within rounding of zero is a breakdown; linearly dependent features can lead to it.
     """
     d = mu.size
-    packed_columns, packed_values = buffers(d)
+    packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     a = np.empty(d)

@@ -16,11 +16,13 @@ from olbench.kernels.matrix import inner, inner_row
 
 
 @helper
-def buffers(d: int) -> Any:
-    """Return the two arrays for a packed row of up to d entries.
+def buffers(rows: Any) -> Any:
+    """Return the two arrays for a packed dense row; CSR rows are read in place and get empty ones.
 
-    The indices start as 0, 1, ..., d - 1, which is what a dense row without zeros needs.
+    The indices start as 0, 1, ..., d - 1, which is what a dense row without zeros needs. Sparse data may have
+    billions of features, of which a row has a few.
     """
+    d = rows[0].shape[1] if rows[0].shape[0] > 0 else 0
     return np.arange(d).astype(np.uint32), np.empty(d)
 
 
@@ -117,7 +119,7 @@ def squared_norm(values: Any, o: Any, n: Any) -> Any:
 def score_rows(rows: Any, order: Any, vector: Any, scores: Any) -> None:
     """Set scores[k] to vector . x of row order[k], summed as in a pass."""
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    packed_columns, packed_values = buffers(dense.shape[1])
+    packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     for k in range(order.size):
         n, c, o = locate(dense, indptr, has_zeros, order[k], packed_columns, packed_values)
@@ -128,7 +130,7 @@ def score_rows(rows: Any, order: Any, vector: Any, scores: Any) -> None:
 def measure_norms(rows: Any, norms: Any) -> None:
     """Set norms[i] to ||x_i||^2."""
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    packed_columns, packed_values = buffers(dense.shape[1])
+    packed_columns, packed_values = buffers(rows)
     values = sources(rows, packed_columns, packed_values)[1]
     for i in range(norms.size):
         n, _, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)

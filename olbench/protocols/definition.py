@@ -26,6 +26,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
 from olbench.data.source import Source
 from olbench.errors import UserError
+from olbench.learners import make_algorithm
 from olbench.places import Placed
 from olbench.protocols import tuning
 from olbench.protocols.tuning import Choice, Grid
@@ -148,6 +149,10 @@ class Protocol(ABC):
         """Return what a trial of this role has to know besides the fields that every trial has."""
         return {}
 
+    def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
+        """Return what a trial has to know because of its data, such as how an order of it is drawn."""
+        return {}
+
     def tuned_settings(self, config: Config) -> Grid:
         """Return the settings that are tuned like parameters, such as the number of epochs, by name."""
         return {}
@@ -163,6 +168,15 @@ class Protocol(ABC):
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
         """Return roughly how long a trial takes, in units that all trials of a run share."""
         return float(source.n) * source.d
+
+    def memory(self, cell: "Cell") -> int:
+        """Return roughly how many bytes a trial takes besides the examples: its learner and its order."""
+        algorithm = make_algorithm(cell.spec.id, **cell.params_of(cell.start), **cell.spec.options)
+        return algorithm.state_bytes(cell.source.d) + 8 * cell.source.n
+
+    def shared_memory(self, cell: "Cell") -> int:
+        """Return roughly how many bytes the examples take, once for all trials on them."""
+        return cell.source.held_bytes
 
     def probe_seconds(self, cell: "Cell") -> float:
         """Return an estimate of the seconds that one trial of a cell takes, for the plan of a run."""
@@ -283,6 +297,16 @@ class Cell:
         """Roughly how long a trial takes, to compare with those of other cells."""
         return self.protocol.cost(self.source, self.spec.id, self.spec.options)
 
+    @cached_property
+    def memory(self) -> int:
+        """Roughly how many bytes a trial takes besides the examples."""
+        return self.protocol.memory(self)
+
+    @cached_property
+    def shared_memory(self) -> int:
+        """Roughly how many bytes the examples take, once for all trials."""
+        return self.protocol.shared_memory(self)
+
     @property
     def repeats(self) -> int:
         """How many trials report it."""
@@ -368,6 +392,11 @@ class Cell:
         return trial
 
     @cached_property
+    def source_setting(self) -> dict[str, Any]:
+        """What its trials have to know because of the data."""
+        return self.protocol.source_setting(self.config, self.source)
+
+    @cached_property
     def _code(self) -> str:
         """How the algorithm behaves and, after a change of the protocol, its version."""
         version = self.protocol.version
@@ -384,7 +413,12 @@ class Cell:
             seed=self.config.seed,
             role=role,
             number=number,
-            setting={**self.protocol.setting(self.config, role), **self.setting_of(choice), **setting},
+            setting={
+                **self.protocol.setting(self.config, role),
+                **self.source_setting,
+                **self.setting_of(choice),
+                **setting,
+            },
             code=self._code,
         )
 

@@ -1,14 +1,15 @@
 """The protocol `online`: tune on orders of their own, then one pass for each permutation."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
 from olbench.data.source import Source
-from olbench.learners import make_algorithm
-from olbench.online import Curve, PassResult, online_pass
-from olbench.protocols.definition import Cell, Key, Protocol, Series, protocol, whole
+from olbench.learners import Algorithm, make_algorithm
+from olbench.memory import machine_limit
+from olbench.online import Curve, PassResult, online_pass, windowed_pass
+from olbench.protocols.definition import Cell, Key, Protocol, Series, choice, protocol, whole
 from olbench.quantities import (
     BREAKDOWNS,
     CPU_SECONDS,
@@ -25,6 +26,13 @@ from olbench.trials.trial import Outcome, Trial
 
 #: A round of a Python object takes as long as so many multiplications of a kernel.
 OBJECT_COST = 50_000
+#: Orders in windows: the bytes of a block of neighbouring rows, and how many random blocks are shuffled as
+#: one. Both are fixed, so that an order does not depend on the machine.
+BLOCK_BYTES, WINDOW_BLOCKS = 4 << 20, 8
+#: The memory for a window: its rows, what they are copied from, and their norms.
+WINDOW_BYTES = 3 * BLOCK_BYTES * WINDOW_BLOCKS
+#: The rows of data larger than memory that an estimate of the time may read.
+PROBED_ROWS = 20_000
 
 
 @protocol
@@ -35,7 +43,12 @@ class Online(Protocol):
     keys = (
         Key("permutations", whole(1), 20, "random orders of each data set, the same for every algorithm"),
         Key("curve", whole(1), 50, "points of the online curves"),
-    )
+        Key(
+            "order", choice("auto", "exact", "windows"), None,
+            "exact: permutations of all rows; windows: random blocks, shuffled within windows, for data "
+            "larger than memory; auto: windows only for such data",
+        ),
+    )  # fmt: skip
     tuning_keys = (Key("permutations", whole(1), 1, "random orders that score a candidate"),)
     searches = ("grid", "coordinate", "holdout", "none")
     quantities = (MISTAKE_RATE, UPDATES, SECONDS)
@@ -70,6 +83,23 @@ class Online(Protocol):
         part = halves[role] if config.tuning.search == "holdout" else seeds.ALL
         return {"part": part, "points": self.setting_of(config, "curve") if role == "report" else 1}
 
+    def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
+        """Return how orders are drawn if they are not exact permutations; only then does a record say so."""
+        order = self.setting_of(config, "order") or "auto"
+        if order == "exact" or (order == "auto" and source.bytes <= machine_limit()):
+            return {}
+        block = max(1, source.n * BLOCK_BYTES // max(1, source.bytes))
+        return {"order": "windows", "block": block, "window": WINDOW_BLOCKS * block}
+
+    def memory(self, cell: Cell) -> int:
+        """Return roughly how many bytes a trial takes; with windows, its order takes none of the data's."""
+        memory = super().memory(cell)
+        return memory - 8 * cell.source.n + WINDOW_BYTES if cell.source_setting else memory
+
+    def shared_memory(self, cell: Cell) -> int:
+        """Return the memory that an open data set takes; with windows it is never opened as a whole."""
+        return cell.source.memory_bytes if cell.source_setting else super().shared_memory(cell)
+
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
         """Return roughly how many multiplications a pass takes."""
         n, d = float(source.n), source.d
@@ -81,6 +111,9 @@ class Online(Protocol):
         """Run one pass over the trial's order."""
         algorithm = make_algorithm(trial.algorithm, **trial.params, **trial.options)
         part, points = trial.setting["part"], trial.setting["points"]
+        if trial.setting.get("order") == "windows":
+            result = _run_windows(algorithm, trial, source, stopped)
+            return Outcome(_numbers(result), {"curve": columns_of(result.curve)})
         order = seeds.order(trial.seed, trial.dataset, trial.role, trial.number, part, source.n)
         data = source.open()
         result = online_pass(algorithm, data.examples, data.labels, order, points, stopped)
@@ -88,17 +121,35 @@ class Online(Protocol):
 
     def probe_seconds(self, cell: Cell, seconds: float = 0.03) -> float:
         """Return an estimate of the seconds that a pass takes, from its first examples."""
-        data = cell.source.open()
+        source = cell.source
+        data = source.take([slice(0, PROBED_ROWS)]) if cell.source_setting else source.open()
         first = {name: values[0] for name, values in cell.grid.items()}
         algorithm = make_algorithm(cell.spec.id, **{**cell.start, **first}, **cell.spec.options)
-        order = seeds.order(cell.config.seed, cell.source.name, "report", 0, seeds.ALL, cell.source.n)
+        order = seeds.order(cell.config.seed, source.name, "report", 0, seeds.ALL, data.examples.n)
         size = min(64, order.size)
         online_pass(algorithm, data.examples, data.labels, order[:1], 1)
         while True:
             taken = online_pass(algorithm, data.examples, data.labels, order[:size], 1).seconds
             if taken >= seconds or size == order.size:
-                return taken / size * cell.source.n
+                return taken / size * source.n
             size = min(4 * size, order.size)
+
+
+def _run_windows(
+    algorithm: Algorithm, trial: Trial, source: Source, stopped: Callable[[], bool]
+) -> PassResult:
+    """Run one pass over an order in windows, of which one is in memory at a time."""
+    part, block, window = (trial.setting[name] for name in ("part", "block", "window"))
+    order = (trial.seed, trial.dataset, trial.role, trial.number, part, source.n, block, window)
+    sizes = (rows.size for _, rows in seeds.windows(*order))
+    n = source.n if part == seeds.ALL else sum(sizes)
+
+    def take() -> Iterator[tuple[Any, Any, Any]]:
+        for places, rows in seeds.windows(*order):
+            data = source.take(places)
+            yield data.examples, data.labels, rows
+
+    return windowed_pass(algorithm, take(), source.d, n, trial.setting["points"], stopped)
 
 
 def refuse_batch(definition: Definition) -> str:

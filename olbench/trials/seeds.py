@@ -4,6 +4,7 @@ So all algorithms see the same permutations, and the orders that tune are never 
 """
 
 import hashlib
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -33,5 +34,38 @@ def rows_of(part: str, seed: int, dataset: str, n: int) -> Ints:
 
 def order(seed: int, dataset: str, role: str, number: int, part: str, n: int) -> Ints:
     """Return the order in which a trial sees the n rows of a data set, or those of a part."""
+    if part == ALL:
+        # The permutation itself: indexing the row numbers with it would take three times the memory.
+        return generator(seed, dataset, role, number).permutation(n)
     rows = rows_of(part, seed, dataset, n)
     return rows[generator(seed, dataset, role, number).permutation(rows.size)]
+
+
+def windows(
+    seed: int, dataset: str, role: str, number: int, part: str, n: int, block: int, window: int
+) -> Iterator[tuple[list[slice], Ints]]:
+    """Yield an order of n rows for data larger than memory, window by window.
+
+    The blocks of `block` neighbouring rows come in random order, and a window is as many of them as have
+    `window` rows. Each window is the slices of its blocks, and an order of the rows in them: 0 is the first
+    row of the first slice. With a part, the rows are split within every block.
+    """
+    random = generator(seed, dataset, role, number)
+    blocks = random.permutation(-(-n // block))
+    step = max(1, window // block)
+    for first in range(0, blocks.size, step):
+        places = [slice(k * block, min(n, (k + 1) * block)) for k in blocks[first : first + step].tolist()]
+        rows = _rows_in(part, seed, dataset, places)
+        yield places, rows[random.permutation(rows.size)]
+
+
+def _rows_in(part: str, seed: int, dataset: str, places: list[slice]) -> Ints:
+    """Return which rows of some blocks, numbered through, belong to a part."""
+    found, begin = [], 0
+    for place in places:
+        size = place.stop - place.start
+        # One split for each block, the same in every order: no row may change sides.
+        name = f"{dataset}\0{place.start}"
+        found.append(begin + rows_of(part, seed, name, size))
+        begin += size
+    return np.concatenate(found)

@@ -1,0 +1,79 @@
+"""olbench run -: learn from standard input, one pass, with a line of running mistakes every so often."""
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from olbench.engine.stream import RunningCounts, Stream
+    from olbench.specs import Config
+
+
+def run_stream(config: "Config", every: int, as_json: bool, quiet: bool) -> int:
+    """Run the algorithms of a config over standard input, print the counts and return the exit code."""
+    from olbench.cli.plan import ignore_closed_output
+    from olbench.data.compressed import STDIN, open_content, show_path
+    from olbench.engine.stopping import stop_on_interrupt
+    from olbench.engine.stream import Stream, enter
+
+    stream = Stream(enter(config), config.datasets[0].positive or (), every)
+    lines = _Lines(stream, as_json)
+    started = time.perf_counter()
+    with ignore_closed_output(), stop_on_interrupt() as stop, open_content(STDIN) as source:
+        reports = stream.run(source, show_path(STDIN))
+        while (report := stop.or_none(lambda: next(reports, None))) is not None:
+            if not quiet:
+                lines.show(report)
+        lines.conclude(stop.is_set(), time.perf_counter() - started)
+    if stop.is_set():
+        click.echo(f"olbench: stopped after {stream.examples:,} examples", err=True)
+        return 130
+    return 0
+
+
+class _Lines:
+    """Prints running counts and final ones. With JSON, only the latter go to standard output."""
+
+    WIDTH = 12
+
+    def __init__(self, stream: "Stream", as_json: bool):
+        self.stream, self.as_json = stream, as_json
+        self.last: RunningCounts | None = None
+
+    def show(self, report: "RunningCounts") -> None:
+        """Print a line: the mistakes so far, their rate, and the rate since the line before."""
+        width = self.WIDTH
+        if self.last is None:
+            names = (f"{each.name:>{width}}{'rate':>9}{'recent':>9}" for each in self.stream.entrants)
+            self._print(f"{'examples':>{width}}" + "".join(names))
+        before = self.last.mistakes if self.last else (0,) * len(report.mistakes)
+        rounds = report.examples - (self.last.examples if self.last else 0)
+        cells = (
+            f"{count:>{width},}{count / report.examples:>9.4f}{(count - earlier) / rounds:>9.4f}"
+            for count, earlier in zip(report.mistakes, before, strict=True)
+        )
+        self._print(f"{report.examples:>{width},}" + "".join(cells))
+        self.last = report
+
+    def conclude(self, stopped: bool, seconds: float) -> None:
+        """Print the final counts."""
+        stream = self.stream
+        rows = [{"dataset": "stdin", **entrant.describe()} for entrant in stream.entrants]
+        if self.as_json:
+            facts = {"examples": stream.examples, "features": stream.features, "stopped": stopped}
+            click.echo(json.dumps({**facts, "seconds": round(seconds, 3), "rows": rows}))
+            return
+        for entrant in stream.entrants:
+            learner = entrant.learner
+            rate = f" ({learner.mistakes / learner.rounds:.4f})" if learner.rounds else ""
+            click.echo(
+                f"{entrant.name}: {learner.mistakes:,} mistakes in {learner.rounds:,} examples{rate}, "
+                f"{learner.updates:,} updates, {stream.features:,} features"
+            )
+
+    def _print(self, line: str) -> None:
+        click.echo(line, err=self.as_json)
+        (sys.stderr if self.as_json else sys.stdout).flush()

@@ -1,0 +1,122 @@
+"""How much memory there is: the machine's, a cgroup's limit, or the limit that the user sets."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+
+from olbench.errors import UserError
+
+#: The share of the available memory that a run may plan with; the rest is for Python and the system.
+USABLE = 0.9
+PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE | re.ASCII)
+_UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+_given: ContextVar[int | None] = ContextVar("memory limit", default=None)
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes of a size such as 512M or 8G; units are powers of 1,024.
+
+    >>> parse_size("1.5G")
+    1610612736
+    """
+    match = _SIZE.fullmatch(text.strip())
+    size = int(float(match[1]) * 1024 ** _UNITS[match[2].upper()]) if match and len(text) < 40 else 0
+    if size < 1:
+        raise UserError(f"'{text}' is not an amount of memory; write for example 512M or 8G")
+    return size
+
+
+def show_size(size: float) -> str:
+    """Return an amount of memory in the unit that suits it.
+
+    >>> show_size(8 * 50_000**2), show_size(2e6)
+    ('18.6 GiB', '1.9 MiB')
+    """
+    unit = "GiB" if size >= 2**30 else "MiB"
+    return f"{size / (2**30 if unit == 'GiB' else 2**20):,.1f} {unit}"
+
+
+@contextmanager
+def limit_memory(size: int | None) -> Iterator[None]:
+    """Set the limit that `memory_limit` returns; None leaves it to the machine."""
+    token = _given.set(size)
+    try:
+        yield
+    finally:
+        _given.reset(token)
+
+
+def memory_limit() -> int:
+    """Return the bytes that a run may plan with: the user's limit, or most of what is available."""
+    given = _given.get()
+    return int(USABLE * available_memory()) if given is None else given
+
+
+def machine_limit() -> int:
+    """Return the same of all memory, in use or not: what does not change from one run to the next."""
+    given = _given.get()
+    return (
+        int(USABLE * min([_host_memory("MemTotal"), *_cgroup_memory(total=True)])) if given is None else given
+    )
+
+
+def available_memory() -> int:
+    """Return how many bytes are available without swapping, on this machine and within its cgroups."""
+    return max(0, min([_host_memory(), *_cgroup_memory()]))
+
+
+def _host_memory(field: str = "MemAvailable") -> int:
+    try:
+        with open(PROC / "meminfo", encoding="utf-8") as lines:
+            fields = dict(line.split(":", 1) for line in lines)
+        return int(fields[field].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _cgroup_memory(total: bool = False) -> Iterator[int]:
+    """Yield what each limited cgroup of this process, up to the root, has left or, if wanted, in total."""
+    for folder in _cgroup_folders():
+        for limit_file, usage_file, cached in (
+            ("memory.max", "memory.current", "file"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache"),
+        ):
+            # "max" is no limit, and a file that is missing or unreadable says nothing.
+            with suppress(OSError, ValueError):
+                limit = int((folder / limit_file).read_text())
+                if total:
+                    yield limit
+                    continue
+                used = int((folder / usage_file).read_text())
+                # The system drops cached files when memory is needed.
+                yield limit - max(0, used - _cached_bytes(folder, cached))
+
+
+def _cached_bytes(folder: Path, name: str) -> int:
+    with suppress(OSError, ValueError):
+        for line in (folder / "memory.stat").read_text().splitlines():
+            key, _, value = line.partition(" ")
+            if key == name:
+                return int(value)
+    return 0
+
+
+def _cgroup_folders() -> Iterator[Path]:
+    """Yield the folders of the memory cgroups that this process is in, version 1 or 2."""
+    try:
+        lines = (PROC / "self" / "cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        root = CGROUPS / "memory" if controllers else CGROUPS
+        # Inside a container the path is that of the host, and the limit is at the root that can be seen.
+        parts = Path(path.lstrip("/")).parts
+        yield from (root.joinpath(*parts[:depth]) for depth in range(len(parts), -1, -1))

@@ -1,0 +1,177 @@
+"""What cannot fit in memory is refused before the first trial, with the remedy."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from olbench import UserError, make_algorithm, memory, online_pass
+from olbench.memory import available_memory, limit_memory, memory_limit, parse_size, show_size
+
+
+@pytest.fixture
+def wide():
+    """Write a file with 50,000 features and return its name."""
+    Path("wide.libsvm").write_text("+1 1:1 50000:2\n-1 7:1\n" * 20)
+    return "wide.libsvm"
+
+
+def test_a_full_covariance_of_50000_features_is_refused_with_the_remedy(olbench, wide):
+    done = olbench("run", wide, "--algorithms", "arow", "--memory", "8G", "--jobs", "2")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "olbench: arow on wide.libsvm needs 37.3 GiB of memory with 2 jobs, most of it for a full covariance "
+        "of 50,000 features, and 8.0 GiB may be used; use covariance: diag, or set another limit with "
+        "--memory\n"
+    )
+    assert not Path("results").exists()
+
+
+def test_the_remedy_works(olbench, wide):
+    words = ("run", wide, "--algorithms", "arow", "--memory", "8G", "--set", "permutations=1")
+    done = olbench(*words, "--covariance", "diag")
+    assert done.returncode == 0, done.stderr
+    assert "full covariance" in olbench(*words, "--dry-run").stderr
+
+
+def test_fewer_jobs_are_a_remedy_where_they_are_enough(olbench):
+    Path("medium.libsvm").write_text("+1 1:1 3000:2\n-1 7:1\n" * 20)
+    words = ("run", "medium.libsvm", "--algorithms", "arow", "--memory", "100M", "--jobs")
+    done = olbench(*words, "2")
+    assert done.returncode == 2
+    assert "use covariance: diag, or use --jobs 1, or set" in done.stderr
+    assert olbench(*words, "1", "--set", "permutations=1").returncode == 0
+
+
+@pytest.mark.parametrize("verb", ["run", "check"])
+def test_every_verb_that_runs_trials_looks_first(here, config, monkeypatch, verb):
+    path = config("datasets: [breast-cancer]\nalgorithms: [arow]\npermutations: 1\n")
+    monkeypatch.setattr("olbench.memory.available_memory", lambda: 1000)
+    words = ("--update", "--against", "new.json") if verb == "check" else ()
+    code, _, err = here(verb, path, *words)
+    assert (code, err.count("full covariance")) == (2, 1)
+
+
+TWO_LINES = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+words = ["run", "two.libsvm", "--algorithms", "perceptron,arow", "--covariance", "diag", "--memory", "8G"]
+sys.argv = ["olbench", *words]
+from olbench.cli import main
+main()
+"""
+
+
+def test_an_index_of_two_billion_in_two_lines_does_not_take_over_the_machine():
+    Path("two.libsvm").write_text("+1 1:1\n-1 2147483646:1\n")
+    done = subprocess.run([sys.executable, "-c", TWO_LINES], capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    assert "perceptron on two.libsvm needs" in done.stderr
+    assert "the learner of 2,147,483,646 features" in done.stderr
+    assert "give features smaller numbers" in done.stderr
+
+
+def test_norms_and_scores_of_sparse_rows_do_not_depend_on_the_number_of_features():
+    from olbench.examples import as_examples
+
+    # 16 GiB for one array by feature: more than a machine without overcommitment would give.
+    examples = as_examples(sp.csr_matrix(([1.0, 2.0], ([0, 1], [3, 2**31 - 10])), shape=(2, 2**31 - 2)))
+    assert examples.norms.tolist() == [1.0, 4.0]
+
+
+def test_a_full_covariance_is_made_without_a_second_copy():
+    for form in ("covariance", "root"):
+        learner = make_algorithm("arow", a=4.0, form=form).start(3)
+        np.testing.assert_array_equal(learner.covariance, 4.0 * np.eye(3))
+
+
+def cgroup(folder, files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+
+
+@pytest.fixture
+def system(tmp_path, monkeypatch):
+    """Return the folders of a made-up machine with 20 GB available."""
+    proc, cgroups = tmp_path / "proc", tmp_path / "cgroup"
+    cgroup(proc, {"meminfo": "MemTotal: 40000000 kB\nMemAvailable: 20000000 kB\n"})
+    cgroup(proc / "self", {"cgroup": ""})
+    monkeypatch.setattr(memory, "PROC", proc)
+    monkeypatch.setattr(memory, "CGROUPS", cgroups)
+    return proc, cgroups
+
+
+def test_without_a_cgroup_the_machine_decides(system):
+    assert available_memory() == 20_000_000 * 1024
+    assert memory_limit() == int(0.9 * 20_000_000 * 1024)
+
+
+def test_the_limit_of_a_cgroup_counts_without_its_cached_files(system):
+    proc, cgroups = system
+    (proc / "self" / "cgroup").write_text("0::/user/job\n")
+    cgroup(cgroups / "user", {"memory.max": "max\n", "memory.current": "5\n"})
+    used = {"memory.max": "4000\n", "memory.current": "3500\n", "memory.stat": "anon 500\nfile 3000\n"}
+    cgroup(cgroups / "user" / "job", used)
+    assert available_memory() == 3500
+
+
+def test_the_tightest_of_nested_cgroups_counts(system):
+    proc, cgroups = system
+    (proc / "self" / "cgroup").write_text("0::/user/job\n")
+    cgroup(cgroups / "user", {"memory.max": "1000\n", "memory.current": "400\n"})
+    cgroup(cgroups / "user" / "job", {"memory.max": "4000\n", "memory.current": "0\n"})
+    assert available_memory() == 600
+
+
+def test_version_1_and_the_root_that_a_container_sees(system):
+    proc, cgroups = system
+    (proc / "self" / "cgroup").write_text("4:memory:/docker/abc\n3:cpu:/docker/abc\n")
+    cgroup(cgroups / "memory", {
+        "memory.limit_in_bytes": "9000", "memory.usage_in_bytes": "5000", "memory.stat": "total_cache 1000\n",
+    })  # fmt: skip
+    assert available_memory() == 5000
+
+
+def test_the_limit_that_is_given_counts_while_it_is_given():
+    with limit_memory(12345):
+        assert memory_limit() == 12345
+    assert memory_limit() != 12345
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("8G", 8 << 30),
+        ("512m", 512 << 20),
+        ("1.5 GiB", 3 << 29),
+        ("100", 100),
+        ("2KB", 2048),
+        ("1T", 1 << 40),
+    ],
+)
+def test_sizes(text, size):
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "G", "-1G", "0", "8X", "nan", "1e3", "٣G", "9" * 400])
+def test_what_is_no_size_is_refused(olbench, text):
+    with pytest.raises(UserError, match="is not an amount of memory; write for example 512M or 8G"):
+        parse_size(text)
+
+
+def test_sizes_are_shown_in_their_unit():
+    assert show_size(3 << 30) == "3.0 GiB"
+    assert show_size(1536 << 10) == "1.5 MiB"
+
+
+def test_counts_are_the_same_for_dense_and_sparse_rows_with_a_zero_in_them():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((200, 12)) * (random.random((200, 12)) < 0.5)
+    y = np.where(random.random(200) < 0.5, 1.0, -1.0)
+    for id in ("arow", "perceptron", "averaged-perceptron"):
+        dense, sparse = (online_pass(make_algorithm(id), each, y) for each in (X, sp.csr_matrix(X)))
+        assert (dense.mistakes, dense.updates) == (sparse.mistakes, sparse.updates)

@@ -1,0 +1,161 @@
+"""Data larger than memory: blocks in random order, rows shuffled within windows, labelled in the record."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench import make_algorithm, online_pass
+from olbench.data.source import find_source, made_source
+from olbench.memory import limit_memory
+from olbench.online import windowed_pass
+from olbench.specs import DatasetSpec
+from olbench.trials import seeds
+
+
+def rows_of_windows(n, block, window, number=0, part=seeds.ALL):
+    """Return the row numbers in the order in which a pass sees them, window by window."""
+    found = []
+    for places, order in seeds.windows(3, "data", "report", number, part, n, block, window):
+        rows = np.concatenate([np.arange(place.start, place.stop) for place in places])
+        found.append(rows[order])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("n", "block", "window"), [(1000, 10, 80), (1003, 10, 80), (7, 10, 80), (50, 1, 8), (9, 3, 1)]
+)
+def test_every_row_comes_once(n, block, window):
+    rows = np.concatenate(rows_of_windows(n, block, window))
+    assert np.array_equal(np.sort(rows), np.arange(n))
+    assert max(len(part) for part in rows_of_windows(n, block, window)) <= max(window, block)
+
+
+def test_windows_mix_rows_from_all_over_the_data():
+    first = rows_of_windows(10_000, 50, 400)[0]
+    assert len(np.unique(first // 50)) == 8
+    assert not np.array_equal(first, np.sort(first))
+    # Neighbours in the order are seldom neighbours in the file.
+    assert np.mean(np.abs(np.diff(first)) == 1) < 0.05
+
+
+def test_an_order_depends_on_its_number_and_on_nothing_else():
+    orders = [np.concatenate(rows_of_windows(500, 10, 80, number)) for number in (0, 0, 1)]
+    assert np.array_equal(orders[0], orders[1])
+    assert not np.array_equal(orders[0], orders[2])
+
+
+def test_the_halves_of_a_holdout_share_no_row_and_no_order_changes_sides():
+    halves = [
+        {tuple(np.sort(np.concatenate(rows_of_windows(1000, 10, 80, number, part))))  for number in range(3)}
+        for part in (seeds.TUNING_HALF, seeds.REPORTED_HALF)
+    ]  # fmt: skip
+    assert [len(half) for half in halves] == [1, 1]
+    [tuning], [reported] = halves
+    assert sorted(tuning + reported) == list(range(1000))
+
+
+def examples(sparse):
+    from scipy.sparse import csr_matrix
+
+    random = np.random.default_rng(5)
+    X = random.standard_normal((600, 15)) * (random.random((600, 15)) < 0.4)
+    y = np.where(X @ random.standard_normal(15) + 0.3 * random.standard_normal(600) > 0, 1.0, -1.0)
+    return (csr_matrix(X) if sparse else X), y
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("id", ["perceptron", "averaged-perceptron", "arow", "cw"])
+def test_a_pass_in_windows_is_the_pass_over_the_same_order(sparse, id):
+    X, y = examples(sparse)
+    source = made_source("data", X, y)
+    windows = list(seeds.windows(3, "data", "report", 0, seeds.ALL, 600, 13, 100))
+    taken = ((source.take(places).examples, source.take(places).labels, order) for places, order in windows)
+    algorithm = make_algorithm(id)
+    found = windowed_pass(algorithm, taken, 15, 600, curve=7)
+    expected = online_pass(algorithm, X, y, np.concatenate(rows_of_windows(600, 13, 100)), curve=7)
+    np.testing.assert_array_equal(found.weights, expected.weights)
+    assert (found.n, found.mistakes, found.updates) == (600, expected.mistakes, expected.updates)
+    for column in ("t", "mistakes", "updates"):
+        np.testing.assert_array_equal(getattr(found.curve, column), getattr(expected.curve, column))
+    assert (np.diff(found.curve.seconds) >= 0).all()
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr("olbench.protocols.online.BLOCK_BYTES", 2000)
+    monkeypatch.setattr("olbench.protocols.online.WINDOW_BYTES", 3 * 8 * 2000)
+
+
+CONFIG = "datasets: [breast-cancer]\nalgorithms: [perceptron]\npermutations: 2\n"
+
+
+def test_the_record_says_how_its_order_was_drawn(here, config, records, small_blocks):
+    assert here("run", config(CONFIG + "order: windows\n"), "--out", "out")[0] == 0
+    settings = [record["setting"] for record in records("out")]
+    assert [(each["order"], each["window"] // each["block"]) for each in settings] == [("windows", 8)] * 2
+    code, out, _ = here("report", "out", "--format", "json")
+    assert code == 0
+    assert len(json.loads(out)["rows"]) == 1
+    # Exact permutations are other trials, under the names that they have always had.
+    assert here("run", config(CONFIG), "--out", "out")[1].count("2 trials run") == 1
+    assert "order" not in records("out")[-1]["setting"]
+
+
+def test_data_larger_than_memory_gets_windows_by_itself(here, config, records, small_blocks):
+    row = " ".join(f"{7 * j}:{j}.5" for j in range(1, 20))
+    Path("rows.libsvm").write_text(f"+1 {row}\n-1 {row}\n" * 500)
+    text = CONFIG.replace("breast-cancer", "rows.libsvm")
+    assert find_source(DatasetSpec("rows", str(Path("rows.libsvm").resolve()))).bytes > 200_000
+    memory = ("--memory", "120K", "-j", "1")
+    assert here("run", config(text), "--out", "large", *memory)[0] == 0
+    assert {record["setting"]["order"] for record in records("large")} == {"windows"}
+    assert here("run", config(text + "order: exact\n"), "--out", "exact", *memory)[0] == 0
+    assert not any("order" in record["setting"] for record in records("exact"))
+
+
+def test_the_table_and_the_plan_of_a_run_in_windows(here, config, small_blocks):
+    path = config(CONFIG + "order: windows\n")
+    assert "order: windows" in here("run", path)[1]
+    code, out, _ = here("run", path, "--dry-run")
+    assert (code, "2 trials" in out) == (0, True)
+
+
+def test_tuning_on_a_held_out_half_works_in_windows(here, config, records, small_blocks):
+    text = "datasets: [breast-cancer]\nalgorithms: [{id: arow, grid: {r: [0.1, 1]}}]\npermutations: 1\n"
+    path = config(text + "order: windows\ntuning: {search: holdout}\n")
+    assert here("run", path, "--out", "out")[0] == 0
+    tuned, again, reported = records("out")
+    assert [each["role"] for each in (tuned, again, reported)] == ["tune", "tune", "report"]
+    assert tuned["n"] == again["n"]
+    assert tuned["n"] + reported["n"] == 569
+
+
+def test_an_unknown_order_is_refused(here, config):
+    code, _, err = here("run", config(CONFIG + "order: sorted\n"))
+    assert code == 2
+    assert "small.yaml:4: order must be one of auto, exact, windows, not 'sorted'" in err
+
+
+def test_ranges_of_rows_are_read_without_opening_the_data():
+    source = find_source(DatasetSpec("digits-1-vs-7"))
+    source.close()
+    part = source.take([slice(100, 120), slice(0, 5)])
+    assert not source.is_open
+    whole = source.open()
+    rows = [*range(100, 120), *range(5)]
+    np.testing.assert_array_equal(part.labels, whole.labels[rows])
+    dense = [np.asarray(each.examples.matrix().todense()) for each in (part, whole)]
+    np.testing.assert_array_equal(dense[0], dense[1][rows])
+
+
+def test_what_is_mapped_counts_only_by_what_is_derived_from_it(tmp_path):
+    Path("rows.libsvm").write_text("+1 1:1 9:2\n-1 3:1\n" * 500)
+    source = find_source(DatasetSpec("rows", str(Path("rows.libsvm").resolve())))
+    assert source.memory_bytes == 0
+    assert source.held_bytes == 16_000
+    made = made_source("made", np.eye(4), np.ones(4))
+    assert made.memory_bytes == made.bytes == 8 * 16 + 8 * 4
+    with limit_memory(1):
+        assert source.bytes > 1
