@@ -1,6 +1,7 @@
 """olbench run: from one YAML file, or one data file, to a complete record."""
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from olbench.errors import UserError
 from olbench.report.grid import count
 
 if TYPE_CHECKING:
+    from olbench.engine.executors import Executor
     from olbench.engine.runner import Run
     from olbench.protocols.definition import Cell
     from olbench.specs import Config
@@ -38,12 +40,16 @@ if TYPE_CHECKING:
     "--timing", type=click.Choice(["shared", "exclusive"]), default="shared", show_default=True,
     help="exclusive: afterwards, time every reported trial again, alone and pinned to one core.",
 )  # fmt: skip
+@click.option(
+    "--cluster", metavar="ADDRESS|local:N|FILE",
+    help="Run the trials on a Dask cluster: its scheduler's address or file, or N processes started here.",
+)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
 @experiment
 def command(
     what: str, out: Path | None, algorithms: str | None, plugins: tuple[str, ...],
-    positive: tuple[float, ...], timing: str, dry_run: bool, jobs: int | None, overrides: tuple[str, ...],
-    skip_missing: bool, quiet: bool,
+    positive: tuple[float, ...], timing: str, cluster: str | None, dry_run: bool, jobs: int | None,
+    overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Run the experiment in CONFIG, or the missing part of it; or take a first look at the data set DATA.
 
@@ -57,11 +63,17 @@ def command(
       olbench run my.libsvm --algorithms arow,scw1
       olbench run my.libsvm --algorithms arow,my-rule --plugin my_rule.py
       olbench run configs/scw.yaml --dry-run --skip-missing
+      olbench run configs/scw.yaml --cluster tcp://10.0.0.1:8786
     """
     from olbench.data.source import find_sources
     from olbench.engine.executors import default_jobs
     from olbench.protocols import get_protocol
 
+    if cluster and timing == "exclusive":
+        raise UserError(
+            "--timing exclusive measures on this machine alone; run with --cluster first and without it "
+            "afterwards: the trials are reused"
+        )
     config = read(what, algorithms, positive, overrides, plugins)
     workers = jobs or default_jobs()
     sources, skipped = find_sources(config.datasets, skip_missing)
@@ -72,7 +84,17 @@ def command(
         show_plan(config, planned, workers, skipped)
         return
     folder = out or Path("results") / default_name(what)
-    sys.exit(carry_out(planned, folder, workers, timing, quiet, skipped))
+    with open_executor(cluster, config.plugins) as executor:
+        sys.exit(carry_out(planned, folder, workers, timing, quiet, skipped, executor))
+
+
+def open_executor(cluster: str | None, plugins: tuple[str, ...]) -> AbstractContextManager["Executor | None"]:
+    """Return the executor of a cluster, or None for this machine."""
+    if cluster is None:
+        return nullcontext()
+    from olbench.engine.cluster import ClusterExecutor
+
+    return ClusterExecutor(cluster, plugins, lambda text: click.echo(text, err=True))
 
 
 def default_name(what: str) -> str:
@@ -111,14 +133,15 @@ def read(
 
 
 def carry_out(
-    planned: "list[Cell]", folder: Path, jobs: int, timing: str, quiet: bool, skipped: list[str]
-) -> int:
+    planned: "list[Cell]", folder: Path, jobs: int, timing: str, quiet: bool, skipped: list[str],
+    executor: "Executor | None" = None,
+) -> int:  # fmt: skip
     """Run the missing trials in a folder, say how it ended, and return the exit code."""
     from olbench.cli.plan import ignore_closed_output
     from olbench.engine.runfile import now
     from olbench.engine.runner import open_run
 
-    with open_run(folder, planned, jobs, quiet=quiet, timing=timing) as run:
+    with open_run(folder, planned, jobs, quiet=quiet, timing=timing, executor=executor) as run:
         if not run.missing and run.is_recorded:
             with ignore_closed_output():
                 say(quiet, f"nothing to do: all {count(run.reused, 'trial')} are in {folder}")
