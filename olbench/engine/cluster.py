@@ -443,7 +443,7 @@ def connect(where: str) -> Iterator[Any]:
                 client = distributed.Client(
                     place, timeout=CONNECT_SECONDS, set_as_default=False, name="olbench"
                 )
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, TypeError) as error:
                 reason = str(error) or "no answer"
                 raise UserError(
                     f"there is no scheduler at {where}: {reason}; start one with `dask scheduler`"

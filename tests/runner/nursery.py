@@ -1,8 +1,8 @@
-"""A Dask cluster on the loopback address whose workers start fast: they are forks that have all imports.
+"""A Dask cluster on the loopback address whose workers start fast: forks of a process that has all imports.
 
-Usage: nursery.py WORKERS FILE. It writes the scheduler file FILE and prints one line for each process, "scheduler
-PID" or "worker PID". A worker that dies is replaced. The end of standard input ends all of them. A FILE that
-exists is the scheduler to join, and no other is started.
+Usage: nursery.py WORKERS FILE ALGORITHMS. It writes the scheduler file FILE and prints one line for each
+process, "scheduler PID" or "worker PID"; a worker that dies is replaced. A FILE that exists is the scheduler
+to join, and no other is started. The end of standard input ends all processes.
 """
 
 import asyncio
@@ -15,32 +15,28 @@ from pathlib import Path
 
 import distributed
 
-import olbench.engine.worker
-from olbench.data.load import load_dataset
-from olbench.kernels import covariance, diagonal, first_order
-
-PRELOADED = (olbench.engine.worker, load_dataset, covariance, diagonal, first_order)
+import olbench.engine.worker  # noqa: F401 - for the workers
+from olbench.learners import make_algorithm
 
 
 async def schedule(file):
-    async with distributed.Scheduler(host="127.0.0.1", port=0, dashboard_address=None, scheduler_file=file) as s:
-        await s.finished()
+    async with distributed.Scheduler(
+        host="127.0.0.1", port=0, dashboard=False, scheduler_file=file
+    ) as scheduler:
+        await scheduler.finished()
 
 
 async def work(file):
-    # Without a heartbeat for so long, a worker that is still alive on a loaded machine would be removed.
     async with distributed.Worker(
-        scheduler_file=file, nthreads=1, memory_limit=0, host="127.0.0.1", dashboard=False, nanny=None
-    ) as w:
-        await w.finished()
+        scheduler_file=file, nthreads=1, memory_limit=0, host="127.0.0.1", dashboard=False
+    ) as worker:
+        await worker.finished()
 
 
 def fork(role, body, file):
-    sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
         with contextlib.suppress(BaseException):
-            os.setpgid(0, 0)
             os.close(0)
             asyncio.run(body(file))
         os._exit(0)
@@ -48,22 +44,23 @@ def fork(role, body, file):
     return pid
 
 
-def main(wanted, file):
+def main(wanted, file, algorithms):
+    for id in filter(None, algorithms.split(",")):
+        make_algorithm(id).start(2).warm_up()
     pids = {}
-    if not Path(file).exists():
-        pids[fork("scheduler", schedule, file)] = "scheduler"
-    while not Path(file).exists() or not Path(file).stat().st_size:
+    if not file.exists():
+        pids[fork("scheduler", schedule, str(file))] = "scheduler"
+    while not file.exists() or not file.read_text().endswith("}"):
         select.select([], [], [], 0.01)
     while not select.select([sys.stdin], [], [], 0.02)[0]:
         while sum(role == "worker" for role in pids.values()) < wanted:
-            pids[fork("worker", work, file)] = "worker"
-        with contextlib.suppress(ChildProcessError):
-            pid, _ = os.waitpid(-1, os.WNOHANG)
-            if pids.pop(pid, "") == "scheduler":
-                break
+            pids[fork("worker", work, str(file))] = "worker"
+        pid, _ = os.waitpid(-1, os.WNOHANG)
+        if pids.pop(pid, "") == "scheduler":
+            break
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])
+    main(int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
