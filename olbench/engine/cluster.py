@@ -44,7 +44,7 @@ CONNECT_SECONDS = 10
 #: Seconds after which the list of workers is read again even if no event has changed it.
 LOOK_SECONDS = 5
 #: Loggers that would print tracebacks where one sentence says it.
-LOGGERS = ("distributed", "tornado.application", "asyncio")
+LOGGERS = ("distributed", "tornado", "asyncio")
 
 
 class SchedulerLostError(UserError):
@@ -486,7 +486,9 @@ def _find_place(where: str) -> int | str:
 @contextmanager
 def _quieten() -> Iterator[None]:
     """Print nothing of what Dask logs: what matters is raised or recorded."""
-    loggers = [logging.getLogger(name) for name in LOGGERS]
+    # Dask gives some loggers below its own a level of their own.
+    below = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in LOGGERS]
+    loggers = [logging.getLogger(name) for name in {*LOGGERS, *below}]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)

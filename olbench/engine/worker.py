@@ -29,6 +29,7 @@ from olbench.data.source import Source
 from olbench.engine.executors import Task, attempt, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.errors import UserError
+from olbench.protocols import get_protocol
 from olbench.protocols.definition import REGISTRY as PROTOCOLS
 from olbench.specs import DatasetSpec
 from olbench.trials import behaviour as behaviours
@@ -59,15 +60,18 @@ class _RefusalError(Exception):
 
 def identify() -> str:
     """Return the version of olbench and a hash of its sources."""
-    return f"{__version__} (sources {_source_digest()})"
+    return f"{__version__} (sources {SOURCES})"
 
 
-@cache
-def _source_digest() -> str:
+def _digest_sources() -> str:
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:8]
+
+
+#: Taken when this module is imported: the files of a worker that runs for days may change under it.
+SOURCES = _digest_sources()
 
 
 def write_plugins(paths: Sequence[str]) -> list[dict[str, str]]:
@@ -82,7 +86,13 @@ def write_plugins(paths: Sequence[str]) -> list[dict[str, str]]:
 def write_message(trial: Trial, source: Source, plugins: Sequence[Mapping[str, str]]) -> str:
     """Return what a worker has to know to run a trial."""
     return json.dumps(
-        {"olbench": identify(), "trial": trial.identity(), "data": source.spec.plain(), "plugins": plugins}
+        {
+            "olbench": identify(),
+            "trial": trial.identity(),
+            "data": source.spec.plain(),
+            "facts": get_protocol(trial.protocol).facts(source),
+            "plugins": plugins,
+        }
     )
 
 
@@ -105,6 +115,7 @@ def _run(message: Mapping[str, Any], stop: StopFlag) -> Answer:
     source = _open_source(DatasetSpec.from_plain(message["data"]), trial.dataset, trial.fingerprint)
     if source is None:
         return {"needs": trial.fingerprint}
+    source.facts = message["facts"]
     _prepare(trial, source)
     finished = attempt(trial, source, stop)
     if finished is None:

@@ -199,7 +199,7 @@ def test_a_trial_that_kills_its_worker_fails_and_its_neighbours_do_not(
 ):
     Path("killer.py").write_text(KILLER)
     config(
-        "permutations: 6\ndatasets: [breast-cancer]\nalgorithms: [perceptron, killer, arow]\n"
+        "permutations: 2\ndatasets: [breast-cancer]\nalgorithms: [perceptron, killer, arow]\n"
         "plugins: [killer.py]\n"
     )
     words = ("--set", "permutations=1", "--set", "algorithms=[killer]")
@@ -213,7 +213,7 @@ def test_a_trial_that_kills_its_worker_fails_and_its_neighbours_do_not(
     assert done.returncode == 3
     ended = {(record["algorithm"], record["status"]) for record in records("all")}
     assert ended == {("perceptron", "ok"), ("killer", "failed"), ("arow", "ok")}
-    assert len(records("all")) == 18
+    assert len(records("all")) == 6
 
 
 def test_the_death_of_the_scheduler_ends_a_run_that_resumes(shared, nursery, start, here, config, counts):
