@@ -195,22 +195,21 @@ def test_after_twenty_kills_of_workers_nothing_is_lost_or_doubled(
 
 
 def test_a_trial_that_kills_its_worker_fails_and_its_neighbours_do_not(
-    nursery, olbench, config, records, shared
+    nursery, here, config, records, shared
 ):
     Path("killer.py").write_text(KILLER)
     config(
         "permutations: 2\ndatasets: [breast-cancer]\nalgorithms: [perceptron, killer, arow]\n"
         "plugins: [killer.py]\n"
     )
-    words = ("--set", "permutations=1", "--set", "algorithms=[killer]")
-    done = olbench("run", "small.yaml", "--cluster", nursery.file, "--out", "one", *words)
-    assert done.returncode == 3
+    words = ("--set", "permutations=1", "--set", "algorithms=[killer]", "--quiet")
+    assert here("run", "small.yaml", "--cluster", nursery.file, "--out", "one", *words)[0] == 3
     [record] = records("one")
     assert record["error"] == (
         "RuntimeError: the worker died 3 times with this trial alone on it; is there enough memory?"
     )
-    done = olbench("run", "small.yaml", "--cluster", nursery.file, "--out", "all")
-    assert done.returncode == 3
+    assert (shared / "kills").read_text() == "xxx"
+    assert here("run", "small.yaml", "--cluster", nursery.file, "--out", "all", "--quiet")[0] == 3
     ended = {(record["algorithm"], record["status"]) for record in records("all")}
     assert ended == {("perceptron", "ok"), ("killer", "failed"), ("arow", "ok")}
     assert len(records("all")) == 6
@@ -261,6 +260,13 @@ def test_ctrl_c_leaves_no_task_on_the_cluster(nursery, start, config, rng):
     assert lines_of("cluster") < 20
 
 
+def addresses(nursery):
+    import distributed
+
+    with distributed.Client(scheduler_file=str(nursery.file), set_as_default=False) as client:
+        return list(client.nthreads())
+
+
 def count_tasks(dask_scheduler):
     return len(dask_scheduler.tasks)
 
@@ -269,7 +275,7 @@ def count_threads(dask_worker):
     return dask_worker.state.executing_count
 
 
-def test_a_worker_with_another_version_is_refused(nursery, shared, olbench, config, records):
+def test_a_worker_with_another_version_is_refused(nursery, shared, here, config, records):
     other = shared / "other"
     shutil.copytree(ROOT / "olbench", other / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
     text = (other / "olbench/__init__.py").read_text()
@@ -278,9 +284,10 @@ def test_a_worker_with_another_version_is_refused(nursery, shared, olbench, conf
 
     config("permutations: 30\ndatasets: [breast-cancer]\nalgorithms: [perceptron, arow]\n")
     with Nursery(shared, 1, python_path=other, join=nursery.file):
-        done = olbench("run", "small.yaml", "--cluster", nursery.file, "--out", "mixed", "--quiet")
-        [sentence] = done.stderr.splitlines()
-        assert (done.returncode, done.stdout) == (0, "")
+        wait_for(lambda: len(addresses(nursery)) == 3, "the other worker")
+        code, out, err = here("run", "small.yaml", "--cluster", nursery.file, "--out", "mixed", "--quiet")
+    assert (code, out) == (0, "")
+    [sentence] = err.splitlines()
     assert sentence.startswith("olbench: the worker tcp://127.0.0.1:")
     assert " is not used: it has olbench 0.0.0.1.0 (sources " in sentence
     assert sentence.endswith(f"), and this run has {identify()}")
@@ -290,15 +297,15 @@ def test_a_worker_with_another_version_is_refused(nursery, shared, olbench, conf
     assert not any(record["worker"].startswith(refused) for record in found)
 
 
-def test_only_refused_workers_end_the_run(shared, olbench, config):
+def test_only_refused_workers_end_the_run(shared, here, config):
     other = shared / "none"
     shutil.copytree(ROOT / "olbench", other / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
     path = other / "olbench/errors.py"
     path.write_text(path.read_text() + "\n# another source, the same version\n")
     with Nursery(shared, 1, python_path=other) as nursery:
-        done = olbench("run", config(), "--cluster", nursery.file, "--out", "out", "--quiet")
-    assert done.returncode == 2
-    first, last = done.stderr.splitlines()
+        code, _, err = here("run", config(), "--cluster", nursery.file, "--out", "out", "--quiet")
+    assert code == 2
+    first, last = err.splitlines()
     assert "is not used: it has olbench 0.1.0 (sources " in first
     assert last.startswith("olbench: no worker can be used; tcp://127.0.0.1:")
     assert not lines_of("out")
