@@ -136,7 +136,7 @@ def show_cluster(where: str, jobs: int, scale: float, repeats: int) -> None:
     click.echo(f"{cost.trials} trials of {cost.seconds:.3f} s each, the best of {repeats} turns:")
     click.echo(f"  jobs = {jobs}: {cost.local:.2f} trials/s")
     click.echo(f"  {where}: {cost.cluster:.2f} trials/s, {cost.ratio:.2f} of that")
-    click.echo(f"a task costs {1000 * cost.task:.1f} ms: trials of next to nothing, one after another")
+    click.echo(f"a task costs {1000 * cost.task:.1f} ms: the time per trial where trials do next to nothing")
 
 
 def write(path: str, timings: "list[Timing]") -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -378,7 +379,7 @@ def test_an_edited_plugin_replaces_the_one_before(nursery, olbench, config, reco
         done = olbench("run", "small.yaml", "--cluster", nursery.file, "--out", "out", "--quiet")
         assert (done.returncode, done.stderr) == (0, "")
     first, second = records("out")[:2], records("out")[2:]
-    assert [record["mistakes"] for record in first] == [record["mistakes"] for record in second]
+    assert {(r["number"], r["mistakes"]) for r in first} == {(r["number"], r["mistakes"]) for r in second}
     assert first[0]["code"] != second[0]["code"]
 
 
@@ -395,6 +396,16 @@ def test_a_cluster_that_is_not_there_is_refused_with_one_sentence(where, reason,
     code, out, err = here("run", config(), "--cluster", where, "--out", "out", "--quiet")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"olbench: {reason}")
+
+
+def test_bench_states_throughput_and_the_cost_of_a_task(nursery, here):
+    code, out, _ = here("bench", "--cluster", nursery.file, "--scale", "0.01", "--repeats", "1")
+    assert code == 0
+    first, jobs, cluster, task = out.splitlines()
+    assert re.fullmatch(r"24 trials of \d\.\d{3} s each, the best of 1 turns:", first)
+    assert re.fullmatch(r"  jobs = 2: [\d.]+ trials/s", jobs)
+    assert re.fullmatch(rf"  {nursery.file}: [\d.]+ trials/s, [\d.]+ of that", cluster)
+    assert re.match(r"a task costs [\d.]+ ms: ", task)
 
 
 def test_exclusive_times_are_not_measured_on_a_cluster(here, config):
