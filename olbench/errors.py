@@ -8,6 +8,9 @@ class UserError(ValueError):
     what scikit-learn and NumPy users catch for a bad argument.
     """
 
+    #: The exit code of the command line.
+    exit_code = 2
+
 
 def suggest(word: str, known: list[str]) -> str:
     """Return ' (did you mean ...?)' when one of the known words is close to this one, else nothing."""

@@ -95,7 +95,7 @@ def main() -> None:
         if debug:
             raise
         click.echo(f"olbench: {error}", err=True)
-        sys.exit(2)
+        sys.exit(error.exit_code)
     except OSError as error:
         if debug:
             raise

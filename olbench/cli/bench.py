@@ -37,11 +37,17 @@ CASES = ("dense-54", "dense-784", "sparse-300", "text", "reader")
 )
 @click.option("--parallel", is_flag=True, help="Measure the speed-up from several jobs instead.")
 @click.option(
-    "--jobs", "-j", default=2, show_default=True, type=click.IntRange(2), help="Jobs for --parallel."
-)
+    "--jobs", "-j", default=2, show_default=True, type=click.IntRange(2),
+    help="Jobs for --parallel and --cluster.",
+)  # fmt: skip
+@click.option(
+    "--cluster", is_flag=False, flag_value="", metavar="[ADDRESS|local:N|FILE]",
+    help="Measure the throughput of a cluster [default: local:N, N the number of jobs] against jobs instead.",
+)  # fmt: skip
 def command(
-    names: tuple[str, ...], repeats: int, scale: float, output: str, parallel: bool, jobs: int
-) -> None:
+    names: tuple[str, ...], repeats: int, scale: float, output: str, parallel: bool, jobs: int,
+    cluster: str | None,
+) -> None:  # fmt: skip
     """Measure the kernels against a plain NumPy loop, BLAS, scikit-learn, River and Vowpal Wabbit.
 
     Every contestant runs on the same examples and on one thread. They take turns, and the best time of each
@@ -53,10 +59,14 @@ def command(
       olbench bench
       olbench bench --case text --repeats 3
       olbench bench --parallel --jobs 2
+      olbench bench --cluster
       pip install "olbench[peers]"      adds River and Vowpal Wabbit
     """
     if parallel:
         show_parallel(jobs, scale, repeats)
+        return
+    if cluster is not None:
+        show_cluster(cluster or f"local:{jobs}", jobs, scale, repeats)
         return
     from pathlib import Path
 
@@ -116,6 +126,17 @@ def show_parallel(jobs: int, scale: float, repeats: int) -> None:
         )
     speedup = one.seconds / several.seconds
     click.echo(f"speed-up {speedup:.2f}; the data takes {data:.1f} MiB, a learner {state:.1f} MiB")
+
+
+def show_cluster(where: str, jobs: int, scale: float, repeats: int) -> None:
+    """Run equal trials with jobs and on a cluster, in turns, and print throughput and the cost of a task."""
+    from olbench.bench.cluster import measure
+
+    cost = measure(where, jobs, scale, repeats)
+    click.echo(f"{cost.trials} trials of {cost.seconds:.3f} s each, the best of {repeats} turns:")
+    click.echo(f"  jobs = {jobs}: {cost.local:.2f} trials/s")
+    click.echo(f"  {where}: {cost.cluster:.2f} trials/s, {cost.ratio:.2f} of that")
+    click.echo(f"a task costs {1000 * cost.task:.1f} ms: the time per trial where trials do next to nothing")
 
 
 def write(path: str, timings: "list[Timing]") -> None:

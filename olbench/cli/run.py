@@ -1,6 +1,7 @@
 """olbench run: from one YAML file, or one data file, to a complete record."""
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from olbench.errors import UserError
 from olbench.report.grid import count
 
 if TYPE_CHECKING:
+    from olbench.engine.executors import Executor
     from olbench.engine.runner import Run
     from olbench.protocols.definition import Cell
     from olbench.specs import Config
@@ -48,13 +50,18 @@ if TYPE_CHECKING:
     help="With -: a line every so many examples [default: when they double].",
 )
 @click.option("--json", "as_json", is_flag=True, help="With -: print the final counts as one JSON object.")
+@click.option(
+    "--cluster", metavar="ADDRESS|local:N|FILE",
+    help="Run the trials on a Dask cluster: its scheduler's address or file, or N processes started here.",
+)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
 @MEMORY
 @experiment
 def command(
     what: str, out: Path | None, algorithms: str | None, plugins: tuple[str, ...], covariance: str | None,
-    positive: tuple[float, ...], timing: str, every: int | None, as_json: bool, dry_run: bool,
-    memory: str | None, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
+    positive: tuple[float, ...], timing: str, every: int | None, as_json: bool, cluster: str | None,
+    dry_run: bool, memory: str | None, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Run the experiment in CONFIG, or the missing part of it; or take a first look at the data set DATA.
 
@@ -72,6 +79,7 @@ def command(
       olbench run my.libsvm --algorithms arow,my-rule --plugin my_rule.py
       olbench run configs/scw.yaml --dry-run --skip-missing
       olbench run - --algorithms arow --covariance diag < stream.libsvm
+      olbench run configs/scw.yaml --cluster tcp://10.0.0.1:8786
     """
     from olbench.cli.stream import run_stream
     from olbench.data.compressed import STDIN
@@ -81,25 +89,43 @@ def command(
     from olbench.memory import limit_memory, parse_size
     from olbench.protocols import get_protocol
 
+    if cluster and timing == "exclusive":
+        raise UserError(
+            "--timing exclusive measures on this machine alone; run with --cluster first and without it "
+            "afterwards: the trials are reused"
+        )
     config = read(what, algorithms, covariance, positive, overrides, plugins)
     workers = jobs or default_jobs()
     with limit_memory(parse_size(memory) if memory else None):
         if what == STDIN:
-            if out or dry_run or timing != "shared":
-                raise UserError("--out, --dry-run and --timing do not go with -, which keeps no record")
+            if out or dry_run or cluster or timing != "shared":
+                raise UserError(
+                    "--out, --dry-run, --cluster and --timing do not go with -, which keeps no record"
+                )
             sys.exit(run_stream(config, every or 0, as_json, quiet))
         if every or as_json:
             raise UserError("--every and --json go with -, a stream on standard input")
         sources, skipped = find_sources(config.datasets, skip_missing)
         planned = get_protocol(config.protocol).cells(config, sources)
-        refuse_excess(planned, workers)
+        if cluster is None:  # a cluster has its own memory
+            refuse_excess(planned, workers)
         if dry_run:
             from olbench.cli.plan import show_plan
 
             show_plan(config, planned, workers, skipped)
             return
         folder = out or Path("results") / default_name(what)
-        sys.exit(carry_out(planned, folder, workers, timing, quiet, skipped))
+        with open_executor(cluster, config.plugins) as executor:
+            sys.exit(carry_out(planned, folder, workers, timing, quiet, skipped, executor))
+
+
+def open_executor(cluster: str | None, plugins: tuple[str, ...]) -> AbstractContextManager["Executor | None"]:
+    """Return the executor of a cluster, or None for this machine."""
+    if cluster is None:
+        return nullcontext()
+    from olbench.engine.cluster import ClusterExecutor
+
+    return ClusterExecutor(cluster, plugins, lambda text: click.echo(text, err=True))
 
 
 def default_name(what: str) -> str:
@@ -148,14 +174,15 @@ def read(
 
 
 def carry_out(
-    planned: "list[Cell]", folder: Path, jobs: int, timing: str, quiet: bool, skipped: list[str]
-) -> int:
+    planned: "list[Cell]", folder: Path, jobs: int, timing: str, quiet: bool, skipped: list[str],
+    executor: "Executor | None" = None,
+) -> int:  # fmt: skip
     """Run the missing trials in a folder, say how it ended, and return the exit code."""
     from olbench.cli.plan import ignore_closed_output
     from olbench.engine.runfile import now
     from olbench.engine.runner import open_run
 
-    with open_run(folder, planned, jobs, quiet=quiet, timing=timing) as run:
+    with open_run(folder, planned, jobs, quiet=quiet, timing=timing, executor=executor) as run:
         if not run.missing and run.is_recorded:
             with ignore_closed_output():
                 say(quiet, f"nothing to do: all {count(run.reused, 'trial')} are in {folder}")

@@ -1,6 +1,6 @@
 """The data sets of a config: whether they are downloaded, and one shared copy of each while it is needed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from threading import Lock
@@ -50,6 +50,8 @@ class Source:
             raise UserError(f"{self.name}: there are no rows in it")
         # Cached examples are memory maps, so that what is held here until the first use takes no memory.
         self._data: Dataset | None = data
+        #: What a protocol told about the data to a machine that may not have its file; see `Protocol.facts`.
+        self.facts: Mapping[str, Any] = {}
         self._open: OpenData | None = None
         self._lock = Lock()
 

@@ -111,7 +111,7 @@ class LocalExecutor:
         try:
             yield from self._run_in_pool([task], 2, stop)
         except TerminatedWorkerError:
-            yield _fail(task.trial, RuntimeError("the worker process died; is there enough memory?"))
+            yield fail(task.trial, RuntimeError("the worker process died; is there enough memory?"))
 
     def _run_in_pool(self, tasks: Sequence[Task], jobs: int, stop: StopFlag) -> Iterator[Finished]:
         if not tasks or stop.is_set():
@@ -157,7 +157,7 @@ def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...
             load_plugin(path)
         source = find_source(spec)
     except Exception as error:
-        return _fail(trial, error)
+        return fail(trial, error)
     return attempt(trial, source, StopFlag())
 
 
@@ -170,10 +170,11 @@ def attempt(trial: Trial, source: Source, stop: StopFlag) -> Finished | None:
     except StoppedError:
         return None
     except Exception as error:
-        return _fail(trial, error)
+        return fail(trial, error)
     seconds = time.perf_counter() - started
     return Finished(protocol.succeed(trial, outcome, seconds), outcome.arrays)
 
 
-def _fail(trial: Trial, error: BaseException) -> Finished:
+def fail(trial: Trial, error: BaseException) -> Finished:
+    """Return the record of a trial that failed."""
     return Finished(get_protocol(trial.protocol).fail(trial, error))

@@ -32,6 +32,7 @@ from olbench.protocols.rules import (
     describe,
     find_rules,
     flag,
+    plain_names,
     read_advice,
     refuse_unknown,
     value_for,
@@ -155,6 +156,10 @@ class AdviceProtocol(Protocol):
                 "key 'advice' of the config, or name a rule file there"
             )
         return without_places(plain)
+
+    def facts(self, source: Source) -> Mapping[str, Any]:
+        """Return what rules call the features and classes, which the file says and not the examples."""
+        return plain_names(source)
 
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
         """Return roughly how long a trial takes: the tests, and the inequalities of the rules."""

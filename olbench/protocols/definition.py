@@ -165,6 +165,13 @@ class Protocol(ABC):
         """Return how many examples the trials of an entry tested in all, each of them counted once."""
         return int(trials["n"].sum()) if "n" in trials else 0
 
+    def facts(self, source: Source) -> Mapping[str, Any]:
+        """Return what trials need to know of a data set besides its examples, as plain values.
+
+        On a cluster, it travels with each trial and is in `source.facts` there.
+        """
+        return {}
+
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
         """Return roughly how long a trial takes, in units that all trials of a run share."""
         return float(source.n) * source.d

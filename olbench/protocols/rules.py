@@ -116,11 +116,21 @@ def without_places(plain: Plain) -> Plain:
 def describe(source: Source) -> tuple[Names, tuple[int, ...]]:
     """Return what rules call the features and classes of a source, and where zeros are missing values."""
     spec = source.spec
+    if source.facts:
+        told = Names(tuple(source.facts["features"]), source.facts["classes"])
+        zeros = tuple(source.facts["missing_zeros"])
+        return told.with_values(source.open().examples.matrix()), zeros
     if spec.path or spec.name in catalog():
         named = load_named(spec.path or spec.name, spec.positive, spec.negative, download=False)
         return named.names, named.missing_zeros
     names = Names(default_features(source.d), {"1": 1, "-1": -1})
     return names.with_values(source.open().examples.matrix()), ()
+
+
+def plain_names(source: Source) -> dict[str, Any]:
+    """Return as plain values what `describe` returns, except for what it reads off the examples."""
+    names, zeros = describe(source)
+    return {"features": names.features, "classes": dict(names.classes), "missing_zeros": zeros}
 
 
 def compile_for(source: Source, plain: Plain) -> Advice:

@@ -55,6 +55,12 @@ def behaviour(algorithm: str, options: Mapping[str, Any]) -> str:
     return _remembered(algorithm, json.dumps(dict(options), sort_keys=True))
 
 
+def forget() -> None:
+    """Forget what this process knows, after a plugin has been replaced."""
+    source_hash.cache_clear()
+    _remembered.cache_clear()
+
+
 @cache
 def _remembered(algorithm: str, options: str) -> str:
     sources = json.dumps([source_hash(algorithm), *map(version, COMPILERS)])

@@ -1,0 +1,85 @@
+"""What a cluster costs: equal trials with jobs on this machine and on a cluster, in turns."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from olbench.bench.cases import dense
+from olbench.data.fingerprint import fingerprint
+from olbench.data.load import Dataset
+from olbench.data.source import Source
+from olbench.engine.cluster import ClusterExecutor
+from olbench.engine.executors import Executor
+from olbench.engine.runner import open_run
+from olbench.errors import UserError
+from olbench.protocols import get_protocol
+from olbench.protocols.definition import Cell
+from olbench.specs import AlgorithmSpec, Config, DatasetSpec
+
+#: Rows of the trials that measure the cost of a task: they take next to no time themselves.
+TINY = 20
+FEATURES = 150
+
+
+@dataclass(frozen=True)
+class ClusterCost:
+    """Trials per second with local jobs and on a cluster, and the seconds that a trial of nothing takes."""
+
+    trials: int
+    #: The median time of a pass.
+    seconds: float
+    local: float
+    cluster: float
+    task: float
+
+    @property
+    def ratio(self) -> float:
+        """The throughput of the cluster, relative to that of the local jobs."""
+        return self.cluster / self.local
+
+
+def measure(where: str, jobs: int, scale: float, repeats: int) -> ClusterCost:
+    """Measure throughput in turns; the best turn of each side counts."""
+    long, tiny = make_cell(max(TINY, int(scale * 12_000)), 12 * jobs), make_cell(TINY, 300)
+    with ClusterExecutor(where, say=_refuse) as executor:
+        for cell in (long, tiny):  # what comes first pays for connections, data and compilation
+            run_all(cell, jobs, executor)
+            run_all(cell, jobs, None)
+        turns = [(run_all(long, jobs, None), run_all(long, jobs, executor)) for _ in range(repeats)]
+        tasks = [run_all(tiny, jobs, executor)[0] for _ in range(repeats)]
+    passes = sorted(seconds for turn in turns for seconds in turn[0][1])
+    best = [min(seconds for seconds, _ in side) for side in zip(*turns, strict=True)]
+    local, cluster = (long.repeats / seconds for seconds in best)
+    return ClusterCost(long.repeats, passes[len(passes) // 2], local, cluster, min(tasks) / tiny.repeats)
+
+
+def make_cell(n: int, permutations: int) -> Cell:
+    """Return a cell of equal trials on data that every worker has to be sent."""
+    X, y = dense(n, FEATURES)
+    spec = DatasetSpec(f"made-up-{n}")
+    source = Source(spec, Dataset(spec.name, X, y, fingerprint(X, y)), can_reload=False)
+    algorithm = AlgorithmSpec("arow", options={"covariance": "full", "form": "covariance", "a": 1.0})
+    config = Config((spec,), (algorithm,), settings={"permutations": permutations, "curve": 1})
+    [cell] = get_protocol(config.protocol).cells(config, [source])
+    return cell
+
+
+def run_all(cell: Cell, jobs: int, executor: Executor | None) -> tuple[float, list[float]]:
+    """Run all trials of a cell; return the seconds of the run and those of every pass."""
+    with (
+        TemporaryDirectory() as folder,
+        open_run(Path(folder), [cell], jobs, quiet=True, executor=executor) as run,
+    ):
+        started = time.perf_counter()
+        run.complete()
+        seconds = time.perf_counter() - started
+    if run.stop.is_set():
+        raise KeyboardInterrupt
+    if run.failed:
+        raise UserError(f"a trial failed: {run.failed[0]['error']}")
+    return seconds, [record["seconds"] for record in run.fresh]
+
+
+def _refuse(text: str) -> None:
+    raise UserError(text.removeprefix("olbench: "))

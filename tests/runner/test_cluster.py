@@ -1,0 +1,430 @@
+"""A run on a cluster is a run: same counts, nothing lost, nothing doubled. All on real processes."""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.runner.conftest import ROOT
+
+pytest.importorskip("distributed", reason="the tests of clusters need dask.distributed")
+
+WAIT = 300
+MANY = """\
+seed: 5
+permutations: 100
+curve: 20
+datasets: [synthetic]
+algorithms: [perceptron, arow, cw]
+"""
+LONG = """\
+permutations: 40
+datasets: [{path: long.libsvm}]
+algorithms: [arow]
+"""
+KILLER = """\
+import os, signal
+from olbench import contestant
+
+@contestant("killer", title="kills its process")
+def killer():
+    return Killer()
+
+class Killer:
+    def predict_one(self, x):
+        with open(os.environ["KILLS"], "a") as file:
+            file.write("x")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def learn_one(self, x, y):
+        pass
+"""
+
+
+def wait_for(condition, what):
+    """Return what a condition gives once it is true."""
+    deadline = time.monotonic() + WAIT
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"waited for {what} in vain"
+        time.sleep(0.01)
+    return value
+
+
+class Nursery:
+    """A scheduler and workers that are replaced when they die."""
+
+    def __init__(self, folder, workers=2, algorithms="", join="", python_path=ROOT):
+        self.file = Path(join or folder / f"scheduler-{random.getrandbits(32):x}.json")
+        self.alive, self.scheduler, self.born = [], 0, 0
+        command = [
+            sys.executable,
+            Path(__file__).with_name("nursery.py"),
+            str(workers),
+            self.file,
+            algorithms,
+        ]
+        with open(folder / "nursery.log", "a") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, cwd=folder,
+                env={**os.environ, "PYTHONPATH": str(python_path)},
+            )  # fmt: skip
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        wait_for(lambda: self.born >= workers or self.process.poll() is not None, "the first workers")
+
+    def _read(self):
+        for line in self.process.stdout:
+            role, pid = line.split()
+            if role == "scheduler":
+                self.scheduler = int(pid)
+            else:
+                self.alive.append(int(pid))
+                self.born += 1
+
+    def kill_worker(self, which):
+        """Kill a worker and wait until another takes its place."""
+        born = self.born
+        os.kill(self.alive.pop(which), signal.SIGKILL)
+        wait_for(lambda: self.born > born, "another worker")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(WAIT)
+        self.reader.join(WAIT)
+        self.process.stdout.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A cache that clients and workers share; KILLS is where a killer leaves its marks."""
+    folder = tmp_path_factory.mktemp("cluster")
+    before = dict(os.environ)
+    os.environ.update({"OLBENCH_CACHE": str(folder / "cache"), "KILLS": str(folder / "kills")})
+    os.environ.pop("OLBENCH_MIRROR", None)
+    yield folder
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture(scope="module")
+def nursery(shared):
+    with Nursery(shared, 2, "perceptron,arow,cw") as nursery:
+        yield nursery
+
+
+@pytest.fixture(autouse=True)
+def shared_cache(shared, own_folder, monkeypatch):
+    monkeypatch.setenv("OLBENCH_CACHE", str(shared / "cache"))
+
+
+@pytest.fixture
+def start():
+    """Return a function that starts the command and does not wait for it."""
+    started = []
+
+    def run(*words):
+        command = [sys.executable, "-W", "error", "-m", "olbench", *map(str, words)]
+        started.append(
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+            )
+        )
+        return started[-1]
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def lines_of(folder):
+    ledger = Path(folder) / "trials.jsonl"
+    return ledger.read_bytes().count(b"\n") if ledger.exists() else 0
+
+
+def test_two_processes_count_what_threads_count(olbench, here, counts, records):
+    few = ("--set", "permutations=1", "--set", "tuning.search=none", "--quiet")
+    config = ROOT / "configs/quick.yaml"
+    done = olbench("run", config, "--cluster", "local:2", "--out", "cluster", *few)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert here("run", config, "--jobs", "2", "--out", "here", *few)[0] == 0
+    assert counts("cluster") == counts("here")
+    assert len(counts("here")) == 4 * 14
+    found = records("cluster")
+    assert {record["timing"] for record in found} == {"shared"}
+    assert len({record["worker"] for record in found}) == 2
+    assert all(record["worker"].startswith("tcp://127.0.0.1:") for record in found)
+    code, out, _ = here("run", config, "--cluster", "tcp://127.0.0.1:1", "--out", "cluster", *few[:-1])
+    assert (code, out) == (0, "nothing to do: all 56 trials are in cluster\n")
+
+
+def test_after_twenty_kills_of_workers_nothing_is_lost_or_doubled(
+    nursery, start, here, config, counts, records
+):
+    run = start("run", config(MANY), "--cluster", nursery.file, "--out", "cluster", "--quiet")
+    moments = random.Random(1)
+    for number in range(20):
+        least = 14 * number + moments.randrange(14)
+        wait_for(
+            lambda least=least: lines_of("cluster") >= least or run.poll() is not None, f"{least} trials"
+        )
+        time.sleep(moments.uniform(0, 0.05))
+        assert run.poll() is None, "all kills hit a run that is going on"
+        nursery.kill_worker(moments.randrange(2))
+    out, err = run.communicate(timeout=WAIT)
+    assert (run.returncode, out, err) == (0, "", "")
+    assert {record["status"] for record in records("cluster")} == {"ok"}
+    assert here("run", "small.yaml", "--jobs", "2", "--out", "here", "--quiet")[0] == 0
+    assert counts("cluster") == counts("here")
+    assert len(counts("here")) == 300
+
+
+def test_a_trial_that_kills_its_worker_fails_and_its_neighbours_do_not(
+    nursery, here, config, records, shared
+):
+    Path("killer.py").write_text(KILLER)
+    config(
+        "permutations: 2\ndatasets: [breast-cancer]\nalgorithms: [perceptron, killer, arow]\n"
+        "plugins: [killer.py]\n"
+    )
+    words = ("--set", "permutations=1", "--set", "algorithms=[killer]", "--quiet")
+    assert here("run", "small.yaml", "--cluster", nursery.file, "--out", "one", *words)[0] == 3
+    [record] = records("one")
+    assert record["error"] == (
+        "RuntimeError: the worker died 3 times with this trial alone on it; is there enough memory?"
+    )
+    assert (shared / "kills").read_text() == "xxx"
+    assert here("run", "small.yaml", "--cluster", nursery.file, "--out", "all", "--quiet")[0] == 3
+    ended = {(record["algorithm"], record["status"]) for record in records("all")}
+    assert ended == {("perceptron", "ok"), ("killer", "failed"), ("arow", "ok")}
+    assert len(records("all")) == 6
+
+
+def test_the_death_of_the_scheduler_ends_a_run_that_resumes(shared, nursery, start, here, config, counts):
+    config(MANY.replace("100", "60"))
+    with Nursery(shared, 2, "perceptron,arow,cw") as doomed:
+        run = start("run", "small.yaml", "--cluster", doomed.file, "--out", "cluster", "--quiet")
+        wait_for(lambda: lines_of("cluster") >= 20 or run.poll() is not None, "20 trials")
+        os.kill(doomed.scheduler, signal.SIGKILL)
+        out, err = run.communicate(timeout=WAIT)
+    assert (run.returncode, out) == (3, "")
+    assert err == (
+        f"olbench: the scheduler of {doomed.file} is gone; finished trials are kept, and the same command "
+        "resumes from there\n"
+    )
+    kept = Path("cluster/trials.jsonl").read_bytes()
+    assert 20 <= kept.count(b"\n") < 180
+    assert here("run", "small.yaml", "--cluster", nursery.file, "--out", "cluster", "--quiet")[0] == 0
+    assert Path("cluster/trials.jsonl").read_bytes().startswith(kept)
+    assert here("run", "small.yaml", "--jobs", "2", "--out", "here", "--quiet")[0] == 0
+    assert counts("cluster") == counts("here")
+
+
+def test_ctrl_c_leaves_no_task_on_the_cluster(nursery, start, config, rng):
+    import distributed
+
+    rows = rng.normal(size=(3000, 400))
+    Path("long.libsvm").write_text(
+        "".join(
+            f"{1 if row[0] > 0 else -1} " + " ".join(f"{j + 1}:{x:.3f}" for j, x in enumerate(row)) + "\n"
+            for row in rows
+        )
+    )
+    run = start("run", config(LONG), "--cluster", nursery.file, "--out", "cluster", "--quiet")
+    with distributed.Client(scheduler_file=str(nursery.file), set_as_default=False) as client:
+        wait_for(lambda: lines_of("cluster") or run.poll() is not None, "the first trial")
+        assert client.run_on_scheduler(count_tasks) > 30
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=WAIT)
+        assert (run.returncode, out) == (130, "")
+        assert err == (
+            "olbench: stopped; finished trials are kept, and the same command resumes from there\n"
+        )
+        wait_for(lambda: client.run_on_scheduler(count_tasks) == 0, "an empty scheduler")
+        wait_for(lambda: not any(client.run(count_threads).values()), "idle workers")
+    assert lines_of("cluster") < 20
+
+
+def addresses(nursery):
+    import distributed
+
+    with distributed.Client(scheduler_file=str(nursery.file), set_as_default=False) as client:
+        return list(client.nthreads())
+
+
+def count_tasks(dask_scheduler):
+    return len(dask_scheduler.tasks)
+
+
+def count_threads(dask_worker):
+    return dask_worker.state.executing_count
+
+
+def test_a_worker_with_another_version_is_refused(nursery, shared, here, config, records):
+    other = shared / "other"
+    shutil.copytree(ROOT / "olbench", other / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
+    text = (other / "olbench/__init__.py").read_text()
+    (other / "olbench/__init__.py").write_text(text.replace('__version__ = "', '__version__ = "0.0.'))
+    from olbench.engine.worker import identify
+
+    config("permutations: 30\ndatasets: [breast-cancer]\nalgorithms: [perceptron, arow]\n")
+    with Nursery(shared, 1, python_path=other, join=nursery.file):
+        wait_for(lambda: len(addresses(nursery)) == 3, "the other worker")
+        code, out, err = here("run", "small.yaml", "--cluster", nursery.file, "--out", "mixed", "--quiet")
+    assert (code, out) == (0, "")
+    [sentence] = err.splitlines()
+    assert sentence.startswith("olbench: the worker tcp://127.0.0.1:")
+    assert " is not used: it has olbench 0.0.0.1.0 (sources " in sentence
+    assert sentence.endswith(f"), and this run has {identify()}")
+    refused = sentence.split()[3]
+    found = records("mixed")
+    assert len(found) == 60
+    assert not any(record["worker"].startswith(refused) for record in found)
+
+
+def test_only_refused_workers_end_the_run(shared, here, config):
+    other = shared / "none"
+    shutil.copytree(ROOT / "olbench", other / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
+    path = other / "olbench/errors.py"
+    path.write_text(path.read_text() + "\n# another source, the same version\n")
+    with Nursery(shared, 1, python_path=other) as nursery:
+        code, _, err = here("run", config(), "--cluster", nursery.file, "--out", "out", "--quiet")
+    assert code == 2
+    first, last = err.splitlines()
+    assert "is not used: it has olbench 0.1.0 (sources " in first
+    assert last.startswith("olbench: no worker can be used; tcp://127.0.0.1:")
+    assert not lines_of("out")
+
+
+def run_cells(folder, nursery, cells, say):
+    from olbench.engine.cluster import ClusterExecutor
+    from olbench.engine.runner import open_run
+
+    with (
+        ClusterExecutor(str(nursery.file), say=say) as executor,
+        open_run(Path(folder), cells, 1, quiet=True, executor=executor) as run,
+    ):
+        run.complete()
+    return run
+
+
+def make_cells(path, X, y):
+    """Return the cells of a data set that has a path, but whose examples are these."""
+    from olbench.data.fingerprint import fingerprint
+    from olbench.data.load import Dataset
+    from olbench.data.source import Source
+    from olbench.protocols import get_protocol
+    from olbench.specs import AlgorithmSpec, Config, DatasetSpec
+
+    spec = DatasetSpec("mine", path=str(path))
+    source = Source(spec, Dataset("mine", X, y, fingerprint(X, y)), can_reload=False)
+    algorithms = AlgorithmSpec("perceptron"), AlgorithmSpec("pa")
+    config = Config((spec,), algorithms, settings={"permutations": 4})
+    return get_protocol("online").cells(config, [source])
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_data_that_a_worker_lacks_is_sent_to_it(storage, nursery, counts, rng):
+    import scipy.sparse as sp
+
+    from olbench.engine.runner import open_run
+
+    X = rng.normal(size=(200, 7)) * (rng.random((200, 7)) < 0.5)
+    y = (X[:, 0] >= 0) * 2.0 - 1.0
+    cells = make_cells("/nowhere/mine.libsvm", X if storage == "dense" else sp.csr_matrix(X), y)
+    run = run_cells("cluster", nursery, cells, pytest.fail)
+    assert (len(run.fresh), run.failed) == (8, [])
+    with open_run(Path("here"), cells, 1, quiet=True) as local:
+        local.complete()
+    assert counts("cluster") == counts("here")
+
+
+def test_a_file_with_other_content_is_refused(nursery, rng):
+    from olbench import load_dataset
+    from olbench.errors import UserError
+
+    Path("mine.libsvm").write_text("1 1:1\n-1 2:1\n")
+    X = rng.normal(size=(20, 2))
+    cells = make_cells(Path("mine.libsvm").resolve(), X, (X[:, 0] >= 0) * 2.0 - 1.0)
+    said = []
+    with pytest.raises(UserError, match="no worker can be used"):
+        run_cells("cluster", nursery, cells, said.append)
+    assert len(said) == 2
+    theirs, ours = load_dataset("mine.libsvm").fingerprint, cells[0].source.fingerprint
+    for sentence in said:
+        assert f"mine.libsvm has the fingerprint {theirs} there and {ours} here" in sentence
+
+
+def test_an_edited_plugin_replaces_the_one_before(nursery, olbench, config, records):
+    rule = (ROOT / "docs/examples/my_rule.py").read_text()
+    config("permutations: 2\ndatasets: [breast-cancer]\nalgorithms: [timid-arow]\nplugins: [rule.py]\n")
+    for text in (rule, rule + "\n# edited\n"):
+        Path("rule.py").write_text(text)
+        done = olbench("run", "small.yaml", "--cluster", nursery.file, "--out", "out", "--quiet")
+        assert (done.returncode, done.stderr) == (0, "")
+    first, second = records("out")[:2], records("out")[2:]
+    assert {(r["number"], r["mistakes"]) for r in first} == {(r["number"], r["mistakes"]) for r in second}
+    assert first[0]["code"] != second[0]["code"]
+
+
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [
+        ("local:0", "--cluster local:0: give the number of processes, as in local:4"),
+        ("nothing.json", "there is no file nothing.json; --cluster takes tcp://host:8786, local:4 or a "),
+        ("small.yaml", "small.yaml is not a scheduler file: "),
+        ("tls://127.0.0.1:1", "there is no scheduler at tls://127.0.0.1:1: "),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_refused_with_one_sentence(where, reason, here, config):
+    code, out, err = here("run", config(), "--cluster", where, "--out", "out", "--quiet")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"olbench: {reason}")
+
+
+def test_bench_states_throughput_and_the_cost_of_a_task(nursery, here):
+    code, out, _ = here("bench", "--cluster", nursery.file, "--scale", "0.01", "--repeats", "1")
+    assert code == 0
+    first, jobs, cluster, task = out.splitlines()
+    assert re.fullmatch(r"24 trials of \d\.\d{3} s each, the best of 1 turns:", first)
+    assert re.fullmatch(r"  jobs = 2: [\d.]+ trials/s", jobs)
+    assert re.fullmatch(rf"  {nursery.file}: [\d.]+ trials/s, [\d.]+ of that", cluster)
+    assert re.match(r"a task costs [\d.]+ ms: ", task)
+
+
+def test_exclusive_times_are_not_measured_on_a_cluster(here, config):
+    code, _, err = here("run", config(), "--cluster", "local:2", "--timing", "exclusive")
+    assert code == 2
+    assert err.startswith("olbench: --timing exclusive measures on this machine alone; ")
+
+
+def test_a_run_without_a_cluster_loads_nothing_of_dask(config):
+    code = (
+        "import sys, olbench\n"
+        "sys.argv = ['olbench', 'run', 'small.yaml', '--quiet']\n"
+        "from olbench.cli import main\n"
+        "try:\n    main()\n"
+        "except SystemExit as end:\n    assert not end.code, end.code\n"
+        "names = {name.split('.')[0] for name in sys.modules}\n"
+        "assert not names & {'dask', 'distributed', 'tornado'}, names\n"
+    )
+    config("permutations: 1\ndatasets: [breast-cancer]\nalgorithms: [perceptron]\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(Path("results/small/trials.jsonl").read_text())["status"] == "ok"
