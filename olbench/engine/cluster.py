@@ -436,7 +436,7 @@ def connect(where: str) -> Iterator[Any]:
                 place = stack.enter_context(
                     distributed.LocalCluster(
                         n_workers=place, threads_per_worker=1, processes=True, memory_limit=0,
-                        dashboard_address=None, silence_logs=logging.CRITICAL,
+                        dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
                     )
                 )  # fmt: skip
             try:
