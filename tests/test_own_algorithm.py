@@ -255,3 +255,24 @@ def test_wrapped_linear_models_show_their_weights(examples):
     np.testing.assert_allclose(
         result.weights, online_pass(make_algorithm("pa1"), *examples).weights, rtol=1e-9
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import sys\nsys.exit(0)\n", "SystemExit: 0"),
+        ("import sys\nraise KeyboardInterrupt\n", "KeyboardInterrupt: "),
+        ("import os\nos.fork()\n", "RuntimeError: it forks while it is loaded"),
+        ("import os\nos.fork() or os._exit(0)\n", "RuntimeError: it forks while it is loaded"),
+    ],
+)
+def test_a_plugin_that_leaves_is_an_error_and_no_success(tmp_path, code, reason):
+    """`olbench check` must not pass because a plugin ended it before anything was compared."""
+    from olbench.algorithms.plugins import load_plugin
+
+    plugin = tmp_path / "leaves.py"
+    plugin.write_text(code)
+    with pytest.raises(UserError, match=re.escape(f"the plugin failed: {reason}")) as caught:
+        load_plugin(plugin)
+    if "fork" not in code:
+        assert f"{plugin}:2: " in str(caught.value)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError, shorten, suggest
 
 Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
@@ -52,11 +52,14 @@ class Parameter:
             return str(value)
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise UserError(f"{owner}: {self.name} must be a number in {self.interval}, not {value!r}")
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
         above = self.low < number or (self.closed in ("left", "both") and number == self.low)
         below = number < self.high or (self.closed in ("right", "both") and number == self.high)
         if not (above and below):
-            raise UserError(f"{owner}: {self.name} must lie in {self.interval}, not {value!r}")
+            raise UserError(f"{owner}: {self.name} must lie in {self.interval}, not {shorten(repr(value))}")
         return number
 
     @property

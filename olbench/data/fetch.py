@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.compressed import SUFFIXES, base_name, open_content
 from olbench.data.folders import downloads_folder
-from olbench.errors import UserError
+from olbench.errors import UserError, expand_home
 
 ATTEMPTS = 3
 PAUSE = 0.5
@@ -71,7 +71,7 @@ def mirror_place(given: str | None = None) -> Path | str | None:
         return mirror if mirror.endswith("/") else f"{mirror}/"
     if "://" in mirror:
         raise UserError(f"the mirror '{mirror}' is neither a folder nor an http(s) address")
-    folder = Path(mirror).expanduser()
+    folder = expand_home(mirror)
     if not folder.is_dir():
         raise UserError(f"the mirror '{mirror}' is not a folder; correct --mirror or OLBENCH_MIRROR")
     return folder
