@@ -1,7 +1,5 @@
 """Reading plain, gzip, bzip2 and xz files; the content decides which, not the name."""
 
-import bz2
-import gzip
 import io
 import lzma
 import math
@@ -11,21 +9,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from olbench.data.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
 
 SUFFIXES = ("", ".gz", ".bz2", ".xz")
 
-_OPENERS: tuple[tuple[bytes, str, Any], ...] = (
-    (b"\x1f\x8b", "gzip", gzip.open),
-    (b"BZh", "bzip2", bz2.open),
-    (b"\xfd7zXZ\x00", "xz", lzma.open),
-)
+_KINDS = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))
 _FOREIGN = (
     (b"PK\x03\x04", "a zip archive"),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
 )
-_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError)
 
 
 @contextmanager
@@ -38,11 +33,11 @@ def open_content(path: str | Path) -> Iterator[IO[bytes]]:
         for start, kind_of_file in _FOREIGN:
             if magic.startswith(start):
                 raise UserError(f"{path} is {kind_of_file}; unpack it, or compress it with gzip, bzip2 or xz")
-        for start, name, opener in _OPENERS:
+        for start, name in _KINDS:
             if magic.startswith(start):
                 kind = name
-                with opener(path, "rb") as stream:
-                    yield stream
+                with open(path, "rb", buffering=0) as file:
+                    yield io.BufferedReader(Decompressed(file, kind), BUFFER)
                 return
         with open(path, "rb", buffering=0) as stream:
             yield stream
