@@ -24,10 +24,10 @@ def shorten(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
 
 
-def expand_home(path: str) -> Path:
+def expand_home(path: str | Path) -> Path:
     """Return a path with ~ and ~user at its beginning replaced by a home folder."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
-        user = path.partition("/")[0]
+        user = str(path).partition("/")[0]
         raise UserError(f"{path}: there is no home folder for '{user}'; write the path out") from None

@@ -83,8 +83,8 @@ class LocalExecutor:
         most = JOBS_PER_CORE * count_cores()
         if self.jobs > most:
             raise UserError(
-                f"{self.jobs:,} jobs are too many for {count_cores()} cores; use at most {most}, and the number "
-                "of cores for the best speed"
+                f"{self.jobs:,} jobs are too many for {count_cores()} cores; use at most {most}; as many as "
+                "there are cores is fastest"
             )
 
     def execute(self, tasks: Sequence[Task], stop: StopFlag) -> Iterator[Finished]:

@@ -1,4 +1,4 @@
-"""What a run takes is bounded by what the data explains; what cannot be had is refused before the first trial."""
+"""What a run takes is bounded by the data; what cannot be had is refused before the first trial."""
 
 import subprocess
 import sys
