@@ -210,6 +210,10 @@ class Definition:
         signature: Any = compile.FIRST_ORDER_RULE if self.order == "first" else compile.SECOND_ORDER_RULE
         if self.order == "advice":
             from olbench.kernels.advice_sets import ADVICE_STEP as signature  # noqa: N811
+        elif self.rule is not None and not self.module.startswith("olbench."):
+            from olbench.algorithms.probing import check_rule
+
+            check_rule(self.id, self.order, self.rule, self.rule_constants(self.resolve({})), self._file)
         return self._compile(signature, self.rule)
 
     @cached_property
@@ -259,6 +263,9 @@ def register(definition: Definition) -> Definition:
             f"{definition.id}: a parameter cannot be named {', '.join(sorted(reserved))}: every second-order "
             "algorithm already has that setting"
         )
+    for parameter in definition.parameters:
+        for value in (parameter.default, *parameter.grid):
+            parameter.check(value, f"{definition.id}, its default or grid")
     REGISTRY[definition.id] = definition
     return definition
 
