@@ -29,7 +29,8 @@ quick: $(VENV)/.ready
 scw2012 := scw
 cw2008 := cw-synthetic
 cw2012 := cw cw-usps cw-tfidf cw-unbalanced
-PAPER ?= scw2012 cw2008 cw2012
+adviceptron2010 := advice
+PAPER ?= scw2012 cw2008 cw2012 adviceptron2010
 
 reproduce: $(VENV)/.ready $(foreach paper,$(PAPER),$(addprefix reproduce-,$($(paper))))
 	$(BIN)/olbench summary --format html --output results/papers.html

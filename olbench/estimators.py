@@ -498,6 +498,7 @@ class Adviceptron(TakesAdvice, OnlineClassifier):
     lam: float = 1.0
     mu: float = 1.0
     start: str = "zero"
+    heads: str = "all"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -508,6 +509,7 @@ class AdviceptronPrinted(TakesAdvice, OnlineClassifier):
     lam: float = 1.0
     mu: float = 1.0
     start: str = "zero"
+    heads: str = "all"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -518,3 +520,4 @@ class AdviceptronExact(TakesAdvice, OnlineClassifier):
     lam: float = 1.0
     mu: float = 1.0
     start: str = "zero"
+    heads: str = "all"

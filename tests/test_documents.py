@@ -139,3 +139,20 @@ def test_the_variations_of_the_cw_runs_show_what_the_page_says():
     ]  # fmt: skip
     claims = {each.id: each for each in make_report(ROOT / "results/cw-unbalanced/reference").claims}
     assert claims["cw-improves-on-unbalanced-labels"].evidence.startswith("on 12 of 13 data sets")
+
+
+def test_the_times_of_the_cw_run_are_those_of_the_page():
+    from olbench import load_results
+
+    frame = load_results(ROOT / "results/cw-times/reference").to_frame()
+    assert set(frame["timing"]) == {"exclusive"}
+    seconds = frame.groupby(["dataset", "label"])["seconds"].mean().unstack()
+    columns = ["var-KL", "var-Exact", "perceptron", "pa", "maxent", "svm"]
+    cells = " | ".join(f"{1000 * mean:.1f}" for mean in seconds[columns].mean())
+    page = (ROOT / "docs/REPRODUCTION-cw.md").read_text(encoding="utf-8")
+    assert f"| ours, milliseconds | {cells} |" in page
+    assert round((seconds["var-KL"] / seconds["pa"]).median(), 1) == 1.7
+    slower = seconds["svm"] / seconds["var-KL"]
+    assert (round(slower.median()), round(slower.min()), round(slower.max())) == (4, 3, 79)
+    epochs = frame.groupby("label")["epochs"].mean().round(1)
+    assert list(epochs[["var-KL", "pa", "var-Exact"]]) == [6.6, 6.6, 4.3]

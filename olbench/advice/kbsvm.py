@@ -25,12 +25,12 @@ from olbench.examples import Floats
 
 Loss = Literal["quadratic", "linear"]
 
-#: Clarabel's tolerances, the second where rounding keeps it from the first.
-TOLERANCES = (1e-10, 1e-8)
 #: Price of |u|^2 / 2, relative to mu: it singles out the shortest u where the advice leaves a choice.
 RIDGE = 1e-7
-#: Solutions for advice alone that are kept: every split of a data set starts from the same.
-KEPT = 32
+#: Clarabel's tolerances and the price of |u|^2 / 2, the next where rounding keeps it from the one before.
+ATTEMPTS = ((1e-10, 0.0), (1e-8, 0.0), (1e-8, RIDGE))
+#: Solutions for advice alone that are kept: more than the folds and candidates of two tunings ask for.
+KEPT = 128
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
         solution = _known.get(key)
     if solution is None:
         problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False)
-        solution = problem.solution(*_solve_quadratic(problem, 1.0, mu, ridge=RIDGE * mu))
+        solution = problem.solution(*_solve_quadratic(problem, 1.0, mu, ridge=RIDGE))
         with _lock:
             _known[key] = solution
             if len(_known) > KEPT:
@@ -103,27 +103,37 @@ class _Problem:
             slice(int(begin), int(end)) for begin, end in pairwise(ends)
         )
         self.size = int(ends[-1])
-        z = np.array([each.z for each in advice], dtype=np.float64)
-        transposed = sp.block_diag([sp.csr_matrix(each.D.T) for each in advice]) if self.m else None
-        self.equal = self._columns(
-            self.n * self.m, w=sp.kron(z[:, None], sp.eye(self.n)), u=transposed, eta=sp.eye(self.n * self.m)
-        )
-        bounds = sp.block_diag([sp.csr_matrix(each.d[None]) for each in advice]) if self.m else None
         biased = float(bias and advice.constant is None)
-        # a row of `below` times the variables is at most minus one, as (4) has it with the sign turned
-        self.below = sp.vstack([
-            self._columns(self.t, w=-y[:, None] * X, b=biased * y[:, None], xi=-sp.eye(self.t)),
-            self._columns(self.m, b=biased * z[:, None], u=bounds, zeta=-sp.eye(self.m)),
-        ])  # fmt: skip
+        self.equal = self._equations(advice)
+        self.below = self._inequalities(X, y, advice, biased)
 
-    def _columns(self, rows: int, **blocks: Any) -> Any:
-        """Return rows that are zero outside of the columns of these variables."""
-        parts = []
-        for name in ("w", "b", "u", "xi", "eta", "zeta"):
-            place = getattr(self, name)
-            shape = (rows, place.stop - place.start)
-            parts.append(sp.csr_matrix(blocks[name] if name in blocks and 0 not in shape else shape))
-        return sp.hstack(parts)
+    def _equations(self, advice: Advice) -> Any:
+        """Return D_i'u_i + z_i w + eta_i = 0, one block of n rows per set."""
+        entries = _Entries()
+        column = self.u.start
+        for i, each in enumerate(advice):
+            rows = i * self.n + np.arange(self.n)
+            entries.add_diagonal(rows, self.w.start + np.arange(self.n), float(each.z))
+            entries.add_block(each.D.T, i * self.n, column)
+            column += each.d.size
+        everything = np.arange(self.n * self.m)
+        entries.add_diagonal(everything, self.eta.start + everything, 1.0)
+        return entries.matrix(self.n * self.m, self.size)
+
+    def _inequalities(self, X: Floats, y: Floats, advice: Advice, biased: float) -> Any:
+        """Return rows that times the variables are at most minus one, as (4) has it with the sign turned."""
+        entries = _Entries()
+        entries.add_block(-y[:, None] * X, 0, self.w.start)
+        entries.add_block(biased * y[:, None], 0, self.b.start)
+        entries.add_diagonal(np.arange(self.t), self.xi.start + np.arange(self.t), -1.0)
+        column = self.u.start
+        for i, each in enumerate(advice):
+            entries.add_block(np.array([[biased * each.z]]), self.t + i, self.b.start)
+            entries.add_block(each.d[None], self.t + i, column)
+            column += each.d.size
+        sets = np.arange(self.m)
+        entries.add_diagonal(self.t + sets, self.zeta.start + sets, -1.0)
+        return entries.matrix(self.t + self.m, self.size)
 
     def solution(self, x: Floats, objective: float) -> KBSVM:
         """Return the parts of the variables that matter."""
@@ -132,11 +142,39 @@ class _Problem:
         return KBSVM(x[self.w].copy(), float(x[self.b][0]), parts, objective)
 
 
+class _Entries:
+    """Entries of a sparse matrix, gathered first: joining many small sparse matrices takes far longer."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self.columns: list[Any] = []
+        self.values: list[Any] = []
+
+    def add_block(self, block: Floats, row: int, column: int) -> None:
+        """Add a dense block with its upper left corner at (row, column); its zeros are left out."""
+        rows, columns = np.nonzero(block)
+        self.rows.append(rows + row)
+        self.columns.append(columns + column)
+        self.values.append(block[rows, columns])
+
+    def add_diagonal(self, rows: Any, columns: Any, value: float) -> None:
+        """Add the same value at each pair of rows and columns."""
+        self.rows.append(rows)
+        self.columns.append(columns)
+        self.values.append(np.full(rows.size, value))
+
+    def matrix(self, height: int, width: int) -> Any:
+        """Return all entries as one matrix."""
+        parts = (np.concatenate(each) for each in (self.rows, self.columns))
+        return sp.csr_matrix((np.concatenate(self.values), tuple(parts)), shape=(height, width))
+
+
 def _solve_quadratic(problem: _Problem, lam: float, mu: float, ridge: float = 0.0) -> tuple[Floats, float]:
+    """Solve the quadratic form by Clarabel; `ridge` is the least price of |u|^2 / 2, relative to mu."""
     import clarabel
 
     prices = np.zeros(problem.size)
-    prices[problem.w], prices[problem.u], prices[problem.xi] = 1.0, ridge, lam
+    prices[problem.w], prices[problem.xi] = 1.0, lam
     prices[problem.eta], prices[problem.zeta] = mu, mu
     count = problem.u.stop - problem.u.start
     positive = sp.csr_matrix(
@@ -149,10 +187,11 @@ def _solve_quadratic(problem: _Problem, lam: float, mu: float, ridge: float = 0.
         clarabel.NonnegativeConeT(b.size - problem.equal.shape[0]),
     ]
     status = None
-    for tolerance in TOLERANCES:
+    for tolerance, least in ATTEMPTS:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        prices[problem.u] = mu * max(ridge, least)
         P = sp.diags(prices).tocsc()
         outcome = clarabel.DefaultSolver(P, np.zeros(problem.size), A, b, cones, settings).solve()
         status = outcome.status

@@ -23,7 +23,7 @@ class AdviceLearner(KernelLearner):
                 f"the advice is about {advice.n} features, but the examples have {d}; a constant feature "
                 "needs advice.with_constant()"
             )
-        self.advice = advice
+        self.advice = advice = advice.positive if algorithm.params["heads"] == "positive" else advice
         self.sets = pack(advice, float(self.p[1]))
         self.w: Floats = np.zeros(d)
         self.r: Floats = np.zeros(d)
@@ -65,7 +65,7 @@ def mean_estimate(advice: Advice, u: list[Floats]) -> Floats:
     return mean
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=128)
 def pack(advice: Advice, mu: float) -> tuple[Any, ...]:
     """Return the advice as the kernels read it (olbench.kernels.advice_sets, SETS).
 

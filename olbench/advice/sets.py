@@ -97,6 +97,11 @@ class Advice:
             digest.update((each.d + 0.0).tobytes())
         return digest.hexdigest()[:32]
 
+    @cached_property
+    def positive(self) -> "Advice":
+        """The sets whose sign is +1; one object, since learners keep what they prepare."""
+        return replace(self, sets=tuple(each for each in self.sets if each.z > 0))
+
     def transform(self, mean: ArrayLike, scale: ArrayLike) -> "Advice":
         """Return the advice for features x' with x = mean + S x': (D, d) becomes (D S, d - D mean).
 

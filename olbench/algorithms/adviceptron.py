@@ -22,8 +22,13 @@ START = Parameter(
     choices=("zero", "advice"),
 )  # fmt: skip
 
+HEADS = Parameter(
+    "heads", "all", "learn from all rules, or from those for the positive class only",
+    choices=("all", "positive"),
+)  # fmt: skip
 
-def constants(lam: float, mu: float, start: str) -> tuple[float, ...]:
+
+def constants(lam: float, mu: float, start: str, heads: str) -> tuple[float, ...]:
     """Return what the kernel sees of the parameters."""
     return lam, mu
 
@@ -32,7 +37,7 @@ def constants(lam: float, mu: float, start: str) -> tuple[float, ...]:
     "adviceptron",
     title="Adviceptron",
     source=f"{PAPER}, Algorithm 1",
-    parameters=(LAM, MU, START),
+    parameters=(LAM, MU, START, HEADS),
     traits=TRAITS,
     constants=constants,
 )
@@ -46,7 +51,7 @@ def adviceptron(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     "adviceptron-printed",
     title="Adviceptron (printed)",
     source=f"{PAPER}, eq. (13)",
-    parameters=(LAM, MU, START),
+    parameters=(LAM, MU, START, HEADS),
     traits=TRAITS,
     constants=constants,
 )
@@ -60,10 +65,10 @@ def printed(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     "adviceptron-exact",
     title="Adviceptron (exact)",
     source=f"problem (10) of {PAPER}, solved",
-    parameters=(LAM, MU, START),
+    parameters=(LAM, MU, START, HEADS),
     traits=TRAITS,
     constants=constants,
 )
 def exact(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
-    """Solve (10) with its cone u >= 0."""
+    """Solve (10) with its cone u >= 0: coordinate descent, and pivoting where that creeps."""
     descend(i, sets, p[1], w, u, room)

@@ -111,11 +111,14 @@ def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: lis
 
 def _describe_counts(config: "Config", datasets: int, cells: "Sequence[Cell]") -> str:
     """Return how many trials and tuning passes a run has, in one line."""
-    algorithms, repeats = len(config.algorithms), cells[0].repeats
+    algorithms, repeats = len(config.algorithms), max(cell.repeats for cell in cells)
     factors = count(datasets, "data set"), count(algorithms, "algorithm")
-    trials = count(datasets * algorithms * repeats, "trial")
+    total = sum(cell.repeats for cell in cells)
+    trials = count(total, "trial")
     passes = count(sum(cell.tuning_passes for cell in cells), "tuning pass", "tuning passes")
     numbered = count(repeats, cells[0].protocol.numbered)
+    if total < repeats * len(cells):
+        numbered = f"up to {numbered}"
     return f"{' x '.join((*factors, numbered))} = {trials}, and {passes} ({config.tuning.search})"
 
 

@@ -2,12 +2,12 @@
 
 It minimises |u - old|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0. Coordinate descent from the
 old u ends most steps of a pass within a few sweeps. Where inequalities nearly repeat each other and mu is
-large it creeps: its error falls by 1 - 1 / (1 + mu |D|^2) a sweep. Newton's method on the dual then ends the
-step. The dual has a variable for each entry of q = D'u + z w and one for the gap 1 + d'u, it has no
-constraint, and u = (old - mu D q - mu d gap)_+. A Newton step is a linear system in the entries of u that are
-positive, and once these stay the same the solution is exact.
+large it creeps: its error falls by 1 - 1 / (1 + mu |D|^2) a sweep. Block principal pivoting then ends the
+step (Portugal, Judice and Vicente, Math. Comp. 1994): it guesses which entries of u are positive, solves a
+linear system in these, and moves the entries that turn out negative, or whose slope at zero is, to the other
+side. The minimum is exact once there are none.
 
-Nothing here compiles on import. `room` holds q in its first d entries and `old` behind them.
+Nothing here compiles on import. `room` holds q = D'u + z w in its first d entries and `old` behind them.
 """
 
 from typing import Any
@@ -17,14 +17,18 @@ import numpy as np
 from olbench.kernels.advice_sets import add_row, product
 from olbench.kernels.compile import helper
 
-#: Sweeps before Newton's method is tried, and between two attempts.
-PATIENCE = 4
-#: Sweeps after which a step is left as it is; Newton's method ends all but contrived problems long before.
+#: Sweeps before pivoting is tried; each further attempt comes after twice as many.
+PATIENCE = 8
+#: Sweeps after which a step is left as it is; pivoting ends all but contrived problems long before.
 SWEEPS = 100_000
-#: Newton steps of one attempt.
-NEWTON_STEPS = 100
+#: Systems that one attempt solves.
+PIVOTS = 500
+#: Exchanges of all wrong entries that may in a row leave as many wrong; after these only one is exchanged.
+EXCHANGES = 3
 #: A slope below this share of its largest term is rounding.
 FLAT = 1e-13
+#: A negative entry or slope of less than this share of its terms counts as zero.
+ROUNDING = 1e-12
 
 
 @helper
@@ -34,12 +38,15 @@ def descend(i: Any, sets: Any, mu: Any, w: Any, u: Any, room: Any) -> None:
     for j in range(starts[i], starts[i + 1]):
         room[w.size + j - starts[i]] = u[j]
     gap = refresh(i, sets, w, u, room)
+    attempt = PATIENCE
     for sweep in range(1, SWEEPS + 1):
         gap, steepest = sweep_once(i, sets, mu, gap, w.size, u, room)
         if steepest <= FLAT:
             return
-        if sweep % PATIENCE == 0 and finish(i, sets, mu, gap, w, u, room):
-            return
+        if sweep == attempt:
+            attempt *= 2
+            if finish(i, sets, mu, w, u, room):
+                return
 
 
 @helper
@@ -85,8 +92,8 @@ def sweep_once(i: Any, sets: Any, mu: Any, gap: Any, d: Any, u: Any, room: Any) 
 
 
 @helper
-def finish(i: Any, sets: Any, mu: Any, gap: Any, w: Any, u: Any, room: Any) -> Any:
-    """Set u to the minimum by Newton's method and return True, or leave it and return False.
+def finish(i: Any, sets: Any, mu: Any, w: Any, u: Any, room: Any) -> Any:
+    """Set u to the minimum by pivoting and return True, or leave it and return False.
 
     With a square in place of the hinge the minimum is the same if it has a gap of zero or more; if not, the
     hinge is inactive at the minimum and its term can be left out.
@@ -94,63 +101,69 @@ def finish(i: Any, sets: Any, mu: Any, gap: Any, w: Any, u: Any, room: Any) -> A
     first, end = sets[4][i], sets[4][i + 1]
     x = np.empty(end - first)
     for active in (1.0, 0.0):
-        # q and the gap, as the variables of the dual
-        dual = np.empty(w.size + 1)
-        dual[: w.size] = room[: w.size]
-        dual[w.size] = active * gap
-        if not solve_dual(i, sets, mu, active, w, dual, x, room):
+        x[:] = u[first:end]
+        ended, gap = pivot(i, sets, mu, active, w, x, room)
+        if not ended:
             return False
-        if active == 0.0 or dual[w.size] >= 0.0:
+        if active == 0.0 or gap >= 0.0:
             break
     u[first:end] = x
     return True
 
 
 @helper
-def solve_dual(i: Any, sets: Any, mu: Any, active: Any, w: Any, dual: Any, x: Any, room: Any) -> Any:
-    """Minimise the dual by Newton steps, each cut until it descends; return whether that came to an end."""
-    objective = respond(i, sets, mu, active, w, dual, x, room)
-    for _ in range(NEWTON_STEPS):
-        free = np.flatnonzero(x > 0.0)
-        target, u = solve_face(i, sets, mu, active, w, free, room)
-        share = 1.0
-        trial = target
-        while True:
-            lower = respond(i, sets, mu, active, w, trial, x, room)
-            if lower < objective or share < 1e-10:
-                break
-            share *= 0.5
-            trial = dual + share * (target - dual)
-        # Nothing is lower but for rounding: the target is the minimum if its answer has these entries.
-        if not lower < objective:
-            trial, share = target, 1.0
-            respond(i, sets, mu, active, w, target, x, room)
-        same = np.flatnonzero(x > 0.0)
-        if share == 1.0 and same.size == free.size and (same == free).all():
-            dual[:] = target
-            # the answer to the dual, without the digits that it loses by the factor mu
-            x[free] = np.maximum(0.0, u)
-            return True
-        if not lower < objective:
-            return False
-        dual[:] = trial
-        objective = lower
-    return False
+def pivot(i: Any, sets: Any, mu: Any, active: Any, w: Any, x: Any, room: Any) -> Any:
+    """Set x to the minimum and return whether it was found, and 1 + d'x there.
+
+    The entries that are positive at first are the first guess of those that stay so. Exchanging all wrong
+    entries at once mostly ends within a few systems but may cycle. Exchanging the last one alone cannot, so
+    that is done where their number has not fallen for a while.
+    """
+    free = x > 0.0
+    fewest, chances = x.size + 1, EXCHANGES
+    wrong = np.empty(x.size, np.bool_)
+    for _ in range(PIVOTS):
+        places = np.flatnonzero(free)
+        dual, values = solve_face(i, sets, mu, active, w, places, room)
+        x[:] = 0.0
+        for a in range(places.size):
+            x[places[a]] = values[a]
+        count = mark_wrong(i, sets, mu, active, w.size, dual, free, x, room, wrong)
+        if count == 0:
+            for j in range(x.size):
+                x[j] = max(0.0, x[j])
+            return True, dual[w.size]
+        if count < fewest:
+            fewest, chances = count, EXCHANGES
+        else:
+            chances -= 1
+        if chances >= 0:
+            for j in range(x.size):
+                free[j] ^= wrong[j]
+        else:
+            last = np.flatnonzero(wrong)[-1]
+            free[last] = not free[last]
+    return False, 0.0
 
 
 @helper
-def respond(i: Any, sets: Any, mu: Any, active: Any, w: Any, dual: Any, x: Any, room: Any) -> Any:
-    """Set x to the u that answers the dual variables; return the dual objective, to be minimised."""
-    bounds, starts, signs = sets[3], sets[4], sets[5]
-    first, d = starts[i], w.size
-    gap = active * dual[d]
-    total = 0.5 * mu * gap * gap - mu * gap
-    for k in range(d):
-        total += mu * dual[k] * (0.5 * dual[k] - signs[i] * w[k])
+def mark_wrong(
+    i: Any, sets: Any, mu: Any, active: Any, d: Any, dual: Any, free: Any, x: Any, room: Any, wrong: Any
+) -> Any:
+    """Mark free entries that are negative and others whose slope at zero is; return how many there are."""
+    bounds, first = sets[3], sets[4][i]
+    largest = np.max(np.abs(x))
+    count = 0
     for j in range(x.size):
-        x[j] = max(0.0, room[d + j] - mu * (product(sets, first + j, dual) + bounds[first + j] * gap))
-        total += 0.5 * x[j] * x[j]
-    return total
+        if free[j]:
+            wrong[j] = x[j] < -ROUNDING * largest
+        else:
+            pull = mu * product(sets, first + j, dual)
+            push = mu * active * bounds[first + j] * dual[d]
+            size = room[d + j] + abs(pull) + abs(push) + largest
+            wrong[j] = pull + push - room[d + j] < -ROUNDING * size
+        count += wrong[j]
+    return count
 
 
 @helper
@@ -158,51 +171,46 @@ def solve_face(i: Any, sets: Any, mu: Any, active: Any, w: Any, free: Any, room:
     """Return q with the gap, and u, at the minimum over the entries `free` of u, whatever their sign.
 
     The others are zero. With E = [D d] and b = old - mu (z D w + d), all for these entries, u solves
-    (I + mu E E') u = b. Where there are more of them than columns, u = b - mu E (I + mu E'E)^-1 E'b is the
-    smaller system.
+    (I + mu E E') u = b.
     """
     bounds, first, sign, d = sets[3], sets[4][i], sets[5][i], w.size
     b = np.empty(free.size)
-    E = np.zeros((free.size, d + 1))
     for a in range(free.size):
         j = first + free[a]
-        add_row(sets, j, 1.0, E[a])
-        E[a, d] = active * bounds[j]
-        b[a] = room[d + free[a]] - mu * (sign * product(sets, j, w) + E[a, d])
-    if free.size <= d + 1:
-        solve_shifted(E, mu, b)
-        u = b
-    else:
-        inner = multiply_transposed(E, b)
-        solve_shifted(np.ascontiguousarray(E.T), mu, inner)
-        u = np.empty(free.size)
-        for a in range(free.size):
-            total = 0.0
-            for k in range(d + 1):
-                total += E[a, k] * inner[k]
-            u[a] = b[a] - mu * total
-    dual = multiply_transposed(E, u)
+        b[a] = room[d + free[a]] - mu * (sign * product(sets, j, w) + active * bounds[j])
+    solve_system(i, sets, mu, active, d, free, b)
+    dual = np.zeros(d + 1)
+    combine(i, sets, active, free, b, dual)
     for k in range(d):
         dual[k] += sign * w[k]
     dual[d] += active
-    return dual, u
+    return dual, b
 
 
 @helper
-def multiply_transposed(E: Any, x: Any) -> Any:
-    """Return E'x, summed from row to row."""
-    total = np.zeros(E.shape[1])
-    for a in range(E.shape[0]):
-        for k in range(E.shape[1]):
-            total[k] += E[a, k] * x[a]
-    return total
+def combine(i: Any, sets: Any, active: Any, free: Any, u: Any, total: Any) -> None:
+    """Add E'u to total."""
+    bounds, first = sets[3], sets[4][i]
+    for a in range(free.size):
+        add_row(sets, first + free[a], u[a], total)
+        total[total.size - 1] += active * bounds[first + free[a]] * u[a]
 
 
 @helper
-def solve_shifted(E: Any, mu: Any, x: Any) -> None:
-    """Solve (I + mu E E') y = x in place."""
-    root = np.empty((x.size, x.size))
-    factor_shifted(E, mu, root)
+def solve_system(i: Any, sets: Any, mu: Any, active: Any, d: Any, free: Any, x: Any) -> None:
+    """Solve (I + mu E E') y = x in place, with products of sparse rows: most rows of D have few entries."""
+    bounds, first = sets[3], sets[4][i]
+    root = np.empty((free.size, free.size))
+    row = np.zeros(d)
+    for a in range(free.size):
+        add_row(sets, first + free[a], 1.0, row)
+        for b in range(a + 1):
+            total = product(sets, first + free[b], row)
+            total += active * bounds[first + free[a]] * bounds[first + free[b]]
+            root[a, b] = mu * total
+        add_row(sets, first + free[a], -1.0, row)
+        root[a, a] += 1.0
+    factor(root)
     substitute(root, x)
 
 
@@ -214,9 +222,17 @@ def factor_shifted(E: Any, mu: Any, root: Any) -> None:
             total = 0.0
             for k in range(E.shape[1]):
                 total += E[a, k] * E[b, k]
-            total *= mu
-            if a == b:
-                total += 1.0
+            root[a, b] = mu * total
+        root[a, a] += 1.0
+    factor(root)
+
+
+@helper
+def factor(root: Any) -> None:
+    """Replace the lower half of a matrix by its Cholesky factor."""
+    for a in range(root.shape[0]):
+        for b in range(a + 1):
+            total = root[a, b]
             for k in range(b):
                 total -= root[a, k] * root[b, k]
             root[a, b] = np.sqrt(total) if a == b else total / root[b, b]

@@ -66,6 +66,8 @@ class RowSpec:
 
     id: str
     options: Mapping[str, Any]
+    #: The name that its entry has in a config; any if empty.
+    name: str = ""
 
 
 @dataclass(frozen=True)

@@ -363,7 +363,7 @@ def _row_spec(node: Placed) -> RowSpec:
     content = {name: _plain(item) for name, item in node.value.items()}
     if "id" not in content:
         raise node.fail("a row needs the key 'id': the algorithm that it stands for")
-    return RowSpec(content.pop("id"), content)
+    return RowSpec(content.pop("id"), name=content.pop("name", ""), options=content)
 
 
 def _plain(node: Placed) -> Any:

@@ -33,6 +33,7 @@ from olbench.protocols.rules import (
     find_rules,
     flag,
     read_advice,
+    refuse_unknown,
     value_for,
     without_places,
 )
@@ -125,6 +126,8 @@ class AdviceProtocol(Protocol):
 
     def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
         """Return the cells of a config; rules that the data does not fit are refused here."""
+        for setting in (*config.settings.values(), *config.tuning.settings.values()):
+            refuse_unknown(setting, [spec.name for spec in config.datasets])
         found: list[Cell] = []
         for source in sources:
             plain = find_rules(*(self.setting_of(config, "advice"), source), *self._ways(config))

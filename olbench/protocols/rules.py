@@ -5,7 +5,7 @@ name that fits decides.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -17,10 +17,31 @@ from olbench.advice.sets import Advice
 from olbench.data.catalog import catalog
 from olbench.data.named import load_named
 from olbench.data.source import Source
-from olbench.errors import UserError, expand_home
+from olbench.errors import UserError, expand_home, suggest
 from olbench.places import Placed
 
 Plain = Mapping[str, Any]
+
+
+class PerDataset(dict[str, Any]):
+    """The values of a setting by names of data sets, with where each was written."""
+
+    def __init__(self, values: Mapping[str, Any], places: Mapping[str, str]):
+        super().__init__(values)
+        self.places = dict(places)
+
+
+def refuse_unknown(setting: Any, datasets: Iterable[str]) -> None:
+    """Raise a UserError for a name that fits neither one of these data sets nor one of the catalogue.
+
+    A run of some of the data sets of a config keeps what the config says about the others.
+    """
+    if not isinstance(setting, PerDataset):
+        return
+    names = list(dict.fromkeys([*datasets, *catalog()]))
+    for pattern, place in setting.places.items():
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UserError(f"{place}: there is no data set '{pattern}'{suggest(pattern, names)}")
 
 
 def by_dataset(read: Callable[[Placed, str], Any]) -> Callable[[Placed, str], Any]:
@@ -31,7 +52,7 @@ def by_dataset(read: Callable[[Placed, str], Any]) -> Callable[[Placed, str], An
             return read(node, name)
         if not node.value:
             raise node.fail(f"{name} must not be empty")
-        return {pattern: read(item, name) for pattern, item in node.value.items()}
+        return PerDataset({pattern: read(item, name) for pattern, item in node.value.items()}, node.keys)
 
     return reader
 
@@ -59,7 +80,7 @@ def read_advice(node: Placed, name: str) -> dict[str, Plain]:
     if isinstance(node.value, dict) and "rules" not in node.value:
         if not node.value:
             raise node.fail(f"{name} must not be empty")
-        return {pattern: _read_rules(item) for pattern, item in node.value.items()}
+        return PerDataset({pattern: _read_rules(item) for pattern, item in node.value.items()}, node.keys)
     return {"*": _read_rules(node)}
 
 

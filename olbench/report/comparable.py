@@ -43,6 +43,7 @@ def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
         )
         for place, entry in enumerate(results.entries)
         if (entry.dataset, entry.algorithm) == (dataset, spec.id)
+        and spec.name in ("", entry.label)
         # Another of several rows of the same algorithm, such as another projection.
         and not _find_variant({**entry.options, **entry.spec.settings}, spec.options)
     ]

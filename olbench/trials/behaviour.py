@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from olbench.advice.sets import Advice, AdviceSet
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
 from olbench.data.folders import cache_folder
@@ -38,6 +39,9 @@ DECIDING = (
 COMPILERS = ("numpy", "numba", "llvmlite")
 ROUNDS = 400
 DIGITS = 9
+#: Rounds of the probe with rules, and the digits of what a numerical solver finds.
+ADVISED_ROUNDS = 60
+SOLVER_DIGITS = 4
 
 
 @cache
@@ -70,11 +74,15 @@ def _observe(algorithm: str, options: Mapping[str, Any]) -> str:
     """Return the hash of all probe passes, or that of the file of what cannot be probed."""
     definition = get_definition(algorithm)
     own = _digest(*_own_file(definition))
+    if definition.advised:
+        return _hash(json.dumps([_fit_with_advice(definition, params) for params in _settings(definition)]))
     # A Python object may draw random numbers of its own, so that its passes prove nothing.
     if definition.rule is None:
         return own if _own_file(definition) else _hash(definition.id, version("scikit-learn"))
     try:
         passes = [_probe(definition, params, options) for params in _settings(definition)]
+        if definition.takes_advice:
+            passes += [_probe_with_advice(definition, params) for params in _advised_settings(definition)]
     except Exception as error:
         # The trials of a rule that does not compile or run will fail and say why.
         return _hash(own, type(error).__name__)
@@ -100,15 +108,55 @@ def _probe(definition: Definition, params: Mapping[str, Any], options: Mapping[s
     return seen
 
 
-def _project(weights: Floats) -> list[str]:
-    """Return the norm of the weights and their products with two fixed vectors, to DIGITS digits.
+def _advised_settings(definition: Definition) -> Iterator[dict[str, Any]]:
+    """Yield the settings, and every word that a parameter can be."""
+    yield from _settings(definition)
+    for parameter in definition.parameters:
+        yield from ({parameter.name: word} for word in parameter.choices or ())
+
+
+def _probe_with_advice(definition: Definition, params: Mapping[str, Any]) -> list[Any]:
+    """Run a pass with rules. A start at the advice comes from a solver, which is right to fewer digits."""
+    examples, labels, advice = _advised_probe()
+    algorithm = make_algorithm(definition.id, **params, advice=advice)
+    result = online_pass(algorithm, examples, labels, np.arange(examples.n))
+    digits = SOLVER_DIGITS if params.get("start") == "advice" else DIGITS
+    return [result.mistakes, result.updates, *_project(result.weights, digits)]
+
+
+def _fit_with_advice(definition: Definition, params: Mapping[str, Any]) -> list[str]:
+    """Fit a batch learner that takes rules; its solver draws nothing at random."""
+    examples, labels, advice = _advised_probe()
+    learner = make_algorithm(definition.id, **params, advice=advice).start_batch()
+    return _project(learner.fit(examples.rows(), labels).model.coef_, SOLVER_DIGITS)
+
+
+@cache
+def _advised_probe() -> tuple[Examples, Floats, Advice]:
+    """Return examples with a constant feature and rules: some bind, some repeat others, some contradict."""
+    random = np.random.default_rng(2010)
+    X = random.standard_normal((ADVISED_ROUNDS, 6))
+    labels = np.where(X[:, 0] + X[:, 1] + random.standard_normal(ADVISED_ROUNDS) >= 0.0, 1.0, -1.0)
+    sets = (
+        AdviceSet(-np.eye(6)[:2], np.array([-1.0, 0.5]), 1),
+        AdviceSet(
+            np.vstack([np.eye(6), -np.eye(6), np.eye(6)[:3]]), np.repeat([1.0, 0.5, -0.2], [6, 6, 3]), -1
+        ),
+        AdviceSet(random.standard_normal((3, 6)), np.array([0.3, -0.4, 1.0]), 1),
+    )
+    examples = as_examples(np.column_stack([X, np.ones(ADVISED_ROUNDS)]))
+    return examples, labels, Advice(sets, 6).with_constant()
+
+
+def _project(weights: Floats, digits: int = DIGITS) -> list[str]:
+    """Return the norm of the weights and their products with two fixed vectors, to so many digits.
 
     A few numbers stand for all weights: each is another chance that rounding noise far below the last digit
     tips it over, and there may be thousands of weights.
     """
     numbers = np.arange(weights.size)
     products = (weights @ np.cos(numbers), weights @ np.sin(numbers), np.sqrt(weights @ weights))
-    return [f"{product:.{DIGITS - 1}e}" for product in products]
+    return [f"{product:.{digits - 1}e}" for product in products]
 
 
 @cache

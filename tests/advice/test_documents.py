@@ -5,9 +5,11 @@ import io
 import re
 import subprocess
 import sys
+import textwrap
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from olbench.advice.files import shipped_rules
@@ -31,6 +33,31 @@ def test_the_command_prints_what_the_page_says(mirror):
     page = " ".join(PAGE.split())
     for line in shown.splitlines():
         assert " ".join(line.split()) in page
+
+
+def test_three_rules_for_a_file_of_ones_own_give_a_figure_and_a_report(here, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    section = PAGE.partition("## Experiments with rules")[2]
+    config, commands, *_ = re.findall(r"\n\n((?:    .*\n)+)\n", section)
+    lines = config.splitlines()
+    assert len(lines) == 10
+    assert sum("=>" in line for line in lines) == 3
+    Path("my.yaml").write_text(textwrap.dedent(config))
+    rng = np.random.default_rng(5)
+    bmi, glucose = rng.normal(30, 6, size=300), rng.normal(120, 30, size=300)
+    ill = (glucose - 120) / 30 + (bmi - 30) / 6 + rng.normal(size=300) >= 0.5
+    rows = zip(bmi.round(1), glucose.round(), ill.astype(int), strict=True)
+    Path("my.csv").write_text("bmi,glucose,diabetes\n" + "".join(f"{a},{b:.0f},{c}\n" for a, b, c in rows))
+    for command in commands.split("\n")[:-1]:
+        words = command.split()[1:]
+        code, _, err = here(*words, *(["--set", "splits=3", "--jobs", "1"] if words[0] == "run" else []))
+        assert code == 0, err
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "glucose + 2*bmi &gt;= 220 =&gt; diabetes" in page
+    # Figure 1 of the paper, for one's own rules
+    assert "my: examples, rules (shaded) and planes after the first training set." in page
+    assert page.count('src="data:image/svg+xml;base64,') >= 1
+    assert {path.stem for path in Path("figures").glob("*.pdf")} >= {"curves-my", "rules-my"}
 
 
 def test_a_wheel_has_the_rule_files(tmp_path):

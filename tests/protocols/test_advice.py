@@ -212,6 +212,12 @@ def test_bad_advice_is_part_of_a_trial_and_no_advice_is_not():
         ("domain: 3", "domain must be true or false"),
         ("advice: {}", "advice must not be empty"),
         ("splits: {}", "splits must not be empty"),
+        (
+            "early: {advice-sinthetic: 5}",
+            "small.yaml:14: there is no data set 'advice-sinthetic' (did you mean",
+        ),
+        ("advice: {tb-bovine: [x1 >= 1 => +]}", "small.yaml:14: there is no data set 'tb-bovine'"),
+        ("early: {tb-*: 5, advice-synthetic: 3}", None),
         ("train: 1000", "leaves none for testing"),
     ],
 )
@@ -265,4 +271,6 @@ def test_the_report_has_rules_claims_and_the_figure(cli):
     assert "Learning improves on the accuracy that advice alone gives." in result.out
     assert Path("figures/rules-advice-synthetic.pdf").stat().st_size > 1000
     assert cli("report", "results/small", "--format", "html", "--output", "page.html").code == 0
-    assert "contradict each other" in Path("page.html").read_text()
+    page = Path("page.html").read_text()
+    assert "contradict each other" in page
+    assert "advice-synthetic: examples, rules (shaded) and planes after the first training set." in page

@@ -130,3 +130,15 @@ def test_the_shipped_trials_still_count(here, tmp_path, monkeypatch):
     code, out, err = here("run", ROOT / "configs/scw.yaml", *words)
     assert code == 0, err
     assert re.search(r"\n0 trials run, \d+ reused", out), out[-300:]
+
+
+@pytest.mark.parametrize(
+    ("id", "file", "change"),
+    [
+        ("adviceptron-exact", "kernels/cone.py", ("root[a, a] += 1.0", "root[a, a] += 2.0")),
+        ("kbsvm", "advice/kbsvm.py", ("mu * max(ridge, least)", "mu * max(ridge, 1.0)")),
+    ],
+)
+def test_what_is_done_with_rules_is_part_of_the_behaviour(tmp_path, id, file, change):
+    code = f"from olbench.trials.behaviour import behaviour; print(behaviour({id!r}, {{}}))"
+    assert in_a_copy(tmp_path, code, {file: change}) != behaviour(id, {})
