@@ -9,7 +9,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.options import Kernel
 from olbench.algorithms.plugins import load_plugin
-from olbench.errors import UserError
+from olbench.errors import UserError, expand_home, shorten
 from olbench.learners import make_algorithm
 from olbench.places import Placed, from_plain, parse_placed, read_placed
 from olbench.protocols import Protocol, get_protocol, protocols
@@ -17,6 +17,8 @@ from olbench.protocols.definition import Key
 from olbench.protocols.tuning import TIES
 from olbench.specs import OPTIONS, AlgorithmSpec, Config, DatasetSpec, Tuning
 
+#: How many keys the path of an override may have.
+DEEPEST = 20
 #: The keys of every config; a protocol adds its own.
 KEYS = ("paper", "protocol", "seed", "datasets", "algorithms", "covariance", "tuning", "plugins")
 
@@ -54,7 +56,10 @@ def apply_overrides(root: Placed, overrides: Iterable[str]) -> Placed:
         place = f"--set {override}"
         if not separator or not key:
             raise UserError(f"{place}: write key=value, for example --set permutations=5")
-        root = _replace(root, key.split("."), parse_placed(text or "null", place, one_place=True))
+        path = key.split(".")
+        if len(path) > DEEPEST:
+            raise UserError(f"--set {shorten(override)}: no key of a config is below {DEEPEST} others")
+        root = _replace(root, path, parse_placed(text or "null", place, one_place=True))
     return root
 
 
@@ -133,8 +138,8 @@ def _paper(node: Placed, folder: Path) -> str:
     from olbench.papers import is_path, load_paper
 
     id = node.text("paper")
-    name = str((folder / Path(id).expanduser()).resolve()) if is_path(id) else id
     with place_errors(node):
+        name = str((folder / expand_home(id)).resolve()) if is_path(id) else id
         load_paper(name)
     return name
 
@@ -196,7 +201,9 @@ def _find_dataset(name: str, node: Placed, folder: Path) -> DatasetSpec:
         return DatasetSpec(name)
     if name == STDIN:
         return DatasetSpec(show_path(STDIN), STDIN)
-    if (folder / Path(name).expanduser()).is_file():
+    with place_errors(node):
+        found = (folder / expand_home(name)).is_file()
+    if found:
         return _find_file(name, node, folder)
     with place_errors(node):
         find(name)
@@ -207,7 +214,8 @@ def _find_file(name: str, node: Placed, folder: Path) -> DatasetSpec:
     from olbench.data.cache import is_entry
     from olbench.data.compressed import base_name
 
-    path = folder / Path(name).expanduser()
+    with place_errors(node):
+        path = folder / expand_home(name)
     if not path.is_file() and not is_entry(path):
         raise node.fail(f"there is no file {path}")
     return DatasetSpec(base_name(path.name).removesuffix(".csv"), str(path.resolve()))

@@ -1,5 +1,7 @@
 """The one error that users see."""
 
+from pathlib import Path
+
 
 class UserError(ValueError):
     """The user's input is wrong; the message says what, where, and what to do about it.
@@ -18,3 +20,17 @@ def suggest(word: str, known: list[str]) -> str:
 
     close = get_close_matches(word.lower(), known, n=1, cutoff=0.5)
     return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def shorten(text: str, most: int = 60) -> str:
+    """Return a text that fits into a sentence: its beginning, where it is long."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
+
+
+def expand_home(path: str | Path) -> Path:
+    """Return a path with ~ and ~user at its beginning replaced by a home folder."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        user = str(path).partition("/")[0]
+        raise UserError(f"{path}: there is no home folder for '{user}'; write the path out") from None

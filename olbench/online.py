@@ -238,7 +238,7 @@ class _Slices:
 
 
 def curve_points(n: int, count: int) -> Ints:
-    """Return up to `count` evenly spaced numbers of examples, ending with n."""
-    steps = np.arange(1, max(1, count) + 1)
-    points = np.unique(np.rint(n * steps / max(1, count)).astype(np.int64))
+    """Return up to `count` evenly spaced numbers of examples, ending with n; there are no more than n."""
+    count = max(1, min(count, n))
+    points = np.unique(np.rint(n * np.arange(1, count + 1) / count).astype(np.int64))
     return points[points > 0]

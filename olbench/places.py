@@ -8,8 +8,10 @@ from typing import Any
 
 import yaml
 
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError, shorten, suggest
 
+#: A config is written by hand. More values than this come from aliases that repeat each other.
+MOST_VALUES = 100_000
 #: What people write for 0.001; YAML 1.1 wants a point in it and takes it for a word.
 EXPONENT = re.compile(r"[+-]?\d+[eE][+-]?\d+")
 
@@ -69,7 +71,7 @@ class Placed:
             return "a mapping"
         if isinstance(self.value, list):
             return "a list"
-        return "nothing" if self.value is None else repr(self.value)
+        return "nothing" if self.value is None else shorten(repr(self.value))
 
 
 def read_placed(path: Path) -> Placed:
@@ -96,6 +98,9 @@ def parse_placed(text: str, name: str, one_place: bool = False) -> Placed:
         place = name if one_place else f"{name}:{mark.line + 1 if mark else 1}"
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or error
         raise UserError(f"{place}: not YAML ({problem})") from None
+    except RecursionError:
+        place = name if one_place else f"{name}:1"
+        raise UserError(f"{place}: its brackets or lists are nested too deeply") from None
 
 
 def from_plain(value: Any, place: str) -> Placed:
@@ -113,6 +118,7 @@ class _Reader:
 
     def __init__(self, loader: yaml.SafeLoader, name: str, one_place: bool):
         self.loader, self.name, self.one_place = loader, name, one_place
+        self.count = 0
 
     def place(self, node: yaml.Node) -> str:
         """Return the place of a node."""
@@ -122,6 +128,9 @@ class _Reader:
         """Return a node and what is below it; `above` are the nodes that it is in."""
         if id(node) in above:
             raise UserError(f"{self.place(node)}: an alias may not contain itself")
+        self.count += 1
+        if self.count > MOST_VALUES:
+            raise UserError(f"{self.place(node)}: its aliases repeat more than {MOST_VALUES:,} values")
         inside = (*above, id(node))
         if isinstance(node, yaml.MappingNode):
             pairs = dict(self._pairs(node, inside))
@@ -144,6 +153,8 @@ class _Reader:
     def _scalar(self, node: yaml.Node) -> Any:
         try:
             value = self.loader.construct_object(node)
-        except ValueError:
-            raise UserError(f"{self.place(node)}: cannot read the value {node.value}") from None
+        except yaml.YAMLError:
+            raise
+        except Exception:  # a tag such as !!timestamp may fail in any way on a text that is not one
+            raise UserError(f"{self.place(node)}: cannot read the value {shorten(str(node.value))}") from None
         return float(value) if isinstance(value, str) and EXPONENT.fullmatch(value) else value

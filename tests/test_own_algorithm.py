@@ -103,7 +103,7 @@ def test_reserved_names_and_rules_that_do_not_compile_are_refused(tmp_path):
         "def f(m, v, mistake, t, p): return 0.0, 0.0\n"
     )
     load_plugin(path)
-    with pytest.raises(UserError, match=r"pair\.py(:\d+)?: the rule of 'pair' does not compile: (?!Failed)"):
+    with pytest.raises(UserError, match=r"pair\.py:2: the rule of 'pair' returns 2 values; it must be "):
         online_pass(make_algorithm("pair"), np.eye(2), [1, -1])
 
 
@@ -255,3 +255,72 @@ def test_wrapped_linear_models_show_their_weights(examples):
     np.testing.assert_allclose(
         result.weights, online_pass(make_algorithm("pa1"), *examples).weights, rtol=1e-9
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import sys\nsys.exit(0)\n", "SystemExit: 0"),
+        ("import sys\nraise KeyboardInterrupt\n", "KeyboardInterrupt: "),
+        ("import os\nos.fork()\n", "RuntimeError: it forks while it is loaded"),
+        ("import os\nos.fork() or os._exit(0)\n", "RuntimeError: it forks while it is loaded"),
+    ],
+)
+def test_a_plugin_that_leaves_is_an_error_and_no_success(tmp_path, code, reason):
+    """`olbench check` must not pass because a plugin ended it before anything was compared."""
+    from olbench.algorithms.plugins import load_plugin
+
+    plugin = tmp_path / "leaves.py"
+    plugin.write_text(code)
+    with pytest.raises(UserError, match=re.escape(f"the plugin failed: {reason}")) as caught:
+        load_plugin(plugin)
+    if "fork" not in code:
+        assert f"{plugin}:2: " in str(caught.value)
+
+
+MINE = """from olbench import Parameter, second_order
+
+@second_order("{id}", parameters=(Parameter("r", 1.0, "how much to regularise"{grid}),))
+def mine({takes}):
+    \"\"\"Learn.\"\"\"
+    {body}
+"""
+TAKES = "m, v, mistake, t, p"
+FORM = r"\(m, v, mistake, t, p\) -> \(loss, alpha, c\)"
+
+
+@pytest.mark.parametrize(
+    ("takes", "body", "message"),
+    [
+        (
+            TAKES,
+            "return p[3], 0.1, 0.1",
+            r":6: the rule of 'mine-.*' reads p\[3\], but has 1 parameter, p\[0\]",
+        ),
+        (TAKES, "return (p[0] if m > 1e9 else p[-2]), 0.1, 0.1", r":6: the rule of 'mine-.*' reads p\[-2\]"),
+        (TAKES, "return p[t], 0.1, 0.1", "reads a parameter that it does not have; it has 1"),
+        (TAKES, "return 1.0, 0.5", f"returns 2 values; it must be {FORM}"),
+        (TAKES, "return 1.0", f"returns one value, 1.0; it must be {FORM}"),
+        (TAKES, "pass", f"returns nothing; it must be {FORM}"),
+        ("m, v, p", "return 1.0, 0.5, 0.5", rf"takes \(m, v, p\); it must be {FORM}"),
+    ],
+)
+def test_a_rule_that_reads_or_returns_what_it_should_not_is_refused(tmp_path, request, takes, body, message):
+    """Compiled code would read stray memory, and exit 0 with a plausible rate."""
+    file = tmp_path / "mine.py"
+    id = f"mine-{abs(hash(request.node.name))}"
+    file.write_text(MINE.format(id=id, takes=takes, body=body, grid=""))
+    load_plugin(file)
+    with pytest.raises(UserError, match=message):
+        online_pass(make_algorithm(id), *noisy(20, 3))
+
+
+def test_a_grid_outside_the_bounds_of_its_parameter_is_refused(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        MINE.format(id="mine-grid", takes=TAKES, body="return 1.0, 0.5, 0.5", grid=", grid=(1.0, -2.0)")
+    )
+    with pytest.raises(
+        UserError, match=r"mine-grid, its default or grid: r must lie in \(0, inf\), not -2.0"
+    ):
+        load_plugin(file)

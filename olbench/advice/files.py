@@ -10,7 +10,7 @@ from olbench.advice.grammar import Rule, parse_rule
 from olbench.advice.names import Names, expand_names
 from olbench.advice.sets import Advice
 from olbench.advice.tokens import RuleText
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError, expand_home, suggest
 from olbench.places import Placed, read_placed
 
 KEYS = ["rules", "missing", "domain", "features", "classes", "title", "source", "note"]
@@ -98,7 +98,7 @@ class RuleFile:
 
 def read_rules(name_or_path: str | Path) -> RuleFile:
     """Return the rules of a file, or of one that ships with olbench by its name."""
-    path = Path(name_or_path).expanduser()
+    path = expand_home(name_or_path)
     if not path.is_file():
         path = _shipped(str(name_or_path))
     text = path.read_text(encoding="utf-8", errors="replace")

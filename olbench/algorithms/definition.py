@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError, shorten, suggest
 
 Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
@@ -52,11 +52,14 @@ class Parameter:
             return str(value)
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise UserError(f"{owner}: {self.name} must be a number in {self.interval}, not {value!r}")
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
         above = self.low < number or (self.closed in ("left", "both") and number == self.low)
         below = number < self.high or (self.closed in ("right", "both") and number == self.high)
         if not (above and below):
-            raise UserError(f"{owner}: {self.name} must lie in {self.interval}, not {value!r}")
+            raise UserError(f"{owner}: {self.name} must lie in {self.interval}, not {shorten(repr(value))}")
         return number
 
     @property
@@ -207,6 +210,10 @@ class Definition:
         signature: Any = compile.FIRST_ORDER_RULE if self.order == "first" else compile.SECOND_ORDER_RULE
         if self.order == "advice":
             from olbench.kernels.advice_sets import ADVICE_STEP as signature  # noqa: N811
+        elif self.rule is not None and not self.module.startswith("olbench."):
+            from olbench.algorithms.probing import check_rule
+
+            check_rule(self.id, self.order, self.rule, self.rule_constants(self.resolve({})), self._file)
         return self._compile(signature, self.rule)
 
     @cached_property
@@ -256,6 +263,9 @@ def register(definition: Definition) -> Definition:
             f"{definition.id}: a parameter cannot be named {', '.join(sorted(reserved))}: every second-order "
             "algorithm already has that setting"
         )
+    for parameter in definition.parameters:
+        for value in (parameter.default, *parameter.grid):
+            parameter.check(value, f"{definition.id}, its default or grid")
     REGISTRY[definition.id] = definition
     return definition
 

@@ -1,7 +1,11 @@
 """Algorithms from a user's own file (a plugin)."""
 
 import importlib.util
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -42,8 +46,10 @@ def _execute(name: str, file: Path, given: str) -> None:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        with _forbid_fork():
+            spec.loader.exec_module(module)
+    # sys.exit in a plugin would end the command as if all were well.
+    except BaseException as error:
         # Leave nothing behind: the user may correct the file and load it again.
         del sys.modules[name]
         for id in [known.id for known in REGISTRY.values() if known.module == name]:
@@ -52,6 +58,42 @@ def _execute(name: str, file: Path, given: str) -> None:
             raise
         line = _find_line(error, str(file))
         raise UserError(f"{given}{line}: the plugin failed: {type(error).__name__}: {error}") from error
+
+
+class _Forks:
+    """Whether a plugin is being loaded, and whether it has forked meanwhile."""
+
+    watched = False
+    seen = False
+
+    @classmethod
+    def note(cls) -> None:
+        """Remember a fork."""
+        cls.seen = cls.seen or cls.watched
+
+    @classmethod
+    def end_child(cls) -> None:
+        """End the copy of this process: it would run the whole command a second time."""
+        if cls.watched:
+            os._exit(1)
+
+
+@contextmanager
+def _forbid_fork() -> Iterator[None]:
+    _watch_forks()
+    _Forks.watched, _Forks.seen = True, False
+    try:
+        yield
+    finally:
+        _Forks.watched = False
+    if _Forks.seen:
+        raise RuntimeError("it forks while it is loaded; start processes when the algorithm runs")
+
+
+@cache
+def _watch_forks() -> None:
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_parent=_Forks.note, after_in_child=_Forks.end_child)
 
 
 def _find_line(error: BaseException, filename: str) -> str:

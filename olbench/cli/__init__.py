@@ -85,8 +85,9 @@ def main() -> None:
     """Run the command line; a UserError is printed as one sentence and gives exit code 2."""
     # At exit, Python's garbage collector would walk all objects for most of a second, to no use.
     atexit.register(gc.freeze)
-    if sys.stdout is None:  # closed, as with >&-
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for name in ("stdout", "stderr"):  # None if closed, as with >&- and 2>&-
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     debug = "--debug" in sys.argv[1:]
     try:
         # Without standalone mode, click returns the code of an Exit instead of raising it.

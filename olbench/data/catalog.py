@@ -5,7 +5,7 @@ from pathlib import Path
 
 from olbench.data.catalog_file import parse_catalog
 from olbench.data.entry import CatalogEntry
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError, expand_home, suggest
 
 __all__ = ["CatalogEntry", "catalog", "catalog_path", "find", "parse_catalog", "resolve"]
 
@@ -42,7 +42,7 @@ def resolve(name_or_path: str | Path) -> CatalogEntry | Path:
     text = str(name_or_path)
     if isinstance(name_or_path, str) and text in catalog():
         return catalog()[text]
-    path = Path(name_or_path).expanduser()
+    path = expand_home(name_or_path)
     if path.is_file() or (path / "meta.json").is_file():
         return path
     if path.is_dir():

@@ -1,7 +1,5 @@
 """Reading plain, gzip, bzip2 and xz files; the content decides which, not the name."""
 
-import bz2
-import gzip
 import io
 import lzma
 import math
@@ -11,26 +9,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from olbench.data.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
 
 SUFFIXES = ("", ".gz", ".bz2", ".xz")
 
 #: The name of standard input on the command line.
 STDIN = "-"
-#: Bytes that decide the format, and bytes of compressed data that are read at once.
-LONGEST_MAGIC, BUFFER = 6, 1 << 17
+#: Bytes that decide the format.
+LONGEST_MAGIC = 6
 
-_OPENERS: tuple[tuple[bytes, str, Any], ...] = (
-    (b"\x1f\x8b", "gzip", gzip.open),
-    (b"BZh", "bzip2", bz2.open),
-    (b"\xfd7zXZ\x00", "xz", lzma.open),
-)
+_KINDS = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))
 _FOREIGN = (
     (b"PK\x03\x04", "a zip archive"),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
 )
-_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError)
 
 
 @contextmanager
@@ -48,11 +43,10 @@ def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
                     raise UserError(
                         f"{name} is {kind_of_file}; unpack it, or compress it with gzip, bzip2 or xz"
                     )
-            for start, kind_of_file, opener in _OPENERS:
+            for start, kind_of_file in _KINDS:
                 if raw.head.startswith(start):
                     kind = kind_of_file
-                    with opener(io.BufferedReader(raw, BUFFER), "rb") as stream:
-                        yield stream
+                    yield io.BufferedReader(Decompressed(raw, kind), BUFFER)
                     break
             else:
                 yield raw  # type: ignore[misc]

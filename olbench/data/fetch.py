@@ -6,6 +6,7 @@ before they are moved into place. If a source fails, the next one is tried.
 
 import hashlib
 import os
+import re
 import shutil
 import time
 import uuid
@@ -18,7 +19,7 @@ from urllib.parse import quote, urlsplit
 from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.compressed import SUFFIXES, base_name, open_content
 from olbench.data.folders import downloads_folder
-from olbench.errors import UserError
+from olbench.errors import UserError, expand_home
 
 ATTEMPTS = 3
 PAUSE = 0.5
@@ -67,14 +68,31 @@ def mirror_place(given: str | None = None) -> Path | str | None:
     mirror = given or os.environ.get("OLBENCH_MIRROR", "")
     if not mirror:
         return None
-    if urlsplit(mirror).scheme in ("http", "https"):
+    if _is_web_address(mirror):
         return mirror if mirror.endswith("/") else f"{mirror}/"
     if "://" in mirror:
-        raise UserError(f"the mirror '{mirror}' is neither a folder nor an http(s) address")
-    folder = Path(mirror).expanduser()
+        raise UserError(f"the mirror '{hide_password(mirror)}' is neither a folder nor an http(s) address")
+    folder = expand_home(mirror)
     if not folder.is_dir():
         raise UserError(f"the mirror '{mirror}' is not a folder; correct --mirror or OLBENCH_MIRROR")
     return folder
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        return False
+
+
+def hide_password(address: str) -> str:
+    """Return an address without the name and the password before its host.
+
+    >>> hide_password("https://me:secret@example.org/data/")
+    'https://...@example.org/data/'
+    """
+    return re.sub(r"^([^:/]+://)[^/?#]*@", r"\1...@", address)
 
 
 def fetch(
@@ -130,7 +148,7 @@ class HttpSource:
     """A mirror or an upstream on the network; a mirror may use another compression."""
 
     def __init__(self, address: str, is_mirror: bool):
-        self.address, self.is_mirror, self.name = address, is_mirror, address
+        self.address, self.is_mirror, self.name = address, is_mirror, hide_password(address)
 
     def get(self, file: str, target: Path, limit: int, progress: Progress | None) -> Path:
         """Download a file."""
@@ -252,7 +270,8 @@ def download(address: str, path: Path, limit: int, progress: Progress | None = N
                 break
         except requests.Timeout:
             reason = f"no answer for {TIMEOUT:g} seconds"
-        except (requests.exceptions.InvalidSchema, requests.exceptions.InvalidURL, requests.TooManyRedirects):
+        except (requests.exceptions.InvalidSchema, requests.TooManyRedirects, ValueError):
+            # InvalidURL is a ValueError, and so is what the standard library raises for half an address.
             reason = f"{path.name} is redirected to an address that cannot be fetched"
             break
         except requests.RequestException as error:
@@ -301,8 +320,10 @@ class _Downloader:
         with requests.get(url, stream=True, timeout=TIMEOUT, headers=headers) as response:
             response.raise_for_status()
             announced = response.headers.get("Content-Length", "")
+            # Other digits, and thousands of them, are possible in a header as well.
+            total = int(announced) if re.fullmatch("[0-9]{1,18}", announced) else 0
             with open(output_file, "wb") as file:
-                self._copy(response.iter_content(1 << 16), file, int(announced) if announced.isdigit() else 0)
+                self._copy(response.iter_content(1 << 16), file, total)
 
     def _copy(self, pieces: Iterator[bytes], file: IO[bytes], total: int) -> None:
         size = 0

@@ -4,12 +4,14 @@ import os
 import shutil
 from pathlib import Path
 
+from olbench.errors import expand_home
+
 
 def cache_folder() -> Path:
     """Return the root of all cached data: OLBENCH_CACHE, or the user's cache folder."""
     given = os.environ.get("OLBENCH_CACHE")
     if given:
-        return Path(given).expanduser()
+        return expand_home(given)
     from platformdirs import user_cache_path
 
     return user_cache_path("olbench")

@@ -1,8 +1,10 @@
 """Comma-separated files: columns of numbers, one of which is the label."""
 
+import codecs
 import csv
 import io
 import math
+import re
 from array import array
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,9 @@ import numpy as np
 
 from olbench.data.compressed import LimitedStream, open_content
 from olbench.errors import UserError
+
+#: Python's float() takes more: underscores, the digits of other scripts, nan and infinity.
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def read_csv(path: str | Path, label: str | int = "last", limit: int | None = None) -> tuple[Any, Any]:
@@ -40,8 +45,16 @@ def read_csv(path: str | Path, label: str | int = "last", limit: int | None = No
                     raise UserError(
                         f"{path}:{lines.line_num}: {len(fields)} fields, but the first line has {width}"
                     )
-                values.extend(_parse_numbers(path, lines.line_num, fields))
-        except (csv.Error, UnicodeDecodeError) as error:
+                numbers = _parse_numbers(path, lines.line_num, fields)
+                if not numbers[column].is_integer():
+                    raise UserError(
+                        f"{path}:{lines.line_num}: label '{fields[column].strip()}' is not a whole number"
+                    )
+                values.extend(numbers)
+        except UnicodeDecodeError:
+            line = _find_bad_line(path)
+            raise UserError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from None
+        except csv.Error as error:
             raise UserError(f"{path}:{lines.line_num}: not a CSV file ({error})") from None
     if not values:
         raise UserError(f"{path} contains no examples")
@@ -49,12 +62,22 @@ def read_csv(path: str | Path, label: str | int = "last", limit: int | None = No
     return np.delete(table, column, axis=1), table[:, column].copy()
 
 
+def _find_bad_line(path: str | Path) -> int:
+    """Return the first line that is not UTF-8 text."""
+    line, decoder = 1, codecs.getincrementaldecoder("utf-8")()
+    with open_content(path) as stream:
+        while piece := stream.read(1 << 16):
+            try:
+                decoder.decode(piece)
+            except UnicodeDecodeError as error:
+                return line + error.object[: error.start].count(b"\n")
+            line += piece.count(b"\n")
+    return line
+
+
 def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
+    """Tell whether a field is a number as LIBSVM files have them: ASCII digits, a point, an exponent."""
+    return _NUMBER.fullmatch(field.strip()) is not None
 
 
 def _find_label(path: str | Path, label: str | int, heading: list[str] | None, width: int) -> int:

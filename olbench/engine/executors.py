@@ -68,12 +68,24 @@ class Executor(Protocol):
         """Yield results as tasks finish; after a stop, only those of tasks that were done in time."""
 
 
+#: Jobs beyond the number of cores only wait for each other, and each takes memory.
+JOBS_PER_CORE = 32
+
+
 @dataclass(frozen=True)
 class LocalExecutor:
     """Threads for kernels, then processes for Python objects, on this machine."""
 
     jobs: int
     plugins: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        most = JOBS_PER_CORE * count_cores()
+        if self.jobs > most:
+            raise UserError(
+                f"{self.jobs:,} jobs are too many for {count_cores()} cores; use at most {most}; as many as "
+                "there are cores is fastest"
+            )
 
     def execute(self, tasks: Sequence[Task], stop: StopFlag) -> Iterator[Finished]:
         """Yield results as tasks finish; after a stop, only those of tasks that were done in time."""
@@ -131,11 +143,16 @@ class LocalExecutor:
             results.close()
 
 
+def count_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def default_jobs() -> int:
     """Return OLBENCH_JOBS or, by default, the number of cores that this process may use."""
     given = os.environ.get("OLBENCH_JOBS", "")
     if not given:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return count_cores()
     if not given.isdecimal() or int(given) < 1:
         raise UserError(f"OLBENCH_JOBS must be a whole number from 1, not '{given}'")
     return int(given)

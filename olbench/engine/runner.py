@@ -13,6 +13,7 @@ from olbench.engine.executors import Executor, Finished, LocalExecutor, Task, at
 from olbench.engine.progress import Progress, make_progress
 from olbench.engine.runfile import RunFile
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
+from olbench.errors import UserError
 from olbench.protocols.definition import Cell, Kind
 from olbench.trials.ledger import Ledger, LedgerFullError, open_ledger
 from olbench.trials.trial import Record
@@ -25,10 +26,25 @@ def open_run(
 ) -> Iterator["Run"]:  # fmt: skip
     """Yield a run in a folder: locked, with its ledger open, its progress shown and Ctrl-C caught."""
     config = cells[0].config
+    refuse_too_many(cells)
     with open_ledger(folder) as ledger, stop_on_interrupt() as stop, make_progress(quiet) as progress:
         progress.rank_by(cells[0].protocol.headline)
         yield Run(
             cells, ledger, executor or LocalExecutor(jobs, config.plugins), stop, progress, timing, folder
+        )
+
+
+#: A trial takes about two kilobytes while a run lasts.
+MOST_TRIALS = 2_000_000
+
+
+def refuse_too_many(cells: Sequence[Cell]) -> None:
+    """Refuse a run whose list of trials alone would fill the memory."""
+    planned = sum(cell.tuning_passes + cell.repeats for cell in cells)
+    if planned > MOST_TRIALS:
+        raise UserError(
+            f"the config asks for {planned:,} trials, and a run can have {MOST_TRIALS:,}; "
+            f"lower the number of {cells[0].protocol.numbered}s, or split the config"
         )
 
 

@@ -17,7 +17,7 @@ from olbench.advice.sets import Advice
 from olbench.data.catalog import catalog
 from olbench.data.named import load_named
 from olbench.data.source import Source
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError, expand_home, suggest
 from olbench.places import Placed
 
 Plain = Mapping[str, Any]
@@ -87,7 +87,7 @@ def read_advice(node: Placed, name: str) -> dict[str, Plain]:
 def _read_rules(node: Placed) -> Plain:
     if not isinstance(node.value, str):
         return parse_rules(node).plain()
-    path = Path(node.place.rpartition(":")[0]).parent / Path(node.value).expanduser()
+    path = Path(node.place.rpartition(":")[0]).parent / expand_home(node.value)
     try:
         return read_rules(path if path.is_file() else node.value).plain()
     except UserError as error:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from olbench.errors import UserError
 from olbench.trials.arrays import ArrayFile
-from olbench.trials.record import ChecksumError, RecordError, read_line, without_series, write_line
+from olbench.trials.record import BrokenRecordError, RecordError, read_line, without_series, write_line
 from olbench.trials.trial import Record
 
 NAME = "trials.jsonl"
@@ -80,7 +80,7 @@ def _records(content: bytes, path: Path) -> Iterator[tuple[Record, int]]:
         except RecordError as error:
             last = content.find(b"\n", end + 1) < 0
             # A kill leaves half a line, never a whole one with another content.
-            if last and not isinstance(error, ChecksumError):
+            if last and not isinstance(error, BrokenRecordError):
                 return
             raise UserError(
                 f"{path}:{number}: {error}; remove the line, and the next run computes that trial again"

@@ -6,9 +6,11 @@ written by olbench 0.1, knew the online protocol only and had no checksum; it is
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from olbench.errors import shorten
 from olbench.trials.trial import Outcome, Record, Trial
 
 VERSION = 2
@@ -17,6 +19,16 @@ _ONLINE_V1 = {"permutation": "number", "kernels": "code"}
 _SETTING_V1 = ("part", "points")
 #: Fields of a record that are mappings and no curves; a run keeps them in memory.
 MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
+
+
+#: The kinds of the fields that every record has.
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "key": str, "dataset": str, "algorithm": str, "role": str, "status": str, "number": int, "seed": int,
+    "params": dict, "options": dict, "setting": dict,
+}  # fmt: skip
+#: Counts, and those of them that cannot exceed the number of examples.
+PARTS_OF_N = ("mistakes", "updates", "effective_updates", "errors")
+COUNTS = ("n", *PARTS_OF_N, "breakdowns", "training_n", "training_errors", "epochs")
 
 
 class RecordError(ValueError):
@@ -62,16 +74,54 @@ def read_line(line: bytes) -> Record:
         raise RecordError("this line is not a trial")
     version = record.get("version", 1)
     if version == 1:
-        return _upgrade(record)
+        record = _upgrade(record)
+        check_fields(record)
+        return record
     if version != VERSION:
         raise RecordError(f"this record has version {version}, which a newer olbench wrote")
     body, mark, _ = line.rstrip(b"\n").rpartition(b',"checksum":"')
     if not mark or record.get("checksum") != _checksum(body + b"}"):
         raise ChecksumError("this record does not match its checksum: it was changed after it was written")
+    check_fields(record)
     return record
 
 
-class ChecksumError(RecordError):
+def check_fields(record: Mapping[str, Any]) -> None:
+    """Refuse a record with a field of the wrong kind, or with counts that no trial can have."""
+    for name, kind in _KINDS.items():
+        if not isinstance(record.get(name), kind) or isinstance(record.get(name), bool):
+            raise BrokenRecordError(f"its {name} is {_show(record.get(name))}")
+    if record["number"] < 0 or record["status"] not in ("ok", "failed"):
+        name = "number" if record["number"] < 0 else "status"
+        raise BrokenRecordError(f"its {name} is {_show(record[name])}")
+    if record["status"] == "ok":
+        _check_measured(record)
+
+
+def _check_measured(record: Mapping[str, Any]) -> None:
+    most = record.get("n")
+    for name, value in record.items():
+        if name in COUNTS:
+            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+            if not whole or (name in PARTS_OF_N and isinstance(most, int) and value > most):
+                raise BrokenRecordError(f"its {name} is {_show(value)}" + (f" of {most}" if whole else ""))
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise BrokenRecordError(f"its {name} is {_show(value)}")
+        elif isinstance(value, dict) and name not in MAPPINGS:
+            lengths = {len(column) if isinstance(column, list) else -1 for column in value.values()}
+            if len(lengths) != 1 or min(lengths) < 1:
+                raise BrokenRecordError(f"the columns of its {name} are not lists of one length")
+
+
+def _show(value: Any) -> str:
+    return "missing" if value is None else shorten(repr(value))
+
+
+class BrokenRecordError(RecordError):
+    """A whole record that no trial can have written."""
+
+
+class ChecksumError(BrokenRecordError):
     """A whole record that is not as it was written."""
 
 

@@ -264,7 +264,10 @@ def test_redirects_are_followed(server, toy):
     assert fetch(toy())[0].read_bytes() == PACKED
 
 
-@pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/toy.bz2", "/upstream/toy.bz2"])
+@pytest.mark.parametrize(
+    "target",
+    ["file:///etc/passwd", "ftp://127.0.0.1/toy.bz2", "/upstream/toy.bz2", "http://[::1", "http://\xff\x80"],
+)
 def test_redirects_elsewhere_or_in_circles_are_refused(server, toy, cache_folder, target):
     server.answers["/upstream/toy.bz2"] = redirecting(target)
     with pytest.raises(UserError, match="is redirected to an address that cannot be fetched"):
@@ -347,10 +350,35 @@ def test_a_mirror_folder_beyond_the_limit_is_refused(server, toy, tmp_path):
         fetch(toy(max_bytes=100), mirror=str(tmp_path))
 
 
-@pytest.mark.parametrize("mirror", ["ftp://host/x", "file:///tmp", "s3://bucket", "javascript://x"])
+@pytest.mark.parametrize("mirror", ["ftp://host/x", "file:///tmp", "s3://bucket", "http://[::1", "http:///x"])
 def test_other_addresses_are_refused(toy, mirror):
     with pytest.raises(UserError, match="is neither a folder nor an http"):
         fetch(toy(), mirror=mirror)
+
+
+@pytest.mark.parametrize("length", ["²", "9" * 5000, "-1", "1e3", ""])
+def test_a_length_that_is_no_number_is_passed_over(server, toy, length):
+    """http.client itself refuses some of them and reads to the end of the connection."""
+
+    def answer(request):
+        request.send_response(200)
+        request.send_header("X", "x\r\nContent-Length: " + length if length != "²" else "x")
+        if length == "²":
+            request._headers_buffer.append("Content-Length: ²\r\n".encode("latin-1"))
+        request.send_header("Connection", "close")
+        request.end_headers()
+        request.wfile.write(PACKED)
+
+    server.answers["/upstream/toy.bz2"] = answer
+    assert fetch(toy())[0].read_bytes() == PACKED
+
+
+def test_a_password_in_an_address_is_never_shown(toy, server):
+    for mirror in ("http://me:secret@127.0.0.1:1/x", "ftp://me:secret@host/x"):
+        with pytest.raises(UserError) as refused:
+            fetch(toy(), mirror=mirror)
+        assert "secret" not in str(refused.value)
+        assert "...@" in str(refused.value)
 
 
 def test_a_mirror_that_is_not_needed_is_not_looked_at(monkeypatch):

@@ -77,6 +77,11 @@ def test_the_label_of_a_csv_file_can_be_elsewhere(libsvm_file):
         ("1,2\n3,x\n", "FILE:2: field 2, 'x', is not a finite number"),
         ("1,2\n,1\n", "FILE:2: field 1, '', is not a finite number"),
         ("1,nan\n", "FILE:1: field 2, 'nan', is not a finite number"),
+        ("1,1_000\n", "FILE:1: field 2, '1_000', is not a finite number"),
+        ("1,٣\n", "FILE:1: field 2, '٣', is not a finite number"),
+        ("1,infinity\n", "FILE:1: field 2, 'infinity', is not a finite number"),
+        ("1,1e999\n", "FILE:1: field 2, '1e999', is not a finite number"),
+        ("1,2\n3,0.5\n", "FILE:2: label '0.5' is not a whole number"),
         ("1\n2\n", "FILE:1: there is only one column; a label and at least one feature are needed"),
     ],
 )
@@ -88,8 +93,11 @@ def test_a_broken_csv_file_is_refused(libsvm_file, text, message):
 
 
 def test_a_csv_file_that_is_not_text_is_refused(libsvm_file):
-    with pytest.raises(UserError, match="not a CSV file"):
+    with pytest.raises(UserError, match=r"data.csv:2: not UTF-8 text; save the file as UTF-8"):
         load_dataset(libsvm_file(b"1,2\n\xff\xfe,3\n", "data.csv"))
+    latin = "größe,klasse\n".encode() + b"1,1\n" * 40_000 + "3,1 é\n".encode("latin-1")
+    with pytest.raises(UserError, match=r"latin.csv:40002: not UTF-8 text"):
+        load_dataset(libsvm_file(latin, "latin.csv"))
     with pytest.raises(UserError, match="there is no column with the heading 'y'"):
         read_csv(libsvm_file("a,b\n1,2\n"), label="y")
 

@@ -33,6 +33,19 @@ BROKEN = {
     GOOD + "seed: 2012-01-01\n": "bad.yaml:3: seed must be a whole number from 0, "
     "not datetime.date(2012, 1, 1)",
     GOOD + "seed: 2012-13-45\n": "bad.yaml:3: cannot read the value 2012-13-45",
+    GOOD + "seed: !!timestamp 2020\n": "bad.yaml:3: cannot read the value 2020",
+    GOOD + f"seed: {'1' * 400}\n": f"bad.yaml:3: seed must be a whole number from 0, not {'1' * 60}... "
+    "(400 characters)",
+    GOOD + f"seed: {'1' * 5000}\n": f"bad.yaml:3: cannot read the value {'1' * 60}... (5,000 characters)",
+    DATA + f"algorithms: [{{id: arow, params: {{r: {'9' * 400}}}}}]\n": "bad.yaml:2: arow: r must lie in "
+    f"(0, inf), not {'9' * 60}... (400 characters)",
+    GOOD + "x: " + "[" * 1000 + "]" * 1000 + "\n": "bad.yaml:1: its brackets or lists are nested too deeply",
+    "".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9 if k else ['x'] * 9)}]\n" for k in range(12)):
+    "bad.yaml:1: its aliases repeat more than 100,000 values",
+    "datasets: [~nosuchuser/x]\n" + ALGORITHMS: "bad.yaml:1: ~nosuchuser/x: there is no home folder for "
+    "'~nosuchuser'; write the path out",
+    GOOD + "paper: ~nosuchuser/x.yaml\n": "bad.yaml:3: ~nosuchuser/x.yaml: there is no home folder for "
+    "'~nosuchuser'; write the path out",
     GOOD + "permutations: many\n": "bad.yaml:3: permutations must be a whole number from 1, not 'many'",
     GOOD + "permutations: 0\n": "bad.yaml:3: permutations must be a whole number from 1, not 0",
     GOOD + "permutations: 2.5\n": "bad.yaml:3: permutations must be a whole number from 1, not 2.5",
@@ -179,3 +192,13 @@ def test_two_files_cannot_share_a_name(here):
     assert here("run", "bad.yaml", "--out", "out") == (2, "", f"olbench: {message}\n")
     Path("good.yaml").write_text(twice.replace("positive: 2", "positive: 2, name: twos") + ALGORITHMS)
     assert here("run", "good.yaml", "--out", "out", "--set", "permutations=2", "--quiet")[0] == 0
+
+
+def test_an_override_that_is_too_deep_is_refused(here, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("good.yaml").write_text(GOOD)
+    path = ".".join("a" * 2000)
+    code, out, err = here("run", "good.yaml", "--set", f"{path}=1")
+    assert (code, out) == (2, "")
+    assert err.endswith("no key of a config is below 20 others\n")
+    assert len(err) < 200

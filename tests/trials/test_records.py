@@ -170,3 +170,28 @@ def test_a_damaged_array_is_refused(tmp_path):
 
 def test_an_outcome_without_series_or_arrays_is_allowed():
     assert (Outcome({"hits": 3}).series, Outcome({"hits": 3}).arrays) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("mistakes", -3, "its mistakes is -3"),
+        ("mistakes", 99, "its mistakes is 99 of 10"),
+        ("updates", 2.5, "its updates is 2.5"),
+        ("mistakes", None, "its mistakes is missing"),
+        ("mistakes", True, "its mistakes is True"),
+        ("number", -1, "its number is -1"),
+        ("number", "x" * 500, f"its number is '{'x' * 59}... (502 characters)"),
+        ("status", "fine", "its status is 'fine'"),
+        ("dataset", None, "its dataset is missing"),
+        ("params", [], "its params is []"),
+        ("curve", {"t": [1, 2], "mistakes": [1]}, "the columns of its curve are not lists of one length"),
+        ("curve", {"t": []}, "the columns of its curve are not lists of one length"),
+        ("curve", {"t": 7}, "the columns of its curve are not lists of one length"),
+    ],
+)
+def test_a_record_that_no_trial_can_have_written_is_refused(field, value, message):
+    """Whoever edits a line may write a checksum that fits; impossible counts would become the best rates."""
+    with pytest.raises(RecordError) as refused:
+        read_line(write_line({**RECORD, "n": 10, field: value}))
+    assert str(refused.value) == message

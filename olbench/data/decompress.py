@@ -1,0 +1,74 @@
+"""Strict decompression of gzip, bzip2 and xz files of one or several streams.
+
+Python's own readers take damage after the first stream for the end of the file: half a file that pbzip2 or
+`xz --threads` wrote is read as a whole one. Here whatever follows a stream must be another stream.
+"""
+
+import bz2
+import io
+import lzma
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+#: Bytes of compressed data that are read at once.
+BUFFER = 1 << 17
+#: zlib's code for data with the header and the checksum of gzip.
+_GZIP = 16 + zlib.MAX_WBITS
+
+MAKERS: dict[str, Callable[[], Any]] = {
+    "gzip": lambda: zlib.decompressobj(_GZIP),
+    "bzip2": bz2.BZ2Decompressor,
+    "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
+}
+#: Formats whose streams may be followed by zeros, which fill a block of a disk or tape.
+_PADDED = ("gzip", "xz")
+
+
+class Decompressed(io.RawIOBase):
+    """The uncompressed bytes of a file of one format."""
+
+    def __init__(self, file: Any, kind: str):
+        self.file, self.kind = file, kind
+        self.stream = MAKERS[kind]()
+        self.left = b""
+        self.ended = False
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer and return the number of bytes; zero is the end of the file."""
+        while not self.ended:
+            piece = self._decompress(len(buffer))
+            if piece:
+                buffer[: len(piece)] = piece
+                return len(piece)
+        return 0
+
+    def _decompress(self, most: int) -> bytes:
+        """Return some bytes, or none where a stream or the file ends."""
+        if self.stream.eof:
+            self._begin_stream()
+            return b""
+        if not self.left and self._needs_input:
+            self.left = self.file.read(BUFFER)
+            if not self.left:
+                raise EOFError("the file ends before its last stream does")
+        piece = self.stream.decompress(self.left, most)
+        self.left = self.stream.unconsumed_tail if self.kind == "gzip" else b""
+        return bytes(piece)
+
+    @property
+    def _needs_input(self) -> bool:
+        return True if self.kind == "gzip" else bool(self.stream.needs_input)
+
+    def _begin_stream(self) -> None:
+        """Go on to the next stream, if there is one."""
+        rest = self.stream.unused_data or self.file.read(BUFFER)
+        if self.kind in _PADDED:
+            while rest and not (rest := rest.lstrip(b"\0")):
+                rest = self.file.read(BUFFER)
+        self.ended = not rest
+        self.stream, self.left = MAKERS[self.kind](), rest

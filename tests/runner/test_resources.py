@@ -1,0 +1,46 @@
+"""What a run takes is bounded by the data; what cannot be had is refused before the first trial."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from olbench.online import curve_points
+from tests.runner.conftest import config, records  # noqa: F401
+
+CONFIG = "seed: 1\npermutations: 2\ndatasets: [breast-cancer]\nalgorithms: [perceptron]\n"
+
+
+def test_a_curve_has_no_more_points_than_the_data_has_rows(here, config, records):  # noqa: F811
+    assert here("run", config(CONFIG + "curve: 1000000000\n"), "--out", "out", "--quiet")[0] == 0
+    [first, _] = records("out")
+    assert first["curve"]["t"] == list(range(1, 570))
+    assert np.array_equal(curve_points(7, 10**9), np.arange(1, 8))
+
+
+def test_a_billion_permutations_are_refused_at_once(here, config):  # noqa: F811
+    started = time.monotonic()
+    text = CONFIG.replace("permutations: 2", "permutations: 1000000000")
+    code, _, err = here("run", config(text), "--out", "out")
+    assert (code, err) == (
+        2, "olbench: the config asks for 1,000,000,000 trials, and a run can have 2,000,000; "
+        "lower the number of permutations, or split the config\n",
+    )  # fmt: skip
+    assert not Path("out").exists()
+    assert time.monotonic() - started < 20
+
+
+def test_too_many_jobs_are_refused(here, config):  # noqa: F811
+    code, _, err = here("run", config(CONFIG), "--out", "out", "--jobs", "100000")
+    assert code == 2
+    assert err.startswith("olbench: 100,000 jobs are too many for ")
+
+
+def test_a_closed_stderr_stops_no_run(tmp_path):
+    (tmp_path / "small.yaml").write_text(CONFIG)
+    command = f"{sys.executable} -m olbench run small.yaml --out out 2>&-"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert len((tmp_path / "out" / "trials.jsonl").read_text().splitlines()) == 2
