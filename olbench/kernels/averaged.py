@@ -22,7 +22,7 @@ from olbench.kernels.compile import (
     kernel,
 )
 from olbench.kernels.first_order import multiply_out
-from olbench.kernels.rows import buffers, dot, locate, sources
+from olbench.kernels.rows import buffers, dot, locate, packing_width, sources
 
 # Below this scale the sum is settled, which costs d. S w is larger than the sum by about one over the scale,
 # so this bounds the digits that the difference loses: three.
@@ -52,7 +52,7 @@ def run(
     The weights are scalars[0] * w, their squared norm is scalars[1], and S is scalars[2]. A round that
     changes nothing, or that breaks down, counts towards the mean with the weights as they are.
     """
-    packed_columns, packed_values = buffers(w.size)
+    packed_columns, packed_values = buffers(packing_width(rows))
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     for i in order:

@@ -19,7 +19,7 @@ from olbench.kernels.compile import (
     helper,
     kernel,
 )
-from olbench.kernels.rows import buffers, locate, sources
+from olbench.kernels.rows import buffers, locate, packing_width, sources
 from olbench.kernels.vectors import (
     add,
     divide,
@@ -113,7 +113,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     The full update is projected onto the diagonal. With `kl` (the Kullback-Leibler projection) each precision
     grows by c x_j^2; otherwise (the Euclidean projection) the diagonal of Sigma - beta z z' is kept.
     """
-    packed_columns, packed_values = buffers(moments.shape[0])
+    packed_columns, packed_values = buffers(packing_width(rows))
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
     sparse = dense.shape[0] == 0

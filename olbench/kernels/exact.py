@@ -27,7 +27,7 @@ from olbench.kernels.compile import (
     kernel,
 )
 from olbench.kernels.diagonal import AHEAD, announce, margin_and_variance, update_four
-from olbench.kernels.rows import buffers, locate, sources
+from olbench.kernels.rows import buffers, locate, packing_width, sources
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
 
 # The last step may change the solution by this fraction: convergence is quadratic, so what is left is
@@ -132,7 +132,7 @@ def solve_gain(shares: Any, n: Any, squares: Any, r: Any, A: Any, b0: Any, b1: A
 def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any) -> None:
     """Run the examples of `order`; moments[j] is (mu_j, Sigma_j)."""
     d = moments.shape[0]
-    packed_columns, packed_values = buffers(d)
+    packed_columns, packed_values = buffers(packing_width(rows))
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
     sparse = dense.shape[0] == 0

@@ -18,7 +18,7 @@ from olbench.kernels.compile import (
     helper,
     kernel,
 )
-from olbench.kernels.rows import buffers, dot, locate, sources
+from olbench.kernels.rows import buffers, dot, locate, packing_width, sources
 
 # Below this, the common factor is multiplied into w. Two such factors still multiply to a normal number, so
 # neither the factor nor a step divided by it can leave the range of doubles.
@@ -41,7 +41,7 @@ def multiply_out(w: Any, scalars: Any) -> None:
 )  # fmt: skip
 def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, counters: Any) -> None:
     """Run the examples of `order`; the weights are scalars[0] * w, their squared norm is scalars[1]."""
-    packed_columns, packed_values = buffers(w.size)
+    packed_columns, packed_values = buffers(packing_width(rows))
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     for i in order:

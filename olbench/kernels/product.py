@@ -23,7 +23,7 @@ from olbench.kernels.compile import (
     kernel,
 )
 from olbench.kernels.diagonal import AHEAD, announce
-from olbench.kernels.rows import buffers, locate, sources
+from olbench.kernels.rows import buffers, locate, packing_width, sources
 
 
 @helper
@@ -60,7 +60,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     A round with a loss adds y x to w, and the gain c of the rule adds c x_j^2 to each precision. The step
     alpha belongs to the mean Sigma w, which is not kept here.
     """
-    packed_columns, packed_values = buffers(moments.shape[0])
+    packed_columns, packed_values = buffers(packing_width(rows))
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
     sparse = dense.shape[0] == 0
@@ -93,7 +93,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
 def score_rows(rows: Any, order: Any, moments: Any, scores: Any) -> None:
     """Set scores[k] to w . S x of row order[k]."""
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    packed_columns, packed_values = buffers(dense.shape[1])
+    packed_columns, packed_values = buffers(packing_width(rows))
     columns, values = sources(rows, packed_columns, packed_values)
     for k in range(order.size):
         n, at, o = locate(dense, indptr, has_zeros, order[k], packed_columns, packed_values)

@@ -25,6 +25,15 @@ def buffers(d: int) -> Any:
 
 
 @helper
+def packing_width(rows: Any) -> Any:
+    """Return how wide the arrays for a packed row must be: CSR rows are read in place and need none.
+
+    Filling arrays of d entries at the start of every slice takes longer than the slice where d is 10^7.
+    """
+    return rows[0].shape[1] if rows[0].shape[0] else 0
+
+
+@helper
 def sources(rows: Any, packed_columns: Any, packed_values: Any) -> Any:
     """Return the arrays that `locate` points into: the indices and the values of every row."""
     dense = rows[0]
@@ -117,7 +126,7 @@ def squared_norm(values: Any, o: Any, n: Any) -> Any:
 def score_rows(rows: Any, order: Any, vector: Any, scores: Any) -> None:
     """Set scores[k] to vector . x of row order[k], summed as in a pass."""
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    packed_columns, packed_values = buffers(dense.shape[1])
+    packed_columns, packed_values = buffers(packing_width(rows))
     columns, values = sources(rows, packed_columns, packed_values)
     for k in range(order.size):
         n, c, o = locate(dense, indptr, has_zeros, order[k], packed_columns, packed_values)
@@ -128,7 +137,7 @@ def score_rows(rows: Any, order: Any, vector: Any, scores: Any) -> None:
 def measure_norms(rows: Any, norms: Any) -> None:
     """Set norms[i] to ||x_i||^2."""
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    packed_columns, packed_values = buffers(dense.shape[1])
+    packed_columns, packed_values = buffers(packing_width(rows))
     values = sources(rows, packed_columns, packed_values)[1]
     for i in range(norms.size):
         n, _, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)

@@ -287,7 +287,8 @@ class _Reading:
     def _records_of(self, cell: CellFacts) -> list[Record]:
         """Return the trials of a cell or, if its tuning has chosen nothing, its failed tuning trials."""
         if cell.params is not None:
-            return [self.records[key] for key in cell.keys if key in self.records]
+            found = [self.records[key] for key in cell.keys if key in self.records]
+            return [self.protocol.view(record, cell.setting) for record in found]
         wanted = cell.dataset, cell.algorithm, cell.options
         return [
             record
