@@ -67,7 +67,7 @@ def _find_variant(entry: Entry, options: Mapping[str, Any]) -> str:
     """Return what makes an entry another algorithm than the paper's, or an empty text."""
     for name, wanted in options.items():
         # An algorithm without the option cannot differ in it.
-        given = entry.options.get(name, wanted)
+        given = {**entry.setting, **entry.options}.get(name, wanted)
         if given != wanted:
             return f"its {name} is {_show(given)}, the paper's is {_show(wanted)}"
     return ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from olbench.engine import runfile
 from olbench.errors import UserError
-from olbench.papers import Paper, load_paper
+from olbench.papers import Paper
 from olbench.report import verdicts
 from olbench.report.build import Report, make_report
 from olbench.report.claims import OUTCOMES
@@ -35,8 +35,8 @@ class Reproduction:
 
 
 def find_runs(root: Path) -> list[Path]:
-    """Return one folder per paper: the user's newest run of it, or else the one that ships."""
-    found: dict[str, tuple[bool, str, Path]] = {}
+    """Return one folder per paper and protocol: the user's newest run, or else the one that ships."""
+    found: dict[tuple[str, str], tuple[bool, str, Path]] = {}
     for pattern, own in ((f"*/{runfile.NAME}", True), (f"*/{runfile.REFERENCE}/{runfile.NAME}", False)):
         for path in sorted(root.glob(pattern)):
             try:
@@ -44,19 +44,16 @@ def find_runs(root: Path) -> list[Path]:
             except UserError:
                 continue  # skip folders that are not runs
             rank = own, run.start, path.parent
-            if run.config.paper and run.end and rank > found.get(run.config.paper, (False, "", Path())):
-                found[run.config.paper] = rank
+            about = run.config.paper, run.config.protocol
+            if run.config.paper and run.end and rank > found.get(about, (False, "", Path())):
+                found[about] = rank
     return [folder for _, _, folder in found.values()]
 
 
 def reproductions(folders: Sequence[Path]) -> list[Reproduction]:
     """Return what is known of the papers of some runs."""
     reports = [make_report(folder) for folder in folders]
-    return [
-        Reproduction(load_paper(report.results.config.paper), report)
-        for report in reports
-        if report.results.config.paper
-    ]
+    return [Reproduction(report.paper, report) for report in reports if report.paper]
 
 
 def parts(found: Sequence[Reproduction]) -> list[Part]:
