@@ -122,10 +122,8 @@ def main() -> None:
         print(f"  {key:16} {value:.4g}")
     for workers in (10, 100, 1000):
         together, apart = break_even(found, workers)
-        print(
-            f"  {workers:,} shards are faster than one core from {together:.2g} examples per feature, or from "
-            f"{apart:.2g} if the data is spread over the workers"
-        )
+        print(f"  {workers:,} shards are faster than one core from {together:.2g} examples per feature,")
+        print(f"    or from {apart:.2g} if the data is spread over the workers")
 
 
 if __name__ == "__main__":
