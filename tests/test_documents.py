@@ -110,3 +110,32 @@ def test_the_records_that_ship_show_what_the_page_says(name, better, worse, fewe
     quantity = "test_error" if name == "cw" else "mistakes"
     means = frame.groupby(["dataset", "label"])[quantity].mean().unstack()
     assert int((means[better] < means[worse]).sum()) >= fewest
+
+
+def test_the_table_of_shards_is_that_of_the_record_that_ships():
+    from dataclasses import replace
+
+    from olbench.report import markdown
+    from olbench.report.build import make_report
+    from olbench.report.sections import shards
+
+    report = make_report(ROOT / "results/shards/reference")
+    grid = next(iter(shards.parts(report)))
+    shown = [
+        k for k, column in enumerate(grid.columns) if column.heading not in ("algorithm", "MB of a model")
+    ]
+    rows = tuple(row for row in grid.rows if row[1].text == "var-KL")
+    table = markdown.render([replace(grid, rows=rows, note="").keep(shown)]).strip().partition("\n\n")[2]
+    assert table.count("\n") == 1 + 9
+    assert table in (ROOT / "docs/scale.md").read_text(encoding="utf-8")
+
+
+def test_the_claims_about_shards_are_decided_as_the_page_says():
+    from olbench.report.build import make_report
+
+    claims = {claim.id: claim.verdict for claim in make_report(ROOT / "results/shards/reference").claims}
+    assert all(claims[f"combining-{n}-beats-the-parts"] == "holds" for n in (10, 50, 100))
+    assert claims["cw-leads-on-rare-features"] == claims["pa-leads-on-frequent-features"] == "holds"
+    assert claims["untuned-pa-leads-on-frequent-features"] == "fails"
+    assert claims["ten-shards-are-best-on-frequent-features"] == "holds"
+    assert claims["ten-shards-beat-pa-on-rare-features"] == "fails"

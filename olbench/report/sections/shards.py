@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olbench.protocols.definition import Series
 from olbench.report.build import Report
@@ -41,8 +41,8 @@ def parts(report: Report) -> Iterator[Part]:
     yield Grid(
         f"{report.headline.title[0].upper()}{report.headline.title[1:]} of shards", columns, tuple(rows),
         "Means over the splits. * or bold: the best of a row. Loss: single minus the combination by KL or, "
-        "without variances, L2. Worth: the share of the training examples after which the single model is as "
-        "good as that combination. MB of a model: what one shard sends.",
+        "without variances, L2. Worth: the share of the training examples after which the single model first "
+        "is as good as that combination. MB of a model: what one shard sends.",
     )  # fmt: skip
     if report.paper and report.paper.unavailable and report.paper.shapes:
         yield _corpora(report)
@@ -72,9 +72,16 @@ def _rows(report: Report, family: "Family", ways: list[str]) -> Iterator[tuple[B
             Box(quantity.text(single), single == top),
             *(Box(quantity.text(means[way]), means[way] == top) if way in means else Box("") for way in ways),
             Box(quantity.text(single - reached, sign="+")),
-            Box("over 100%" if worth is None else f"{worth:.0%}"),
+            Box(_describe_worth(worth, family.single.points)),
             Box(f"{size:,.2f}"),
         )
+
+
+def _describe_worth(worth: float | None, points: Any) -> str:
+    """Return a share of the training examples; before the first test of the curve nothing is known."""
+    if worth is None:
+        return "over 100%"
+    return f"{'at most ' if worth <= points[0] / points[-1] else ''}{worth:.0%}"
 
 
 def _corpora(report: Report) -> Grid:
