@@ -270,6 +270,17 @@ class FirstOrderLearner(KernelLearner):
         weights: Floats = self.scalars[0] * self.w
         return weights
 
+    def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
+        """Return the weights of some features, and no variances: a weight vector has none."""
+        return self.scalars[0] * self.w[columns], None
+
+    def forget(self, columns: Any) -> None:
+        """Start anew, where `columns` are all the features of the examples seen so far."""
+        self.w[columns] = 0.0
+        self.scalars[:] = 0.0
+        self.scalars[0] = 1.0
+        self.counters[:] = 0
+
 
 class AveragedLearner(FirstOrderLearner):
     """A weight vector and its mean over all rounds."""
@@ -293,6 +304,16 @@ class AveragedLearner(FirstOrderLearner):
         """The mean of w after each round so far; it predicts unseen examples."""
         mean: Floats = (self.scalars[2] * self.w - self.deficit) / max(1, self.rounds)
         return mean
+
+    def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
+        """Return the mean weights of some features, and no variances."""
+        mean: Floats = (self.scalars[2] * self.w[columns] - self.deficit[columns]) / max(1, self.rounds)
+        return mean, None
+
+    def forget(self, columns: Any) -> None:
+        """Start anew, where `columns` are all the features of the examples seen so far."""
+        super().forget(columns)
+        self.deficit[columns] = 0.0
 
     @property
     def last_weights(self) -> Floats:
@@ -421,6 +442,18 @@ class DiagonalLearner(SecondOrderLearner):
     def covariance(self) -> NDArray[np.float64]:
         """The diagonal of Sigma."""
         return self.moments[:, 1].copy()
+
+    def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
+        """Return the means and the variances of some features."""
+        # One index into the flat array takes half the time of rows of two.
+        places = 2 * columns.astype(np.int64)
+        flat = self.moments.reshape(-1)
+        return flat.take(places), flat.take(places + 1)
+
+    def forget(self, columns: Any) -> None:
+        """Start anew, where `columns` are all the features of the examples seen so far."""
+        self.moments[columns] = (0.0, self.algorithm.a)
+        self.counters[:] = 0
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X."""

@@ -156,3 +156,32 @@ def test_the_times_of_the_cw_run_are_those_of_the_page():
     assert (round(slower.median()), round(slower.min()), round(slower.max())) == (4, 3, 79)
     epochs = frame.groupby("label")["epochs"].mean().round(1)
     assert list(epochs[["var-KL", "pa", "var-Exact"]]) == [6.6, 6.6, 4.3]
+
+
+def test_the_table_of_shards_is_that_of_the_record_that_ships():
+    from dataclasses import replace
+
+    from olbench.report import markdown
+    from olbench.report.build import make_report
+    from olbench.report.sections import shards
+
+    report = make_report(ROOT / "results/shards/reference")
+    grid = next(iter(shards.parts(report)))
+    shown = [
+        k for k, column in enumerate(grid.columns) if column.heading not in ("algorithm", "MB of a model")
+    ]
+    rows = tuple(row for row in grid.rows if row[1].text == "var-KL")
+    table = markdown.render([replace(grid, rows=rows, note="").keep(shown)]).strip().partition("\n\n")[2]
+    assert table.count("\n") == 1 + 9
+    assert table in (ROOT / "docs/scale.md").read_text(encoding="utf-8")
+
+
+def test_the_claims_about_shards_are_decided_as_the_page_says():
+    from olbench.report.build import make_report
+
+    claims = {claim.id: claim.verdict for claim in make_report(ROOT / "results/shards/reference").claims}
+    assert all(claims[f"combining-{n}-beats-the-parts"] == "holds" for n in (10, 50, 100))
+    assert claims["cw-leads-on-rare-features"] == claims["pa-leads-on-frequent-features"] == "holds"
+    assert claims["untuned-pa-leads-on-frequent-features"] == "fails"
+    assert claims["ten-shards-are-best-on-frequent-features"] == "holds"
+    assert claims["ten-shards-beat-pa-on-rare-features"] == "fails"

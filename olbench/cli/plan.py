@@ -57,7 +57,7 @@ def show_results(cells: "Sequence[Cell]", known: "Known") -> None:
     table = new_table({"data set": "left", "algorithm": "left", **columns, "parameters": "left"})
     before = ""
     for cell in cells:
-        records = [known[trial.key] for trial in cell.reported(known) if trial.key in known]
+        records = [cell.view(known[trial.key]) for trial in cell.reported(known) if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
         name = cell.source.name if cell.source.name != before else ""
         before = cell.source.name

@@ -13,7 +13,7 @@ from olbench.errors import UserError, suggest
 #: Archives of documents: one per file, one per line, or one per line with its features counted already.
 ARCHIVES = ("posts", "reviews", "feature-counts")
 FILES = ("libsvm", "idx", "csv", "spoligotypes", *ARCHIVES)
-FORMATS = (*FILES, "scikit-learn", "synthetic", "clusters")
+FORMATS = (*FILES, "scikit-learn", "synthetic", "clusters", "corpus")
 STEP_NAMES = ("divide-by-255", "unit-range", "normgrey", "pixel-products", "drop-duplicates")
 
 

@@ -90,4 +90,6 @@ class CatalogEntry:
             recipe |= {"members": list(self.members.items()), "text": asdict(self.text)}
         if self.split:
             recipe["split"] = self.split
+        if self.format == "corpus":
+            recipe["rows"] = self.rows
         return recipe

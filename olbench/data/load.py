@@ -16,7 +16,7 @@ from olbench.data.fingerprint import fingerprint
 from olbench.data.folders import parsed_folder
 from olbench.data.labels import Labels
 from olbench.data.libsvm import READER_VERSION
-from olbench.data.sources import problems, read_examples
+from olbench.data.sources import corpus_of, problems, read_examples
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
 
@@ -86,6 +86,8 @@ def _replace_labels(entry: CatalogEntry, positive: Labels, negative: Labels) -> 
 
 def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
     """Return the checked examples of an entry, from the cache or from its files."""
+    if entry.format == "corpus":
+        return _load_corpus(entry)
     if not paths:
         return _check(entry, paths, *_read(entry, paths, where))
     key = _key(entry, paths)
@@ -129,6 +131,29 @@ def _refuse_large_files(paths: Sequence[Path], error: cache.UnwritableError) -> 
             f"that may be used, and the cache in {parsed_folder()} cannot be written "
             f"({error}); set OLBENCH_CACHE to a writable folder with free space"
         )
+
+
+def _load_corpus(entry: CatalogEntry) -> Dataset:
+    """Return generated documents, from the cache or through it: they may not fit into memory."""
+    from olbench.data.corpus import VERSION
+    from olbench.data.folders import cache_folder
+
+    key = cache.entry_key({"corpus": VERSION, **entry.recipe()})
+    cached = cache.load(key)
+    if cached is not None:
+        return _check(entry, [], *cached)
+    corpus = corpus_of(entry)
+    try:
+        with corpus.stored(entry.rows, cache_folder()) as (X, y):
+            data = _check(entry, [], X, y, fingerprint(X, y), None)
+            is_stored = cache.store(key, X, y, data.fingerprint)
+    except OSError:  # the cache cannot be written, so the documents must fit into memory
+        is_stored = False
+    cached = cache.load(key) if is_stored else None
+    if cached:
+        return Dataset(entry.name, *cached)
+    X, y = corpus.draw(entry.rows)
+    return _check(entry, [], X, y, fingerprint(X, y), None)
 
 
 def load_run(name: str, run: int) -> Dataset:

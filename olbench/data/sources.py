@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from olbench.data.labels import as_signs
 from olbench.data.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
 from olbench.data.rows import choose_storage
 from olbench.errors import UserError
+
+if TYPE_CHECKING:
+    from olbench.data.corpus import Corpus
 
 
 def read_examples(
@@ -62,6 +65,8 @@ def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[A
         from olbench.data.clusters import Clusters
 
         return *Clusters(rows=entry.rows, **entry.generator).draw(), entry.rows  # type: ignore[arg-type]
+    if entry.format == "corpus":
+        return *corpus_of(entry).draw(entry.rows), entry.rows
     parts = _read_parts(entry, paths)
     widths = {X.shape[1] for X, _ in parts}
     if len(widths) > 1:
@@ -70,6 +75,13 @@ def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[A
     if len(parts) == 1:
         return *parts[0], boundary
     return np.concatenate([X for X, _ in parts]), np.concatenate([labels for _, labels in parts]), boundary
+
+
+def corpus_of(entry: CatalogEntry) -> "Corpus":
+    """Return the generator of an entry of the format corpus."""
+    from olbench.data.corpus import Corpus
+
+    return Corpus(**entry.generator)  # type: ignore[arg-type]
 
 
 def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> list[tuple[Any, Any]]:

@@ -60,7 +60,7 @@ def rows_of(cells: Sequence[Cell], known: Known) -> list[Row]:
     """Return one row per cell whose trials all succeeded."""
     rows = []
     for cell in cells:
-        records = [known[trial.key] for trial in cell.reported(known) if trial.key in known]
+        records = [cell.view(known[trial.key]) for trial in cell.reported(known) if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
         if len(good) == cell.repeats:
             rows.append(_row(cell.protocol, cell.source.name, cell.label, good))
@@ -137,7 +137,7 @@ def read_run(folder: Path) -> list[Row]:
     protocol = runfile.protocol_of(run.config)
     rows = []
     for cell in run.cells:
-        own = [records[key] for key in cell.keys if key in records]
+        own = [protocol.view(records[key], cell.setting) for key in cell.keys if key in records]
         if own and all(record["status"] == "ok" for record in own):
             rows.append(_row(protocol, cell.dataset, cell.label, own))
     return rows

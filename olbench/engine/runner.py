@@ -176,11 +176,12 @@ class Run:
 
     def _untimed(self) -> Iterator[Task]:
         """Yield the reported trials that succeeded and have no exclusive time yet."""
-        for cell in self.cells:
-            for trial in cell.reported(self.known):
-                record = self.known.get(trial.key)
-                if record and record["status"] == "ok" and record["timing"] != "exclusive":
-                    yield Task(trial, cell.source)
+        # Cells may share trials, which are timed once.
+        reported = {trial.key: (trial, cell) for cell in self.cells for trial in cell.reported(self.known)}
+        for trial, cell in reported.values():
+            record = self.known.get(trial.key)
+            if record and record["status"] == "ok" and record["timing"] != "exclusive":
+                yield Task(trial, cell.source)
 
     def _time_exclusively(self, finished: Finished) -> Finished:
         """Mark a time as exclusive; if a count differs from the shared run, the trial fails."""

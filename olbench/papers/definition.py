@@ -114,7 +114,7 @@ class Statement:
 
     kind: str
     quantity: str
-    #: Rows; "pa@5" is the row pa after 5 steps of its curve.
+    #: Rows; "pa@5" is the row pa after 5 steps of its curve, "pa@22%" after 22% of them.
     algorithms: tuple[str, ...]
     #: The algorithms to compare with.
     than: tuple[str, ...]
@@ -172,6 +172,12 @@ class Paper:
     marks: Mapping[str, float | None] = field(default_factory=dict)
     marked: tuple[MarkedTable, ...] = ()
     ranks: tuple[PrintedRanks, ...] = ()
+    #: What the paper reports of experiments under other protocols, by protocol.
+    also: Mapping[str, "Paper"] = field(default_factory=dict)
+
+    def under(self, protocol: str) -> "Paper":
+        """Return what the paper reports of experiments under a protocol; by default, of its main one."""
+        return self.also.get(protocol, self)
 
     @property
     def datasets(self) -> tuple[str, ...]:

@@ -32,8 +32,10 @@ _COUNTS = re.compile(r"(\d+) of (\d+)")
 _PERCENT = re.compile(rf"{_NUMBER}%")
 _KEYS = [
     "id", "title", "citation", "protocol", "requires", "rows", "variants", "unavailable", "traits", "shapes",
-    "tables", "groups", "claims", "marks", "ranks", "suspect",
+    "tables", "groups", "claims", "marks", "ranks", "suspect", "also",
 ]  # fmt: skip
+#: What the parts of a file under other protocols have in common with it.
+_SHARED = ("id", "title", "citation")
 
 
 class PaperFile:
@@ -84,7 +86,17 @@ class PaperFile:
             marks=self.marks,
             marked=tuple(found for node in tables if (found := self._marked(node))),
             ranks=tuple(self._ranks(node, numbers) for node in self._items("ranks")),
+            also={id: self._other(id, node) for id, node in self._below("also").items()},
         )
+
+    def _other(self, id: str, node: Placed) -> Paper:
+        """Return what the file says of experiments under another protocol: the same keys, one level below."""
+        inner = node.mapping(
+            f"also.{id}", [key for key in _KEYS if key not in (*_SHARED, "protocol", "also")]
+        )
+        shared = {key: self.content[key] for key in _SHARED}
+        content = {**shared, "protocol": Placed(id, node.place), **inner}
+        return PaperFile(Placed(content, node.place, dict.fromkeys(content, node.place))).paper()
 
     def _below(self, key: str) -> dict[str, Placed]:
         node = self.content.get(key)
@@ -248,7 +260,7 @@ class PaperFile:
         recorded = {series.quantity.name for series in self.protocol.series}
         for name in says.names:
             _, sign, point = name.partition("@")
-            if sign and (says.quantity not in recorded or not point.isdecimal()):
+            if sign and (says.quantity not in recorded or not point.removesuffix("%").isdecimal()):
                 raise node.fail(
                     f"the protocol {self.protocol.id} records no point '{name}' of {says.quantity}"
                 )

@@ -9,7 +9,7 @@ from olbench.protocols.definition import REGISTRY, Protocol, protocol
 
 __all__ = ["Protocol", "get_protocol", "protocol", "protocols"]
 
-FILES = ("online", "crossval", "fresh", "advice")
+FILES = ("online", "crossval", "fresh", "advice", "shards")
 ENTRY_POINTS = "olbench.protocols"
 
 

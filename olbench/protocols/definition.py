@@ -172,6 +172,10 @@ class Protocol(ABC):
         """
         return {}
 
+    def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
+        """Return a record as a cell with these settings reports it, where several cells share a trial."""
+        return record
+
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
         """Return roughly how long a trial takes, in units that all trials of a run share."""
         return float(source.n) * source.d
@@ -385,6 +389,10 @@ class Cell:
     def params_of(self, choice: Choice) -> dict[str, Value]:
         """Return the parameters in a choice."""
         return {name: value for name, value in choice.items() if name not in self.tuned_settings}
+
+    def view(self, record: Record) -> Record:
+        """Return a record as this cell reports it."""
+        return self.protocol.view(record, self.setting_of({}))
 
     def setting_of(self, choice: Choice) -> dict[str, Value]:
         """Return the tuned settings in a choice."""

@@ -152,4 +152,4 @@ def make_report(folder: Path) -> Report:
     """Return the report of a results folder."""
     results = load_results(folder)
     paper = results.config.paper
-    return Report(results, load_paper(paper) if paper else None)
+    return Report(results, load_paper(paper).under(results.config.protocol) if paper else None)

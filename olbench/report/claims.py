@@ -119,7 +119,7 @@ def our_numbers(results: Results, paper: Paper, dataset: str, says: Statement, q
         entry, reason = choose(results, paper, dataset, row)
         if entry is None or reason:
             continue
-        values = entry.values_at(quantity, int(point)) if point else entry.values(quantity)
+        values = entry.values_at(quantity, entry.point_at(point)) if point else entry.values(quantity)
         if values is not None:
             found[name] = entry, values
     size = max((entry.planned for entry, _ in found.values()), default=0)

@@ -34,7 +34,7 @@ def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
     usual = get_definition(spec.id).form
     candidates = [
         (
-            _find_variant({**usually, **entry.options, **entry.spec.settings}, wanted)
+            _find_variant({**usually, **entry.setting, **entry.options, **entry.spec.settings}, wanted)
             or _find_other_tuning(results, entry, paper.requires)
             or _find_other_search(entry, paper.requires, row),
             entry.options.get("form", usual) != usual,
@@ -45,7 +45,7 @@ def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
         if (entry.dataset, entry.algorithm) == (dataset, spec.id)
         and spec.name in ("", entry.label)
         # Another of several rows of the same algorithm, such as another projection.
-        and not _find_variant({**entry.options, **entry.spec.settings}, spec.options)
+        and not _find_variant({**entry.setting, **entry.options, **entry.spec.settings}, spec.options)
     ]
     if not candidates:
         return Choice(None, paper.unavailable.get(dataset) or _explain_absence(results, dataset))

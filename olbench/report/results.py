@@ -89,6 +89,15 @@ class Entry:
         found[self.trials["number"].to_numpy(np.int64)] = values
         return found
 
+    def point_at(self, text: str) -> int:
+        """Return a point of the curves: "5" is 5, and "22%" the one nearest to 22% of the last."""
+        if not text.endswith("%"):
+            return int(text)
+        if not self.points.size:
+            return 0
+        wanted = int(text[:-1]) / 100 * self.points[-1]
+        return int(self.points[np.argmin(np.abs(self.points - wanted))])
+
     def values_at(self, quantity: Quantity, point: int) -> Floats | None:
         """Return a quantity of each trial at a point of its curve, or None without that point."""
         places = np.flatnonzero(self.points == point)
@@ -287,7 +296,8 @@ class _Reading:
     def _records_of(self, cell: CellFacts) -> list[Record]:
         """Return the trials of a cell or, if its tuning has chosen nothing, its failed tuning trials."""
         if cell.params is not None:
-            return [self.records[key] for key in cell.keys if key in self.records]
+            found = [self.records[key] for key in cell.keys if key in self.records]
+            return [self.protocol.view(record, cell.setting) for record in found]
         wanted = cell.dataset, cell.algorithm, cell.options
         return [
             record

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 FILES = (
     "headline", "overview", "verdicts", "ranks", "significance", "results", "curves", "epochs", "training",
-    "constraint", "runs", "claims", "advice", "tuning", "tunings", "statistics", "algorithms", "datasets",
-    "provenance",
+    "constraint", "runs", "shards", "claims", "advice", "tuning", "tunings", "statistics", "algorithms",
+    "datasets", "provenance",
 )  # fmt: skip
 #: Functions that draw a figure, by the name of its file.
 Figures = Mapping[str, Callable[[], "Figure"]]

@@ -1,0 +1,116 @@
+"""Combining models that were trained apart (cw2012, section 7.10).
+
+A model is a Gaussian over weight vectors with a diagonal covariance. What is carried are sums over models, by
+feature: of precisions, of precision times mean, of means, and the number of models; where it is wanted, also
+of counts and of counts times mean. They add up in any order, so models can be combined as a tree, on one
+machine or on many.
+
+Only the features that occur in a model's data are listed. Any other has mean 0 and precision 1/a in that
+model: it counts in every combination, and costs no memory.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.examples import Floats, Ints
+from olbench.kernels.sparse import merge_sums
+
+#: The columns of the sums. A precision is carried as its excess over 1/a, which is 0 where a model lacks the
+#: feature.
+EXCESS, WEIGHTED, MEAN, COUNTED, COUNT = range(5)
+Columns = NDArray[np.uint32]
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums over `n` models with the initial variance `a`, one row for each feature, sorted by feature."""
+
+    columns: Columns
+    values: Floats
+    n: int
+    a: float
+
+    @classmethod
+    def of(
+        cls, columns: Columns, means: Floats, variances: Floats | None, counts: Ints | None, a: float = 1.0
+    ) -> "Sums":
+        """Return the sums of one model; without variances all of its features have the variance a.
+
+        Without counts there are three numbers per feature instead of five, and no combination by counts.
+        """
+        values = np.empty((columns.size, 3 if counts is None else 5))
+        values[:, EXCESS] = 0.0 if variances is None else 1.0 / variances - 1.0 / a
+        values[:, WEIGHTED] = means / (a if variances is None else variances)
+        values[:, MEAN] = means
+        if counts is not None:
+            values[:, COUNTED] = counts * means
+            values[:, COUNT] = counts
+        return cls(columns, values, 1, a)
+
+    @property
+    def bytes(self) -> int:
+        """The size of what travels between workers."""
+        return int(self.columns.nbytes + self.values.nbytes)
+
+    def add(self, other: "Sums") -> "Sums":
+        """Return the sums over the models of both."""
+        if self.a != other.a:
+            raise ValueError(f"models that start with the variances {self.a} and {other.a} have no sum")
+        most = self.columns.size + other.columns.size
+        columns, values = np.empty(most, np.uint32), np.empty((most, self.values.shape[1]))
+        size = merge_sums(self.columns, self.values, other.columns, other.values, columns, values)
+        # Shrinking in place gives the unused room back without a copy.
+        columns.resize(size, refcheck=False)
+        values.resize((size, values.shape[1]), refcheck=False)
+        return Sums(columns, values, self.n + other.n, self.a)
+
+    def means(self, way: str) -> Floats:
+        """Return the mean of the combined model, for each of its features; all others have mean 0."""
+        if way == "kl":
+            return np.asarray(self.values[:, WEIGHTED] / (self.n / self.a + self.values[:, EXCESS]))
+        if way == "l2":
+            return np.asarray(self.values[:, MEAN] / self.n)
+        if way == "counts" and self.values.shape[1] > COUNT:
+            return np.asarray(self.values[:, COUNTED] / self.values[:, COUNT])
+        raise ValueError(f"these sums have no combination '{way}'")
+
+    @property
+    def variances(self) -> Floats:
+        """The variances of the KL combination: its precision is the mean precision of the models.
+
+        cw2012 prints the sum of the precisions, which does not minimise its objective; the mean of the
+        combined model is the same with both.
+        """
+        return np.asarray(1.0 / (1.0 / self.a + self.values[:, EXCESS] / self.n))
+
+    def weights(self, way: str, wanted: Columns) -> Floats:
+        """Return the mean of the combined model for some features."""
+        places = np.searchsorted(self.columns, wanted)
+        places[places == self.columns.size] = 0
+        present = self.columns[places] == wanted if self.columns.size else np.zeros(wanted.size, bool)
+        weights = np.zeros(wanted.size)
+        weights[present] = self.means(way)[places[present]]
+        return weights
+
+
+def combine(models: Iterable[Sums]) -> Sums:
+    """Return the sums over all models, added as a binary tree while they arrive.
+
+    Subtrees of equal size are added as soon as there are two, so at most log2(n) of them are held at a time.
+    """
+    trees: list[tuple[int, Sums]] = []
+    for model in models:
+        height, tree = 0, model
+        while trees and trees[-1][0] == height:
+            tree = trees.pop()[1].add(tree)
+            height += 1
+        trees.append((height, tree))
+    if not trees:
+        raise ValueError("there are no models to combine")
+    _, total = trees.pop()
+    while trees:
+        total = trees.pop()[1].add(total)
+    return total

@@ -1,0 +1,449 @@
+"""The protocol `shards`: train a model on each of n disjoint parts of the stream, and combine them.
+
+As cw2012, sections 7.9 and 7.10, has it: random splits with a test set each, one pass over the rest; models
+of n parts by themselves and combined; one model of all the data beside them. Parameters are tuned on rows
+that no split trains or tests on.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.definition import Definition
+from olbench.data.source import Source
+from olbench.errors import UserError
+from olbench.examples import Floats, Ints, as_examples
+from olbench.learners import DiagonalLearner, FirstOrderLearner, make_algorithm
+from olbench.online import SLICE_ROWS, StoppedError
+from olbench.places import Placed
+from olbench.protocols.combination import Columns, Sums, combine
+from olbench.protocols.definition import Cell, Key, Known, Protocol, Series, protocol, whole, wholes
+from olbench.protocols.online import Online
+from olbench.protocols.rules import by_dataset, value_for
+from olbench.protocols.tuning import Choice
+from olbench.quantities import (
+    ACCURACY,
+    BALANCED_ACCURACY,
+    BREAKDOWNS,
+    MODEL_BYTES,
+    RIGHT,
+    ROUNDS,
+    SECONDS,
+    TRAINING_ROUNDS,
+)
+from olbench.specs import AlgorithmSpec, Config
+from olbench.trials import seeds
+from olbench.trials.trial import Outcome, Record, Trial
+
+AVERAGE, L2, KL, COUNTS = "average", "l2", "kl", "counts"
+#: What is reported of n parts: the average of their accuracies, and combinations of their models.
+COMBINATIONS = (AVERAGE, L2, KL, COUNTS)
+TITLES = {AVERAGE: "average", L2: "L2", KL: "KL", COUNTS: "counts"}
+SINGLE = "single"
+#: The numbers of a record that each combination has of its own.
+NUMBERS = ("right", "balanced_accuracy")
+Stopped = Callable[[], bool]
+
+
+def read_combinations(node: Placed, name: str) -> tuple[str, ...]:
+    """Return a list of combinations."""
+    items = node.items(name) if isinstance(node.value, list) else [node]
+    return tuple(item.choice(name, COMBINATIONS) for item in items)
+
+
+@protocol
+class Shards(Protocol):
+    """Train models on disjoint parts of the training rows, and test them apart, combined, and as one."""
+
+    id = "shards"
+    keys = (
+        Key("splits", whole(1), 4, "random splits into training and test rows, the same for every algorithm"),
+        Key("test", by_dataset(whole(1)), 10_000, "rows of a test set; all others are trained on"),
+        Key("shards", wholes(2), (10, 50, 100), "numbers of parts to train on apart"),
+        Key("combinations", read_combinations, (AVERAGE, L2, KL), "what is reported of the parts"),
+        Key("every", by_dataset(whole(1)), 10_000, "training rows between two tests of the single model"),
+    )
+    tuning_keys = (
+        Key("rows", by_dataset(whole(2)), 5000, "rows for tuning, which no split trains or tests on"),
+        Key("folds", whole(2), 5, "parts of the tuning rows, each held out once"),
+    )
+    searches = ("grid", "coordinate", "none")
+    numbered = "split"
+    quantities = (ACCURACY, BALANCED_ACCURACY, SECONDS)
+    recorded = (ROUNDS, RIGHT, TRAINING_ROUNDS, BREAKDOWNS, MODEL_BYTES)
+    series = (
+        Series("accuracy", "test accuracy (%)", ACCURACY, along_title="training examples", level=True),
+        Series(
+            "balanced_accuracy", "balanced test accuracy (%)", BALANCED_ACCURACY,
+            along_title="training examples", level=True,
+        ),
+    )  # fmt: skip
+    sections = (
+        "headline", "verdicts", "results", "shards", "claims", "tuning", "statistics", "algorithms",
+        "datasets", "provenance",
+    )  # fmt: skip
+    orders_text = (
+        "{} random splits of each data set into training and test rows, the same for every algorithm. The "
+        "training rows are learnt in one pass in random order; a shard is one of n consecutive parts of it. "
+        "Parameters are tuned on other rows, which no split trains or tests on."
+    )
+    measures_text = (
+        "Accuracy: the share of the test rows that are classified rightly. Balanced accuracy: the mean of "
+        "this share in both classes. Average: the mean over the models of the shards, each tested by itself. "
+        "L2: the mean of the models. KL: their mean weighted by precision. Mean and sample standard "
+        "deviation (n - 1) over the splits."
+    )
+
+    def refuse(self, definition: Definition) -> str:
+        """Return why the models of an algorithm cannot be combined, or an empty text."""
+        if definition.order not in ("first", "second"):
+            return f"{definition.id} has no weight vector, and protocol: shards combines weight vectors"
+        if definition.product:
+            return (
+                f"{definition.id} predicts with more than a weight vector, and protocol: shards combines "
+                "weight vectors"
+            )
+        return ""
+
+    def value(self, config: Config, name: str, dataset: str) -> Any:
+        """Return the value of a key for a data set."""
+        default = next(key.default for key in self.keys if key.name == name)
+        return value_for(self.setting_of(config, name), dataset, default)
+
+    def tuning_rows(self, config: Config, dataset: str) -> int:
+        """Return how many rows of a data set are for tuning."""
+        default = next(key.default for key in self.tuning_keys if key.name == "rows")
+        return int(value_for(self.tuning_setting_of(config, "rows"), dataset, default))
+
+    def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
+        """Return, for every algorithm on every data set, a cell for each row of the results."""
+        for source in sources:
+            self._check_size(config, source)
+        return [
+            ShardCell(self, config, source, spec, entry, *kind)
+            for source in sources
+            for entry, spec in enumerate(config.algorithms)
+            for kind in self._kinds(config, spec)
+        ]
+
+    def _check_size(self, config: Config, source: Source) -> None:
+        """Refuse a data set that is too small for what is asked of it."""
+        test, tuned = self.value(config, "test", source.name), self.tuning_rows(config, source.name)
+        most = max(self.setting_of(config, "shards"), default=1)
+        if source.n - test - tuned < most:
+            raise UserError(
+                f"{source.name} has {source.n:,} rows: {test:,} for testing and {tuned:,} for tuning leave "
+                f"none for some of {most} shards; lower 'test', 'rows' of the tuning, or 'shards'"
+            )
+
+    def _kinds(self, config: Config, spec: AlgorithmSpec) -> Iterator[tuple[int, str]]:
+        """Yield the number of shards and the combination of each row: one model of all the data first."""
+        second = get_definition(spec.id).order == "second"
+        if second and spec.options.get("covariance") != "diag":
+            raise UserError(
+                f"{spec.id}: protocol: shards combines models by feature, which needs covariance: diag"
+            )
+        yield 1, SINGLE
+        for shards in self.setting_of(config, "shards"):
+            for way in self.setting_of(config, "combinations"):
+                # Without variances all features weigh the same, and KL is L2.
+                if second or way != KL:
+                    yield shards, way
+
+    def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
+        """Return a record with the numbers of one combination; a trial measures all of them."""
+        way = setting.get("combination", SINGLE)
+        own = {name: record.get(f"{name}_{way}") for name in NUMBERS}
+        return record if way == SINGLE or None in own.values() else {**record, **own}
+
+    def probe_seconds(self, cell: Cell) -> float:
+        """Return an estimate of the seconds that a pass takes, from its first examples."""
+        return Online().probe_seconds(cell) if isinstance(cell, ShardCell) and cell.owns_trials else 0.0
+
+    def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
+        """Score a candidate of the tuning, train one model, or train and combine those of the shards."""
+        work = _Work(trial, source, stopped)
+        if trial.role == "tune":
+            return work.score()
+        return work.train_single() if trial.setting["shards"] == 1 else work.train_shards()
+
+
+@dataclass(frozen=True)
+class ShardCell(Cell):
+    """One algorithm on one data set, as one model or as so many combined in one way.
+
+    All combinations of the same shards have the same trials, which are run once.
+    """
+
+    shards: int
+    combination: str
+
+    @property
+    def label(self) -> str:
+        """The name of the entry, and what is reported of how many shards."""
+        name = super().label
+        return name if self.shards == 1 else f"{name} ({self.shards} shards, {TITLES[self.combination]})"
+
+    @property
+    def owns_trials(self) -> bool:
+        """Whether it is the first of the cells that share its trials."""
+        assert isinstance(self.protocol, Shards)
+        return self.shards == 1 or self.combination == self._combinations[0]
+
+    @property
+    def _combinations(self) -> list[str]:
+        assert isinstance(self.protocol, Shards)
+        kinds = self.protocol._kinds(self.config, self.spec)
+        return [way for shards, way in kinds if shards == self.shards]
+
+    @property
+    def tuning_passes(self) -> int:
+        """How many trials tune; all cells of an algorithm share those of its first."""
+        return super().tuning_passes if self.shards == 1 else 0
+
+    def planned(self, known: Known) -> int:
+        """Return how many trials there will be, without those that another cell has as well."""
+        return self.tuning_passes + (self.repeats if self.owns_trials else 0)
+
+    def setting_of(self, choice: Choice) -> dict[str, Any]:
+        """Return the number of shards and the combination."""
+        return {"shards": self.shards, "combination": self.combination}
+
+    def _new_trial(self, choice: Choice, role: str, number: int, setting: Mapping[str, Any]) -> Trial:
+        assert isinstance(self.protocol, Shards)
+        name = self.source.name
+        own: dict[str, Any] = {"tuning_rows": self.protocol.tuning_rows(self.config, name)}
+        if role == "tune":
+            own["folds"] = self.protocol.tuning_setting_of(self.config, "folds")
+        else:
+            own["test"] = self.protocol.value(self.config, "test", name)
+            own["shards"] = self.shards
+            if self.shards == 1:
+                own["every"] = self.protocol.value(self.config, "every", name)
+            else:
+                own["combinations"] = self._combinations
+        trial = super()._new_trial(choice, role, number, setting)
+        # What tells the cells that share a trial apart is no part of the trial.
+        return Trial(**{**trial.identity(), "setting": {**own, **setting}})
+
+
+@dataclass(frozen=True)
+class _Score:
+    """Right predictions and test rows of the negative and the positive class."""
+
+    right: Floats
+    total: Floats
+
+    def __add__(self, other: "_Score") -> "_Score":
+        return _Score(self.right + other.right, self.total + other.total)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of all."""
+        return float(self.right.sum() / self.total.sum())
+
+    @property
+    def balanced(self) -> float:
+        """The mean share over the classes that the test rows have."""
+        present = self.total > 0
+        return float(np.mean(self.right[present] / self.total[present]))
+
+
+class _Test:
+    """The test rows over their own features: a small copy, whatever d is."""
+
+    def __init__(self, work: "_Work", rows: Ints):
+        X = work.source.open().examples.matrix()[rows]
+        if isinstance(X, np.ndarray):
+            self.features: Columns = np.arange(X.shape[1], dtype=np.uint32)
+        else:
+            found, places = np.unique(X.indices, return_inverse=True)
+            self.features = found.astype(np.uint32)
+            X = type(X)((X.data, places.astype(np.int32), X.indptr), (X.shape[0], max(1, found.size)))
+        self.examples = as_examples(X)
+        self.order = np.arange(rows.size)
+        self.positive = work.labels[rows] > 0
+
+    def score(self, weights: Floats) -> _Score:
+        """Return the score of a weight vector over the features of the test rows."""
+        from olbench.kernels.rows import score_rows
+
+        vector = weights if weights.size else np.zeros(self.examples.d)
+        scores = np.empty(self.order.size)
+        score_rows(self.examples.rows(), self.order, vector, scores)
+        # sign(0) = +1
+        right = (scores >= 0.0) == self.positive
+        signs = (~self.positive, self.positive)
+        return _Score(
+            np.array([float(right[sign].sum()) for sign in signs]),
+            np.array([float(sign.sum()) for sign in signs]),
+        )
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What one trial does with the data. It has one learner, which forgets a shard before the next."""
+
+    trial: Trial
+    source: Source
+    stopped: Stopped
+
+    @cached_property
+    def labels(self) -> Floats:
+        """The labels of all rows."""
+        return self.source.open().labels
+
+    @cached_property
+    def learner(self) -> FirstOrderLearner | DiagonalLearner:
+        """The only dense buffer of the trial."""
+        algorithm = make_algorithm(self.trial.algorithm, **self.trial.params, **self.trial.options)
+        learner = algorithm.start(self.source.d)
+        assert isinstance(learner, FirstOrderLearner | DiagonalLearner)
+        return learner
+
+    @cached_property
+    def features(self) -> "_Features":
+        """Which features the rows since the last `forget` have."""
+        return _Features(self.source)
+
+    def _rows(self) -> tuple[Ints, Ints]:
+        """Return the rows for tuning and all others, in the same order for all trials."""
+        trial = self.trial
+        random = seeds.generator(trial.seed, trial.dataset, "shards tuning", 0)
+        order = random.permutation(self.source.n).astype(np.int64)
+        return order[: trial.setting["tuning_rows"]], order[trial.setting["tuning_rows"] :]
+
+    def _split(self) -> tuple[Ints, Ints]:
+        """Return the training rows in the order of the pass, and the test rows."""
+        trial, others = self.trial, self._rows()[1]
+        random = seeds.generator(trial.seed, trial.dataset, "shards split", trial.number)
+        order = others[random.permutation(others.size)]
+        return order[trial.setting["test"] :], order[: trial.setting["test"]]
+
+    def _learn(self, order: Ints) -> float:
+        """Learn some rows and return the seconds that this took, in slices between which it may stop."""
+        rows, seconds = self.source.open().examples.rows(), 0.0
+        for begin in range(0, order.size, SLICE_ROWS):
+            if self.stopped():
+                raise StoppedError
+            part = order[begin : begin + SLICE_ROWS]
+            seconds += float(self.learner.trace(rows, self.labels, part, np.array([part.size]))[1][-1])
+        return seconds
+
+    def score(self) -> Outcome:
+        """Train on all but one part of the tuning rows and test on it, each part in turn."""
+        rows, total = self._rows()[0], _Score(np.zeros(2), np.zeros(2))
+        folds = np.array_split(rows, self.trial.setting["folds"])
+        seconds, breakdowns = 0.0, 0
+        for fold, held in enumerate(folds):
+            train = np.concatenate([part for other, part in enumerate(folds) if other != fold])
+            seconds += self._learn(train)
+            breakdowns += self.learner.breakdowns
+            test = _Test(self, held)
+            total += test.score(self.learner.moments_at(test.features)[0])
+            self.learner.forget(self.features.find(train)[0])
+        return self._outcome(total, rows.size, seconds, breakdowns, 0, {})
+
+    def train_single(self) -> Outcome:
+        """Train one model on all training rows and test it every so often."""
+        train, rows = self._split()
+        test, seconds = _Test(self, rows), 0.0
+        every = self.trial.setting["every"]
+        ends = [*range(every, train.size, every), train.size]
+        curve: dict[str, list[Any]] = {"t": ends, "accuracy": [], "balanced_accuracy": []}
+        score = _Score(np.zeros(2), np.ones(2))
+        for begin, end in zip([0, *ends], ends, strict=False):
+            seconds += self._learn(train[begin:end])
+            score = test.score(self.learner.moments_at(test.features)[0])
+            curve["accuracy"].append(round(score.accuracy, 6))
+            curve["balanced_accuracy"].append(round(score.balanced, 6))
+        return self._outcome(score, train.size, seconds, self.learner.breakdowns, 0, {}, curve)
+
+    def train_shards(self) -> Outcome:
+        """Train one model after another on the parts, test each, and combine them while they arrive."""
+        train, rows = self._split()
+        test, total = _Test(self, rows), _Totals()
+        parts = np.array_split(train, self.trial.setting["shards"])
+        started = time.perf_counter()
+        sums = combine(self._train_part(part, test, total) for part in parts)
+        seconds = {"combine_seconds": round(time.perf_counter() - started - total.seconds, 9)}
+        mean = _Score(total.score.right / len(parts), total.score.total / len(parts))
+        scores = {AVERAGE: mean}
+        for way in self.trial.setting["combinations"]:
+            if way != AVERAGE:
+                scores[way] = test.score(sums.weights(way, test.features))
+        numbers = {
+            f"{name}_{way}": value
+            for way, score in scores.items()
+            for name, value in (
+                ("right", round(float(score.right.sum()), 6)),
+                ("balanced_accuracy", round(score.balanced, 12)),
+            )
+        }
+        best = next((scores[way] for way in (KL, L2, COUNTS) if way in scores), mean)
+        measured = {**numbers, **seconds, "combined_bytes": sums.bytes}
+        return self._outcome(
+            best, train.size, total.seconds, total.breakdowns, total.bytes // len(parts), measured
+        )
+
+    def _train_part(self, part: Ints, test: _Test, total: "_Totals") -> Sums:
+        """Return the model of a part, in sums; count it, and leave a learner that has seen nothing."""
+        total.seconds += self._learn(part)
+        total.breakdowns += self.learner.breakdowns
+        total.score += test.score(self.learner.moments_at(test.features)[0])
+        columns, counts = self.features.find(part)
+        a = self.learner.algorithm.a if isinstance(self.learner, DiagonalLearner) else 1.0
+        wanted = counts if COUNTS in self.trial.setting["combinations"] else None
+        model = Sums.of(columns, *self.learner.moments_at(columns), wanted, a)
+        total.bytes += model.bytes
+        self.learner.forget(columns)
+        return model
+
+    @staticmethod
+    def _outcome(
+        score: _Score, learnt: int, seconds: float, breakdowns: int, size: int,
+        others: Mapping[str, float | int], curve: Mapping[str, list[Any]] | None = None,
+    ) -> Outcome:  # fmt: skip
+        numbers = {
+            "n": int(score.total.sum()),
+            "right": round(float(score.right.sum()), 6),
+            "balanced_accuracy": round(score.balanced, 12),
+            "training_n": learnt,
+            "breakdowns": breakdowns,
+            "model_bytes": size,
+            "seconds": round(seconds, 9),
+        }
+        empty: dict[str, list[Any]] = {"t": [], "accuracy": [], "balanced_accuracy": []}
+        return Outcome({**numbers, **others}, {"curve": curve or empty})
+
+
+class _Totals:
+    """What adds up over the shards."""
+
+    def __init__(self) -> None:
+        self.score = _Score(np.zeros(2), np.zeros(2))
+        self.seconds, self.breakdowns, self.bytes = 0.0, 0, 0
+
+
+class _Features:
+    """Counts how many rows have a feature, in one buffer that is cleared feature by feature."""
+
+    def __init__(self, source: Source):
+        self.rows = source.open().examples.rows()
+        self.counts = np.zeros(source.d, dtype=np.int64)
+        self.touched: Columns = np.empty(source.d, dtype=np.uint32)
+
+    def find(self, order: Ints) -> tuple[Columns, Ints]:
+        """Return the features of some rows, sorted, and how many of the rows have each."""
+        from olbench.kernels.sparse import count_features
+
+        new = count_features(self.rows, order, self.counts, self.touched)
+        columns = np.sort(self.touched[:new])
+        counts = self.counts[columns]
+        self.counts[columns] = 0
+        return columns, counts

@@ -1,0 +1,154 @@
+"""Generated documents: heavy-tailed, learnable, the same whatever their number, and cached on the way."""
+
+import numpy as np
+import pytest
+
+from olbench import UserError, load_dataset, make_algorithm, online_pass
+from olbench.data.catalog import find
+from olbench.data.corpus import Corpus
+from olbench.data.fingerprint import fingerprint
+from olbench.data.load import load_entry
+
+SMALL = Corpus(words=60_000, length=40, seed=3)
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return SMALL.draw(6000)
+
+
+def test_every_feature_occurs_and_rows_are_sorted(drawn):
+    X, y = drawn
+    assert X.shape[0] == y.size == 6000
+    assert np.unique(X.indices).size == X.shape[1]
+    starts = X.indptr[:-1]
+    steps = np.diff(X.indices)
+    steps[starts[1:] - 1] = 1
+    assert (steps > 0).all()
+    assert (X.data >= 1).all()
+    assert set(np.unique(y)) == {-1.0, 1.0}
+
+
+def test_words_are_numbered_as_they_first_occur(drawn):
+    X, _ = drawn
+    most = np.maximum.reduceat(X.indices, X.indptr[:-1])
+    first = np.maximum.accumulate(most)
+    new = np.diff(first, prepend=-1)
+    assert (new <= np.diff(X.indptr)).all()
+    assert first[-1] == X.shape[1] - 1
+
+
+def test_the_first_documents_do_not_depend_on_how_many_follow(drawn):
+    X, y = drawn
+    for rows in (1, 100, 4096, 5000):
+        fewer, labels = SMALL.draw(rows)
+        part = X[:rows]
+        assert (fewer.indptr == part.indptr).all()
+        assert (fewer.indices == part.indices).all()
+        assert (fewer.data == part.data).all()
+        assert (labels == y[:rows]).all()
+
+
+def test_lengths_are_as_asked_for_and_spread(drawn):
+    X, _ = drawn
+    lengths = np.asarray(X.sum(axis=1)).ravel()
+    assert lengths.mean() == pytest.approx(40, rel=0.05)
+    assert lengths.std() == pytest.approx(np.sqrt(40 + 39**2 / 2), rel=0.1)
+
+
+def test_words_follow_the_law_of_zipf_and_mandelbrot():
+    """One topic takes no token here, so each frequency is that of the common vocabulary."""
+    corpus = Corpus(words=400, topics=1, topical=0.0, length=50, offset=2.0, exponent=1.3, seed=1)
+    X, _ = corpus.draw(20_000)
+    counts = np.sort(np.asarray(X.sum(axis=0)).ravel())[::-1]
+    expected = (np.arange(1, corpus.common_words + 1) + 2.0) ** -1.3
+    expected *= counts.sum() / expected.sum()
+    np.testing.assert_allclose(counts[:50], expected[:50], rtol=0.05)
+    assert counts.size == corpus.common_words
+
+
+def test_documents_of_a_topic_share_words_that_others_lack():
+    corpus = Corpus(words=4000, topics=2, topical=0.5, length=60, seed=2)
+    X, _ = corpus.draw(2000)
+    seen = (X > 0).astype(float)
+    shared = (seen @ seen.T).toarray()
+    np.fill_diagonal(shared, shared.mean())
+    # The two topics show as two blocks: the sign of the leading vector of the centred overlaps tells them.
+    centred = shared - shared.mean(axis=0) - shared.mean(axis=1)[:, None] + shared.mean()
+    sides = np.linalg.eigh(centred)[1][:, -1] > 0
+    within = shared[np.ix_(sides, sides)].mean(), shared[np.ix_(~sides, ~sides)].mean()
+    assert min(within) > 1.2 * shared[np.ix_(sides, ~sides)].mean()
+
+
+def test_labels_are_balanced_sparse_and_noisy():
+    clean, noisy = (Corpus(words=8000, length=60, noise=noise, seed=4) for noise in (0.0, 0.1))
+    (X, y), (same, labels) = clean.draw(8000), noisy.draw(8000)
+    assert (same != X).nnz == 0
+    assert np.mean(y != labels) == pytest.approx(0.1, abs=0.015)
+    assert np.mean(y > 0) == pytest.approx(0.5, abs=0.03)
+    assert np.mean(clean.weights != 0) == pytest.approx(0.2, abs=0.02)
+    result = online_pass(make_algorithm("arow", covariance="diag"), X, y)
+    assert result.curve.mistakes[-1] - result.curve.mistakes[25] < 0.35 * 4000
+
+
+def test_more_words_mean_more_features_per_document():
+    few, many = (Corpus(words=words, length=50, seed=5).draw(3000)[0] for words in (1000, 200_000))
+    assert few.shape[1] / 3000 < 0.36 < 8 < many.shape[1] / 3000
+    once = np.bincount(many.indices, minlength=many.shape[1]) == 1
+    assert once.mean() > 0.5
+
+
+def test_what_is_stored_is_what_is_drawn(drawn, tmp_path):
+    with SMALL.stored(6000, tmp_path) as (X, y):
+        # A map of a file is read-only; a copy in memory would not be.
+        assert not X.data.flags.writeable
+        assert not X.indices.flags.writeable
+        assert fingerprint(X, y) == fingerprint(*drawn)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lines_are_the_same_documents(drawn, tmp_path):
+    path = tmp_path / "corpus.libsvm"
+    path.write_text("".join(SMALL.lines(6000)))
+    data = load_dataset(path)
+    assert data.fingerprint == fingerprint(*drawn)
+
+
+def test_a_corpus_of_the_catalogue_is_as_described_and_cached(tmp_path, monkeypatch):
+    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path))
+    entry = find("corpus-frequent")
+    data = load_dataset("corpus-frequent")
+    assert data.fingerprint == entry.fingerprint
+    assert data.X.shape == (entry.rows, entry.features)
+    assert entry.features / entry.rows == pytest.approx(0.36, abs=0.005)
+    assert [path.name for path in tmp_path.iterdir()] == ["parsed"]
+    monkeypatch.setattr(Corpus, "blocks", None)
+    assert load_entry(entry, []).fingerprint == entry.fingerprint
+
+
+def test_the_catalogue_has_the_two_ratios_of_the_paper_at_two_sizes():
+    """cw2012, section 7.9: 13.3 and 0.36 features per document."""
+    for name, ratio in (("corpus-rare", 13.3), ("corpus-frequent", 0.36)):
+        for size, rows in (("", 100_000), ("-million", 1_000_000)):
+            entry = find(name + size)
+            assert entry.rows == rows
+            assert entry.features / entry.rows == pytest.approx(ratio, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"words": 10}, "10 words cannot be divided among 20 topics"),
+        ({"noise": 1.0}, r"noise is a share and must be in \[0, 1\), not 1.0"),
+        ({"length": 0.5}, "at least one token on average, not 0.5"),
+        ({"offset": -1.0}, "exponent, offset and decay must be 0 or more"),
+    ],
+)
+def test_what_cannot_be_is_refused(given, message):
+    with pytest.raises(UserError, match=message):
+        Corpus(**given)
+
+
+def test_no_documents_are_refused():
+    with pytest.raises(UserError, match="cannot generate 0 documents"):
+        next(SMALL.blocks(0))

@@ -1,0 +1,152 @@
+"""Gaussians combine as cw2012, section 7.10, says: checked against a minimiser of the paper's objective."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from olbench import make_algorithm
+from olbench.examples import as_examples
+from olbench.protocols.combination import Sums, combine
+
+FEATURES = 12
+
+
+def model(random, size=5, a=1.0, variances=True):
+    """Return a random model over some of the features, as sums, and in full: means and variances."""
+    columns = np.sort(random.choice(FEATURES, size, replace=False)).astype(np.uint32)
+    means = random.standard_normal(size)
+    spread = a * random.uniform(0.05, 1.0, size) if variances else np.full(size, a)
+    counts = random.integers(1, 9, size)
+    mu, sigma = np.zeros(FEATURES), np.full(FEATURES, a)
+    mu[columns], sigma[columns] = means, spread
+    return Sums.of(columns, means, spread if variances else None, counts, a), mu, sigma
+
+
+def full(sums, way):
+    return sums.weights(way, np.arange(FEATURES, dtype=np.uint32))
+
+
+@pytest.mark.parametrize("way", ["l2", "kl", "counts"])
+def test_a_combination_of_one_model_is_that_model(way, rng):
+    sums, mu, sigma = model(rng, a=0.7)
+    np.testing.assert_allclose(full(combine([sums]), way), mu, rtol=1e-15)
+    np.testing.assert_allclose(sums.variances, sigma[sums.columns], rtol=1e-14)
+
+
+def test_kl_of_equal_covariances_is_l2(rng):
+    columns = np.arange(FEATURES, dtype=np.uint32)
+    sigma = rng.uniform(0.1, 1.0, FEATURES)
+    models = [
+        Sums.of(columns, rng.standard_normal(FEATURES), sigma, np.ones(FEATURES, int)) for _ in range(7)
+    ]
+    sums = combine(models)
+    np.testing.assert_allclose(sums.means("kl"), sums.means("l2"), rtol=1e-13)
+    np.testing.assert_allclose(sums.variances, sigma, rtol=1e-13)
+
+
+def test_kl_of_models_without_variances_is_l2(rng):
+    sums = combine(model(rng, variances=False)[0] for _ in range(5))
+    np.testing.assert_allclose(full(sums, "kl"), full(sums, "l2"), rtol=1e-14)
+
+
+def divergence(mu, sigma, others):
+    """Return the sum of KL(N(mu, sigma) || N(mu_c, sigma_c)), the objective of section 7.10."""
+    return sum(
+        0.5 * np.sum(sigma / variances + (mu - means) ** 2 / variances - 1 - np.log(sigma / variances))
+        for means, variances in others
+    )
+
+
+@pytest.mark.parametrize("a", [1.0, 0.3])
+def test_the_kl_combination_minimises_the_total_divergence(a, rng):
+    """Over all features: those that a model never saw count with mean 0 and variance a."""
+    models = [model(rng, a=a) for _ in range(4)]
+    others = [(mu, sigma) for _, mu, sigma in models]
+    found = minimize(
+        lambda z: divergence(z[:FEATURES], np.exp(z[FEATURES:]), others),
+        np.zeros(2 * FEATURES), method="L-BFGS-B", options={"maxiter": 10_000, "ftol": 1e-15, "gtol": 1e-9},
+    )  # fmt: skip
+    sums = combine(each for each, _, _ in models)
+    np.testing.assert_allclose(full(sums, "kl"), found.x[:FEATURES], atol=1e-5)
+    np.testing.assert_allclose(sums.variances, np.exp(found.x[FEATURES:])[sums.columns], rtol=1e-5)
+
+
+def test_the_printed_sum_of_precisions_is_not_the_minimum(rng):
+    """The paper prints the sum where its objective has the mean; the combined mean is the same."""
+    models = [model(rng, size=FEATURES) for _ in range(4)]
+    others = [(mu, sigma) for _, mu, sigma in models]
+    sums = combine(each for each, _, _ in models)
+    mu, variances = full(sums, "kl"), sums.variances
+    assert divergence(mu, variances, others) < divergence(mu, variances / 4, others)
+
+
+def test_l2_is_the_mean_of_all_models_and_untouched_features_are_zero(rng):
+    models = [model(rng) for _ in range(6)]
+    sums = combine(each for each, _, _ in models)
+    np.testing.assert_allclose(full(sums, "l2"), np.mean([mu for _, mu, _ in models], axis=0), rtol=1e-13)
+    untouched = np.setdiff1d(np.arange(FEATURES), sums.columns)
+    assert (full(sums, "kl")[untouched] == 0).all()
+
+
+def test_a_feature_that_one_part_never_saw_pulls_the_mean_to_zero_with_the_prior_precision():
+    column, nothing = np.array([3], np.uint32), np.zeros(0, np.uint32)
+    seen = Sums.of(column, np.array([2.0]), np.array([0.25]), np.array([5]), a=0.5)
+    unseen = Sums.of(nothing, np.zeros(0), np.zeros(0), np.zeros(0, int), a=0.5)
+    both = combine([seen, unseen])
+    assert both.means("l2") == pytest.approx([1.0])
+    assert both.means("kl") == pytest.approx([4.0 * 2.0 / (4.0 + 2.0)])
+    assert both.means("counts") == pytest.approx([2.0])
+
+
+@given(st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_the_order_of_combination_does_not_matter_beyond_rounding(count, seed):
+    random = np.random.default_rng(seed)
+    models = [model(random)[0] for _ in range(count)]
+    tree = combine(models)
+    chain = models[0]
+    for each in models[1:]:
+        chain = each.add(chain)
+    shuffled = combine([models[k] for k in random.permutation(count)])
+    assert tree.n == chain.n == shuffled.n == count
+    for other in (chain, shuffled):
+        assert (other.columns == tree.columns).all()
+        for way in ("l2", "kl", "counts"):
+            np.testing.assert_allclose(other.means(way), tree.means(way), rtol=1e-10, atol=1e-12)
+
+
+def test_models_with_other_priors_do_not_add_up(rng):
+    with pytest.raises(ValueError, match="have no sum"):
+        model(rng, a=1.0)[0].add(model(rng, a=2.0)[0])
+    with pytest.raises(ValueError, match="no models"):
+        combine([])
+
+
+@pytest.mark.parametrize(
+    ("id", "settings"),
+    [
+        ("cw-var", {"covariance": "diag", "phi": 0.3}),
+        ("cw", {"covariance": "diag", "projection": "exact", "eta": 0.8}),
+        ("arow", {"covariance": "diag", "projection": "l2", "a": 0.5}),
+        ("pa1", {"C": 0.1}),
+        ("averaged-pa", {}),
+        ("romma", {}),
+    ],
+)
+def test_a_learner_that_forgets_its_features_is_as_new(id, settings, rng):
+    X = rng.standard_normal((60, 9)) * (rng.random((60, 9)) < 0.4)
+    X[:30, 5:] = 0.0
+    y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    rows, columns = as_examples(X).rows(), np.arange(9, dtype=np.uint32)
+    used, fresh = (make_algorithm(id, **settings).start(9) for _ in range(2))
+    used.run(rows, y, np.arange(30))
+    np.testing.assert_allclose(used.moments_at(columns)[0], used.weights, rtol=1e-15)
+    used.forget(np.arange(5, dtype=np.uint32))
+    for learner in (used, fresh):
+        learner.run(rows, y, np.arange(30, 60))
+    assert (used.counters == fresh.counters).all()
+    assert (used.weights == fresh.weights).all()
+    for one, other in zip(used.moments_at(columns), fresh.moments_at(columns), strict=True):
+        assert (one is None) == (other is None)
+        assert one is None or (one == other).all()

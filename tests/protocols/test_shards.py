@@ -1,0 +1,249 @@
+"""The protocol `shards`: parts are disjoint, tuning rows stay apart, one trial serves all combinations."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from olbench import load_results, make_algorithm, online_pass
+from olbench.data.corpus import Corpus
+from olbench.data.source import made_source
+from olbench.errors import UserError
+from olbench.protocols import get_protocol
+from olbench.protocols.shards import _Work
+from olbench.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
+from tests.runner.conftest import own_folder  # noqa: F401
+
+SMALL = """\
+protocol: shards
+seed: 3
+datasets: [digits-1-vs-7, breast-cancer]
+splits: 2
+test: 60
+shards: [2, 5]
+combinations: [average, l2, kl, counts]
+every: 50
+covariance: diag
+algorithms:
+  - {id: cw-var, name: var-KL, grid: {phi: [0.1, 1]}}
+  - pa
+tuning: {search: grid, rows: 40, folds: 2}
+"""
+PROTOCOL = get_protocol("shards")
+DIAGONAL = {"covariance": "diag", "projection": "kl", "a": 1.0}
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(own_folder):  # noqa: F811
+    """Every test works in an empty folder."""
+
+
+@pytest.fixture(scope="module")
+def source():
+    return made_source("made", *Corpus(words=4000, length=30, seed=1).draw(1500))
+
+
+def cells_of(source, *specs, search="none", rows=200, **settings):
+    given = {"splits": 2, "test": 300, "shards": (2, 4), "every": 400, **settings}
+    plan = Config(
+        (DatasetSpec(source.name),), specs, "shards", settings=given,
+        tuning=Tuning(search, "last", {"rows": rows, "folds": 4}),
+    )  # fmt: skip
+    return PROTOCOL.cells(plan, [source])
+
+
+def run(cell, number=0):
+    trial = cell.report_trials(cell.step({}).chosen)[number]
+    return trial, PROTOCOL.run(trial, cell.source, lambda: False)
+
+
+def cw(**params):
+    return AlgorithmSpec("cw-var", {"phi": 0.3, **params}, options=DIAGONAL)
+
+
+def work_of(cell, number=0):
+    trial = cell.report_trials(cell.step({}).chosen)[number]
+    return _Work(trial, cell.source, lambda: False)
+
+
+def test_tuning_training_and_test_rows_are_disjoint_and_all_rows(source):
+    cell = cells_of(source, cw())[0]
+    tuning = work_of(cell)._rows()[0]
+    splits = [work_of(cell, number)._split() for number in (0, 1)]
+    for train, test in splits:
+        assert test.size == 300
+        assert sorted([*tuning, *train, *test]) == list(range(source.n))
+    assert (splits[0][1] != splits[1][1]).any()
+
+
+def test_all_algorithms_share_the_splits(source):
+    first, other = (cells_of(source, spec)[0] for spec in (cw(), AlgorithmSpec("pa")))
+    for one, two in zip(work_of(first)._split(), work_of(other)._split(), strict=True):
+        assert (one == two).all()
+
+
+def test_one_trial_serves_all_combinations_of_its_shards(source):
+    cells = cells_of(source, cw(), combinations=("average", "l2", "kl", "counts"))
+    keys = {cell.label: [trial.key for trial in cell.report_trials(cell.step({}).chosen)] for cell in cells}
+    assert len(keys) == 9
+    assert keys["cw-var (2 shards, L2)"] == keys["cw-var (2 shards, KL)"] != keys["cw-var (4 shards, L2)"]
+    assert sum(cell.planned({}) for cell in cells) == len({key for each in keys.values() for key in each})
+
+
+def test_the_single_model_is_one_pass_over_the_training_rows(source):
+    cell = cells_of(source, cw())[0]
+    _, outcome = run(cell)
+    train, test = work_of(cell)._split()
+    data = source.open()
+    result = online_pass(make_algorithm("cw-var", phi=0.3, **DIAGONAL), data.examples, data.labels, train, 1)
+    right = result.learner.predict(data.examples.rows(), test) == data.labels[test]
+    assert outcome.measured["right"] == right.sum()
+    assert outcome.series["curve"]["t"] == [400, 800, 1000]
+    assert outcome.series["curve"]["accuracy"][-1] == pytest.approx(right.mean(), abs=1e-6)
+    classes = [right[data.labels[test] == sign].mean() for sign in (-1, 1)]
+    assert outcome.measured["balanced_accuracy"] == pytest.approx(np.mean(classes))
+
+
+@pytest.mark.parametrize("id", ["cw-var", "arow", "pa", "averaged-pa"])
+def test_combinations_are_those_of_models_trained_by_themselves(source, id):
+    """Each model is trained afresh over all features here; nothing is sparse or reused."""
+    second = id in ("cw-var", "arow")
+    spec = AlgorithmSpec(id, options=DIAGONAL if second else {})
+    cell = cells_of(source, spec, combinations=("average", "l2", "kl", "counts"))[-1]
+    assert cell.shards == 4
+    _, outcome = run(cell)
+    train, test = work_of(cell)._split()
+    data, X = source.open(), source.open().examples.matrix()
+    means, precisions, counts, rights = [], [], [], []
+    for part in np.array_split(train, 4):
+        learner = online_pass(make_algorithm(id, **spec.options), data.examples, data.labels, part, 1).learner
+        means.append(learner.weights)
+        precisions.append(1 / learner.covariance if second else np.ones(source.d))
+        counts.append(np.bincount(X[part].indices, minlength=source.d))
+        rights.append((learner.predict(data.examples.rows(), test) == data.labels[test]).sum())
+    means, precisions, counts = (np.array(each) for each in (means, precisions, counts))
+    expected = {
+        "l2": means.mean(axis=0),
+        "kl": (precisions * means).sum(axis=0) / precisions.sum(axis=0),
+        "counts": (counts * means).sum(axis=0) / np.maximum(1, counts.sum(axis=0)),
+    }
+    assert outcome.measured["right_average"] == pytest.approx(np.mean(rights))
+    for way, weights in expected.items():
+        if second or way != "kl":
+            scores = X[test] @ weights
+            # A score of zero is a tie that rounding may break.
+            assert np.abs(scores).min() > 1e-12
+            assert outcome.measured[f"right_{way}"] == ((scores >= 0) == (data.labels[test] > 0)).sum()
+
+
+def test_what_travels_is_sparse(source):
+    _, outcome = run(cells_of(source, cw())[-1])
+    train, _ = work_of(cells_of(source, cw())[-1])._split()
+    X = source.open().examples.matrix()
+    touched = [np.unique(X[part].indices).size for part in np.array_split(train, 4)]
+    assert outcome.measured["model_bytes"] == int(sum(touched) * 28 // 4)
+    assert max(touched) < source.d
+
+
+def test_dense_data_gives_the_same_numbers(source):
+    dense = made_source("made", source.open().examples.matrix().toarray(), source.open().labels)
+    for place in (0, -1):
+        sparse_outcome, dense_outcome = (
+            run(cells_of(each, cw())[place])[1].measured for each in (source, dense)
+        )
+        for name in sparse_outcome:
+            if "seconds" not in name:
+                assert sparse_outcome[name] == pytest.approx(dense_outcome[name], abs=1e-9), name
+
+
+def test_the_tuning_scores_every_tuning_row_once_and_no_other(source):
+    spec = AlgorithmSpec("pa1", grid={"C": (0.01, 1.0)})
+    cell = cells_of(source, spec, search="grid")[0]
+    assert cell.tuning_passes == 2
+    [trial] = cell.tuning_trials({"C": 1.0})
+    outcome = PROTOCOL.run(trial, source, lambda: False)
+    assert outcome.measured["n"] == 200
+    rows = _Work(trial, source, lambda: False)._rows()[0]
+    data, right = source.open(), 0
+    for held in np.array_split(rows, 4):
+        others = rows[~np.isin(rows, held)]
+        learner = online_pass(make_algorithm("pa1", C=1.0), data.examples, data.labels, others, 1).learner
+        right += (learner.predict(data.examples.rows(), held) == data.labels[held]).sum()
+    assert outcome.measured["right"] == right
+
+
+def test_what_cannot_be_combined_is_refused(source):
+    with pytest.raises(UserError, match="arow: protocol: shards combines models by feature, which needs"):
+        cells_of(source, AlgorithmSpec("arow", options={"covariance": "full"}))
+    with pytest.raises(UserError, match="made has 1,500 rows: 300 for testing and 200 for tuning leave none"):
+        cells_of(source, cw(), shards=(2000,))
+
+
+@pytest.mark.parametrize("id", ["maxent", "sop", "kbsvm"])
+def test_learners_without_a_weight_vector_are_refused(here, id):
+    Path("a.yaml").write_text(SMALL.replace("  - pa\n", f"  - {id}\n"))
+    code, _, err = here("run", "a.yaml")
+    assert code == 2
+    assert "weight vector" in err
+
+
+def test_a_run_reports_every_combination_and_goes_on_where_it_stopped(here):
+    Path("small.yaml").write_text(SMALL)
+    code, out, _ = here("run", "small.yaml", "--out", "one", "--jobs", 2)
+    assert code == 0
+    assert "var-KL (5 shards, KL)" in out
+    lines = Path("one/trials.jsonl").read_text().splitlines(keepends=True)
+    # Two candidates of one algorithm; two algorithms, three numbers of shards and two splits; two data sets.
+    assert len(lines) == 2 * (2 + 2 * 3 * 2)
+    Path("two").mkdir()
+    Path("two/trials.jsonl").write_text("".join(lines[:9]) + lines[9][:40])
+    assert here("run", "small.yaml", "--out", "two", "--jobs", 1)[0] == 0
+    numbers = [
+        {r["key"]: [r[name] for name in ("right", "n", "balanced_accuracy", "training_n")] for r in records}
+        for records in (
+            [json.loads(line) for line in Path(folder, "trials.jsonl").read_text().splitlines()]
+            for folder in ("one", "two")
+        )
+    ]
+    assert numbers[0] == numbers[1]
+    code, out, _ = here("run", "small.yaml", "--out", "one")
+    assert code == 0
+    assert "0 trials run" in out or "nothing" in out
+
+
+def test_results_and_reports_have_a_row_for_each_combination(here, tmp_path):
+    Path("small.yaml").write_text(SMALL.replace("[digits-1-vs-7, breast-cancer]", "[breast-cancer]"))
+    assert here("run", "small.yaml", "--out", "one")[0] == 0
+    results = load_results("one")
+    entries = {entry.label: entry for entry in results.entries}
+    assert len(entries) == (1 + 2 * 4) + (1 + 2 * 3)
+    record = next(
+        record
+        for line in Path("one/trials.jsonl").read_text().splitlines()
+        if (record := json.loads(line))["setting"].get("shards") == 5 and record["algorithm"] == "cw-var"
+    )
+    entry = entries["var-KL (5 shards, average)"]
+    assert entry.values(PROTOCOL.headline)[record["number"]] == pytest.approx(
+        record["right_average"] / record["n"]
+    )
+    rows = json.loads(here("report", "one", "--format", "json")[1])["rows"]
+    assert {row["algorithm"] for row in rows} == {"cw-var", "pa"}
+    assert all({"accuracy", "balanced_accuracy"} <= set(row) for row in rows)
+    code, out, _ = here("report", "one", "--figures", "figures")
+    assert code == 0
+    assert "Accuracy (%) of shards" in out
+    assert {path.stem for path in Path("figures").glob("*.png")} >= {"shards-var-KL", "shards-pa", "examples"}
+    assert {path.suffix for path in Path("figures").glob("examples.*")} == {".png", ".pdf", ".svg"}
+    assert here("report", "one", "--format", "html", "--output", "page.html")[0] == 0
+    assert "one model of all" in " ".join(Path("page.html").read_text().split())
+
+
+def test_the_examples_of_the_stream_are_empty_rows_too():
+    """A document without a feature of the training rows scores zero, which counts as positive."""
+    X = sp.csr_matrix(np.eye(40)[:, :20])
+    y = np.where(np.arange(40) % 2, 1.0, -1.0)
+    cell = cells_of(made_source("eye", X, y), cw(), rows=4, test=10, shards=(2,), every=10)[-1]
+    _, outcome = run(cell)
+    assert 0 <= outcome.measured["right"] <= 10
