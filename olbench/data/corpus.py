@@ -107,7 +107,7 @@ class Corpus:
             begin += size
         return weights
 
-    def blocks(self, rows: int) -> Iterator["Block"]:
+    def blocks(self, rows: int) -> Iterator["Documents"]:
         """Yield that many documents, some thousands at a time."""
         if rows < 1:
             raise UserError(f"cannot generate {rows} documents; the minimum is 1")
@@ -123,7 +123,7 @@ class Corpus:
             starts = drawn[0][: size + 1]
             indices, data = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
             _count_words(starts, drawn[1], numbers, known, indptr, indices, data)
-            yield Block(indptr, indices[: indptr[-1]], data[: indptr[-1]], y, int(known[0]))
+            yield Documents(indptr, indices[: indptr[-1]], data[: indptr[-1]], y, int(known[0]))
 
     def _draw(self, random: np.random.Generator, size: int) -> tuple[Floats, Any, tuple[Ints, Any]]:
         """Return scores, flips and tokens of the next documents; the first do not depend on the size."""
@@ -187,7 +187,7 @@ class Corpus:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class Documents:
     """Some documents as rows of a CSR matrix, and how many features have occurred up to their end."""
 
     indptr: Ints

@@ -319,10 +319,19 @@ class _Reading:
         along = series[0].of, series[0].along
         points = np.array(records[0][along[0]][along[1]] if records else [], np.int64)
         shape = len(records), points.size
-        curves = {
-            each.name: np.array([record[each.of][each.name] for record in records], np.float64).reshape(shape)
-            for each in series
-        }
+        try:
+            curves = {
+                each.name: np.array([record[each.of][each.name] for record in records], np.float64).reshape(
+                    shape
+                )
+                for each in series
+            }
+        except (KeyError, TypeError, ValueError):
+            name = f"{records[0]['algorithm']} on {records[0]['dataset']}"
+            raise UserError(
+                f"the trials of {name} have curves with different points, or lack them; remove their lines "
+                f"from {ledger.NAME}, and the next run computes those trials again"
+            ) from None
         return points, curves
 
 

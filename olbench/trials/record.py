@@ -109,7 +109,7 @@ def _check_measured(record: Mapping[str, Any]) -> None:
             raise BrokenRecordError(f"its {name} is {_show(value)}")
         elif isinstance(value, dict) and name not in MAPPINGS:
             lengths = {len(column) if isinstance(column, list) else -1 for column in value.values()}
-            if len(lengths) != 1 or min(lengths) < 1:
+            if len(lengths) != 1 or min(lengths) < 0:
                 raise BrokenRecordError(f"the columns of its {name} are not lists of one length")
 
 

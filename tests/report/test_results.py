@@ -126,3 +126,19 @@ def test_the_score_of_the_chosen_parameters_comes_from_the_orders_that_chose_the
     assert entry.tuned == pytest.approx(150 / chosen["n"])
     edit(copy, lambda content: content["config"]["tuning"].update(search="holdout"))
     assert all(entry.tuned is None for entry in load_results(copy).entries)
+
+
+@pytest.mark.parametrize(
+    "curve", [{"t": [569]}, None, {"t": [1], "mistakes": [0], "updates": [0], "seconds": [0.0]}]
+)
+def test_a_curve_that_is_short_or_missing_is_said_to_be_that(tmp_path, curve):
+    from olbench.trials.record import read_line, write_line
+
+    folder = Path(shutil.copytree(SMALL, tmp_path / "run"))
+    path = folder / "trials.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    records = [read_line(line) for line in lines]
+    changed = [{**r, "curve": curve} if r["role"] == "report" and r["number"] == 1 else r for r in records]
+    path.write_bytes(b"".join(map(write_line, changed)))
+    with pytest.raises(UserError, match="have curves with different points, or lack them"):
+        load_results(folder)
