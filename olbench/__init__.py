@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from olbench.protocols.definition import Protocol, protocol
     from olbench.quantities import Quantity
     from olbench.report.results import load_results
+    from olbench.session import run
     from olbench.trials.trial import Outcome
 
 __version__ = "0.1.0"
@@ -40,6 +41,7 @@ _HOMES = {
     "make_algorithm": "olbench.learners",
     "online_pass": "olbench.online",
     "protocol": "olbench.protocols.definition",
+    "run": "olbench.session",
     "second_order": "olbench.algorithms.definition",
     "wrap": "olbench.contestants",
 }
@@ -59,6 +61,7 @@ __all__ = [
     "make_algorithm",
     "online_pass",
     "protocol",
+    "run",
     "second_order",
     "wrap",
 ]

@@ -13,6 +13,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 #: other (a learner may be a contestant's object, and a contestant is a learner).
 LAYERS = (
     ("errors",),
+    ("shipped",),
     ("memory",),
     ("quantities",),
     ("places",),
@@ -27,10 +28,11 @@ LAYERS = (
     ("stats",),
     ("protocols",),
     ("papers",),
-    ("config",),
+    ("config", "schema"),
     ("engine",),
     ("audit",),
     ("report",),
+    ("session",),
     ("bench",),
     ("cli",),
     ("__init__", "__main__"),

@@ -22,6 +22,8 @@ VERBS = {
     "audit": "Check the theory of a paper numerically, as printed and as corrected.",
     "explain": "Say why trials of a results folder are or are not reused.",
     "rerun": "Compute one trial of a results folder again and compare.",
+    "configs": "List the configs and runs that ship, which work by name anywhere.",
+    "schema": "Print the JSON schema of configs, for editors.",
     "init": "Write a commented config to start from.",
     "algorithms": "List the algorithms, or describe one.",
     "data": "List, fetch, check and generate data sets.",

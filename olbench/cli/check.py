@@ -51,10 +51,11 @@ def command(
     from olbench.engine.budget import refuse_excess
     from olbench.engine.executors import default_jobs
     from olbench.protocols import get_protocol
+    from olbench.shipped import find_config
 
     if update and against.is_dir():
         raise UserError(f"{against} is the folder of a run; --update writes a file: name one with --against")
-    plan = read_config(config, overrides)
+    plan = read_config(find_config(str(config)), overrides)
     before = [] if update else baseline.read(against)
     sources, skipped = find_sources(plan.datasets, skip_missing)
     if skipped:

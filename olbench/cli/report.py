@@ -63,6 +63,7 @@ def command(
     \b
     Examples:
       olbench report
+      olbench report scw
       olbench report results/scw --format html --output scw.html
       olbench report results/scw --all
       olbench report results/quick --format latex --output tables.tex --figures figures
@@ -70,6 +71,7 @@ def command(
       olbench report results/scw --strict results/scw/expected.yaml
     """
     from olbench.report.results import load_results, newest
+    from olbench.shipped import find_run
 
     if len(folders) > 1:
         if figures or everything or strict or write_expected:
@@ -77,11 +79,11 @@ def command(
                 "several folders are compared side by side; --figures, --all, --strict and --write-expected "
                 "take one folder"
             )
-        deliver(side_by_side([load_results(folder) for folder in folders], form), output)
+        deliver(side_by_side([load_results(find_run(folder)) for folder in folders], form), output)
         return
     if everything and (output or form != "text"):
         raise UserError("--all writes every format to DIR/report; it takes neither --format nor --output")
-    folder = folders[0] if folders else newest(Path("results"))
+    folder = find_run(folders[0]) if folders else newest(Path("results"))
     sys.exit(report_on(folder, form, output, figures, everything, strict, write_expected))
 
 

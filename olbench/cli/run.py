@@ -75,6 +75,7 @@ def command(
     Examples:
       olbench run configs/quick.yaml
       olbench run configs/quick.yaml --set permutations=5 --out results/five
+      olbench run quick
       olbench run my.libsvm --algorithms arow,scw1
       olbench run my.libsvm --algorithms arow,my-rule --plugin my_rule.py
       olbench run configs/scw.yaml --dry-run --skip-missing
@@ -136,8 +137,10 @@ def default_name(what: str) -> str:
 
 
 def is_config(what: str) -> bool:
-    """Tell a config from a data set by its extension."""
-    return Path(what).suffix in (".yaml", ".yml")
+    """Tell a config from a data set: by its extension, or because one of that name ships."""
+    from olbench.shipped import configs
+
+    return Path(what).suffix in (".yaml", ".yml") or (what in configs() and not Path(what).exists())
 
 
 def read(
@@ -146,6 +149,7 @@ def read(
 ) -> "Config":  # fmt: skip
     """Return the config of a YAML file, or of a data set with the algorithms to run on it."""
     from olbench.config import data_config, read_config
+    from olbench.shipped import find_config
 
     if is_config(what):
         if algorithms is not None or covariance or positive or plugins:
@@ -153,7 +157,7 @@ def read(
                 "--algorithms, --covariance, --positive and --plugin go with a data set; in a config use its "
                 "keys or --set"
             )
-        return read_config(Path(what), overrides)
+        return read_config(find_config(what), overrides)
     if Path(what).suffix and not Path(what).exists():
         raise UserError(f"there is no file {what}")
     if not algorithms:

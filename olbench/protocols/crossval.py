@@ -26,7 +26,17 @@ from olbench.learners import make_algorithm
 from olbench.online import PassResult, Predictor, StoppedError, predict_signs, train
 from olbench.places import Placed
 from olbench.protocols import tuning
-from olbench.protocols.definition import Cell, Key, Known, Protocol, Series, choice, protocol, whole
+from olbench.protocols.definition import (
+    Cell,
+    Key,
+    Known,
+    Protocol,
+    Series,
+    choice,
+    protocol,
+    whole,
+    with_schema,
+)
 from olbench.protocols.folds import (
     DUPLICATES,
     Division,
@@ -69,12 +79,18 @@ def read_tunings(node: Placed, name: str) -> tuple[str, ...]:
     return tuple(item.choice(name, TUNINGS) for item in node.items(name))
 
 
+with_schema(read_tunings, {"type": "array", "items": {"enum": list(TUNINGS)}})
+
+
 def read_share(node: Placed, name: str) -> float:
     """Return a number above zero and at most one."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
         raise node.fail(f"{name} must be a number above 0 and at most 1, not {node.shown()}")
     return float(value)
+
+
+with_schema(read_share, {"type": "number", "exclusiveMinimum": 0, "maximum": 1})
 
 
 @protocol

@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
@@ -42,6 +42,9 @@ Known = Mapping[str, Record]
 Kind = tuple[str, str, str]
 
 
+Reader = TypeVar("Reader", bound=Callable[[Placed, str], Any])
+
+
 @dataclass(frozen=True)
 class Key:
     """A key that a protocol adds to a config: how its value is read, its default and what it is for."""
@@ -54,12 +57,20 @@ class Key:
 
 def whole(low: int) -> Callable[[Placed, str], int]:
     """Return a reader of whole numbers from `low`."""
-    return lambda node, name: node.whole(name, low)
+
+    def read(node: Placed, name: str) -> int:
+        return node.whole(name, low)
+
+    return with_schema(read, {"type": "integer", "minimum": low})
 
 
 def choice(*words: str) -> Callable[[Placed, str], str]:
     """Return a reader of one of some words."""
-    return lambda node, name: node.choice(name, words)
+
+    def read(node: Placed, name: str) -> str:
+        return node.choice(name, words)
+
+    return with_schema(read, {"enum": list(words)})
 
 
 def wholes(low: int) -> Callable[[Placed, str], tuple[int, ...]]:
@@ -69,6 +80,13 @@ def wholes(low: int) -> Callable[[Placed, str], tuple[int, ...]]:
         items = node.items(name) if isinstance(node.value, list) else [node]
         return tuple(item.whole(name, low) for item in items)
 
+    one = {"type": "integer", "minimum": low}
+    return with_schema(read, {"anyOf": [one, {"type": "array", "minItems": 1, "items": one}]})
+
+
+def with_schema(read: Reader, schema: Mapping[str, Any]) -> Reader:
+    """Return a reader that says, as a JSON schema, what it takes."""
+    read.schema = schema  # type: ignore[attr-defined]
     return read
 
 

@@ -21,6 +21,7 @@ from olbench.errors import UserError
 from olbench.protocols import Protocol
 from olbench.quantities import Quantity, mean_and_deviation
 from olbench.report.grid import count
+from olbench.shipped import find_run
 from olbench.specs import AlgorithmSpec, Config
 from olbench.trials import ledger
 from olbench.trials.arrays import read_array
@@ -240,8 +241,8 @@ def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
 
 
 def load_results(folder: str | Path) -> Results:
-    """Return the results of a folder, finished or not."""
-    folder = Path(folder)
+    """Return the results of a folder, finished or not; a run that ships also has a name, such as "scw"."""
+    folder = find_run(folder)
     run = runfile.read(folder)
     protocol = runfile.protocol_of(run.config)
     reading = _Reading(run, protocol, ledger.current(folder))

@@ -1,0 +1,30 @@
+"""olbench configs: the configs and runs that ship."""
+
+import shutil
+
+import click
+
+
+@click.command("configs")
+def command() -> None:
+    """List the configs that ship, and which of them have a run to report on without data.
+
+    \b
+    Examples:
+      olbench configs
+      olbench run quick
+      olbench report scw
+    """
+    from olbench import shipped
+    from olbench.report import text
+    from olbench.report.grid import Grid, boxes, left
+
+    runs = shipped.runs()
+    rows = tuple(
+        boxes(name, shipped.describe(path), f"olbench report {name}" if name in runs else "")
+        for name, path in shipped.configs().items()
+    )
+    grid = Grid(
+        "Configs that ship: olbench run NAME", left("name", "what it runs", "the run that ships"), rows
+    )
+    click.echo(text.render([grid], shutil.get_terminal_size((120, 24)).columns), nl=False)

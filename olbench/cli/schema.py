@@ -1,0 +1,25 @@
+"""olbench schema: the JSON schema of configs."""
+
+import json
+from pathlib import Path
+
+import click
+
+from olbench.cli.output import deliver
+
+
+@click.command("schema")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+def command(output: Path | None) -> None:
+    """Print the JSON schema of configs, so that an editor completes and checks them.
+
+    In VS Code with the YAML extension, write the schema to a file and name it in the first line of a config:
+    # yaml-language-server: $schema=olbench.schema.json
+
+    \b
+    Examples:
+      olbench schema --output olbench.schema.json
+    """
+    from olbench.schema import make_schema
+
+    deliver(json.dumps(make_schema(), indent=1) + "\n", output, "schema")

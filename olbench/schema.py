@@ -1,0 +1,141 @@
+"""The JSON schema of configs, made from what the parser knows, so that editors complete and check YAML."""
+
+from typing import Any
+
+from olbench.algorithms import definitions
+from olbench.algorithms.definition import Definition, Parameter
+from olbench.data.catalog import catalog
+from olbench.papers import paper_ids
+from olbench.protocols import Protocol, protocols
+from olbench.protocols.definition import Key
+from olbench.protocols.tuning import TIES
+from olbench.specs import OPTIONS
+
+Schema = dict[str, Any]
+#: The options of a second-order algorithm; the others are numbers.
+WORDS = {
+    "covariance": ["full", "diag"],
+    "projection": ["kl", "l2", "exact"],
+    "form": ["covariance", "root"],
+    "kernel": ["linear", "rbf", "poly"],
+}
+
+
+def make_schema() -> Schema:
+    """Return the schema: what all configs share, and for each protocol what it adds."""
+    known = protocols()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A config of olbench",
+        "type": "object",
+        "required": ["datasets", "algorithms"],
+        "properties": {
+            "protocol": {"enum": [each.id for each in known], "default": "online"},
+            "paper": {
+                "type": "string",
+                "description": f"a paper's id ({', '.join(paper_ids())}) or the path of its file",
+            },
+            "seed": {"type": "integer", "minimum": 0, "default": 0},
+            "covariance": {"enum": WORDS["covariance"], "default": "full"},
+            "plugins": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+            "datasets": {"type": "array", "minItems": 1, "items": _dataset()},
+            "algorithms": {"type": "array", "minItems": 1},
+        },
+        "allOf": [_protocol(each) for each in known],
+        "unevaluatedProperties": False,
+    }
+
+
+def _dataset() -> Schema:
+    labels = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}]}
+    name = {
+        "type": "string",
+        "description": "a name of the catalogue or a path",
+        "examples": list(catalog()),
+    }
+    properties = {"name": name, "path": {"type": "string"}, "positive": labels, "negative": labels}
+    return {"anyOf": [name, {"type": "object", "properties": properties, "additionalProperties": False}]}
+
+
+def _protocol(protocol: Protocol) -> Schema:
+    """Return what holds if a config has this protocol."""
+    named = {"properties": {"protocol": {"const": protocol.id}}}
+    condition = named if protocol.id == "online" else {**named, "required": ["protocol"]}
+    own = {key.name: _key(key) for key in protocol.keys}
+    tuning = {
+        "search": {"enum": list(protocol.searches)},
+        "ties": {"enum": list(TIES), "default": "last"},
+        **{key.name: _key(key) for key in protocol.tuning_keys},
+    }
+    return {
+        "if": condition,
+        "then": {
+            "properties": {
+                **own,
+                "algorithms": {"items": _entry(protocol)},
+                "tuning": {
+                    "type": "object", "required": ["search"],
+                    "properties": tuning, "additionalProperties": False,
+                },
+            },
+        },
+    }  # fmt: skip
+
+
+def _entry(protocol: Protocol) -> Schema:
+    """Return the schema of an entry of `algorithms`."""
+    allowed = [each for each in definitions() if not protocol.refuse(each)]
+    options = {name: {"enum": words} for name, words in WORDS.items()}
+    numbers = {name: {"type": "number"} for name in OPTIONS if name not in WORDS}
+    content = {
+        "id": {"type": "string", "examples": [each.id for each in allowed]},
+        "name": {"type": "string"},
+        "params": {"type": "object"},
+        "grid": {"type": "object", "additionalProperties": {"type": "array", "minItems": 1}},
+        **options,
+        **numbers,
+        **{key.name: _key(key) for key in protocol.entry_keys},
+    }
+    return {
+        "anyOf": [
+            {"type": "string", "examples": [each.id for each in allowed]},
+            {
+                "type": "object", "required": ["id"], "properties": content, "additionalProperties": False,
+                "allOf": [_parameters(each) for each in allowed if each.parameters],
+            },
+        ],
+    }  # fmt: skip
+
+
+def _parameters(definition: Definition) -> Schema:
+    """Return which parameters an algorithm has, if an entry has its id."""
+    own = {each.name: _parameter(each) for each in definition.parameters}
+    grids = {name: {"type": "array", "items": each} for name, each in own.items()}
+    return {
+        "if": {"properties": {"id": {"const": definition.id}}, "required": ["id"]},
+        "then": {
+            "properties": {
+                "params": {"properties": own, "additionalProperties": False},
+                "grid": {"properties": grids, "additionalProperties": False},
+            },
+        },
+    }
+
+
+def _parameter(parameter: Parameter) -> Schema:
+    about = {"description": parameter.doc, "default": parameter.default}
+    if parameter.choices:
+        return {"enum": list(parameter.choices), **about}
+    bounds: Schema = {}
+    if parameter.low > -float("inf"):
+        bounds["minimum" if parameter.closed in ("left", "both") else "exclusiveMinimum"] = parameter.low
+    if parameter.high < float("inf"):
+        bounds["maximum" if parameter.closed in ("right", "both") else "exclusiveMaximum"] = parameter.high
+    return {"type": "number", **bounds, **about}
+
+
+def _key(key: Key) -> Schema:
+    """Return what a key of a protocol takes, as far as its reader says."""
+    default = list(key.default) if isinstance(key.default, tuple) else key.default
+    about = {"description": key.doc, **({} if default is None else {"default": default})}
+    return {**getattr(key.read, "schema", {}), **about}

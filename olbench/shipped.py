@@ -1,0 +1,60 @@
+"""What ships with the code and works by name anywhere: configs, and the runs that reproduce the papers."""
+
+from pathlib import Path
+
+from olbench.errors import UserError, suggest
+
+#: The part of a run's folder that ships.
+REFERENCE = "reference"
+
+
+def find_folder(name: str) -> Path:
+    """Return a folder that ships: inside an installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parent
+    inside = package / name
+    return inside if inside.is_dir() else package.parent / name
+
+
+def configs() -> dict[str, Path]:
+    """Return the configs that ship, by name."""
+    return {path.stem: path for path in sorted(find_folder("configs").glob("*.yaml"))}
+
+
+def runs() -> dict[str, Path]:
+    """Return the runs that ship, by the names of their configs."""
+    folders = sorted(find_folder("results").glob(f"*/{REFERENCE}"))
+    return {folder.parent.name: folder for folder in folders if folder.is_dir()}
+
+
+def find_config(name: str) -> Path:
+    """Return the path of a config: a file, or the name of one that ships."""
+    path = Path(name)
+    if path.is_file() or path.suffix or path.parent != Path():
+        return path
+    known = configs()
+    if name not in known:
+        raise UserError(
+            f"there is no config '{name}'{suggest(name, list(known))}; `olbench configs` lists what ships"
+        )
+    return known[name]
+
+
+def find_run(folder: str | Path) -> Path:
+    """Return the folder of a run: as given if it is there, or the run that ships under this name."""
+    path = Path(folder)
+    if path.exists() or path.parent != Path() or str(path) not in runs():
+        return path
+    own = Path("results") / path
+    return own if (own / "run.json").is_file() else runs()[str(path)]
+
+
+def describe(path: Path) -> str:
+    """Return what the comment at the head of a config says first, as one sentence."""
+    head = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        head.append(line.lstrip("# "))
+    text = " ".join(head)
+    end = text.find(". ")
+    return (text if end < 0 else text[:end]).rstrip(".:")

@@ -1,0 +1,86 @@
+"""The schema for editors says what the parser says."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from olbench.protocols import protocols
+from olbench.schema import make_schema
+from olbench.shipped import configs
+from tests.runner.test_config_broken import ALGORITHMS, DATA, GOOD
+
+jsonschema = pytest.importorskip("jsonschema")
+VALIDATOR = jsonschema.Draft202012Validator(make_schema())
+
+
+def is_valid(text):
+    return VALIDATOR.is_valid(yaml.safe_load(text))
+
+
+def test_it_is_a_schema():
+    jsonschema.Draft202012Validator.check_schema(make_schema())
+    assert json.loads(json.dumps(make_schema())) == make_schema()
+
+
+@pytest.mark.parametrize("name", [name for name in configs() if name != "forensics"])
+def test_every_config_that_ships_is_valid(name):
+    errors = [error.message for error in VALIDATOR.iter_errors(yaml.safe_load(configs()[name].read_text()))]
+    assert errors == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD + "permutation: 3\n",
+        GOOD + "zzz: 1\n",
+        GOOD + "seed: -1\n",
+        GOOD + "seed: x\n",
+        DATA,
+        ALGORITHMS,
+        GOOD + "permutations: 0\n",
+        GOOD + "permutations: many\n",
+        GOOD + "protocol: onlin\n",
+        GOOD + "covariance: half\n",
+        GOOD + "tuning: grid\n",
+        GOOD + "tuning: {ties: last}\n",
+        GOOD + "tuning: {search: gird}\n",
+        GOOD + "folds: 3\n",
+        GOOD + "protocol: crossval\nfolds: 1\n",
+        DATA + "algorithms: [{id: arow, params: {q: 1}}]\n",
+        DATA + "algorithms: [{id: arow, params: {r: -1}}]\n",
+        DATA + "algorithms: [{id: arow, params: {r: x}}]\n",
+        DATA + "algorithms: [{name: x}]\n",
+        DATA + "algorithms: [{id: arow, grid: {r: 3}}]\n",
+        DATA + "algorithms: []\n",
+        "datasets: []\n" + ALGORITHMS,
+        GOOD + "protocol: crossval\ntuning: {search: nested, also: 3}\n",
+        DATA + "algorithms: arow\n",
+    ],
+)
+def test_what_the_parser_refuses_the_schema_refuses(text, here, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("bad.yaml").write_text(text)
+    assert here("run", "bad.yaml", "--out", "out", "--dry-run")[0] == 2
+    assert not is_valid(text)
+
+
+@pytest.mark.parametrize("protocol", protocols(), ids=lambda each: each.id)
+def test_every_key_of_a_protocol_is_in_the_schema_and_says_what_it_takes(protocol):
+    [own] = [
+        each
+        for each in make_schema()["allOf"]
+        if each["if"]["properties"]["protocol"]["const"] == protocol.id
+    ]
+    properties = own["then"]["properties"]
+    for key in protocol.keys:
+        assert properties[key.name]["description"] == key.doc
+    for key in protocol.tuning_keys:
+        assert key.name in properties["tuning"]["properties"]
+
+
+def test_keys_of_one_protocol_are_not_keys_of_another():
+    assert is_valid(GOOD)
+    assert is_valid(GOOD + "protocol: crossval\nfolds: 3\nduplicates: remove\n")
+    assert not is_valid(GOOD + "protocol: crossval\npermutations: 3\n")

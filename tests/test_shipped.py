@@ -1,0 +1,106 @@
+"""What ships works by name, in an empty folder, from a wheel as from a checkout."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from olbench import UserError, load_results, run, shipped
+from tests.runner.conftest import own_folder  # noqa: F401
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_names_stand_for_configs_and_runs():
+    assert {"quick", "scw", "cw", "cw-synthetic", "advice", "shards"} <= shipped.configs().keys()
+    assert {"scw", "cw", "cw-synthetic", "advice", "shards"} <= shipped.runs().keys()
+    assert shipped.find_config("configs/my.yaml") == Path("configs/my.yaml")
+    with pytest.raises(UserError, match=r"no config 'quik' \(did you mean 'quick'\?\); `olbench configs`"):
+        shipped.find_config("quik")
+
+
+@pytest.mark.parametrize("name", shipped.configs())
+def test_every_config_says_in_its_head_what_it_runs(name):
+    assert 20 < len(shipped.describe(shipped.configs()[name])) < 250
+
+
+def test_a_run_by_name_and_its_report(here, own_folder):  # noqa: F811
+    code, _, err = here(
+        "run", "quick", "--set", "permutations=2", "--set", "algorithms=[perceptron]", "--quiet"
+    )
+    assert (code, err) == (0, "")
+    assert Path("results/quick/run.json").is_file()
+    assert here("report", "results/quick", "--format", "csv", "--output", "own.csv")[0] == 0
+    assert here("report", "scw", "--format", "csv", "--output", "scw.csv")[0] == 0
+    assert "scw1" in Path("scw.csv").read_text()
+    code, out, _ = here("configs")
+    assert code == 0
+    assert "olbench report scw" in out
+
+
+def test_ones_own_run_comes_before_the_one_that_ships(own_folder):  # noqa: F811
+    assert shipped.find_run("scw") == shipped.runs()["scw"]
+    Path("results/scw").mkdir(parents=True)
+    Path("results/scw/run.json").write_text("{}")
+    assert shipped.find_run("scw") == Path("results/scw")
+    Path("scw").mkdir()
+    assert shipped.find_run("scw") == Path("scw")
+
+
+def test_a_run_from_python_is_that_of_the_command(here, own_folder):  # noqa: F811
+    spec = {"seed": 5, "permutations": 3, "datasets": ["breast-cancer"], "algorithms": ["perceptron", "pa1"]}
+    results = run(spec, "python", set=["permutations=2"])
+    Path("same.yaml").write_text(
+        "seed: 5\npermutations: 2\ndatasets: [breast-cancer]\nalgorithms: [perceptron, pa1]\n"
+    )
+    assert here("run", "same.yaml", "--out", "command", "--quiet")[0] == 0
+    columns = ["algorithm", "number", "mistakes", "updates"]
+    assert results.to_frame()[columns].equals(load_results("command").to_frame()[columns])
+    assert run("same.yaml").folder == Path("results/same")
+    with pytest.raises(UserError, match="needs a folder for its records"):
+        run(spec)
+    with pytest.raises(UserError, match="config: unknown key 'permutation'"):
+        run({**spec, "permutation": 1}, "x")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Return the unpacked wheel."""
+    pytest.importorskip("hatchling", reason="hatchling builds the wheel")
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    [file] = folder.glob("*.whl")
+    with zipfile.ZipFile(file) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+def test_a_wheel_has_every_config_and_every_run_that_ships(wheel):
+    configs = {path.stem for path in (wheel / "olbench/configs").glob("*.yaml")}
+    assert configs == {path.stem for path in (ROOT / "configs").glob("*.yaml")}
+    tracked = {path.parent.name for path in (ROOT / "results").glob("*/reference")}
+    assert {path.parent.name for path in (wheel / "olbench/results").glob("*/reference")} == tracked
+
+
+def test_a_wheel_in_an_empty_folder_runs_and_reports(wheel, tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(wheel), "OLBENCH_CACHE": str(tmp_path / "cache")}
+    program = "import olbench, sys; assert sys.argv[1] in olbench.__file__; from olbench.cli import main; "
+    for words in (
+        ["run", "quick", "--set", "permutations=1", "--set", "algorithms=[perceptron]", "--quiet"],
+        ["report", "scw", "--format", "csv", "--output", "scw.csv"],
+        ["schema", "--output", "schema.json"],
+    ):
+        code = f"{program}sys.argv[:] = ['olbench', *{words!r}]; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(wheel)],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+    assert {"results", "scw.csv", "schema.json"} <= {path.name for path in tmp_path.iterdir()}
