@@ -42,7 +42,8 @@ class ClusterCost:
 
 def measure(where: str, jobs: int, scale: float, repeats: int) -> ClusterCost:
     """Measure throughput in turns, so that a busy machine slows both sides."""
-    long, tiny = make_cell(max(TINY, int(scale * ROWS)), 12 * jobs), make_cell(TINY, 300)
+    long = make_cell(max(TINY, int(scale * ROWS)), 12 * jobs)
+    tiny = make_cell(TINY, max(20, int(min(1, scale) * 300)))
     with ClusterExecutor(where, say=_refuse) as executor:
         for cell in (long, tiny):  # what comes first pays for connections, data and compilation
             run_all(cell, jobs, executor)
