@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 from olbench.bench.cases import dense
@@ -17,41 +18,48 @@ from olbench.protocols import get_protocol
 from olbench.protocols.definition import Cell
 from olbench.specs import AlgorithmSpec, Config, DatasetSpec
 
+#: A pass over so many rows and features takes about 0.2 s of a processor.
+ROWS, FEATURES = 4_000, 600
 #: Rows of the trials that measure the cost of a task: they take next to no time themselves.
-TINY = 20
-FEATURES = 150
+TINY = 2
 
 
 @dataclass(frozen=True)
 class ClusterCost:
-    """Trials per second with local jobs and on a cluster, and the seconds that a trial of nothing takes."""
+    """Medians over the turns: how fast equal trials are with local jobs and on a cluster."""
 
     trials: int
-    #: The median time of a pass.
+    #: The processor time of a pass.
     seconds: float
+    #: Trials per second.
     local: float
     cluster: float
+    #: The throughput of the cluster relative to that of the local jobs, in the same turn.
+    ratio: float
+    #: Seconds per trial where trials do next to nothing, on the cluster.
     task: float
-
-    @property
-    def ratio(self) -> float:
-        """The throughput of the cluster, relative to that of the local jobs."""
-        return self.cluster / self.local
 
 
 def measure(where: str, jobs: int, scale: float, repeats: int) -> ClusterCost:
-    """Measure throughput in turns; the best turn of each side counts."""
-    long, tiny = make_cell(max(TINY, int(scale * 12_000)), 12 * jobs), make_cell(TINY, 300)
+    """Measure throughput in turns, so that a busy machine slows both sides."""
+    long = make_cell(max(TINY, int(scale * ROWS)), 12 * jobs)
+    tiny = make_cell(TINY, max(20, int(min(1, scale) * 300)))
     with ClusterExecutor(where, say=_refuse) as executor:
         for cell in (long, tiny):  # what comes first pays for connections, data and compilation
             run_all(cell, jobs, executor)
             run_all(cell, jobs, None)
         turns = [(run_all(long, jobs, None), run_all(long, jobs, executor)) for _ in range(repeats)]
         tasks = [run_all(tiny, jobs, executor)[0] for _ in range(repeats)]
-    passes = sorted(seconds for turn in turns for seconds in turn[0][1])
-    best = [min(seconds for seconds, _ in side) for side in zip(*turns, strict=True)]
-    local, cluster = (long.repeats / seconds for seconds in best)
-    return ClusterCost(long.repeats, passes[len(passes) // 2], local, cluster, min(tasks) / tiny.repeats)
+    passes = [seconds for turn in turns for seconds in turn[0][1]]
+    local, cluster = ([seconds for seconds, _ in side] for side in zip(*turns, strict=True))
+    return ClusterCost(
+        trials=long.repeats,
+        seconds=median(passes),
+        local=long.repeats / median(local),
+        cluster=long.repeats / median(cluster),
+        ratio=median(mine / its for mine, its in zip(local, cluster, strict=True)),
+        task=median(tasks) / tiny.repeats,
+    )
 
 
 def make_cell(n: int, permutations: int) -> Cell:
@@ -66,7 +74,7 @@ def make_cell(n: int, permutations: int) -> Cell:
 
 
 def run_all(cell: Cell, jobs: int, executor: Executor | None) -> tuple[float, list[float]]:
-    """Run all trials of a cell; return the seconds of the run and those of every pass."""
+    """Run all trials of a cell; return the seconds of the run, and the processor time of every pass."""
     with (
         TemporaryDirectory() as folder,
         open_run(Path(folder), [cell], jobs, quiet=True, executor=executor) as run,
@@ -78,7 +86,7 @@ def run_all(cell: Cell, jobs: int, executor: Executor | None) -> tuple[float, li
         raise KeyboardInterrupt
     if run.failed:
         raise UserError(f"a trial failed: {run.failed[0]['error']}")
-    return seconds, [record["seconds"] for record in run.fresh]
+    return seconds, [record["cpu_seconds"] for record in run.fresh]
 
 
 def _refuse(text: str) -> None:

@@ -133,9 +133,11 @@ def show_cluster(where: str, jobs: int, scale: float, repeats: int) -> None:
     from olbench.bench.cluster import measure
 
     cost = measure(where, jobs, scale, repeats)
-    click.echo(f"{cost.trials} trials of {cost.seconds:.3f} s each, the best of {repeats} turns:")
+    click.echo(
+        f"{cost.trials} trials with {cost.seconds:.3f} s of a processor each, medians of {repeats} turns:"
+    )
     click.echo(f"  jobs = {jobs}: {cost.local:.2f} trials/s")
-    click.echo(f"  {where}: {cost.cluster:.2f} trials/s, {cost.ratio:.2f} of that")
+    click.echo(f"  {where}: {cost.cluster:.2f} trials/s, {cost.ratio:.2f} of the jobs in the same turn")
     click.echo(f"a task costs {1000 * cost.task:.1f} ms: the time per trial where trials do next to nothing")
 
 
