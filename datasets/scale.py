@@ -1,7 +1,7 @@
 """What training in shards costs: speed of a pass, of listing features and of adding models, and their bytes.
 
     python datasets/scale.py
-    python datasets/scale.py --dataset corpus-rare-million
+    python datasets/scale.py --dataset corpus-rare-million --examples 1000000
 
 measures one core, in CPU seconds so that other processes matter little, and carries the figures to 10^9
 examples with 10^8 features on 1,000 workers by arithmetic. docs/scale.md quotes what it prints.
@@ -19,7 +19,7 @@ from olbench.examples import as_examples
 from olbench.kernels.sparse import count_features
 from olbench.protocols.combination import Sums
 
-#: Examples that are measured, shards of them, and the assumed speed of a network in bytes per second.
+#: Examples that are measured by default, shards of them, and bytes per second of the assumed network.
 EXAMPLES, SHARDS, NETWORK = 50_000, 10, 125e6
 #: An entry of a CSR matrix: a column and a value.
 BYTES_PER_ENTRY = 12
@@ -27,19 +27,19 @@ BYTES_PER_ENTRY = 12
 N, D, WORKERS = 10**9, 10**8, 1000
 
 
-def measure(name: str) -> dict[str, float]:
+def measure(name: str, size: int) -> dict[str, float]:
     """Return examples per second, CPU seconds per entry and feature, and the bytes of a model."""
     data = load_dataset(name)
-    X, y = data.X[:EXAMPLES], np.asarray(data.y[:EXAMPLES])
+    X, y = data.X[:size], np.asarray(data.y[:size])
     examples = as_examples(X)
-    rows, order = examples.rows(), np.random.default_rng(0).permutation(EXAMPLES)
+    rows, order = examples.rows(), np.random.default_rng(0).permutation(size)
     speeds = {}
     for id, settings in (("cw-var", {"phi": 0.1, "covariance": "diag"}), ("pa1", {"C": 0.01})):
         learner = make_algorithm(id, **settings).start(examples.d)
         learner.run(rows, y, order[:1])
         begin = time.thread_time()
         learner.run(rows, y, order)
-        speeds[id] = EXAMPLES / (time.thread_time() - begin)
+        speeds[id] = size / (time.thread_time() - begin)
     learner = make_algorithm("cw-var", phi=0.1, covariance="diag").start(examples.d)
     counts, touched = np.zeros(examples.d, np.int64), np.empty(examples.d, np.uint32)
     models, listing = [], 0.0
@@ -58,7 +58,7 @@ def measure(name: str) -> dict[str, float]:
         total = total.add(model)
     return {
         **speeds,
-        "entries": X.nnz / EXAMPLES,
+        "entries": X.nnz / size,
         "features": examples.d,
         "list_seconds": listing / X.nnz,
         "add_seconds": (time.thread_time() - begin) / walked,
@@ -112,9 +112,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--dataset", default="corpus-rare")
-    name = parser.parse_args().dataset
-    found = measure(name)
-    print(f"measured on {EXAMPLES:,} examples of {name}, {SHARDS} shards")
+    parser.add_argument("--examples", type=int, default=EXAMPLES)
+    given = parser.parse_args()
+    found = measure(given.dataset, given.examples)
+    print(f"measured on {given.examples:,} examples of {given.dataset}, {SHARDS} shards")
     for key, value in found.items():
         print(f"  {key:16} {value:.4g}")
     print(f"by arithmetic: {N:,} examples, {D:,} features, {WORKERS:,} workers, {NETWORK / 1e6:g} MB/s")

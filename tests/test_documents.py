@@ -185,3 +185,17 @@ def test_the_claims_about_shards_are_decided_as_the_page_says():
     assert claims["untuned-pa-leads-on-frequent-features"] == "fails"
     assert claims["ten-shards-are-best-on-frequent-features"] == "holds"
     assert claims["ten-shards-beat-pa-on-rare-features"] == "fails"
+
+
+@pytest.mark.parametrize("shards", [10, 50, 100])
+@pytest.mark.parametrize("dataset", ["corpus-rare-million", "corpus-frequent-million"])
+def test_the_table_of_a_million_documents_is_that_of_the_record_that_ships(dataset, shards):
+    from olbench import load_results
+
+    frame = load_results(ROOT / "results/shards-million/reference").to_frame()
+    means = 100 * frame[frame["dataset"] == dataset].groupby("label")["accuracy"].mean()
+    names = ["var-KL", *(f"var-KL ({shards} shards, {way})" for way in ("average", "L2", "KL")), "pa1"]
+    numbers = [means[name] for name in names]
+    page = (ROOT / "docs/scale.md").read_text(encoding="utf-8").replace("**", "")
+    [row] = re.findall(rf"^\| {dataset} \| {shards} \| (.*) \|$", page, flags=re.MULTILINE)
+    assert [float(text) for text in row.split(" | ")] == pytest.approx(numbers, abs=0.0051)
