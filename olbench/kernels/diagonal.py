@@ -16,7 +16,7 @@ from olbench.kernels.compile import (
     SECOND_ORDER_RULE,
     WRITE_2D,
     WRITE_INT64,
-    helper,
+    inlined,
     kernel,
 )
 from olbench.kernels.rows import buffers, locate, sources
@@ -40,7 +40,7 @@ AHEAD = 2
 LINE = 8
 
 
-@helper
+@inlined
 def margin_and_variance(moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return mu . x and x' Sigma x, each summed in two lanes by position.
 
@@ -62,7 +62,7 @@ def margin_and_variance(moments: Any, columns: Any, c: Any, values: Any, o: Any,
     return f0 + f1, v0 + v1
 
 
-@helper
+@inlined
 def announce(indptr: Any, columns: Any, values: Any, i: Any) -> None:
     """Prefetch a row that will be read soon: the hardware cannot predict a random order."""
     for k in range(indptr[i], indptr[i + 1], LINE):
@@ -70,7 +70,7 @@ def announce(indptr: Any, columns: Any, values: Any, i: Any) -> None:
         prefetch(columns, (k,))
 
 
-@helper
+@inlined
 def update_four(
     moments: Any, columns: Any, a: Any, values: Any, o: Any, step: Any, c: Any, beta: Any, kl: Any
 ) -> None:

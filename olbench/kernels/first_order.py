@@ -15,7 +15,7 @@ from olbench.kernels.compile import (
     ROWS,
     WRITE_1D,
     WRITE_INT64,
-    helper,
+    inlined,
     kernel,
 )
 from olbench.kernels.rows import buffers, dot, locate, sources
@@ -25,7 +25,7 @@ from olbench.kernels.rows import buffers, dot, locate, sources
 SMALLEST_SCALE = 1e-100
 
 
-@helper
+@inlined
 def multiply_out(w: Any, scalars: Any) -> None:
     """Multiply the common factor into w and set it to one."""
     for j in range(w.size):

@@ -19,14 +19,14 @@ from olbench.kernels.compile import (
     WRITE_1D,
     WRITE_2D,
     WRITE_INT64,
-    helper,
+    inlined,
     kernel,
 )
 from olbench.kernels.diagonal import AHEAD, announce
 from olbench.kernels.rows import buffers, locate, sources
 
 
-@helper
+@inlined
 def score(moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return w . S x and x' S x, each summed in two lanes by position."""
     whole = n - n % 2

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import void
 
-from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, helper, kernel
+from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, helper, inlined, kernel
 from olbench.kernels.matrix import inner, inner_row
 
 
@@ -35,7 +35,7 @@ def sources(rows: Any, packed_columns: Any, packed_values: Any) -> Any:
     return packed_columns, dense.ravel()
 
 
-@helper
+@inlined
 def locate(dense: Any, indptr: Any, has_zeros: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
     """Return the number of entries of row i and the offsets of its indices and values in the sources."""
     d = dense.shape[1]
@@ -48,7 +48,7 @@ def locate(dense: Any, indptr: Any, has_zeros: Any, i: int, packed_columns: Any,
     return n, c, o
 
 
-@helper
+@inlined
 def pack(dense: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
     """Copy the non-zero entries of a dense row and return their number."""
     count = 0
@@ -60,7 +60,7 @@ def pack(dense: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
     return count
 
 
-@helper
+@inlined
 def dot(vector: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return vector . x, summed in four lanes by position.
 
@@ -81,7 +81,7 @@ def dot(vector: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     return (s0 + s1) + (s2 + s3)
 
 
-@helper
+@inlined
 def dot_row(matrix: Any, i: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return matrix[i] . x, summed in the order of `dot`."""
     if n == matrix.shape[1]:
@@ -98,7 +98,7 @@ def dot_row(matrix: Any, i: Any, columns: Any, c: Any, values: Any, o: Any, n: A
     return (s0 + s1) + (s2 + s3)
 
 
-@helper
+@inlined
 def squared_norm(values: Any, o: Any, n: Any) -> Any:
     """Return the sum of squares of n values starting at offset o, in the order of `dot`."""
     whole = n - n % 4
