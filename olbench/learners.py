@@ -24,8 +24,8 @@ BLOCK = 1024
 # Below this many bytes the available memory is not read: reading it takes as long as a short pass.
 ALWAYS_AVAILABLE = 2**20
 # From this d on a full covariance exceeds a near cache: a kernel of its own works on tiles of TILE rows and
-# columns, and collects DEPTH changes before it applies them.
-BLOCKED_FROM, TILE, DEPTH = 128, 8, 16
+# columns.
+BLOCKED_FROM, TILE = 128, 8
 # Doubles per cache line.
 LINE = 8
 # Rows of a kernel learner for which room is made at a time; unused room costs no memory.
@@ -313,11 +313,10 @@ class CovarianceLearner(SecondOrderLearner):
     def __init__(self, algorithm: Algorithm, d: int):
         super().__init__(algorithm, d)
         self.mu: Floats = np.zeros(d)
-        blocked = d >= BLOCKED_FROM
-        side, depth = (-(-d // TILE) * TILE, DEPTH) if blocked else (d, 2)
+        side = d if d < BLOCKED_FROM else -(-d // TILE) * TILE
         self.sigma: Floats = _aligned_zeros(side, side)
         self.sigma[range(d), range(d)] = algorithm.a
-        self.pending: Floats = _aligned_zeros(depth, side)
+        self.pending: Floats = _aligned_zeros(choose_depth(d), side)
         self.axis: Floats = np.zeros(d)
         self.bound: Floats = np.array([algorithm.a * (1.0 + 1e-9), np.inf])
 
@@ -350,6 +349,14 @@ class CovarianceLearner(SecondOrderLearner):
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X."""
         return _quadratic_forms(X, self.covariance, square=False)
+
+
+def choose_depth(d: int) -> int:
+    """Return how many changes of a full covariance are collected before they are applied together.
+
+    Each pending change costs a round two sums of d; applying more of them at a time reads Sigma less often.
+    """
+    return 2 if d < BLOCKED_FROM else 16 if d < 256 else 24
 
 
 class RootLearner(SecondOrderLearner):
