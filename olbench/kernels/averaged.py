@@ -35,7 +35,8 @@ def settle(w: Any, scalars: Any, deficit: Any) -> None:
     for j in range(w.size):
         deficit[j] -= scalars[2] * w[j]
     scalars[2] = 0.0
-    multiply_out(w, scalars)
+    multiply_out(w, scalars[0])
+    scalars[0] = 1.0
 
 
 @kernel(

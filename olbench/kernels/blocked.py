@@ -53,6 +53,8 @@ ROWS_PER_SWEEP = 8
 # How many rounds ahead rows are guessed, and how many projections are kept.
 WINDOW = 64
 SLOTS = 32
+# A row shares a sweep if more than one in LONG of its entries are not zero.
+LONG = 2
 # Below this many rows a sweep of its own for each is faster.
 WORTH_SHARING = 3
 
@@ -149,10 +151,17 @@ def spread_row(rows: Any, i: Any, columns_of_rows: Any, r: Any) -> None:
 
 
 @inlined
-def is_streamed(rows: Any, i: Any, d: Any) -> Any:
-    """Return whether row i has so many entries that its product with Sigma reads whole rows."""
-    dense, indptr = rows[0], rows[3]
-    return dense.shape[0] > 0 or GATHER_COST * (indptr[i + 1] - indptr[i]) > d
+def is_long(rows: Any, i: Any, d: Any) -> Any:
+    """Return whether row i has enough entries to share a sweep, which multiplies its zeros as well."""
+    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    if dense.shape[0] == 0:
+        return LONG * (indptr[i + 1] - indptr[i]) > d
+    if not has_zeros:
+        return True
+    n = 0
+    for j in range(d):
+        n += dense[i, j] != 0.0
+    return LONG * n > d
 
 
 @inlined
@@ -170,6 +179,31 @@ def needs_variance(
         limit = min(limit, bound[1] * rows[4][i] + along * along)
     loss, alpha, c = rule(label * f, limit, (f >= 0.0) != (label > 0.0), t, p)
     return not (loss <= 0.0 and alpha == 0.0 and c == 0.0)
+
+
+@inlined
+def choose_rows(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any, now: Any, t: Any, most: Any,
+    mu: Any, axis: Any, bound: Any, screened: Any, slots: Any, owners: Any, free: Any, columns_of_rows: Any,
+) -> None:  # fmt: skip
+    """Write the row of round `now` and up to most - 1 later ones that will probably need Sigma x to columns.
+
+    Their projections belong in the slots from `free` on; rows that have one already are left out.
+    """
+    for r in range(ROWS_PER_SWEEP):
+        owners[free + r] = -1
+    count = 0
+    for later in range(now, min(now + WINDOW, order.size)):
+        i = order[later]
+        if count == most:
+            return
+        if owners[slots[later % WINDOW]] == later or not is_long(rows, i, mu.size):
+            continue
+        if later == now or needs_variance(rule, p, rows, i, y[i], t + later - now, mu, axis, bound, screened):
+            spread_row(rows, i, columns_of_rows, count)
+            slots[later % WINDOW] = free + count
+            owners[free + count] = later
+            count += 1
 
 
 @kernel(
@@ -193,7 +227,7 @@ def run(
     z, sums, w = np.empty((1, padded)), np.empty(padded), np.empty(depth)
     columns_of_rows, projections = np.zeros((padded, ROWS_PER_SWEEP)), np.empty((SLOTS, padded))
     # slots[t % WINDOW] is the slot of round t if owners[slot] == t.
-    slots, owners, used = np.zeros(WINDOW, np.int64), np.full(SLOTS, -1), 0
+    slots, owners, free = np.zeros(WINDOW, np.int64), np.full(SLOTS, -1), 0
     for now in range(order.size):
         i = order[now]
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
@@ -217,36 +251,20 @@ def run(
         streamed = GATHER_COST * n > d
         if streamed:
             slot = slots[now % WINDOW]
-            if owners[slot] != now:
-                # No more rows than changes fit before the base matrix changes and projections are void.
-                most = min(ROWS_PER_SWEEP, depth - count)
-                found = 0
-                if most >= WORTH_SHARING:
-                    spread_row(rows, i, columns_of_rows, 0)
-                    slot, found = used, 1
-                    slots[now % WINDOW] = used
-                    owners[used] = now
-                    for r in range(1, ROWS_PER_SWEEP):
-                        owners[used + r] = -1
-                    for later in range(now + 1, min(now + WINDOW, order.size)):
-                        if found == most:
-                            break
-                        k = order[later]
-                        if owners[slots[later % WINDOW]] == later or not is_streamed(rows, k, d):
-                            continue
-                        t_later = t + later - now
-                        if needs_variance(rule, p, rows, k, y[k], t_later, mu, axis, bound, screened):
-                            spread_row(rows, k, columns_of_rows, found)
-                            slots[later % WINDOW] = used + found
-                            owners[used + found] = later
-                            found += 1
-                    project_rows(sigma, columns_of_rows, d, projections, used)
-                    used = (used + ROWS_PER_SWEEP) % SLOTS
-                else:
-                    project(sigma, columns, at, values, o, n, z[0])
+            # Once the pending changes are applied all projections are void, so no more rows than that share.
+            most = min(ROWS_PER_SWEEP, depth - count)
+            if owners[slot] != now and most >= WORTH_SHARING and LONG * n > d:
+                choose_rows(
+                    rule, p, rows, y, order, now, t, most, mu, axis, bound, screened,
+                    slots, owners, free, columns_of_rows,
+                )  # fmt: skip
+                project_rows(sigma, columns_of_rows, d, projections, free)
+                slot, free = free, (free + ROWS_PER_SWEEP) % SLOTS
             if owners[slot] == now:
                 for j in range(padded):
                     z[0, j] = projections[slot, j]
+            else:
+                project(sigma, columns, at, values, o, n, z[0])
             v = dot_row(z, 0, columns, at, values, o, n) if n < d else inner_first(z, 0, values, o, d)
         else:
             v = gathered_variance(sigma, columns, at, values, o, n)

@@ -19,7 +19,7 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
-from olbench.kernels.rows import buffers, locate, sources
+from olbench.kernels.rows import AHEAD, announce, buffers, locate, sources
 from olbench.kernels.vectors import (
     add,
     divide,
@@ -27,17 +27,10 @@ from olbench.kernels.vectors import (
     load,
     multiply,
     pack_four,
-    prefetch,
     spread,
     subtract,
     zeros,
 )
-
-# A row is prefetched two rounds before it is read: one round of a short row is too short to hide a cache
-# miss.
-AHEAD = 2
-# Doubles per cache line.
-LINE = 8
 
 
 @inlined
@@ -60,14 +53,6 @@ def margin_and_variance(moments: Any, columns: Any, c: Any, values: Any, o: Any,
         f0 += moments[i, 0] * x
         v0 += moments[i, 1] * (x * x)
     return f0 + f1, v0 + v1
-
-
-@inlined
-def announce(indptr: Any, columns: Any, values: Any, i: Any) -> None:
-    """Prefetch a row that will be read soon: the hardware cannot predict a random order."""
-    for k in range(indptr[i], indptr[i + 1], LINE):
-        prefetch(values, (k,))
-        prefetch(columns, (k,))
 
 
 @inlined
@@ -116,11 +101,10 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     packed_columns, packed_values = buffers(moments.shape[0])
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    sparse = dense.shape[0] == 0
     for t in range(order.size):
         i = order[t]
-        if sparse and t + AHEAD < order.size:
-            announce(indptr, columns, values, order[t + AHEAD])
+        if t + AHEAD < order.size:
+            announce(rows, y, order[t + AHEAD])
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)

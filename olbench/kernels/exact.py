@@ -26,8 +26,8 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
-from olbench.kernels.diagonal import AHEAD, announce, margin_and_variance, update_four
-from olbench.kernels.rows import buffers, locate, sources
+from olbench.kernels.diagonal import margin_and_variance, update_four
+from olbench.kernels.rows import AHEAD, announce, buffers, locate, sources
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
 
 # The last step may change the solution by this fraction: convergence is quadratic, so what is left is
@@ -135,12 +135,11 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     packed_columns, packed_values = buffers(d)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    sparse = dense.shape[0] == 0
     shares = np.empty(d)
     for t in range(order.size):
         i = order[t]
-        if sparse and t + AHEAD < order.size:
-            announce(indptr, columns, values, order[t + AHEAD])
+        if t + AHEAD < order.size:
+            announce(rows, y, order[t + AHEAD])
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         m = y[i] * f

@@ -22,8 +22,7 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
-from olbench.kernels.diagonal import AHEAD, announce
-from olbench.kernels.rows import buffers, locate, sources
+from olbench.kernels.rows import AHEAD, announce, buffers, locate, sources
 
 
 @inlined
@@ -63,11 +62,10 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     packed_columns, packed_values = buffers(moments.shape[0])
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    sparse = dense.shape[0] == 0
     for t in range(order.size):
         i = order[t]
-        if sparse and t + AHEAD < order.size:
-            announce(indptr, columns, values, order[t + AHEAD])
+        if t + AHEAD < order.size:
+            announce(rows, y, order[t + AHEAD])
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f, v = score(moments, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)

@@ -13,6 +13,13 @@ from numba import void
 
 from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, helper, inlined, kernel
 from olbench.kernels.matrix import inner, inner_row
+from olbench.kernels.vectors import prefetch
+
+# Rows are prefetched this many rounds before they are read: a cache miss takes as long as several short
+# rounds.
+AHEAD = 8
+# Doubles per cache line.
+LINE = 8
 
 
 @helper
@@ -46,6 +53,21 @@ def locate(dense: Any, indptr: Any, has_zeros: Any, i: int, packed_columns: Any,
     else:
         n, c, o = d, 0, i * d
     return n, c, o
+
+
+@inlined
+def announce(rows: Any, y: Any, i: int) -> None:
+    """Prefetch a row and its label that will be read soon: the hardware cannot predict a random order."""
+    dense, data, columns, indptr = rows[0], rows[1], rows[2], rows[3]
+    prefetch(y, (i,))
+    prefetch(rows[4], (i,))
+    if dense.shape[0] > 0:
+        for j in range(0, dense.shape[1], LINE):
+            prefetch(dense, (i, j))
+        return
+    for k in range(indptr[i], indptr[i + 1], LINE):
+        prefetch(data, (k,))
+        prefetch(columns, (k,))
 
 
 @inlined
