@@ -25,7 +25,7 @@ from olbench.kernels.compile import (
     kernel,
 )
 from olbench.kernels.matrix import project
-from olbench.kernels.rows import AHEAD, announce, buffers, dot, dot_row, locate, sources
+from olbench.kernels.rows import announce, buffers, dot, dot_row, locate, sources
 from olbench.kernels.screening import GATHER_COST, gathered_variance, largest_variance, tighten
 from olbench.kernels.vectors import add, load, multiply, spread, store, subtract, zeros
 
@@ -99,8 +99,7 @@ def run(
     w = np.zeros(DEPTH)
     for now in range(order.size):
         i = order[now]
-        if now + AHEAD < order.size:
-            announce(rows, y, order[now + AHEAD])
+        announce(rows, y, order, now)
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f = dot(mu, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)

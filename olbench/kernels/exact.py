@@ -27,7 +27,7 @@ from olbench.kernels.compile import (
     kernel,
 )
 from olbench.kernels.diagonal import margin_and_variance, update_four
-from olbench.kernels.rows import AHEAD, announce, buffers, locate, sources
+from olbench.kernels.rows import announce, buffers, locate, sources
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
 
 # The last step may change the solution by this fraction: convergence is quadratic, so what is left is
@@ -138,8 +138,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     shares = np.empty(d)
     for t in range(order.size):
         i = order[t]
-        if t + AHEAD < order.size:
-            announce(rows, y, order[t + AHEAD])
+        announce(rows, y, order, t)
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         m = y[i] * f

@@ -19,7 +19,7 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
-from olbench.kernels.rows import AHEAD, announce, buffers, dot, locate, sources
+from olbench.kernels.rows import announce, buffers, dot, locate, sources
 
 # Below this, the common factor is multiplied into w. Two such factors still multiply to a normal number, so
 # neither the factor nor a step divided by it can leave the range of doubles.
@@ -60,8 +60,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, 
     scale, q = scalars[0], scalars[1]
     for now in range(order.size):
         i = order[now]
-        if now + AHEAD < order.size:
-            announce(rows, y, order[now + AHEAD])
+        announce(rows, y, order, now)
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f = scale * dot(w, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)

@@ -22,7 +22,7 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
-from olbench.kernels.rows import AHEAD, announce, buffers, locate, sources
+from olbench.kernels.rows import announce, buffers, locate, sources
 
 
 @inlined
@@ -64,8 +64,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
     for t in range(order.size):
         i = order[t]
-        if t + AHEAD < order.size:
-            announce(rows, y, order[t + AHEAD])
+        announce(rows, y, order, t)
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f, v = score(moments, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)

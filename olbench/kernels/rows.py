@@ -56,11 +56,19 @@ def locate(dense: Any, indptr: Any, has_zeros: Any, i: int, packed_columns: Any,
 
 
 @inlined
-def announce(rows: Any, y: Any, i: int) -> None:
-    """Prefetch a row and its label that will be read soon: the hardware cannot predict a random order."""
-    dense, data, columns, indptr = rows[0], rows[1], rows[2], rows[3]
+def announce(rows: Any, y: Any, order: Any, now: int) -> None:
+    """Prefetch what round now + AHEAD will read: the hardware cannot predict a random order.
+
+    Where a sparse row begins must be known by then, so that is prefetched as long before.
+    """
+    dense, data, columns, indptr, norms = rows[0], rows[1], rows[2], rows[3], rows[4]
+    if dense.shape[0] == 0 and now + 2 * AHEAD < order.size:
+        prefetch(indptr, (order[now + 2 * AHEAD],))
+    if now + AHEAD >= order.size:
+        return
+    i = order[now + AHEAD]
     prefetch(y, (i,))
-    prefetch(rows[4], (i,))
+    prefetch(norms, (i,))
     if dense.shape[0] > 0:
         for j in range(0, dense.shape[1], LINE):
             prefetch(dense, (i, j))
