@@ -5,16 +5,21 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
+
+from olbench.bench import cases, peers
+from olbench.bench.plain_c import IDS, find_compiler, plain_c
 
 HEAVY = ("numba", "pandas", "matplotlib", "sklearn", "scipy", "rich")
 
 
-def olbench(*words, cwd=None):
+def olbench(*words, cwd=None, **environment):
     return subprocess.run(
         [sys.executable, "-m", "olbench", *words],
         capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=cwd,
-        env={**os.environ, "COLUMNS": "100"},
+        env={**os.environ, "COLUMNS": "100", **environment},
     )  # fmt: skip
 
 
@@ -108,8 +113,6 @@ def test_bench_writes_ratios(tmp_path):
 
 
 def test_bench_peers_count_the_same_mistakes():
-    from olbench.bench import cases, peers
-
     X, y = cases.dense(400, 10)
     for id in ("arow", "scw1"):
         counted = {
@@ -117,6 +120,37 @@ def test_bench_peers_count_the_same_mistakes():
             for run in (peers.kernel(id, X, y), peers.numpy_loop(id, X, y), peers.tuned_numpy_loop(id, X, y))
         }
         assert len(counted) == 1
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
+@pytest.mark.parametrize("id", IDS)
+def test_plain_c_counts_the_same_mistakes(id):
+    """In every storage and in another order, up to roundings that a sum in any order may change."""
+    X, y = cases.dense(2000, 30, density=0.2)
+    sparse, order = sp.csr_matrix(X), np.random.default_rng(0).permutation(len(y))
+    pairs = [(peers.kernel(id, each, y, order), plain_c(id, each, y, order)) for each in (X, sparse)]
+    if id in ("arow", "scw1"):
+        diagonal = peers.kernel(id, sparse, y, covariance="diag")
+        pairs.append((diagonal, plain_c(id, sparse, y, diagonal=True)))
+    for ours, peer in pairs:
+        assert abs(ours() - peer()) <= 1
+
+
+def test_bench_says_that_there_is_no_compiler(tmp_path):
+    done = olbench(
+        "bench", "--case", "dense-8", "--peer", "plain c", "--scale", "0.001", "--repeats", "1",
+        cwd=tmp_path, PATH=str(tmp_path), CC="",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "not available" in done.stdout
+    assert "no C compiler" in done.stdout
+
+
+def test_bench_runs_on_real_data_and_prints_json(tmp_path):
+    done = olbench("bench", "--data", "breast-cancer", "--repeats", "1", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    names = [timing["contestant"] for timing in json.loads(done.stdout)["timings"]]
+    assert names[:2] == ["arow", "arow: natural order"]
 
 
 @pytest.mark.parametrize(

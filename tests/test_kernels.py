@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from olbench import make_algorithm, online_pass
+from olbench.kernels.blocked import ROWS_PER_SWEEP, apply_pending, project_rows
 from olbench.kernels.covariance import apply_two
 from olbench.kernels.matrix import inner, inner_row, project
 from olbench.kernels.rows import dot, dot_row
@@ -60,6 +62,68 @@ def test_two_collected_changes_leave_sigma_right_and_symmetric_to_the_bit():
         assert (np.abs(sigma - exact) <= 2.0**-51 * scale).all()
         np.testing.assert_array_equal(sigma, sigma.T)
         assert untouched(around)
+
+
+@pytest.mark.parametrize("d", [8, 128, 136])
+def test_a_sweep_of_changes_leaves_sigma_right_and_symmetric_to_the_bit(d):
+    rng = np.random.default_rng(4)
+    sigma, around = guarded(d, d)
+    sigma[:] = symmetric(rng, d)
+    pending = rng.normal(size=(16, d))
+    exact = sigma - pending.T.astype(np.longdouble) @ pending.astype(np.longdouble)
+    scale = np.abs(sigma) + np.abs(pending).T @ np.abs(pending)
+    apply_pending(sigma, pending)
+    assert (np.abs(sigma - exact) <= 2.0**-48 * scale).all()
+    np.testing.assert_array_equal(sigma, sigma.T)
+    assert untouched(around)
+
+
+@pytest.mark.parametrize("d", [130, 200])
+def test_rows_that_share_a_sweep_have_the_bits_of_rows_alone(d):
+    """Zeros included: a row is swept with them and projected alone without."""
+    rng = np.random.default_rng(5)
+    side = -(-d // 8) * 8
+    sigma = np.zeros((side, side))
+    sigma[:d, :d] = symmetric(rng, d)
+    X = rng.normal(size=(ROWS_PER_SWEEP, d)) * (rng.random((ROWS_PER_SWEEP, d)) < 0.7)
+    columns_of_rows = np.zeros((side, ROWS_PER_SWEEP))
+    columns_of_rows[:d] = X.T
+    together, around = guarded(ROWS_PER_SWEEP, side)
+    project_rows(sigma, columns_of_rows, d, together, 0)
+    assert untouched(around)
+    for x, projection in zip(X, together, strict=True):
+        columns, alone = np.flatnonzero(x).astype(np.uint32), np.empty(side)
+        project(sigma, columns, 0, x[columns], 0, columns.size, alone)
+        np.testing.assert_array_equal(projection, alone)
+
+
+@pytest.mark.parametrize("density", [1.0, 0.8])
+@pytest.mark.parametrize("id", ["arow", "scw1"])
+def test_looking_ahead_changes_nothing(id, density):
+    """Slices of every length see another number of rows ahead, and an unscreened rule guesses all of them."""
+    from dataclasses import replace
+
+    from olbench.examples import as_examples
+
+    X, y = noisy(n=500, d=131, density=density)
+    whole = online_pass(make_algorithm(id), X, y)
+    assert whole.effective_updates > 100
+    algorithm = make_algorithm(id)
+    unscreened = replace(algorithm, definition=replace(algorithm.definition, monotone=False))
+    sliced = algorithm.start(131)
+    begin, rows = 0, as_examples(X).rows()
+    for length in [1, 2, 3, 9, 40] * 100:
+        sliced.run(rows, y, np.arange(begin, min(begin + length, len(y))))
+        begin = min(begin + length, len(y))
+    others = [
+        sliced,
+        online_pass(unscreened, X, y).learner,
+        online_pass(algorithm, sp.csr_matrix(X), y).learner,
+    ]
+    for other in others:
+        assert (other.mistakes, other.updates) == (whole.mistakes, whole.updates)
+        np.testing.assert_array_equal(other.weights, whole.weights)
+        np.testing.assert_array_equal(other.covariance, whole.learner.covariance)
 
 
 def four_lanes(left, right):

@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 
 from olbench.bench import peers
 from olbench.bench.peers import Pass
+from olbench.bench.plain_c import IDS, plain_c
 
 Contestants = dict[str, Pass | None]
+#: The name of the peer of olbench.bench.plain_c.
+PLAIN_C = "plain C"
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,8 @@ def text_like(n: int, d: int, words: int = 100) -> tuple[Any, NDArray[np.float64
     return X, y
 
 
-def full_covariance(density: float) -> Callable[[int, int], Contestants]:
-    """Return the contestants of a full-covariance case."""
+def full_covariance(density: float = 1.0, numpy: bool = False) -> Callable[[int, int], Contestants]:
+    """Return the contestants of a full-covariance case; those in NumPy take long, so not in every case."""
 
     def contestants(n: int, d: int) -> Contestants:
         X, y = dense(n, d, density)
@@ -70,12 +73,38 @@ def full_covariance(density: float) -> Callable[[int, int], Contestants]:
         passes: Contestants = {}
         for id in ("arow", "scw1"):
             passes[id] = peers.kernel(id, ours, y)
-            passes[f"{id}: plain NumPy loop"] = peers.numpy_loop(id, X, y)
-            passes[f"{id}: tuned NumPy loop"] = peers.tuned_numpy_loop(id, X, y)
-            passes[f"{id}: BLAS floor"] = peers.blas_floor(d, count_changes(id, ours, y))
+            if numpy:
+                passes[f"{id}: plain NumPy loop"] = peers.numpy_loop(id, X, y)
+                passes[f"{id}: tuned NumPy loop"] = peers.tuned_numpy_loop(id, X, y)
+                passes[f"{id}: BLAS floor"] = peers.blas_floor(d, count_changes(id, ours, y))
+            passes[f"{id}: {PLAIN_C}"] = plain_c(id, ours, y)
+        for id in ("perceptron", "pa1"):
+            passes[id] = peers.kernel(id, ours, y)
+            passes[f"{id}: {PLAIN_C}"] = plain_c(id, ours, y)
         return passes
 
     return contestants
+
+
+def real_data(name: str) -> Case:
+    """Return the case of a data set of the catalogue or a file, in a random order as in a run."""
+    from olbench.data.load import load_dataset
+
+    data = load_dataset(name)
+    X = data.X if isinstance(data.X, np.ndarray) else data.X.tocsr()
+    y = np.asarray(data.y, dtype=np.float64)
+
+    def contestants(n: int, d: int) -> Contestants:
+        order = np.random.default_rng(1).permutation(n)
+        passes: Contestants = {}
+        for id in IDS:
+            passes[id] = peers.kernel(id, X, y, order)
+            passes[f"{id}: natural order"] = peers.kernel(id, X, y, np.arange(n))
+            passes[f"{id}: {PLAIN_C}"] = plain_c(id, X, y, order)
+        return passes
+
+    n, d = X.shape
+    return Case(data.name, n, d, f"full covariance, {data.storage}, random order", contestants)
 
 
 def count_changes(id: str, X: Any, y: NDArray[np.float64]) -> int:
@@ -90,12 +119,28 @@ def diagonal(n: int, d: int) -> Contestants:
     """Return the contestants of the text-like case."""
     X, y = text_like(n, d)
     return {
-        "arow": peers.kernel("arow", X, y, covariance="diag"),
-        "pa1": peers.kernel("pa1", X, y),
+        **diagonal_and_plain_c(X, y),
         "arow: scikit-learn PA-I, whole batch": peers.sklearn_pa1(X, y),
         "arow: Vowpal Wabbit, examples parsed before": peers.vowpal_wabbit(X, y),
         "arow: River PA-I": peers.river_pa(X, y),
     }
+
+
+def short_diagonal(n: int, d: int) -> Contestants:
+    """Return the contestants on short rows whose state fits a near cache."""
+    X, y = dense(n, d, density=0.04)
+    return diagonal_and_plain_c(sp.csr_matrix(X), y)
+
+
+def diagonal_and_plain_c(X: Any, y: NDArray[np.float64]) -> Contestants:
+    """Return the kernels of a diagonal covariance and of PA-I beside their loops in C."""
+    passes: Contestants = {}
+    for id in ("arow", "scw1"):
+        passes[id] = peers.kernel(id, X, y, covariance="diag")
+        passes[f"{id}: {PLAIN_C}"] = plain_c(id, X, y, diagonal=True)
+    passes["pa1"] = peers.kernel("pa1", X, y)
+    passes[f"pa1: {PLAIN_C}"] = plain_c("pa1", X, y)
+    return passes
 
 
 def reading(n: int, d: int) -> Contestants:
@@ -109,17 +154,29 @@ def reading(n: int, d: int) -> Contestants:
 
 
 CASES = (
-    Case("dense-54", 20_000, 54, "full covariance, dense", full_covariance(1.0)),
-    Case("dense-784", 4_000, 784, "full covariance, dense", full_covariance(1.0)),
-    Case("sparse-300", 20_000, 300, "full covariance, 4% non-zeros", full_covariance(0.04)),
+    Case("dense-8", 100_000, 8, "full covariance, dense", full_covariance()),
+    Case("dense-22", 50_000, 22, "full covariance, dense", full_covariance()),
+    Case("dense-54", 20_000, 54, "full covariance, dense", full_covariance(numpy=True)),
+    Case("dense-128", 20_000, 128, "full covariance, dense", full_covariance()),
+    Case("dense-256", 10_000, 256, "full covariance, dense", full_covariance()),
+    Case("dense-784", 4_000, 784, "full covariance, dense", full_covariance(numpy=True)),
+    Case("sparse-300", 20_000, 300, "full covariance, 4% non-zeros", full_covariance(0.04, numpy=True)),
+    Case("diagonal-300", 50_000, 300, "diagonal covariance, 4% non-zeros", short_diagonal),
     Case("text", 20_000, 100_000, "diagonal covariance, 100 words per row", diagonal),
     Case("reader", 50_000, 54, "LIBSVM text", reading),
 )
 
 
-def measure(case: Case, n: int, repeats: int) -> list[Timing]:
-    """Time every contestant of a case in turns, and keep the best time of each."""
-    contestants = case.contestants(n, case.d)
+def measure(case: Case, n: int, repeats: int, peer: str = "") -> list[Timing]:
+    """Time every contestant of a case in turns, and keep the best time of each.
+
+    With `peer`, only our kernels and the peers whose name contains it take part.
+    """
+    contestants = {
+        name: run
+        for name, run in case.contestants(n, case.d).items()
+        if ":" not in name or peer.lower() in name.lower()
+    }
     best: dict[str, float] = {}
     for _ in range(repeats):
         for name, run in contestants.items():

@@ -1,7 +1,7 @@
 """The peers: other ways to run the same kind of pass over the same examples.
 
 A peer is a function that prepares whatever can be prepared (parsing, dictionaries, arrays) and returns the
-pass itself; only that is timed. It returns None if its library is not installed.
+pass itself; only that is timed. It returns None if its library, or a compiler, is not installed.
 """
 
 import importlib.util
@@ -18,18 +18,19 @@ Pass = Callable[[], object]
 Step = Callable[[float, float], tuple[float, float]]
 
 
-def kernel(id: str, X: Any, y: Floats, **settings: Any) -> Pass:
-    """Return a pass of our kernel over examples that were checked before."""
+def kernel(id: str, X: Any, y: Floats, order: NDArray[np.int64] | None = None, **settings: Any) -> Pass:
+    """Return a pass of our kernel over examples that were checked before; by default in natural order."""
     from olbench.examples import as_examples
     from olbench.learners import make_algorithm
 
     algorithm = make_algorithm(id, **settings)
     algorithm.start(X.shape[1]).warm_up()
-    rows, order = as_examples(X).rows(), np.arange(X.shape[0], dtype=np.int64)
+    rows = as_examples(X).rows()
+    sequence = np.arange(X.shape[0]) if order is None else order
 
     def run() -> object:
         learner = algorithm.start(X.shape[1])
-        learner.run(rows, y, order)
+        learner.run(rows, y, sequence)
         return learner.mistakes
 
     return run

@@ -7,13 +7,18 @@ import click
 if TYPE_CHECKING:
     from olbench.bench.cases import Case, Timing
 
-CASES = ("dense-54", "dense-784", "sparse-300", "text", "reader")
+CASES = (
+    *("dense-8", "dense-22", "dense-54", "dense-128", "dense-256", "dense-784", "sparse-300"),
+    *("diagonal-300", "text", "reader"),
+)
 
 
 @click.command("bench")
 @click.option(
     "--case", "names", multiple=True, type=click.Choice(CASES), help="Run this case only (repeatable)."
 )
+@click.option("--data", metavar="NAME", help="Run on this data set or file instead, in a random order.")
+@click.option("--peer", default="", metavar="TEXT", help="Run only the peers whose name contains TEXT.")
 @click.option(
     "--repeats",
     default=5,
@@ -35,6 +40,7 @@ CASES = ("dense-54", "dense-784", "sparse-300", "text", "reader")
     type=click.Path(dir_okay=False),
     help="JSON file for the timings.",
 )
+@click.option("--json", "as_json", is_flag=True, help="Print the timings as JSON instead of tables.")
 @click.option("--parallel", is_flag=True, help="Measure the speed-up from several jobs instead.")
 @click.option(
     "--jobs", "-j", default=2, show_default=True, type=click.IntRange(2),
@@ -45,19 +51,22 @@ CASES = ("dense-54", "dense-784", "sparse-300", "text", "reader")
     help="Measure the throughput of a cluster [default: local:N, N the number of jobs] against jobs instead.",
 )  # fmt: skip
 def command(
-    names: tuple[str, ...], repeats: int, scale: float, output: str, parallel: bool, jobs: int,
-    cluster: str | None,
+    names: tuple[str, ...], data: str | None, peer: str, repeats: int, scale: float, output: str,
+    as_json: bool, parallel: bool, jobs: int, cluster: str | None,
 ) -> None:  # fmt: skip
-    """Measure the kernels against a plain NumPy loop, BLAS, scikit-learn, River and Vowpal Wabbit.
+    """Measure the kernels against plain C, NumPy loops, BLAS, scikit-learn, River and Vowpal Wabbit.
 
     Every contestant runs on the same examples and on one thread. They take turns, and the best time of each
-    counts. The ratio is its time divided by ours: above 1, ours is faster. "BLAS floor" is the time that
-    dsymv and dsyr alone need for the rounds that change the state.
+    counts. The ratio is its time divided by ours: above 1, ours is faster. "plain C" is the textbook loop,
+    compiled for this machine if it has a C compiler; the last table compares it with ours for every d. "BLAS
+    floor" is the time that dsymv and dsyr alone need for the rounds that change the state.
 
     \b
     Examples:
       olbench bench
-      olbench bench --case text --repeats 3
+      olbench bench --peer "plain C"
+      olbench bench --data ijcnn1
+      olbench bench --case text --repeats 3 --json
       olbench bench --parallel --jobs 2
       olbench bench --cluster
       pip install "olbench[peers]"      adds River and Vowpal Wabbit
@@ -73,20 +82,27 @@ def command(
     from threadpoolctl import threadpool_limits
 
     from olbench.bench.cases import CASES as ALL
-    from olbench.bench.cases import measure
+    from olbench.bench.cases import measure, real_data
     from olbench.errors import UserError
 
     if not Path(output).absolute().parent.is_dir():
         raise UserError(f"--output {output}: there is no folder {Path(output).parent}")
+    if data is not None and names:
+        raise UserError("give --case or --data, not both")
     timings: list[Timing] = []
     with threadpool_limits(1):
-        for case in ALL:
+        for case in ALL if data is None else [real_data(data)]:
             if names and case.name not in names:
                 continue
-            n = max(10, int(scale * case.n))
-            timings += measure(case, n, repeats)
-            show(case, n, [timing for timing in timings if timing.case == case.name])
+            n = max(10, int(scale * case.n)) if data is None else case.n
+            timings += measure(case, n, repeats, peer)
+            if not as_json:
+                show(case, n, [timing for timing in timings if timing.case == case.name])
     write(output, timings)
+    if as_json:
+        click.echo(Path(output).read_text(encoding="utf-8"), nl=False)
+        return
+    show_plain_c(timings)
     click.echo(f"the timings are in {output}")
 
 
@@ -95,17 +111,40 @@ def show(case: "Case", n: int, timings: "list[Timing]") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    title = f"{case.name}: n = {n:,}, d = {case.d:,}, {case.text}"
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    click.secho(f"{case.name}: n = {n:,}, d = {case.d:,}, {case.text}", bold=True)
+    table = Table(box=None, pad_edge=False)
     table.add_column("contestant")
     table.add_column("µs per example", justify="right")
     table.add_column("its time / ours", justify="right")
     for timing in timings:
         if timing.microseconds is None:
-            table.add_row(timing.contestant, "not installed", "")
+            table.add_row(timing.contestant, "not available", "")
         else:
-            ratio = "" if ":" not in timing.contestant else f"{timing.ratio:.1f}"
+            ratio = "" if ":" not in timing.contestant else f"{timing.ratio:.2f}"
             table.add_row(timing.contestant, f"{timing.microseconds:.3g}", ratio)
+    Console(highlight=False).print(table, "")
+
+
+def show_plain_c(timings: "list[Timing]") -> None:
+    """Print the time of plain C divided by ours, one row per case and one column per algorithm."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from olbench.bench.cases import PLAIN_C
+
+    compared = [timing for timing in timings if timing.contestant.endswith(PLAIN_C)]
+    ratios = {(timing.case, timing.contestant.split(":")[0]): timing.ratio for timing in compared}
+    if not any(ratios.values()):
+        if compared:
+            click.echo("plain C is left out: no C compiler (cc, gcc, clang or $CC) works here")
+        return
+    ids = list(dict.fromkeys(id for _, id in ratios))
+    table = Table("plain C / ours", box=None, pad_edge=False)
+    for id in ids:
+        table.add_column(id, justify="right")
+    for case in dict.fromkeys(case for case, _ in ratios):
+        row = (ratios.get((case, id)) for id in ids)
+        table.add_row(case, *("" if ratio is None else f"{ratio:.2f}" for ratio in row))
     Console(highlight=False).print(table, "")
 
 
@@ -158,8 +197,21 @@ def machine() -> dict[str, Any]:
 
     packages = {name: version(name) for name in ("numpy", "scipy", "numba", "scikit-learn")}
     return {
-        "processor": platform.machine(),
+        "processor": processor(),
         "system": platform.platform(),
         "python": platform.python_version(),
         **packages,
     }
+
+
+def processor() -> str:
+    """Return the name of the processor, or its architecture where the system does not tell."""
+    import platform
+    from pathlib import Path
+
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

@@ -18,7 +18,7 @@ from olbench.kernels.compile import (
     ROWS,
     WRITE_1D,
     WRITE_INT64,
-    helper,
+    inlined,
     kernel,
 )
 from olbench.kernels.first_order import multiply_out
@@ -29,13 +29,14 @@ from olbench.kernels.rows import buffers, dot, locate, sources
 SMALLEST_SCALE = 2.0**-10
 
 
-@helper
+@inlined
 def settle(w: Any, scalars: Any, deficit: Any) -> None:
     """Move the sum so far into the deficit, so that S starts again at zero, and make the scale one."""
     for j in range(w.size):
         deficit[j] -= scalars[2] * w[j]
     scalars[2] = 0.0
-    multiply_out(w, scalars)
+    multiply_out(w, scalars[0])
+    scalars[0] = 1.0
 
 
 @kernel(

@@ -46,6 +46,15 @@ def helper(function: Function) -> Function:
     return cast(Function, numba.njit(error_model="numpy")(function))
 
 
+def inlined(function: Function) -> Function:
+    """Compile a function that kernels call in every round; it may neither make nor return an array.
+
+    The caller holds a reference to every array, so none is counted here: counting would take longer than a
+    short round. The code becomes part of the caller, which keeps the fields of arrays in registers.
+    """
+    return cast(Function, numba.njit(error_model="numpy", forceinline=True, _nrt=False)(function))
+
+
 def kernel(signature: Any) -> Callable[[Function], Function]:
     """Compile a pass over examples for one signature, or later if None; it releases the GIL and is cached.
 

@@ -16,10 +16,10 @@ from olbench.kernels.compile import (
     SECOND_ORDER_RULE,
     WRITE_2D,
     WRITE_INT64,
-    helper,
+    inlined,
     kernel,
 )
-from olbench.kernels.rows import buffers, locate, sources
+from olbench.kernels.rows import announce, buffers, locate, sources
 from olbench.kernels.vectors import (
     add,
     divide,
@@ -27,20 +27,13 @@ from olbench.kernels.vectors import (
     load,
     multiply,
     pack_four,
-    prefetch,
     spread,
     subtract,
     zeros,
 )
 
-# A row is prefetched two rounds before it is read: one round of a short row is too short to hide a cache
-# miss.
-AHEAD = 2
-# Doubles per cache line.
-LINE = 8
 
-
-@helper
+@inlined
 def margin_and_variance(moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return mu . x and x' Sigma x, each summed in two lanes by position.
 
@@ -62,15 +55,7 @@ def margin_and_variance(moments: Any, columns: Any, c: Any, values: Any, o: Any,
     return f0 + f1, v0 + v1
 
 
-@helper
-def announce(indptr: Any, columns: Any, values: Any, i: Any) -> None:
-    """Prefetch a row that will be read soon: the hardware cannot predict a random order."""
-    for k in range(indptr[i], indptr[i + 1], LINE):
-        prefetch(values, (k,))
-        prefetch(columns, (k,))
-
-
-@helper
+@inlined
 def update_four(
     moments: Any, columns: Any, a: Any, values: Any, o: Any, step: Any, c: Any, beta: Any, kl: Any
 ) -> None:
@@ -116,11 +101,9 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    sparse = dense.shape[0] == 0
     for t in range(order.size):
         i = order[t]
-        if sparse and t + AHEAD < order.size:
-            announce(indptr, columns, values, order[t + AHEAD])
+        announce(rows, y, order, t)
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)

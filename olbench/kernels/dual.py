@@ -29,7 +29,7 @@ from olbench.kernels.compile import (
     WRITE_1D,
     WRITE_INT64,
     WRITE_UINT32,
-    helper,
+    inlined,
     kernel,
 )
 from olbench.kernels.rows import buffers, dot, locate, sources, squared_norm
@@ -44,7 +44,7 @@ SHAPE = types.UniTuple(float64, 4)
 SUPPORT = types.Tuple((READ_1D, READ_UINT32, READ_INT64, READ_1D))
 
 
-@helper
+@inlined
 def evaluate(shape: Any, product: Any, s: Any, t: Any) -> Any:
     """Return K(x, z) for x.z = product, ||x||^2 = s and ||z||^2 = t."""
     kind, gamma, degree, coef0 = shape
@@ -61,7 +61,7 @@ def evaluate(shape: Any, product: Any, s: Any, t: Any) -> Any:
     return power
 
 
-@helper
+@inlined
 def evaluate_row(
     shape: Any, support: Any, size: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, s: Any,
     scattered: Any, k: Any,
@@ -82,7 +82,7 @@ def evaluate_row(
         scattered[columns[c + e]] = 0.0
 
 
-@helper
+@inlined
 def inner_from(left: Any, o: Any, right: Any, n: Any) -> Any:
     """Return the inner product of left[o : o + n] with right[:n].
 
@@ -103,7 +103,7 @@ def inner_from(left: Any, o: Any, right: Any, n: Any) -> Any:
     return (s0 + s1) + (s2 + s3)
 
 
-@helper
+@inlined
 def solve_forward(factor: Any, size: Any, a: Any, k: Any, u: Any) -> None:
     """Set u to L^-1 (a k), row by row; row j of L starts at entry j (j + 1) / 2 of `factor`."""
     o = 0
@@ -112,7 +112,7 @@ def solve_forward(factor: Any, size: Any, a: Any, k: Any, u: Any) -> None:
         o += j + 1
 
 
-@helper
+@inlined
 def subtract_row(factor: Any, o: Any, weight: Any, b: Any, n: Any) -> None:
     """Subtract factor[o : o + n] times a weight from b[:n].
 
@@ -129,7 +129,7 @@ def subtract_row(factor: Any, o: Any, weight: Any, b: Any, n: Any) -> None:
         b[e] -= weight * factor[o + e]
 
 
-@helper
+@inlined
 def solve_backward(factor: Any, size: Any, b: Any) -> None:
     """Replace b by L^-T b.
 

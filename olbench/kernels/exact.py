@@ -23,11 +23,11 @@ from olbench.kernels.compile import (
     ROWS,
     WRITE_2D,
     WRITE_INT64,
-    helper,
+    inlined,
     kernel,
 )
-from olbench.kernels.diagonal import AHEAD, announce, margin_and_variance, update_four
-from olbench.kernels.rows import buffers, locate, sources
+from olbench.kernels.diagonal import margin_and_variance, update_four
+from olbench.kernels.rows import announce, buffers, locate, sources
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
 
 # The last step may change the solution by this fraction: convergence is quadratic, so what is left is
@@ -39,7 +39,7 @@ NOISE = 1e-14
 MOST_STEPS = 60
 
 
-@helper
+@inlined
 def measure_shares(
     moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, v: Any, shares: Any
 ) -> Any:
@@ -62,7 +62,7 @@ def measure_shares(
     return (s0 + s1) + (s2 + s3)
 
 
-@helper
+@inlined
 def harmonic_mean(shares: Any, n: Any, b: Any, slope: Any, b1: Any, K: Any) -> Any:
     """Return R, the mean of b + slope w_j weighted harmonically by w_j, and its derivative along g.
 
@@ -90,7 +90,7 @@ def harmonic_mean(shares: Any, n: Any, b: Any, slope: Any, b1: Any, K: Any) -> A
     return R, ((d0 + d1) + (d2 + d3)) * R * R
 
 
-@helper
+@inlined
 def solve_linear(r: Any, A: Any, x: Any, R: Any, slope: Any) -> Any:
     """Return the solution of s (R + slope (g - g_now)) = A in the unknown that is `x` now.
 
@@ -103,7 +103,7 @@ def solve_linear(r: Any, A: Any, x: Any, R: Any, slope: Any) -> Any:
     return 2.0 * c / (b + root) if b > 0.0 else (root - b) / (2.0 * slope)
 
 
-@helper
+@inlined
 def solve_gain(shares: Any, n: Any, squares: Any, r: Any, A: Any, b0: Any, b1: Any, K: Any) -> Any:
     """Return (g, s), the gain in margin and the margin that solve the equation of this module.
 
@@ -135,12 +135,10 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    sparse = dense.shape[0] == 0
     shares = np.empty(d)
     for t in range(order.size):
         i = order[t]
-        if sparse and t + AHEAD < order.size:
-            announce(indptr, columns, values, order[t + AHEAD])
+        announce(rows, y, order, t)
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         m = y[i] * f

@@ -1,6 +1,7 @@
 """First-order passes: w = shrink w + tau y x, at a cost of nnz per round.
 
-The weights are a common factor times an array, so shrinking all of them is one multiplication.
+Short rows are bound by the call of the rule, long ones and a random order by reading the rows, which are
+prefetched. The weights are a common factor times an array, so shrinking all of them is one multiplication.
 """
 
 from typing import Any
@@ -15,22 +16,32 @@ from olbench.kernels.compile import (
     ROWS,
     WRITE_1D,
     WRITE_INT64,
-    helper,
+    inlined,
     kernel,
 )
-from olbench.kernels.rows import buffers, dot, locate, sources
+from olbench.kernels.rows import announce, buffers, dot, locate, sources
 
 # Below this, the common factor is multiplied into w. Two such factors still multiply to a normal number, so
 # neither the factor nor a step divided by it can leave the range of doubles.
 SMALLEST_SCALE = 1e-100
 
 
-@helper
-def multiply_out(w: Any, scalars: Any) -> None:
-    """Multiply the common factor into w and set it to one."""
+@inlined
+def multiply_out(w: Any, scale: Any) -> None:
+    """Multiply the common factor into w."""
     for j in range(w.size):
-        w[j] *= scalars[0]
-    scalars[0] = 1.0
+        w[j] *= scale
+
+
+@inlined
+def add_row(w: Any, step: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> None:
+    """Add step times a row to w; a full row is added in vectors."""
+    if n == w.size:
+        for j in range(n):
+            w[j] += step * values[o + j]
+        return
+    for k in range(n):
+        w[columns[c + k]] += step * values[o + k]
 
 
 @kernel(
@@ -44,32 +55,42 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, 
     packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
-    for i in order:
+    # The counts stay in registers; a rule sees the rounds and the updates so far.
+    t, mistakes, updates, effective, breakdowns = counters[0], 0, counters[2], 0, 0
+    scale, q = scalars[0], scalars[1]
+    for now in range(order.size):
+        i = order[now]
+        announce(rows, y, order, now)
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
-        f = scalars[0] * dot(w, columns, at, values, o, n)
+        f = scale * dot(w, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)
         m = y[i] * f
-        counters[0] += 1
-        counters[1] += mistake
+        t += 1
+        mistakes += mistake
         s = norms[i]
         # A squared norm that over- or underflows gives no usable step; a row of zeros is no such case.
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
-            counters[4] += 1
+            breakdowns += 1
             continue
-        loss, shrink, tau = rule(m, s, mistake, scalars[1], counters[0], counters[2], p)
-        counters[2] += loss > 0.0
+        loss, shrink, tau = rule(m, s, mistake, q, t, updates, p)
+        updates += loss > 0.0
         if n == 0 or (shrink == 1.0 and tau == 0.0):
             continue
         if not (np.isfinite(shrink) and np.isfinite(tau)):
-            counters[4] += 1
+            breakdowns += 1
             continue
-        counters[3] += 1
+        effective += 1
         if shrink != 1.0:
-            scalars[0] *= shrink
-            if abs(scalars[0]) < SMALLEST_SCALE:
-                multiply_out(w, scalars)
-        step = tau * y[i] / scalars[0]
-        for k in range(n):
-            w[columns[at + k]] += step * values[o + k]
+            scale *= shrink
+            if abs(scale) < SMALLEST_SCALE:
+                multiply_out(w, scale)
+                scale = 1.0
+        add_row(w, tau * y[i] / scale, columns, at, values, o, n)
         # ||w||^2 is carried along: a new sum would cost d. Rounding must not make it negative.
-        scalars[1] = max(0.0, shrink * shrink * scalars[1] + tau * (2.0 * shrink * m + tau * s))
+        q = max(0.0, shrink * shrink * q + tau * (2.0 * shrink * m + tau * s))
+    scalars[0], scalars[1] = scale, q
+    counters[0] = t
+    counters[1] += mistakes
+    counters[2] = updates
+    counters[3] += effective
+    counters[4] += breakdowns

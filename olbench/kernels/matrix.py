@@ -6,7 +6,7 @@ Entries are always written as matrix[i, j], never through a view of a row: numba
 
 from typing import Any
 
-from olbench.kernels.compile import helper
+from olbench.kernels.compile import helper, inlined
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
 
 # Up to this many entries (128 KiB, within a second-level cache) rows are summed in panels of columns. A panel
@@ -14,24 +14,25 @@ from olbench.kernels.vectors import add, four, load, multiply, spread, store, ze
 PANELS_UP_TO = 2**14
 
 
-@helper
+@inlined
 def add_eight(
     target: Any, matrix: Any,
     i0: Any, i1: Any, i2: Any, i3: Any, i4: Any, i5: Any, i6: Any, i7: Any,
     w0: Any, w1: Any, w2: Any, w3: Any, w4: Any, w5: Any, w6: Any, w7: Any,
 ) -> None:  # fmt: skip
-    """Add eight weighted rows of a matrix in one sweep over the target.
+    """Add eight weighted rows of a matrix in one sweep over the target, one after another.
 
-    The sum is a balanced tree: its depth of three hides the latency of the additions, and eight rows share
-    one load and one store of the target.
+    Eight rows share one load and one store of the target. Neighbouring entries hide the latency of the chain
+    of additions.
     """
     for j in range(target.size):
-        low = (w0 * matrix[i0, j] + w1 * matrix[i1, j]) + (w2 * matrix[i2, j] + w3 * matrix[i3, j])
-        high = (w4 * matrix[i4, j] + w5 * matrix[i5, j]) + (w6 * matrix[i6, j] + w7 * matrix[i7, j])
-        target[j] += low + high
+        low = (target[j] + w0 * matrix[i0, j]) + w1 * matrix[i1, j]
+        low = (low + w2 * matrix[i2, j]) + w3 * matrix[i3, j]
+        high = (low + w4 * matrix[i4, j]) + w5 * matrix[i5, j]
+        target[j] = (high + w6 * matrix[i6, j]) + w7 * matrix[i7, j]
 
 
-@helper
+@inlined
 def entry(columns: Any, c: Any, values: Any, o: Any, n: Any, k: Any) -> Any:
     """Return the k-th (index, value) of a row of n entries, or (any index, 0) beyond its end."""
     if k < n:
@@ -39,16 +40,19 @@ def entry(columns: Any, c: Any, values: Any, o: Any, n: Any, k: Any) -> Any:
     return columns[c], 0.0
 
 
-@helper
+@inlined
 def project(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any) -> None:
-    """Set target to matrix' x: the sum of the matrix rows that x has entries for, weighted by its values."""
+    """Set target to matrix' x: the sum of the matrix rows that x has entries for, weighted by its values.
+
+    Every entry is one sum in the order of x, whichever way it is computed, here or in `blocked`.
+    """
     if target.size >= 8 and n * target.size <= PANELS_UP_TO:
         sum_panels(matrix, columns, c, values, o, n, target)
     else:
         sum_rows(matrix, columns, c, values, o, n, target)
 
 
-@helper
+@inlined
 def sum_panels(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any) -> None:
     """Project in panels of columns, each summed in registers.
 
@@ -77,7 +81,7 @@ def sum_panels(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, t
         sum_panel(matrix, columns, c, values, o, n, target, d - 8, zeros(8))
 
 
-@helper
+@inlined
 def sum_panel(
     matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any, j: Any, total: Any
 ) -> None:
@@ -91,7 +95,7 @@ def sum_panel(
     store(total, target, (j,))
 
 
-@helper
+@inlined
 def sum_rows(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any) -> None:
     """Project in sweeps over the target, eight rows at a time."""
     target[:] = 0.0
@@ -118,7 +122,7 @@ def sum_rows(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, tar
         add_eight(target, matrix, i0, i1, i2, i3, i4, i5, i6, i7, w0, w1, w2, w3, w4, w5, w6, w7)
 
 
-@helper
+@inlined
 def inner(vector: Any, values: Any, o: Any) -> Any:
     """Return the inner product of a vector with the values from offset o on, in the order of `rows.dot`."""
     whole = vector.size - vector.size % 4
@@ -131,16 +135,44 @@ def inner(vector: Any, values: Any, o: Any) -> Any:
     return (s0 + s1) + (s2 + s3)
 
 
-@helper
+@inlined
 def inner_row(matrix: Any, i: Any, values: Any, o: Any) -> Any:
     """Return the inner product of matrix[i] with the values from offset o on, in the order of `inner`."""
-    d = matrix.shape[1]
-    whole = d - d % 4
+    return inner_first(matrix, i, values, o, matrix.shape[1])
+
+
+@inlined
+def inner_first(matrix: Any, i: Any, values: Any, o: Any, n: Any) -> Any:
+    """Return the inner product of the first n entries of matrix[i] with the values from offset o on."""
+    whole = n - n % 4
     total = zeros(4)
     for j in range(0, whole, 4):
         total = add(total, multiply(load(total, matrix, (i, j)), load(total, values, (o + j,))))
+    return finish(matrix, i, values, o, whole, n, total)
+
+
+@inlined
+def inner_four(matrix: Any, i: Any, values: Any, o: Any, n: Any) -> Any:
+    """Return `inner_first` of rows i to i + 3: four chains of additions at a time, and one load of x."""
+    whole = n - n % 4
+    t0, t1, t2, t3 = zeros(4), zeros(4), zeros(4), zeros(4)
+    for j in range(0, whole, 4):
+        x = load(t0, values, (o + j,))
+        t0 = add(t0, multiply(load(x, matrix, (i, j)), x))
+        t1 = add(t1, multiply(load(x, matrix, (i + 1, j)), x))
+        t2 = add(t2, multiply(load(x, matrix, (i + 2, j)), x))
+        t3 = add(t3, multiply(load(x, matrix, (i + 3, j)), x))
+    return (
+        finish(matrix, i, values, o, whole, n, t0), finish(matrix, i + 1, values, o, whole, n, t1),
+        finish(matrix, i + 2, values, o, whole, n, t2), finish(matrix, i + 3, values, o, whole, n, t3),
+    )  # fmt: skip
+
+
+@inlined
+def finish(matrix: Any, i: Any, values: Any, o: Any, whole: Any, n: Any, total: Any) -> Any:
+    """Return the inner product whose first `whole` products are summed in the lanes of `total`."""
     s0, s1, s2, s3 = four(total)
-    for j in range(whole, d):
+    for j in range(whole, n):
         s0 += matrix[i, j] * values[o + j]
     return (s0 + s1) + (s2 + s3)
 
@@ -171,8 +203,8 @@ def residual_sums(matrix: Any, axis: Any, sums: Any) -> None:
     Symmetry allows sums over columns instead, which the compiler vectorises in the order of memory.
     """
     sums[:] = 0.0
-    for i in range(matrix.shape[0]):
-        for j in range(matrix.shape[1]):
+    for i in range(axis.size):
+        for j in range(axis.size):
             sums[j] += abs(matrix[i, j] - axis[i] * axis[j])
 
 

@@ -19,14 +19,13 @@ from olbench.kernels.compile import (
     WRITE_1D,
     WRITE_2D,
     WRITE_INT64,
-    helper,
+    inlined,
     kernel,
 )
-from olbench.kernels.diagonal import AHEAD, announce
-from olbench.kernels.rows import buffers, locate, sources
+from olbench.kernels.rows import announce, buffers, locate, sources
 
 
-@helper
+@inlined
 def score(moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return w . S x and x' S x, each summed in two lanes by position."""
     whole = n - n % 2
@@ -63,11 +62,9 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    sparse = dense.shape[0] == 0
     for t in range(order.size):
         i = order[t]
-        if sparse and t + AHEAD < order.size:
-            announce(indptr, columns, values, order[t + AHEAD])
+        announce(rows, y, order, t)
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f, v = score(moments, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)

@@ -19,6 +19,7 @@ from olbench.kernels.compile import (
     WRITE_2D,
     WRITE_INT64,
     helper,
+    inlined,
     kernel,
 )
 from olbench.kernels.matrix import inner_row, largest_column_sum, project, row_sums
@@ -62,7 +63,7 @@ def largest_entry(root: Any, i: Any) -> Any:
     return largest
 
 
-@helper
+@inlined
 def rounding(reach: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return a length below which R' x may be nothing but rounding.
 
@@ -74,7 +75,7 @@ def rounding(reach: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> A
     return EPSILON * total
 
 
-@helper
+@inlined
 def normalise(a: Any) -> Any:
     """Divide a vector by its length and return the length.
 

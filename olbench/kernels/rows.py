@@ -11,8 +11,15 @@ from typing import Any
 import numpy as np
 from numba import void
 
-from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, helper, kernel
+from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, helper, inlined, kernel
 from olbench.kernels.matrix import inner, inner_row
+from olbench.kernels.vectors import prefetch
+
+# Rows are prefetched this many rounds before they are read: a cache miss takes as long as several short
+# rounds.
+AHEAD = 8
+# Doubles per cache line.
+LINE = 8
 
 
 @helper
@@ -37,7 +44,7 @@ def sources(rows: Any, packed_columns: Any, packed_values: Any) -> Any:
     return packed_columns, dense.ravel()
 
 
-@helper
+@inlined
 def locate(dense: Any, indptr: Any, has_zeros: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
     """Return the number of entries of row i and the offsets of its indices and values in the sources."""
     d = dense.shape[1]
@@ -50,7 +57,30 @@ def locate(dense: Any, indptr: Any, has_zeros: Any, i: int, packed_columns: Any,
     return n, c, o
 
 
-@helper
+@inlined
+def announce(rows: Any, y: Any, order: Any, now: int) -> None:
+    """Prefetch what round now + AHEAD will read: the hardware cannot predict a random order.
+
+    Where a sparse row begins must be known by then, so that is prefetched as long before.
+    """
+    dense, data, columns, indptr, norms = rows[0], rows[1], rows[2], rows[3], rows[4]
+    if dense.shape[0] == 0 and now + 2 * AHEAD < order.size:
+        prefetch(indptr, (order[now + 2 * AHEAD],))
+    if now + AHEAD >= order.size:
+        return
+    i = order[now + AHEAD]
+    prefetch(y, (i,))
+    prefetch(norms, (i,))
+    if dense.shape[0] > 0:
+        for j in range(0, dense.shape[1], LINE):
+            prefetch(dense, (i, j))
+        return
+    for k in range(indptr[i], indptr[i + 1], LINE):
+        prefetch(data, (k,))
+        prefetch(columns, (k,))
+
+
+@inlined
 def pack(dense: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
     """Copy the non-zero entries of a dense row and return their number."""
     count = 0
@@ -62,7 +92,7 @@ def pack(dense: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
     return count
 
 
-@helper
+@inlined
 def dot(vector: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return vector . x, summed in four lanes by position.
 
@@ -83,7 +113,7 @@ def dot(vector: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     return (s0 + s1) + (s2 + s3)
 
 
-@helper
+@inlined
 def dot_row(matrix: Any, i: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return matrix[i] . x, summed in the order of `dot`."""
     if n == matrix.shape[1]:
@@ -100,7 +130,7 @@ def dot_row(matrix: Any, i: Any, columns: Any, c: Any, values: Any, o: Any, n: A
     return (s0 + s1) + (s2 + s3)
 
 
-@helper
+@inlined
 def squared_norm(values: Any, o: Any, n: Any) -> Any:
     """Return the sum of squares of n values starting at offset o, in the order of `dot`."""
     whole = n - n % 4

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import float64, types
 from numba.core import cgutils
 from numba.core.datamodel import PrimitiveModel
@@ -193,3 +194,144 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return types.none(array, index), generate
+
+
+# The widest vector of the machine, in doubles. It decides speed only: every lane is a sum of its own.
+WIDEST = 8 if get_host_cpu_features().get("avx512f", False) else 4
+
+
+class Block(types.Type):  # type: ignore[misc]
+    """The numba type of `height` runs of `width` doubles, `width` being a multiple of WIDEST."""
+
+    def __init__(self, height: int, width: int):
+        self.height, self.width = height, width
+        super().__init__(name=f"Block({height}, {width})")
+
+
+@register_model(Block)
+class BlockModel(PrimitiveModel):  # type: ignore[misc]
+    """A block in LLVM: a structure of vectors, row by row."""
+
+    def __init__(self, manager: Any, block: Block):
+        count = block.height * block.width // WIDEST
+        super().__init__(manager, block, ir.LiteralStructType([vector(WIDEST)] * count))
+
+
+@llvm_function(prefer_literal=True)
+def empty_block(typing: Any, height: Any, width: Any) -> Any:
+    """Return a block of zeros."""
+    block = Block(height.literal_value, width.literal_value)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(context.get_value_type(block), None)
+
+    return block(height, width), generate
+
+
+def entry_address(context: Any, builder: Any, array: tuple[Any, Any], index: tuple[Any, Any]) -> Any:
+    """Return the address of an entry of an array."""
+    [address] = addresses(context, builder, Lanes(1), array, index)
+    return builder.bitcast(address, ir.DoubleType().as_pointer())
+
+
+def wide_load(builder: Any, first: Any, offset: int) -> Any:
+    """Return the vector of WIDEST doubles that starts `offset` doubles after an address."""
+    address = builder.gep(first, [INDEX(offset)])
+    return builder.load(builder.bitcast(address, vector(WIDEST).as_pointer()), align=8)
+
+
+@llvm_function()
+def add_products(typing: Any, block: Any, left: Any, i: Any, right: Any, j: Any) -> Any:
+    """Add to row r of a block: the entry of `left` r places after index i, times the run of `right` at j."""
+    across = block.width // WIDEST
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value = arguments[0]
+        factor = entry_address(context, builder, (left, arguments[1]), (i, arguments[2]))
+        first = entry_address(context, builder, (right, arguments[3]), (j, arguments[4]))
+        runs = [wide_load(builder, first, WIDEST * k) for k in range(across)]
+        for r in range(block.height):
+            number = splat(builder, builder.load(builder.gep(factor, [INDEX(r)]), align=8), WIDEST)
+            for k in range(across):
+                place = r * across + k
+                total = builder.fadd(builder.extract_value(value, place), builder.fmul(number, runs[k]))
+                value = builder.insert_value(value, total, place)
+        return value
+
+    return block(block, left, i, right, j), generate
+
+
+def row_addresses(
+    context: Any, builder: Any, matrix: tuple[Any, Any], index: Any, height: int, across: int = 1
+) -> list[Any]:
+    """Return the addresses of the vectors of a block at (i, j) of a matrix, row by row."""
+    matrix_type, matrix_value = matrix
+    fields = context.make_array(matrix_type)(context, builder, matrix_value)
+    stride = cgutils.unpack_tuple(builder, fields.strides)[0]
+    step = builder.lshr(stride, ir.IntType(64)(3))
+    first = entry_address(context, builder, matrix, index)
+    rows = [builder.gep(first, [builder.mul(step, ir.IntType(64)(r))]) for r in range(height)]
+    starts = [builder.gep(row, [INDEX(WIDEST * k)]) for row in rows for k in range(across)]
+    return [builder.bitcast(start, vector(WIDEST).as_pointer()) for start in starts]
+
+
+def transpose(builder: Any, rows: list[Any]) -> list[Any]:
+    """Return the columns of WIDEST vectors: in step s, entries swap if s separates their row and column."""
+    rows = list(rows)
+    for s in (1, 2, 4)[: WIDEST.bit_length() - 1]:
+        low = [c if not c & s else WIDEST + c - s for c in range(WIDEST)]
+        high = [c + s if not c & s else WIDEST + c for c in range(WIDEST)]
+        masks = [ir.Constant(ir.VectorType(INDEX, WIDEST), mask) for mask in (low, high)]
+        for r in range(WIDEST):
+            if not r & s:
+                pair = rows[r], rows[r + s]
+                rows[r], rows[r + s] = (builder.shuffle_vector(*pair, mask) for mask in masks)
+    return rows
+
+
+@llvm_function()
+def write_block(typing: Any, block: Any, matrix: Any, index: Any) -> Any:
+    """Write a block as wide as a vector to a matrix, its first entry at `index`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = (index, arguments[2])
+        where = row_addresses(context, builder, (matrix, arguments[1]), place, block.height)
+        for r, address in enumerate(where):
+            builder.store(builder.extract_value(arguments[0], r), address, align=8)
+        return context.get_dummy_value()
+
+    return types.none(block, matrix, index), generate
+
+
+@llvm_function()
+def subtract_block(typing: Any, block: Any, matrix: Any, index: Any) -> Any:
+    """Subtract a block from a matrix, its first entry at `index`."""
+    return types.none(block, matrix, index), _subtract(block, matrix, index, mirrored=False)
+
+
+@llvm_function()
+def subtract_mirrored(typing: Any, block: Any, matrix: Any, index: Any) -> Any:
+    """Subtract a block as wide as a vector from a symmetric matrix at (i, j), and write it at (j, i) too."""
+    return types.none(block, matrix, index), _subtract(block, matrix, index, mirrored=True)
+
+
+def _subtract(block: Any, matrix: Any, index: Any, mirrored: bool) -> Callable[..., Any]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, place = (matrix, arguments[1]), (index, arguments[2])
+        rows = []
+        where = row_addresses(context, builder, array, place, block.height, block.width // WIDEST)
+        for r, address in enumerate(where):
+            old = builder.load(address, align=8)
+            rows.append(builder.fsub(old, builder.extract_value(arguments[0], r)))
+            builder.store(rows[r], address, align=8)
+        if not mirrored:
+            return context.get_dummy_value()
+        i, j = cgutils.unpack_tuple(builder, arguments[2])
+        for first in range(0, block.height, WIDEST):
+            swapped = context.make_tuple(builder, index, [j, builder.add(i, i.type(first))])
+            where = row_addresses(context, builder, array, (index, swapped), WIDEST)
+            for column, address in zip(transpose(builder, rows[first : first + WIDEST]), where, strict=True):
+                builder.store(column, address, align=8)
+        return context.get_dummy_value()
+
+    return generate

@@ -1,0 +1,68 @@
+"""The peer in plain C: compiled when it is measured, with whatever compiler this machine has."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.bench.peers import Floats, Pass
+
+SOURCE = Path(__file__).with_name("plain.c")
+FLAGS = ("-O3", "-march=native", "-ffast-math", "-shared", "-fPIC")
+#: The algorithms that plain.c has.
+IDS = ("arow", "scw1", "perceptron", "pa1")
+
+
+def find_compiler() -> str | None:
+    """Return the C compiler: the one that CC names, or the first of the usual names."""
+    names = (os.environ.get("CC", ""), "cc", "gcc", "clang")
+    return next((path for name in names if name and (path := shutil.which(name))), None)
+
+
+@cache
+def load_library() -> Any:
+    """Compile plain.c and return the library, or None if there is no compiler or it fails."""
+    compiler = find_compiler()
+    if compiler is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "plain.so"
+        command = [compiler, *FLAGS, str(SOURCE), "-o", str(target), "-lm"]
+        if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            return None
+        return ctypes.CDLL(str(target))
+
+
+def plain_c(
+    id: str, X: Any, y: Floats, order: NDArray[np.int64] | None = None, diagonal: bool = False
+) -> Pass | None:
+    """Return the pass in C over an array or a CSR matrix, or None if this machine cannot compile it."""
+    library = load_library()
+    if library is None:
+        return None
+    n, d = X.shape
+    order = np.arange(n) if order is None else order
+    if isinstance(X, np.ndarray):
+        arrays, storage = [X], "dense"
+    else:
+        arrays = [X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64)]
+        storage = "diagonal" if diagonal else "sparse"
+    arrays = [np.ascontiguousarray(array) for array in (*arrays, y, order)]
+    function = getattr(library, f"{id}_{storage}")
+    function.restype = ctypes.c_int64
+    second_order = id in ("arow", "scw1")
+
+    def run() -> object:
+        mu, z = np.zeros(d), np.empty(d)
+        sigma = np.empty(0) if not second_order else np.ones(d) if diagonal else np.eye(d)
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*arrays, mu, sigma, z)]
+        return int(function(ctypes.c_int64(order.size), ctypes.c_int64(d), *pointers))
+
+    return run

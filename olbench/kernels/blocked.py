@@ -1,0 +1,303 @@
+"""Second-order passes with a full covariance that is larger than a near cache.
+
+With one product Sigma x and one change of Sigma per round, reading Sigma is what bounds a pass. Here several
+rounds share each sweep over it, until arithmetic is the bound: a dense round that changes the state costs d^2
+multiplications and additions for the product, and half as many for the change.
+
+Changes: Sigma is a base matrix minus the outer products of pending vectors. They are applied to the base
+together, tile by tile, once there are as many as `pending` has rows.
+
+Look-ahead: the order of the rows is known, so a sweep projects up to ROWS_PER_SWEEP rows that will probably
+need it. A projection is one of the base matrix. It holds until the base changes, and the round itself
+subtracts what is pending by then. Each of its entries is the same sum in the same order however many rows
+share the sweep, so a pass has the same bits whatever was guessed.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import boolean, types, void
+
+from olbench.kernels.compile import (
+    READ_1D,
+    READ_INT64,
+    ROWS,
+    SECOND_ORDER_RULE,
+    WRITE_1D,
+    WRITE_2D,
+    WRITE_INT64,
+    inlined,
+    kernel,
+)
+from olbench.kernels.matrix import inner_first, inner_four, inner_row, project
+from olbench.kernels.rows import buffers, dot, dot_row, locate, sources
+from olbench.kernels.screening import GATHER_COST, gathered_variance, largest_variance, tighten
+from olbench.kernels.vectors import (
+    WIDEST,
+    add_products,
+    empty_block,
+    subtract_block,
+    subtract_mirrored,
+    write_block,
+)
+
+# From this d on Sigma (128 KiB) exceeds a first-level cache several times.
+BLOCKED_FROM = 128
+# Sigma's sides are multiples of this, so that it consists of whole tiles.
+TILE = 8
+# Columns of a panel in which pending vectors are summed: four chains of additions hide their latency.
+PANEL = 4 * WIDEST
+# Rows that share a sweep: eight sums per entry of Sigma fit the registers, and make its load negligible.
+ROWS_PER_SWEEP = 8
+# How many rounds ahead rows are guessed, and how many projections are kept.
+WINDOW = 64
+SLOTS = 32
+# A row shares a sweep if more than one in LONG of its entries are not zero.
+LONG = 2
+# Below this many rows a sweep of its own for each is faster.
+WORTH_SHARING = 3
+
+
+@inlined
+def apply_pending(sigma: Any, pending: Any) -> None:
+    """Subtract the outer products of all pending vectors from Sigma in one sweep over its tiles.
+
+    Tiles below the diagonal are copies of those above it: that halves the arithmetic, and Sigma is symmetric
+    to the bit. A tile on the diagonal is so by itself, as (i, j) and (j, i) sum the same products.
+    """
+    depth, d = pending.shape
+    for i in range(0, d, TILE):
+        for j in range(i, d, WIDEST):
+            block = empty_block(TILE, WIDEST)
+            for k in range(depth):
+                block = add_products(block, pending, (k, i), pending, (k, j))
+            if j < i + TILE:
+                subtract_block(block, sigma, (i, j))
+            else:
+                subtract_mirrored(block, sigma, (i, j))
+
+
+@inlined
+def project_rows(sigma: Any, columns_of_rows: Any, d: Any, target: Any, first: Any) -> None:
+    """Set ROWS_PER_SWEEP rows of the target, from `first` on, to Sigma x of as many examples.
+
+    columns_of_rows[j] has entry j of every example. Each entry of Sigma is loaded once for all of them.
+    """
+    for j in range(0, sigma.shape[0], WIDEST):
+        block = empty_block(ROWS_PER_SWEEP, WIDEST)
+        for k in range(d):
+            block = add_products(block, columns_of_rows, (k, 0), sigma, (k, j))
+        write_block(block, target, (first, j))
+
+
+@inlined
+def weigh_pending(
+    pending: Any, count: Any, d: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, w: Any
+) -> None:
+    """Set w[k] to the product of pending vector k with x, for the first `count` of them."""
+    k = 0
+    if n == d:
+        while k + 4 <= count:
+            w[k], w[k + 1], w[k + 2], w[k + 3] = inner_four(pending, k, values, o, d)
+            k += 4
+        while k < count:
+            w[k] = inner_first(pending, k, values, o, d)
+            k += 1
+    while k < count:
+        w[k] = dot_row(pending, k, columns, c, values, o, n)
+        k += 1
+
+
+@inlined
+def subtract_pending(z: Any, pending: Any, w: Any, count: Any) -> None:
+    """Subtract the first `count` pending vectors, weighted by w, from z = sigma x: Sigma x is left."""
+    j = 0
+    while j + PANEL <= z.shape[1]:
+        block = empty_block(1, PANEL)
+        for k in range(count):
+            block = add_products(block, w, (k,), pending, (k, j))
+        subtract_block(block, z, (0, j))
+        j += PANEL
+    while j < z.shape[1]:
+        block = empty_block(1, WIDEST)
+        for k in range(count):
+            block = add_products(block, w, (k,), pending, (k, j))
+        subtract_block(block, z, (0, j))
+        j += WIDEST
+
+
+@inlined
+def product(vector: Any, rows: Any, i: Any) -> Any:
+    """Return vector . x of row i for a guess: a dense row is not packed, so its sum has another order."""
+    dense, data, columns, indptr = rows[0], rows[1], rows[2], rows[3]
+    if dense.shape[0] > 0:
+        return inner_row(dense, i, vector, 0)
+    return dot(vector, columns, indptr[i], data, indptr[i], indptr[i + 1] - indptr[i])
+
+
+@inlined
+def spread_row(rows: Any, i: Any, columns_of_rows: Any, r: Any) -> None:
+    """Write row i, zeros included, to column r."""
+    dense, data, columns, indptr = rows[0], rows[1], rows[2], rows[3]
+    if dense.shape[0] > 0:
+        for j in range(dense.shape[1]):
+            columns_of_rows[j, r] = dense[i, j]
+        return
+    for j in range(columns_of_rows.shape[0]):
+        columns_of_rows[j, r] = 0.0
+    for k in range(indptr[i], indptr[i + 1]):
+        columns_of_rows[columns[k], r] = data[k]
+
+
+@inlined
+def is_long(rows: Any, i: Any, d: Any) -> Any:
+    """Return whether row i has enough entries to share a sweep, which multiplies its zeros as well."""
+    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    if dense.shape[0] == 0:
+        return LONG * (indptr[i + 1] - indptr[i]) > d
+    if not has_zeros:
+        return True
+    n = 0
+    for j in range(d):
+        n += dense[i, j] != 0.0
+    return LONG * n > d
+
+
+@inlined
+def needs_variance(
+    rule: Any, p: Any, rows: Any, i: Any, label: Any, t: Any,
+    mu: Any, axis: Any, bound: Any, screened: Any,
+) -> Any:  # fmt: skip
+    """Guess with the present mean whether round t will need Sigma x: whether screening lets row i pass."""
+    if not screened:
+        return True
+    f = product(mu, rows, i)
+    limit = bound[0] * rows[4][i]
+    if bound[1] < np.inf:
+        along = product(axis, rows, i)
+        limit = min(limit, bound[1] * rows[4][i] + along * along)
+    loss, alpha, c = rule(label * f, limit, (f >= 0.0) != (label > 0.0), t, p)
+    return not (loss <= 0.0 and alpha == 0.0 and c == 0.0)
+
+
+@inlined
+def choose_rows(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any, now: Any, t: Any, most: Any,
+    mu: Any, axis: Any, bound: Any, screened: Any, slots: Any, owners: Any, free: Any, columns_of_rows: Any,
+) -> None:  # fmt: skip
+    """Write the row of round `now` and up to most - 1 later ones that will probably need Sigma x to columns.
+
+    Their projections belong in the slots from `free` on; rows that have one already are left out.
+    """
+    for r in range(ROWS_PER_SWEEP):
+        owners[free + r] = -1
+    count = 0
+    for later in range(now, min(now + WINDOW, order.size)):
+        i = order[later]
+        if count == most:
+            return
+        if owners[slots[later % WINDOW]] == later or not is_long(rows, i, mu.size):
+            continue
+        if later == now or needs_variance(rule, p, rows, i, y[i], t + later - now, mu, axis, bound, screened):
+            spread_row(rows, i, columns_of_rows, count)
+            slots[later % WINDOW] = free + count
+            owners[free + count] = later
+            count += 1
+
+
+@kernel(
+    void(
+        types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
+        WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean,
+    )
+)  # fmt: skip
+def run(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    mu: Any, sigma: Any, pending: Any, axis: Any, bound: Any, counters: Any, screened: bool, adaptive: bool,
+) -> None:  # fmt: skip
+    """Run the examples of `order`, with the arguments and the rounds of `covariance.run`.
+
+    The sides of `sigma` and the rows of `pending` are padded with zeros to a multiple of TILE.
+    """
+    d, padded, depth = mu.size, sigma.shape[0], pending.shape[0]
+    packed_columns, packed_values = buffers(d)
+    columns, values = sources(rows, packed_columns, packed_values)
+    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
+    z, sums, w = np.empty((1, padded)), np.empty(padded), np.empty(depth)
+    columns_of_rows, projections = np.zeros((padded, ROWS_PER_SWEEP)), np.empty((SLOTS, padded))
+    # slots[t % WINDOW] is the slot of round t if owners[slot] == t.
+    slots, owners, free = np.zeros(WINDOW, np.int64), np.full(SLOTS, -1), 0
+    for now in range(order.size):
+        i = order[now]
+        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        f = dot(mu, columns, at, values, o, n)
+        mistake = (f >= 0.0) != (y[i] > 0.0)
+        m = y[i] * f
+        counters[0] += 1
+        t = counters[0]
+        counters[1] += mistake
+        s = norms[i]
+        # A square that over- or underflows gives no usable variance; a row of zeros is no such case.
+        if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
+            counters[4] += 1
+            continue
+        if screened:
+            limit = largest_variance(axis, bound, s, columns, at, values, o, n)
+            loss, alpha, c = rule(m, limit, mistake, t, p)
+            if loss <= 0.0 and alpha == 0.0 and c == 0.0:
+                continue
+        count = counters[5]
+        streamed = GATHER_COST * n > d
+        if streamed:
+            slot = slots[now % WINDOW]
+            # Once the pending changes are applied all projections are void, so no more rows than that share.
+            most = min(ROWS_PER_SWEEP, depth - count)
+            if owners[slot] != now and most >= WORTH_SHARING and LONG * n > d:
+                choose_rows(
+                    rule, p, rows, y, order, now, t, most, mu, axis, bound, screened,
+                    slots, owners, free, columns_of_rows,
+                )  # fmt: skip
+                project_rows(sigma, columns_of_rows, d, projections, free)
+                slot, free = free, (free + ROWS_PER_SWEEP) % SLOTS
+            if owners[slot] == now:
+                for j in range(padded):
+                    z[0, j] = projections[slot, j]
+            else:
+                project(sigma, columns, at, values, o, n, z[0])
+            v = dot_row(z, 0, columns, at, values, o, n) if n < d else inner_first(z, 0, values, o, d)
+        else:
+            v = gathered_variance(sigma, columns, at, values, o, n)
+        weigh_pending(pending, count, d, columns, at, values, o, n, w)
+        for k in range(count):
+            v -= w[k] * w[k]
+        if n > 0 and not 0.0 < v < np.inf:
+            counters[4] += 1
+            v = 0.0
+        loss, alpha, c = rule(m, v, mistake, t, p)
+        counters[2] += loss > 0.0
+        if v == 0.0 or (alpha == 0.0 and c == 0.0):
+            continue
+        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
+            counters[4] += 1
+            continue
+        counters[3] += 1
+        # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
+        if adaptive and counters[3] % d == 0:
+            tighten(sigma, mu, axis, bound, sums)
+        if not streamed:
+            project(sigma, columns, at, values, o, n, z[0])
+        subtract_pending(z, pending, w, count)
+        for j in range(d):
+            mu[j] += alpha * y[i] * z[0, j]
+        if c == 0.0:
+            continue
+        # beta z z' = (sqrt(beta) z) (sqrt(beta) z)': one vector describes the change.
+        root = math.sqrt(c / (1.0 + c * v))
+        for j in range(padded):
+            pending[count, j] = root * z[0, j]
+        counters[5] = count + 1
+        if counters[5] == depth:
+            apply_pending(sigma, pending)
+            counters[5] = 0
+            owners[:] = -1
