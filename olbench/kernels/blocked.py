@@ -221,7 +221,7 @@ def run(
     The sides of `sigma` and the rows of `pending` are padded with zeros to a multiple of TILE.
     """
     d, padded, depth = mu.size, sigma.shape[0], pending.shape[0]
-    packed_columns, packed_values = buffers(d)
+    packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     z, sums, w = np.empty((1, padded)), np.empty(padded), np.empty(depth)
