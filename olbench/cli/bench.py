@@ -56,10 +56,10 @@ def command(
 ) -> None:  # fmt: skip
     """Measure the kernels against plain C, NumPy loops, BLAS, scikit-learn, River and Vowpal Wabbit.
 
-    Every contestant runs on the same examples and on one thread. They take turns, and the best time of each
-    counts. The ratio is its time divided by ours: above 1, ours is faster. "plain C" is the textbook loop,
-    compiled for this machine if it has a C compiler; the last table compares it with ours for every d. "BLAS
-    floor" is the time that dsymv and dsyr alone need for the rounds that change the state.
+    Every contestant runs on the same examples and on one thread. They take turns, and the best processor time
+    of each counts. The ratio is its time divided by ours: above 1, ours is faster. "plain C" is the textbook
+    loop, compiled for this machine if it has a C compiler; the last table compares it with ours for every d.
+    "BLAS floor" is the time that dsymv and dsyr alone need for the rounds that change the state.
 
     \b
     Examples:
