@@ -16,7 +16,7 @@ from olbench.data.cache import CHUNK, Draft, GrowingArray
 from olbench.data.compressed import open_content, show_path
 from olbench.data.entry import CatalogEntry
 from olbench.data.labels import as_signs
-from olbench.data.libsvm import Block, BlockReader
+from olbench.data.libsvm import BlockReader, TextBlock
 from olbench.data.rows import csr, dense_is_smaller
 from olbench.examples import Floats
 
@@ -60,7 +60,7 @@ class _Conversion:
             for block in self.reader.blocks(stream, show_path(path), self.entry.max_bytes or None):
                 self._append(block)
 
-    def _append(self, block: Block) -> None:
+    def _append(self, block: TextBlock) -> None:
         rows = block.rows
         labels = rows.labels[: rows.n]
         self.distinct = np.union1d(self.distinct, labels)

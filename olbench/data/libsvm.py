@@ -49,7 +49,7 @@ class BlockReader:
     def __init__(self) -> None:
         self._reader = _LibsvmReader()
 
-    def blocks(self, stream: IO[bytes], name: str, limit: int | None = None) -> Iterator["Block"]:
+    def blocks(self, stream: IO[bytes], name: str, limit: int | None = None) -> Iterator["TextBlock"]:
         """Yield the examples of one stream; a block is valid until the next one is asked for."""
         reader = self._reader
         reader.counters[parsing.LINES] = 0
@@ -60,7 +60,7 @@ class BlockReader:
             reader.counters[[parsing.ROWS, parsing.ENTRIES]] = 0
             reader.parse(text, size, name)
             found = found or reader.rows.n > 0
-            yield Block(reader.rows, name, lines, text, size)
+            yield TextBlock(reader.rows, name, lines, text, size)
         if not found:
             raise UserError(f"{name} contains no examples")
 
@@ -76,7 +76,7 @@ class BlockReader:
 
 
 @dataclass(frozen=True)
-class Block:
+class TextBlock:
     """Examples of a few megabytes of text. Indices are those of the text."""
 
     rows: Rows

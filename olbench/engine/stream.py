@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from olbench.data.libsvm import Block, BlockReader
+from olbench.data.libsvm import BlockReader, TextBlock
 from olbench.errors import UserError
 from olbench.examples import Examples, Floats
 from olbench.learners import Algorithm, Learner, make_algorithm
@@ -106,7 +106,7 @@ class Stream:
             yield from self._learn(block)
         self._signs.refuse_single(name)
 
-    def _learn(self, block: Block) -> Iterator[RunningCounts]:
+    def _learn(self, block: TextBlock) -> Iterator[RunningCounts]:
         rows = block.rows
         if not rows.n:
             return
@@ -133,7 +133,7 @@ class Stream:
             self._next += self.every or self._next
         return np.array([*ends, size], dtype=np.int64)
 
-    def _grow(self, block: Block) -> None:
+    def _grow(self, block: TextBlock) -> None:
         """Make room for the highest index so far, if memory has it."""
         needed, room = self.reader.highest + 1, self.entrants[0].learner.d
         if needed <= room:
@@ -175,7 +175,7 @@ class _Signs:
         self.given = bool(len(positive))
         self.seen: Floats = np.empty(0)
 
-    def map(self, block: Block) -> Floats:
+    def map(self, block: TextBlock) -> Floats:
         """Return the sign of each label of a block."""
         labels = block.rows.labels[: block.rows.n]
         fresh = np.setdiff1d(labels, self.seen)
@@ -183,7 +183,7 @@ class _Signs:
             self._meet(fresh, labels, block)
         return np.where(np.isin(labels, self.positive), 1.0, -1.0)
 
-    def _meet(self, fresh: Floats, labels: Floats, block: Block) -> None:
+    def _meet(self, fresh: Floats, labels: Floats, block: TextBlock) -> None:
         """Take note of labels that occur for the first time; refuse what contradicts earlier examples."""
         before, self.seen = self.seen, np.union1d(self.seen, fresh)
         if self.given:
