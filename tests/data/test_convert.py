@@ -171,6 +171,9 @@ def test_memory_does_not_grow_with_the_file(libsvm_file):
 SLOW = """
 import sys, time
 from olbench import load_dataset
+import signal
+# A test run in the background of a shell has it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from olbench.data import convert
 append = convert._Conversion._append
 def slowly(self, block):
