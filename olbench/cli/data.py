@@ -257,8 +257,8 @@ def _progress() -> "Iterator[Progress | None]":
 def verify(names: tuple[str, ...], mirror: str | None) -> None:
     """Read the data sets again and compare them with the catalogue (without NAMES: all downloaded ones).
 
-    Generated corpora, which take up to a gigabyte, are checked if they are named. The exit code is 1 if any of
-    them differs.
+    Generated corpora, which take up to a gigabyte, are checked if they are named. The exit code is 1 if any
+    data set differs.
     """
     from olbench.data.catalog import catalog, find
     from olbench.data.fetch import fetch_command, local_files
