@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from olbench.data.compressed import LimitedStream, open_content
+from olbench.data.quoting import quote
 from olbench.errors import UserError
 
 #: Python's float() takes more: underscores, the digits of other scripts, nan and infinity.
@@ -48,7 +49,7 @@ def read_csv(path: str | Path, label: str | int = "last", limit: int | None = No
                 numbers = _parse_numbers(path, lines.line_num, fields)
                 if not numbers[column].is_integer():
                     raise UserError(
-                        f"{path}:{lines.line_num}: label '{fields[column].strip()}' is not a whole number"
+                        f"{path}:{lines.line_num}: label {quote(fields[column].strip())} is not a whole number"
                     )
                 values.extend(numbers)
         except UnicodeDecodeError:
@@ -95,6 +96,6 @@ def _parse_numbers(path: str | Path, line: int, fields: list[str]) -> list[float
     for k, field in enumerate(fields):
         value = float(field) if _is_number(field) else math.nan
         if not math.isfinite(value):
-            raise UserError(f"{path}:{line}: field {k + 1}, '{field.strip()}', is not a finite number")
+            raise UserError(f"{path}:{line}: field {k + 1}, {quote(field.strip())}, is not a finite number")
         numbers.append(value)
     return numbers

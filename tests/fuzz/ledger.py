@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +75,11 @@ def _check_counts(record: dict[str, Any]) -> None:
     for name in ("mistakes", "updates", "errors"):
         if not 0 <= record.get(name, 0) <= n:
             raise Difference(f"accepted {record[name]} {name} in {n} examples")
-    if not record["seconds"] >= 0:
+    if not record.get("seconds", 0) >= 0:
         raise Difference(f"accepted {record['seconds']} seconds")
-    for name in record.get("curve") or {}:
-        if len(record["curve"][name]) != len(record["curve"]["t"]):
-            raise Difference("accepted a curve with columns of several lengths")
+    curve = record.get("curve")
+    if isinstance(curve, dict) and len(set(map(len, curve.values()))) > 1:
+        raise Difference("accepted a curve with columns of several lengths")
 
 
 class ResultsFuzzer:
@@ -87,9 +88,7 @@ class ResultsFuzzer:
     name = "results"
 
     def __init__(self) -> None:
-        self.folders = [
-            ((folder / "run.json").read_bytes(), (folder / "trials.jsonl").read_bytes()) for folder in FOLDERS
-        ]
+        self.folders = [_small_part(folder) for folder in FOLDERS]
 
     def make(self, random: random.Random) -> bytes:
         """Return run.json and trials.jsonl in one."""
@@ -120,8 +119,21 @@ class ResultsFuzzer:
         (folder / ledger.NAME).write_bytes(trials)
         try:
             load_results(folder).to_frame()
-            render(make_report(folder), "text", folder / "report.txt")
+            if zlib.crc32(content) % 8 == 0:  # the statistics take most of the time
+                render(make_report(folder), "text", folder / "report.txt")
         except UserError as error:
             expect_sentence(error)
             return "refused"
         return "accepted"
+
+
+def _small_part(folder: Path) -> tuple[bytes, bytes]:
+    """Return the run file and the ledger of a folder with one data set, and without a paper to compare with."""
+    run = json.loads((folder / "run.json").read_bytes())
+    dataset = run["config"]["datasets"][-1]["name"]
+    run["config"] = {name: value for name, value in run["config"].items() if name != "paper"}
+    places = range(len(run["cells"]))
+    entries = [{"entry": k % len(run["config"]["algorithms"]), **run["cells"][k]} for k in places]
+    run["cells"] = [cell for cell in entries if cell["dataset"] == dataset]
+    lines = (folder / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    return json.dumps(run).encode(), b"".join(line for line in lines if json.loads(line)["dataset"] == dataset)
