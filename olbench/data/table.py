@@ -94,7 +94,7 @@ def _find_label(path: str | Path, label: str | int, heading: list[str] | None, w
 def _parse_numbers(path: str | Path, line: int, fields: list[str]) -> list[float]:
     numbers = []
     for k, field in enumerate(fields):
-        value = float(field) if _is_number(field) else math.nan
+        value = float(field.strip()) if _is_number(field) else math.nan
         if not math.isfinite(value):
             raise UserError(f"{path}:{line}: field {k + 1}, {quote(field.strip())}, is not a finite number")
         numbers.append(value)
