@@ -10,7 +10,6 @@ import numpy as np
 
 from olbench.errors import UserError, suggest
 
-
 #: More features than this fill the memory when they are written as a range.
 MOST_FEATURES = 1_000_000
 

@@ -48,9 +48,8 @@ def read_csv(path: str | Path, label: str | int = "last", limit: int | None = No
                     )
                 numbers = _parse_numbers(path, lines.line_num, fields)
                 if not numbers[column].is_integer():
-                    raise UserError(
-                        f"{path}:{lines.line_num}: label {quote(fields[column].strip())} is not a whole number"
-                    )
+                    label_text = quote(fields[column].strip())
+                    raise UserError(f"{path}:{lines.line_num}: label {label_text} is not a whole number")
                 values.extend(numbers)
         except UnicodeDecodeError:
             line = _find_bad_line(path)

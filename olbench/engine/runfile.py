@@ -119,7 +119,8 @@ _RUN: dict[str, Any] = {
     "data": _Each(dict, {"fingerprint": str, "rows": _WHOLE, "features": _WHOLE}),
     "cells": _Each(list, {
         "dataset": str, "algorithm": str, "entry": _WHOLE, "label": str, "params": (dict, type(None)),
-        "setting": dict, "options": dict, "tuning_passes": _WHOLE, "planned": _WHOLE, "keys": _Each(list, str),
+        "setting": dict, "options": dict, "tuning_passes": _WHOLE, "planned": _WHOLE,
+        "keys": _Each(list, str),
     }),
     "sources": _Each(dict, str), "versions": _Each(dict, str), "machine": dict, "commit": _TEXT_OR_NONE,
     "dirty": (bool, type(None)), "start": str, "end": _TEXT_OR_NONE,

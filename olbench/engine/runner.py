@@ -74,8 +74,8 @@ class Run:
         for key, record in self.known.items():
             if record["protocol"] == protocol.id and (defect := protocol.find_defect(record)):
                 raise UserError(
-                    f"{self.ledger.path}: the trial {key} cannot be reused, because {defect}; remove its line, "
-                    "and the next run computes that trial again"
+                    f"{self.ledger.path}: the trial {key} cannot be reused, because {defect}; remove its "
+                    "line, and the next run computes that trial again"
                 )
 
     @property

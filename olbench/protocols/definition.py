@@ -215,7 +215,7 @@ class Protocol(ABC):
         raise UserError(f"the protocol {self.id} measures no '{name}'; it measures {known}")
 
     def find_defect(self, record: Record) -> str:
-        """Return what keeps a record from being one of this protocol's, such as a number that it lacks, or ''."""
+        """Return what keeps a record from being one of this protocol's, such as a missing number, or ''."""
         ranked = self.headline.ratio or (self.headline.name,)
         for quantity in (*self.quantities, *self.recorded):
             for name in quantity.ratio or (quantity.name,):

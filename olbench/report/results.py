@@ -298,8 +298,8 @@ class _Reading:
 
     def _refuse(self, record: Record, reason: str) -> UserError:
         return UserError(
-            f"{self.path}: the trial {record['key']} cannot be reported, because {reason}; remove its line, and "
-            "the next run computes that trial again"
+            f"{self.path}: the trial {record['key']} cannot be reported, because {reason}; remove its line, "
+            "and the next run computes that trial again"
         )
 
     def _records_of(self, cell: CellFacts) -> list[Record]:
@@ -334,7 +334,6 @@ class _Reading:
             for each in series
         }
         return points, curves
-
 
     def _check_series(self, record: Record, first: Record, name: str, along: str) -> None:
         """Refuse a record without one of the curves, or with other points than the first."""

@@ -23,8 +23,8 @@ MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
 
 #: The kinds of the fields that every record has.
 _KINDS: dict[str, type | tuple[type, ...]] = {
-    "key": str, "protocol": str, "dataset": str, "fingerprint": str, "algorithm": str, "role": str, "code": str,
-    "status": str, "number": int, "seed": int, "params": dict, "options": dict, "setting": dict,
+    "key": str, "protocol": str, "dataset": str, "fingerprint": str, "algorithm": str, "role": str,
+    "code": str, "status": str, "number": int, "seed": int, "params": dict, "options": dict, "setting": dict,
 }  # fmt: skip
 #: Counts, and those of them that cannot exceed the number of examples.
 PARTS_OF_N = ("mistakes", "updates", "effective_updates", "errors")
@@ -115,14 +115,18 @@ def _check_measured(record: Mapping[str, Any]) -> None:
             whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
             if not whole or (name in PARTS_OF_N and isinstance(most, int) and value > most):
                 raise BrokenRecordError(f"its {name} is {_show(value)}" + (f" of {most}" if whole else ""))
-        elif name in TIMES and not (is_number(value) and value >= 0):
-            raise BrokenRecordError(f"its {name} is {_show(value)}")
-        elif isinstance(value, int | float) and not isinstance(value, bool) and not is_number(value):
+        elif _is_impossible(name, value):
             raise BrokenRecordError(f"its {name} is {_show(value)}")
         elif isinstance(value, dict) and name not in MAPPINGS:
             lengths = {len(column) if isinstance(column, list) else -1 for column in value.values()}
             if len(lengths) != 1 or min(lengths) < 1:
                 raise BrokenRecordError(f"the columns of its {name} are not lists of one length")
+
+
+def _is_impossible(name: str, value: Any) -> bool:
+    if name in TIMES:
+        return not is_number(value) or value < 0
+    return isinstance(value, int | float) and not isinstance(value, bool) and not is_number(value)
 
 
 def is_number(value: Any) -> bool:

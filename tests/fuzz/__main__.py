@@ -68,7 +68,8 @@ def fuzz_in_turns(options: argparse.Namespace, scratch: Path) -> int:
     for tally in tallies:
         print(tally.describe())
     tried, failed = sum(each.tried for each in tallies), sum(each.failed for each in tallies)
-    print(f"{tried:,} inputs in {sum(each.seconds for each in tallies):,.0f} s, seed {options.seed}: {failed:,} failed")
+    seconds = sum(each.seconds for each in tallies)
+    print(f"{tried:,} inputs in {seconds:,.0f} s, seed {options.seed}: {failed:,} failed")
     for tally in tallies:
         for kind, number in tally.kinds.most_common():
             print(f"{tally.name}: {number:,} x {kind}")

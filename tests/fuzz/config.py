@@ -21,13 +21,18 @@ BUNDLED = ("breast-cancer", "digits-1-vs-7", "synthetic", "synthetic-noise")
 ALGORITHMS: list[Any] = [
     "perceptron", "pa1", "romma", "sop", "arow", "scw1", "cw-var", "sgd", "nherd",
     {"id": "arow", "params": {"r": 1.0}}, {"id": "arow", "covariance": "diag", "projection": "exact"},
-    {"id": "scw1", "grid": {"C": [0.5, 1.0], "eta": [0.75, 0.9]}}, {"id": "cw", "covariance": "diag", "a": 2.0},
+    {"id": "scw1", "grid": {"C": [0.5, 1.0], "eta": [0.75, 0.9]}}, {"id": "cw", "covariance": "diag",
+    "a": 2.0},
     {"id": "pa2", "name": "second", "params": {"C": 2}}, {"id": "arow", "kernel": "rbf", "gamma": 0.5},
 ]  # fmt: skip
+TUNINGS = ({"search": "grid"}, {"search": "coordinate", "permutations": 1, "ties": "first"})
 ODD_TEXTS = [
-    "~nosuchuser/x", "!!timestamp 2020", "!!int x", "!!float 1e", "!!binary =", "!!set {a}", "2020-01-01", "1:2:3",
-    "0o7", "0b1", ".nan", "-.inf", "1e400", "9" * 400, "[" * 60 + "]" * 60, "&a [*a]", "!!python/object:os.system x",
-    "<<: {seed: 1}", "? [a, b]\n: c", "'\\", '"\\x0', "%YAML 9.9", "---\n...\n---", "\t", "*a", "=", "~", "../x.yaml",
+    "~nosuchuser/x", "!!timestamp 2020", "!!int x", "!!float 1e", "!!binary =", "!!set {a}", "2020-01-01",
+    "1:2:3",
+    "0o7", "0b1", ".nan", "-.inf", "1e400", "9" * 400, "[" * 60 + "]" * 60, "&a [*a]",
+    "!!python/object:os.system x",
+    "<<: {seed: 1}", "? [a, b]\n: c", "'\\", '"\\x0', "%YAML 9.9", "---\n...\n---", "\t", "*a", "=", "~",
+    "../x.yaml",
 ]  # fmt: skip
 
 
@@ -53,7 +58,9 @@ class ConfigFuzzer:
             case 1:
                 return change_lines(random, text)
             case 2:
-                key = random.choice((b"seed", b"paper", b"datasets", b"algorithms", b"curve", b"tuning", b"x"))
+                key = random.choice(
+                    (b"seed", b"paper", b"datasets", b"algorithms", b"curve", b"tuning", b"x")
+                )
                 return text + b"\n" + key + b": " + random.choice(ODD_TEXTS).encode() + b"\n"
             case _:
                 return text
@@ -100,7 +107,9 @@ def _tree(random: random.Random) -> dict[str, Any]:
         "covariance": random.choice(("full", "diag")),
         "protocol": random.choice(("online", "online", "crossval")),
         "paper": "scw2012",
-        "tuning": random.choice(({"search": "grid"}, {"search": "coordinate", "permutations": 1, "ties": "first"})),
+        "tuning": random.choice(
+            ({"search": "grid"}, {"search": "coordinate", "permutations": 1, "ties": "first"})
+        ),
         "folds": random.choice((2, 5)),
         random.choice(("plugins", "epochs", "positive", "jobs")): random.choice(ODD_VALUES),
     }

@@ -22,20 +22,42 @@ LIMIT = 5000
 ADDRESS = "http://me:secret@mirror.example/data/toy.bz2"
 STATUS = [
     "HTTP/1.1 200 OK", "HTTP/1.0 200", "HTTP/1.1 206 Partial", "HTTP/1.1 204 No", "HTTP/1.1 304 Same",
-    "HTTP/1.1 404 Not Found", "HTTP/1.1 410 Gone", "HTTP/1.1 500 Oops", "HTTP/1.1 429 Wait", "HTTP/1.1 401 Who",
-    "HTTP/1.1 100 Continue", "HTTP/1.1 999 ²", "HTTP/9.9 200 OK", "ICY 200 OK", "HTTP/1.1 x OK", "HTTP/1.1", "",
+    "HTTP/1.1 404 Not Found", "HTTP/1.1 410 Gone", "HTTP/1.1 500 Oops", "HTTP/1.1 429 Wait",
+    "HTTP/1.1 401 Who",
+    "HTTP/1.1 100 Continue", "HTTP/1.1 999 ²", "HTTP/9.9 200 OK", "ICY 200 OK", "HTTP/1.1 x OK",
+    "HTTP/1.1", "",
 ]  # fmt: skip
 REDIRECTS = ["HTTP/1.1 301 Moved", "HTTP/1.1 302 Found", "HTTP/1.1 307 Elsewhere", "HTTP/1.1 300 Many"]
-LENGTHS = ["²", "9" * 5000, "-1", "1e3", "", "0", "10", "10, 10", "10, 11", "999999999999", "0x10", "١", "+5", " 7"]
+LENGTHS = [
+    "²",
+    "9" * 5000,
+    "-1",
+    "1e3",
+    "",
+    "0",
+    "10",
+    "10, 10",
+    "10, 11",
+    "999999999999",
+    "0x10",
+    "١",
+    "+5",
+    " 7",
+]
 PLACES = [
-    "http://[::1", "http://[::1]/x", "//other/x", "/x", "x y", "", "ftp://host/x", "file:///etc/passwd", "http://",
-    "http:///x", "http://host:99999/", "http://host:x/", "http://a@b@c/", "http://é/x", "http://xn--/", "\xff\xfe",
-    "http://host/%zz", "javascript:1", "http://" + "a" * 300 + "/", "https://host/x", "http://.../x", "http://*/x",
-    "?", "#", "http://host/" + "a" * 70_000, "http://\u2100/", "data:,x", "mailto:x", "HTTP://HOST/X", "http:host",
+    "http://[::1", "http://[::1]/x", "//other/x", "/x", "x y", "", "ftp://host/x", "file:///etc/passwd",
+    "http://",
+    "http:///x", "http://host:99999/", "http://host:x/", "http://a@b@c/", "http://é/x", "http://xn--/",
+    "\xff\xfe",
+    "http://host/%zz", "javascript:1", "http://" + "a" * 300 + "/", "https://host/x", "http://.../x",
+    "http://*/x",
+    "?", "#", "http://host/" + "a" * 70_000, "http://\u2100/", "data:,x", "mailto:x", "HTTP://HOST/X",
+    "http:host",
 ]  # fmt: skip
 HEADERS = [
     "Content-Encoding: gzip", "Content-Encoding: deflate", "Content-Encoding: br", "Content-Encoding: x",
-    "Transfer-Encoding: chunked", "Transfer-Encoding: gzip, chunked", "Connection: close", "Connection: keep-alive",
+    "Transfer-Encoding: chunked", "Transfer-Encoding: gzip, chunked", "Connection: close",
+    "Connection: keep-alive",
     "Content-Type: text/html; charset=²", "Set-Cookie: a=b; expires=never", "Set-Cookie: =", "Retry-After: x",
     "Retry-After: 0", "X: " + "y" * 70_000, ": empty", "no colon", " folded", "Content-Range: bytes x/y",
     "Link: <x>; rel=", "WWW-Authenticate: Basic", "Location: http://host/x",
@@ -60,7 +82,7 @@ class FetchFuzzer:
                 return content
 
     def check(self, content: bytes, folder: Path) -> str:
-        """Download; a file that arrives is what the server sent, and of one that does not, nothing is left."""
+        """Download; a file that arrives is what the server sent, and what does not arrive leaves nothing."""
         path = folder / "toy.bz2"
         path.unlink(missing_ok=True)
         try:
@@ -84,7 +106,9 @@ class FetchFuzzer:
 
 
 def _header(random: random.Random, name: str, value: str) -> bytes:
-    return f"{name}:{random.choice((' ', ' ', ''))}{value}\r\n".encode(random.choice(("utf-8", "utf-8")), "replace")
+    return f"{name}:{random.choice((' ', ' ', ''))}{value}\r\n".encode(
+        random.choice(("utf-8", "utf-8")), "replace"
+    )
 
 
 def _redirect(random: random.Random) -> bytes:
@@ -109,7 +133,13 @@ def _answer(random: random.Random) -> bytes:
 
 def _chunks(random: random.Random, body: bytes) -> bytes:
     size = random.choice((f"{len(body):x}", f"{len(body):x}", f"{len(body):x};x=y", "zz", "-1", "f" * 40, ""))
-    return size.encode() + b"\r\n" + body + b"\r\n" + random.choice((b"0\r\n\r\n", b"0\r\n\r\n", b"", b"0\r\nX: y\r\n\r\n"))
+    return (
+        size.encode()
+        + b"\r\n"
+        + body
+        + b"\r\n"
+        + random.choice((b"0\r\n\r\n", b"0\r\n\r\n", b"", b"0\r\nX: y\r\n\r\n"))
+    )
 
 
 class _Socket:

@@ -27,7 +27,7 @@ class Difference(AssertionError):  # noqa: N818
     """The reader and the reference disagree; the message says in what."""
 
 
-class Hang(BaseException):  # noqa: N818
+class Hang(BaseException):
     """The reader did not answer in time; not an Exception, so that no reader takes it for its own."""
 
 
@@ -122,7 +122,7 @@ def fuzz(
     fuzzer: Fuzzer, seed: int, folder: Path, inputs: int, seconds: float, first: int = 0,
     tally: Tally | None = None,
 ) -> Tally:  # fmt: skip
-    """Try so many inputs, from number `first` on, or as many as fit into the time; input k depends on (seed, k)."""
+    """Try so many inputs from number `first` on, or what fits into the time; seed and k decide input k."""
     tally = tally or Tally(fuzzer.name)
     started = time.monotonic()
     for k in range(first, first + inputs):

@@ -25,7 +25,9 @@ def sealed(record: Any) -> bytes:
     """Return a record as a line, with the checksum that whoever edits it could compute."""
     if not isinstance(record, dict) or record.get("version", 1) == 1:
         return json.dumps(record).encode()
-    body = json.dumps({name: value for name, value in record.items() if name != "checksum"}, separators=(",", ":"))
+    body = json.dumps(
+        {name: value for name, value in record.items() if name != "checksum"}, separators=(",", ":")
+    )
     checksum = hashlib.sha256(body.encode()).hexdigest()[:16]
     return f'{body[:-1]},"checksum":"{checksum}"}}'.encode()
 
@@ -36,7 +38,9 @@ class RecordFuzzer:
     name = "record"
 
     def __init__(self) -> None:
-        self.lines = [line for folder in FOLDERS for line in (folder / "trials.jsonl").read_bytes().splitlines()]
+        self.lines = [
+            line for folder in FOLDERS for line in (folder / "trials.jsonl").read_bytes().splitlines()
+        ]
 
     def make(self, random: random.Random) -> bytes:
         """Return a line of a ledger."""
@@ -128,7 +132,7 @@ class ResultsFuzzer:
 
 
 def _small_part(folder: Path) -> tuple[bytes, bytes]:
-    """Return the run file and the ledger of a folder with one data set, and without a paper to compare with."""
+    """Return the run file and the ledger of a folder with one data set, and without a paper."""
     run = json.loads((folder / "run.json").read_bytes())
     dataset = run["config"]["datasets"][-1]["name"]
     run["config"] = {name: value for name, value in run["config"].items() if name != "paper"}
@@ -136,4 +140,6 @@ def _small_part(folder: Path) -> tuple[bytes, bytes]:
     entries = [{"entry": k % len(run["config"]["algorithms"]), **run["cells"][k]} for k in places]
     run["cells"] = [cell for cell in entries if cell["dataset"] == dataset]
     lines = (folder / "trials.jsonl").read_bytes().splitlines(keepends=True)
-    return json.dumps(run).encode(), b"".join(line for line in lines if json.loads(line)["dataset"] == dataset)
+    return json.dumps(run).encode(), b"".join(
+        line for line in lines if json.loads(line)["dataset"] == dataset
+    )

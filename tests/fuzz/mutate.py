@@ -5,15 +5,18 @@ from typing import Any
 
 #: Bytes that mean something to one of the readers, and some that mean nothing to any.
 TELLING = [
-    b"\0", b"\n", b"\r", b"\r\n", b" ", b"\t", b"\x0b", b"\x0c", b"#", b":", b",", b'"', b"'", b"-", b"+", b".",
+    b"\0", b"\n", b"\r", b"\r\n", b" ", b"\t", b"\x0b", b"\x0c", b"#", b":", b",", b'"', b"'", b"-", b"+",
+    b".",
     b"e", b"E", b"0", b"9", b"_", b"\xef\xbb\xbf", b"\xff", b"\xc3", b"\xa0", "²".encode(), "١".encode(),
     b"nan", b"inf", b"1e999", b"-0", b"qid:", b"{", b"}", b"[", b"]", b"&a ", b"*a", b"!!", b"|", b">", b"%",
     b"~", b"<<: ", b"- ", b"=", b"=>", b"null", b"true", b"0x1", b"1" * 400, "\u2028".encode(), b"\x85",
 ]  # fmt: skip
 #: Values that a field of a tree may be changed to.
 ODD_VALUES: list[Any] = [
-    None, True, False, 0, 1, -1, 2, 7, 99, 2**31, 2**63, 2**64, -(2**70), 10**400, 0.5, -0.0, 1e308, -1e308, 5e-324,
-    float("nan"), float("inf"), "", " ", "x", "ok", "é", "\ud800", "\0", "1", "-1", "x" * 300, "\n", [], [1], [[]],
+    None, True, False, 0, 1, -1, 2, 7, 99, 2**31, 2**63, 2**64, -(2**70), 10**400, 0.5, -0.0, 1e308,
+    -1e308, 5e-324,
+    float("nan"), float("inf"), "", " ", "x", "ok", "é", "\ud800", "\0", "1", "-1", "x" * 300, "\n", [],
+    [1], [[]],
     [None], ["x"], [1, 2, 3], {}, {"x": 1}, {"": None}, {"t": [1]}, {"t": []}, {"t": 7},
 ]  # fmt: skip
 
@@ -82,7 +85,12 @@ def change_tree(random: random.Random, tree: Any) -> Any:
                 return [*tree, tree[at]]
             case _:
                 return [*tree[:at], change_tree(random, tree[at]), *tree[at + 1 :]]
-    if isinstance(tree, int | float) and not isinstance(tree, bool) and abs(tree) < 2**80 and random.random() < 0.4:
+    if (
+        isinstance(tree, int | float)
+        and not isinstance(tree, bool)
+        and abs(tree) < 2**80
+        and random.random() < 0.4
+    ):
         return random.choice((tree + 1, tree - 1, -tree, tree * 10, tree + 0.5, str(tree)))
     return random.choice(ODD_VALUES)
 

@@ -17,13 +17,19 @@ from tests.fuzz.harness import Difference, expect_sentence
 from tests.fuzz.mutate import change_bytes
 
 FEATURES = ("age", "bmi", "glucose", "spacer1", "spacer2", "spacer3", "spacer4")
-NAMES = Names(FEATURES, {"sick": 1, "-1": -1}, binary=frozenset(range(3, 7)), whole=frozenset((0, 3, 4, 5, 6)))
+NAMES = Names(
+    FEATURES, {"sick": 1, "-1": -1}, binary=frozenset(range(3, 7)), whole=frozenset((0, 3, 4, 5, 6))
+)
 WORDS = [
-    "and", "or", "not", "=>", "->", "<=", ">=", "<", ">", "=", "==", "≤", "≥", "≠", "at least", "at most", "exactly",
-    "of", "present", "absent", "is", "are", "spacers(1-4)", "spacers(4-1)", "spacers(1, 3)", "spacer 2", "spacer 9",
-    "(", ")", "*", "/", "^", "+", "-", ",", "0", "1e400", "1" * 400, "age", "bmi", "'bmi'", '"', "sick", "zero", "two",
+    "and", "or", "not", "=>", "->", "<=", ">=", "<", ">", "=", "==", "≤", "≥", "≠", "at least", "at most",
+    "exactly",
+    "of", "present", "absent", "is", "are", "spacers(1-4)", "spacers(4-1)", "spacers(1, 3)", "spacer 2",
+    "spacer 9",
+    "(", ")", "*", "/", "^", "+", "-", ",", "0", "1e400", "1" * 400, "age", "bmi", "'bmi'", '"', "sick",
+    "zero", "two",
     "x1", "x99", "²", "١", "\0", "spacers(1-99999999999)", "(" * 3000, "-" * 50,
 ]  # fmt: skip
+LISTS = ("spacers(1-4)", "spacers(1, 3)", "spacer2", "spacer1, spacer3", "spacers(2-3, 4)")
 COMPARE = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq}
 #: Points closer to a bound than this may be on either side of it.
 ROUNDING = 1e-6
@@ -47,7 +53,8 @@ class RuleFuzzer:
             case 2:
                 return change_bytes(random, text.encode())
             case 3:
-                file = f"rules:\n  - {text}\nmissing: {random.choice(('drop', 'refuse', 'x'))}\nclasses: {{1: sick}}\n"
+                missing = random.choice(("drop", "refuse", "x"))
+                file = f"rules:\n  - {text}\nmissing: {missing}\nclasses: {{1: sick}}\n"
                 return change_bytes(random, file.encode()) if random.random() < 0.7 else file.encode()
         return text.encode()
 
@@ -70,7 +77,7 @@ class RuleFuzzer:
         return "accepted"
 
 
-def _placed(text: str):  # noqa: ANN202
+def _placed(text: str):
     from olbench.places import from_plain
 
     return from_plain({"rules": [text]}, "rules.yaml:1")
@@ -84,8 +91,12 @@ def _rule(random: random.Random) -> str:
 def _condition(random: random.Random) -> str:
     if random.random() < 0.35:
         state = random.choice(("present", "absent", "are present", "is absent"))
-        features = random.choice(("spacers(1-4)", "spacers(1, 3)", "spacer2", "spacer1, spacer3", "spacers(2-3, 4)"))
-        count = random.choice(("", "", f"{random.choice(('at least', 'at most', 'exactly'))} {random.randint(0, 3)} of "))
+        features = random.choice(
+            ("spacers(1-4)", "spacers(1, 3)", "spacer2", "spacer1, spacer3", "spacers(2-3, 4)")
+        )
+        count = random.choice(
+            ("", "", f"{random.choice(('at least', 'at most', 'exactly'))} {random.randint(0, 3)} of ")
+        )
         return f"{count}{features} {state}"
     left, right = _sum(random), _sum(random)
     sign = random.choice(("<=", ">=", "<=", ">=", "<", ">", "="))
@@ -107,12 +118,13 @@ def _product(random: random.Random) -> str:
     number = random.choice(("2", "0.5", "1e1", ".25", "3."))
     inner = f"({random.choice(FEATURES)} + {random.choice(FEATURES)})"
     return random.choice((
-        feature, feature, f"{number}*{feature}", f"{feature}/{number}", number, f"{number} * {inner}", f"({feature})",
+        feature, feature, f"{number}*{feature}", f"{feature}/{number}", number, f"{number} * {inner}",
+        f"({feature})",
     ))  # fmt: skip
 
 
-def _compare(text: str, advice, seed: int) -> None:  # noqa: ANN001
-    """Compare on a grid of whole numbers and random points; text outside the reference's language is skipped."""
+def _compare(text: str, advice, seed: int) -> None:
+    """Compare on random points; a text outside the language of the reference is skipped."""
     draws = np.random.default_rng(seed)
     X = np.round(draws.normal(10, 30, (40, len(FEATURES))))
     X[:, 3:] = draws.integers(0, 2, (40, 4))
@@ -128,16 +140,21 @@ def _compare(text: str, advice, seed: int) -> None:  # noqa: ANN001
 
 
 def holds(text: str, values: dict[str, float]) -> bool | None:
-    """Tell whether the conditions of a rule hold; None where the text is not in the plain part of the language."""
+    """Tell whether the conditions of a rule hold; None where the text is not in the plain language."""
     body, arrow, head = text.partition(" => ")
-    if not arrow or not re.fullmatch(r"(not )?(sick|SICK|1|-1)", head) or re.search(r"[^ -~]|['\"`:;%&|!]", body):
+    if (
+        not arrow
+        or not re.fullmatch(r"(not )?(sick|SICK|1|-1)", head)
+        or re.search(r"[^ -~]|['\"`:;%&|!]", body)
+    ):
         return None
     truths = [_condition_holds(condition.strip(), values) for condition in body.split(" and ")]
     return None if None in truths else all(truths)
 
 
 PRESENCE = re.compile(
-    r"(?:(at least|at most|exactly) (\d) of )?((?:spacers?\([\d, -]+\)|spacer\d)(?:, spacer\d)*)(?: is| are)? (present|absent)"
+    r"(?:(at least|at most|exactly) (\d) of )?((?:spacers?\([\d, -]+\)|spacer\d)(?:, spacer\d)*)"
+    r"(?: is| are)? (present|absent)"
 )
 
 

@@ -10,6 +10,7 @@ from olbench.errors import UserError
 from tests.fuzz.harness import Difference, expect_sentence
 from tests.fuzz.mutate import change_bytes, change_lines
 
+CONTAINERS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf")
 NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
 #: The csv module gives up at longer fields.
 LONGEST_FIELD = 131_072
@@ -41,7 +42,9 @@ class TableFuzzer:
 
     def check(self, content: bytes, folder: Path) -> str:
         """Compare the numbers with those of the reference."""
-        if content.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf")):
+        if content.startswith(
+            (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf")
+        ):
             return "refused"  # containers are the matter of the LIBSVM fuzzer
         path = folder / "data.csv"
         path.write_bytes(content)
@@ -72,7 +75,9 @@ def _line(random: random.Random, width: int) -> str:
 
 def _field(random: random.Random) -> str:
     value = repr(random.uniform(-1, 1) * 10.0 ** random.randint(-20, 20))
-    value = random.choice((value, str(random.randint(-9, 9)), f".{random.randint(0, 9)}", f"{random.randint(0, 9)}."))
+    value = random.choice(
+        (value, str(random.randint(-9, 9)), f".{random.randint(0, 9)}", f"{random.randint(0, 9)}.")
+    )
     return random.choice((value, value, value, f" {value}", f'"{value}"', f"{value}\t"))
 
 
@@ -104,7 +109,7 @@ def table_of(content: bytes) -> list[list[float]] | None:
 
 
 def _split(text: str) -> list[list[str]]:
-    """Return the fields of each record. A quote opens a field only at its beginning; a doubled one is a quote."""
+    """Return the fields of each record. Only at its beginning does a quote open a field."""
     records: list[list[str]] = []
     fields: list[str] = []
     field, state, begun = "", "start", False

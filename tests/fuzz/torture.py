@@ -96,7 +96,8 @@ class Losses:
     def describe(self) -> str:
         """Return the outcome in a line."""
         return (
-            f"{self.what:<8} {self.events:>6,} times in {self.folders:>4,} folders with {self.trials:>8,} trials: "
+            f"{self.what:<8} {self.events:>6,} times in {self.folders:>4,} folders with {self.trials:>8,} "
+            "trials: "
             f"{self.lost:,} lost, {self.doubled:,} doubled, {self.changed:,} changed "
             f"({time.monotonic() - self.started:,.0f} s)"
         )
@@ -222,7 +223,9 @@ def torture_on_small_disk(experiment: Experiment) -> Losses | None:
     """Fill a file system, make it larger and go on; None where mounting one is not allowed."""
     losses, disk = Losses("tmpfs"), Path("disk")
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48k", "none", disk], capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=48k", "none", disk], capture_output=True
+    ).returncode:
         return None
     try:
         size = 48
@@ -264,7 +267,18 @@ def torture_with_dead_workers(deaths: int, moments: random.Random) -> Losses:
 
 def run_command(folder: Path) -> subprocess.Popen[bytes]:
     """Start the command in a process of its own."""
-    words = [sys.executable, "-m", "olbench", "run", "workers.yaml", "--out", folder, "--jobs", "2", "--quiet"]
+    words = [
+        sys.executable,
+        "-m",
+        "olbench",
+        "run",
+        "workers.yaml",
+        "--out",
+        folder,
+        "--jobs",
+        "2",
+        "--quiet",
+    ]
     return subprocess.Popen(words, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
