@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from olbench.advice.tokens import RuleText, Token, split
-from olbench.errors import UserError
+from olbench.errors import UserError, shorten
 
 COMPARISONS = ("<=", ">=", "=", "<", ">")
 #: The largest number of a feature, and how deep parentheses may be nested.
@@ -269,7 +269,8 @@ class _Parser:
     def _whole(self, token: Token) -> int:
         """Return a number of or for features; a range of more than these would only fill the memory."""
         if len(token.text) > 9 or int(token.text) > LARGEST_NUMBER:
-            raise self.fail(f"{token.text} is more than {LARGEST_NUMBER:,}, the most features", token.start)
+            number = shorten(token.text)
+            raise self.fail(f"{number} is more than {LARGEST_NUMBER:,}, the most features", token.start)
         return int(token.text)
 
     def _bounds(self, quantity: tuple[str, int, int] | None, n: int) -> tuple[int, int]:
@@ -429,7 +430,7 @@ class _Parser:
                 raise self.fail(f"write {token.text}*{self.token.text} for a multiple", token.start)
             value = float(token.text)
             if math.isinf(value):
-                raise self.fail(f"{token.text} is too large for a 64-bit number", token.start)
+                raise self.fail(f"{shorten(token.text)} is too large for a 64-bit number", token.start)
             return Linear({}, value, token.start)
         if token.kind == "name":
             features = self.feature()

@@ -153,7 +153,9 @@ class Experiment:
         warm_up([Task(trial, cell.source) for cell in self.cells for trial in cell.trials({})], StopFlag())
         provenance.commit()
         self.whole = Path(f"{name}-whole")
+        started = time.monotonic()
         assert self.run(self.whole) == 0
+        self.seconds = time.monotonic() - started
         self.size = (self.whole / "trials.jsonl").stat().st_size
 
     def start(self, folder: Path, room: int = resource.RLIM_INFINITY) -> int:
@@ -179,26 +181,34 @@ class Experiment:
 
 
 def torture_with_kills(experiments: list[Experiment], kills: int, moments: random.Random) -> Losses:
-    """Kill runs, each at a random moment of its life, and resume them."""
-    losses, used = Losses("kills"), {}
+    """Kill runs, each at a random moment of its life, and resume them; most have written when they die."""
+    losses, used, writing = Losses("kills"), {}, 0
     while losses.events < kills:
         number = len(used)
         experiment = experiments[number % len(experiments)]
         folder = Path(f"killed{number}")
+        before = size_of(folder / "trials.jsonl")
         child = experiment.start(folder)
-        time.sleep(moments.uniform(0.005, 0.4))
+        time.sleep(moments.uniform(0.005, experiment.seconds / 4))
         os.kill(child, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         assert code in (0, -signal.SIGKILL), f"a run ended with {code}"
         if code:
             losses.events += 1
+            writing += size_of(folder / "trials.jsonl") > before
         else:
             used[folder] = experiment
+    print(f"{writing:,} of {losses.events:,} kills hit a run that had added trials to its ledger", flush=True)
     used[Path(f"killed{len(used)}")] = experiments[len(used) % len(experiments)]
     for folder, experiment in used.items():
         assert experiment.run(folder) == 0
         losses.compare(folder, experiment.whole)
     return losses
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of a file, or zero where there is none."""
+    return path.stat().st_size if path.exists() else 0
 
 
 def torture_with_full_disks(experiments: list[Experiment], times: int, sizes: random.Random) -> Losses:
