@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: quick reproduce test lint bench clean help
+.PHONY: quick reproduce test lint bench fuzz torture clean help
 
 help:
 	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
@@ -12,6 +12,8 @@ help:
 	@echo "make test       run all tests"
 	@echo "make lint       run ruff and mypy"
 	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
+	@echo "make fuzz       give made-up files to every reader (make fuzz SECONDS=600: for ten minutes)"
+	@echo "make torture    kill and resume runs, fill disks, kill workers (make torture KILLS=50: fewer)"
 	@echo "make clean      remove $(VENV) and caches"
 
 $(VENV)/.ready: pyproject.toml
@@ -52,6 +54,16 @@ lint: $(VENV)/.ready
 bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"
 	$(BIN)/olbench bench
+
+SECONDS ?= 60
+SEED ?= 0
+KILLS ?= 1000
+
+fuzz: $(VENV)/.ready
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
+
+torture: $(VENV)/.ready
+	$(BIN)/python -m tests.fuzz.torture --kills $(KILLS)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -9,7 +9,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.options import Kernel
 from olbench.algorithms.plugins import load_plugin
-from olbench.errors import UserError, expand_home, shorten
+from olbench.errors import UserError, expand_home, is_file, shorten
 from olbench.learners import make_algorithm
 from olbench.places import Placed, from_plain, parse_placed, read_placed
 from olbench.protocols import Protocol, get_protocol, protocols
@@ -202,7 +202,7 @@ def _find_dataset(name: str, node: Placed, folder: Path) -> DatasetSpec:
     if name == STDIN:
         return DatasetSpec(show_path(STDIN), STDIN)
     with place_errors(node):
-        found = (folder / expand_home(name)).is_file()
+        found = is_file(folder / expand_home(name))
     if found:
         return _find_file(name, node, folder)
     with place_errors(node):
@@ -216,7 +216,7 @@ def _find_file(name: str, node: Placed, folder: Path) -> DatasetSpec:
 
     with place_errors(node):
         path = folder / expand_home(name)
-    if not path.is_file() and not is_entry(path):
+    if not is_file(path) and not is_entry(path):
         raise node.fail(f"there is no file {path}")
     return DatasetSpec(base_name(path.name).removesuffix(".csv"), str(path.resolve()))
 

@@ -18,6 +18,8 @@ def suggest(word: str, known: list[str]) -> str:
     """Return ' (did you mean ...?)' when one of the known words is close to this one, else nothing."""
     from difflib import get_close_matches
 
+    if len(word) > 100:  # the comparison takes time that grows with the square of the length
+        return ""
     close = get_close_matches(word.lower(), known, n=1, cutoff=0.5)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
@@ -25,6 +27,14 @@ def suggest(word: str, known: list[str]) -> str:
 def shorten(text: str, most: int = 60) -> str:
     """Return a text that fits into a sentence: its beginning, where it is long."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
+
+
+def is_file(path: str | Path) -> bool:
+    """Tell whether a user's path is a file; one that no file can have, such as one too long, is not."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def expand_home(path: str | Path) -> Path:

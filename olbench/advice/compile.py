@@ -137,6 +137,8 @@ class _Compiler:
         for feature, value in inequality.difference.terms.items():
             row[self._column(feature)] += value
         bound = 0.0 - inequality.difference.constant
+        if not (np.isfinite(row).all() and math.isfinite(bound)):
+            raise self.rule.source.fail(inequality.start, "its numbers are too large for 64 bits together")
         if not row.any():
             raise self.rule.source.fail(
                 inequality.start, "the features cancel, so only constants are left to compare; name a feature"

@@ -10,7 +10,7 @@ from olbench.advice.grammar import Rule, parse_rule
 from olbench.advice.names import Names, expand_names
 from olbench.advice.sets import Advice
 from olbench.advice.tokens import RuleText
-from olbench.errors import UserError, expand_home, suggest
+from olbench.errors import UserError, expand_home, is_file, suggest
 from olbench.places import Placed, read_placed
 
 KEYS = ["rules", "missing", "domain", "features", "classes", "title", "source", "note"]
@@ -99,7 +99,7 @@ class RuleFile:
 def read_rules(name_or_path: str | Path) -> RuleFile:
     """Return the rules of a file, or of one that ships with olbench by its name."""
     path = expand_home(name_or_path)
-    if not path.is_file():
+    if not is_file(path):
         path = _shipped(str(name_or_path))
     text = path.read_text(encoding="utf-8", errors="replace")
     return parse_rules(read_placed(path), text)
@@ -174,7 +174,11 @@ def _flag(node: Placed) -> bool:
 
 
 def _features(node: Placed) -> tuple[str, ...]:
-    return expand_names([item.text("the name of a feature") for item in node.items("features")])
+    names = [item.text("the name of a feature") for item in node.items("features")]
+    try:
+        return expand_names(names)
+    except UserError as error:
+        raise node.fail(str(error)) from None
 
 
 def _classes(node: Placed) -> dict[str, int]:

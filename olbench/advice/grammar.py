@@ -13,13 +13,17 @@
 Names are looked up later, so that a rule can be read without the data.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from olbench.advice.tokens import RuleText, Token, split
-from olbench.errors import UserError
+from olbench.errors import UserError, shorten
 
 COMPARISONS = ("<=", ">=", "=", "<", ">")
+#: The largest number of a feature, and how deep parentheses may be nested.
+LARGEST_NUMBER = 1_000_000
+DEEPEST = 50
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -134,6 +138,7 @@ class _Parser:
 
     def __init__(self, source: RuleText):
         self.source, self.tokens, self.at = source, split(source), 0
+        self.depth = 0
 
     @property
     def token(self) -> Token:
@@ -258,8 +263,15 @@ class _Parser:
         if token.kind == "name" and token.text.lower() in NUMBERS:
             return NUMBERS.index(token.text.lower())
         if token.kind == "number" and token.text.isdigit():
-            return int(token.text)
+            return self._whole(token)
         raise self.fail(f"'{token.text}' is not a whole number of features", token.start)
+
+    def _whole(self, token: Token) -> int:
+        """Return a number of or for features; a range of more than these would only fill the memory."""
+        if len(token.text) > 9 or int(token.text) > LARGEST_NUMBER:
+            number = shorten(token.text)
+            raise self.fail(f"{number} is more than {LARGEST_NUMBER:,}, the most features", token.start)
+        return int(token.text)
 
     def _bounds(self, quantity: tuple[str, int, int] | None, n: int) -> tuple[int, int]:
         """Return how many features have to be in the state at least and at most."""
@@ -293,7 +305,7 @@ class _Parser:
             return [_numbered(token, number) for number in numbers]
         if self.token.kind == "number" and self.token.text.isdigit():
             self.at += 1
-            return [_numbered(token, int(self.tokens[self.at - 1].text))]
+            return [_numbered(token, self._whole(self.tokens[self.at - 1]))]
         return [Feature((token.text,), token.start)]
 
     def ranges(self) -> list[int]:
@@ -314,7 +326,7 @@ class _Parser:
         if token.kind != "number" or not token.text.isdigit():
             raise self.fail("numbers of features are written as in spacers(4-7, 23-24)")
         self.at += 1
-        return int(token.text)
+        return self._whole(token)
 
     def _check_distinct(self, features: tuple[Feature, ...]) -> None:
         seen: set[Feature] = set()
@@ -416,7 +428,10 @@ class _Parser:
             self.at += 1
             if self.token.kind == "name":
                 raise self.fail(f"write {token.text}*{self.token.text} for a multiple", token.start)
-            return Linear({}, float(token.text), token.start)
+            value = float(token.text)
+            if math.isinf(value):
+                raise self.fail(f"{shorten(token.text)} is too large for a 64-bit number", token.start)
+            return Linear({}, value, token.start)
         if token.kind == "name":
             features = self.feature()
             if len(features) > 1:
@@ -427,9 +442,13 @@ class _Parser:
                 )
             return Linear({features[0]: 1.0}, 0.0, token.start)
         if self.accept("("):
+            self.depth += 1
+            if self.depth > DEEPEST:
+                raise self.fail(f"more than {DEEPEST} parentheses are nested here", token.start)
             inner = self.sum()
             if not self.accept(")"):
                 raise self.fail("the ')' is missing", token.start)
+            self.depth -= 1
             return inner
         what = f"'{token.text}'" if token.text else "the end of the rule"
         raise self.fail(f"{what} stands where a number or a feature is expected")

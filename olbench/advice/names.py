@@ -10,6 +10,9 @@ import numpy as np
 
 from olbench.errors import UserError, suggest
 
+#: More features than this fill the memory when they are written as a range.
+MOST_FEATURES = 1_000_000
+
 
 def fold(name: str) -> str:
     """Return a name as it is compared: without case, and with _ for spaces and hyphens."""
@@ -124,9 +127,11 @@ def expand_names(listed: Sequence[str]) -> tuple[str, ...]:
     """
     names: list[str] = []
     for name in listed:
-        match = re.fullmatch(r"(.*\D)\((\d+)-(\d+)\)", name.strip())
+        match = re.fullmatch(r"(.*\D)\(([0-9]{1,9})-([0-9]{1,9})\)", name.strip())
         if match is None:
             names.append(name.strip())
+        elif int(match[3]) - int(match[2]) >= MOST_FEATURES:
+            raise UserError(f"'{match[0]}' stands for more than {MOST_FEATURES:,} features")
         else:
             names += [f"{match[1]}{k}" for k in range(int(match[2]), int(match[3]) + 1)]
     return tuple(names)

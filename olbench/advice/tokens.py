@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from olbench.errors import UserError
+from olbench.errors import UserError, shorten
 
 #: Other ways to write a sign; rules copied from a paper or a PDF have them.
 SPELLINGS = {
@@ -18,7 +18,7 @@ KEYWORDS = frozenset((
 ))  # fmt: skip
 _TOKEN = re.compile(
     r"""\s*(?:
-        (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
+        (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
       | (?P<name>[^\W\d]\w*(?:\.\w+)*)
       | (?P<quoted>"[^"]*"|`[^`]*`|'[^']*')
       | (?P<sign><=|>=|=>|==|!=|<>|=<|->|&&|\|\||[<>=≤≥≠⇒→∧∨¬!&|+\-−–*/·×^(),:;%])
@@ -47,8 +47,9 @@ class RuleText:
 
     def fail(self, position: int, reason: str) -> UserError:
         """Return an error that begins with the place of a position in the text."""
+        reason = shorten(" ".join(reason.split()), 400)
         if self.column is None:
-            return UserError(f"{self.place}: {reason} (in '{self.text}')")
+            return UserError(f"{self.place}: {reason} (in '{shorten(' '.join(self.text.split()), 200)}')")
         return UserError(f"{self.place}:{self.column + position}: {reason}")
 
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from olbench.algorithms.definition import REGISTRY, Definition
-from olbench.errors import UserError
+from olbench.errors import UserError, is_file
 
 PREFIX = "olbench_plugin_"
 
@@ -30,7 +30,7 @@ def load_plugin(path: str | Path) -> list[Definition]:
 
     definitions()
     file = Path(path).resolve()
-    if not file.is_file():
+    if not is_file(file):
         raise UserError(f"there is no plugin file {path}")
     # The module name depends on the path alone, so that numba finds what another process has compiled.
     name = f"{PREFIX}{file.stem}_{sha256(str(file).encode()).hexdigest()[:8]}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olbench.cli.flags import complete_datasets
-from olbench.errors import UserError, expand_home, suggest
+from olbench.errors import UserError, expand_home, is_file, suggest
 
 if TYPE_CHECKING:
     from olbench.data.catalog import CatalogEntry
@@ -223,7 +223,7 @@ def _catalog_name(item: "Placed", folder: Path) -> str:
             raise item.fail("a data set needs the key 'name' or 'path'")
         item = item.value["name"]
     name = item.text("a data set")
-    if name not in catalog() and (folder / expand_home(name)).is_file():
+    if name not in catalog() and is_file(folder / expand_home(name)):
         return ""
     try:
         return find(name).name

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from olbench.data.compressed import LimitedStream, open_content
+from olbench.data.quoting import quote
 from olbench.errors import UserError
 
 #: Python's float() takes more: underscores, the digits of other scripts, nan and infinity.
@@ -47,9 +48,8 @@ def read_csv(path: str | Path, label: str | int = "last", limit: int | None = No
                     )
                 numbers = _parse_numbers(path, lines.line_num, fields)
                 if not numbers[column].is_integer():
-                    raise UserError(
-                        f"{path}:{lines.line_num}: label '{fields[column].strip()}' is not a whole number"
-                    )
+                    label_text = quote(fields[column].strip())
+                    raise UserError(f"{path}:{lines.line_num}: label {label_text} is not a whole number")
                 values.extend(numbers)
         except UnicodeDecodeError:
             line = _find_bad_line(path)
@@ -93,8 +93,8 @@ def _find_label(path: str | Path, label: str | int, heading: list[str] | None, w
 def _parse_numbers(path: str | Path, line: int, fields: list[str]) -> list[float]:
     numbers = []
     for k, field in enumerate(fields):
-        value = float(field) if _is_number(field) else math.nan
+        value = float(field.strip()) if _is_number(field) else math.nan
         if not math.isfinite(value):
-            raise UserError(f"{path}:{line}: field {k + 1}, '{field.strip()}', is not a finite number")
+            raise UserError(f"{path}:{line}: field {k + 1}, {quote(field.strip())}, is not a finite number")
         numbers.append(value)
     return numbers

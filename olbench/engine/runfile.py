@@ -10,7 +10,7 @@ from typing import Any
 
 from olbench.algorithms.plugins import load_plugin
 from olbench.engine import provenance
-from olbench.errors import UserError
+from olbench.errors import UserError, shorten
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import Cell, Known
 from olbench.specs import Config
@@ -86,7 +86,8 @@ class RunFile:
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "RunFile":
-        """Return what `plain` wrote, in version 1 or 2."""
+        """Return what `plain` wrote, in version 1 or 2; a field of another kind is a TypeError."""
+        _check_kinds("run.json", content, _RUN)
         config = Config.from_plain(content["config"])
         given = ("sources", "versions", "commit", "dirty", "machine", "start", "end")
         return cls(
@@ -95,6 +96,52 @@ class RunFile:
             cells=tuple(_read_cells(content["cells"], config)),
             **{name: content[name] for name in given if name in content},
         )
+
+
+@dataclass(frozen=True)
+class _Each:
+    """The kind of every value of a list or a mapping."""
+
+    container: type
+    kind: Any
+
+
+_TEXT_OR_NONE, _WHOLE, _NUMBERS = (str, type(None)), "a whole number from 0", _Each(list, (int, float))
+#: The kinds of what run.json holds, where it holds it: a type, a tuple of types, or the fields of a mapping.
+_RUN: dict[str, Any] = {
+    "config": {
+        "datasets": _Each(list, {"name": str, "path": str, "positive": _NUMBERS, "negative": _NUMBERS}),
+        "algorithms": _Each(list, {"id": str, "name": str, "params": dict, "grid": _Each(dict, list)}),
+        "protocol": str, "paper": str, "seed": _WHOLE, "covariance": str, "plugins": _Each(list, str),
+        "tuning": {"search": str, "ties": str, "permutations": _WHOLE},
+        "permutations": _WHOLE, "curve": _WHOLE,
+    },
+    "data": _Each(dict, {"fingerprint": str, "rows": _WHOLE, "features": _WHOLE}),
+    "cells": _Each(list, {
+        "dataset": str, "algorithm": str, "entry": _WHOLE, "label": str, "params": (dict, type(None)),
+        "setting": dict, "options": dict, "tuning_passes": _WHOLE, "planned": _WHOLE,
+        "keys": _Each(list, str),
+    }),
+    "sources": _Each(dict, str), "versions": _Each(dict, str), "machine": dict, "commit": _TEXT_OR_NONE,
+    "dirty": (bool, type(None)), "start": str, "end": _TEXT_OR_NONE,
+}  # fmt: skip
+
+
+def _check_kinds(name: str, value: Any, kind: Any) -> None:
+    """Raise a TypeError that names the first value of another kind than it should be."""
+    if isinstance(kind, _Each):
+        _check_kinds(name, value, kind.container)
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            _check_kinds(f"{name}.{key}", item, kind.kind)
+    elif isinstance(kind, dict):
+        _check_kinds(name, value, dict)
+        for key in kind.keys() & value.keys():
+            _check_kinds(f"{name}.{key}", value[key], kind[key])
+    elif kind is _WHOLE:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+            raise TypeError(f"{name} is not a whole number from 0")
+    elif not isinstance(value, kind) or (isinstance(value, bool) and kind != (bool, type(None))):
+        raise TypeError(f"{name} has the wrong kind")
 
 
 def _read_cells(cells: Sequence[Mapping[str, Any]], config: Config) -> list[CellFacts]:
@@ -154,7 +201,9 @@ def read(folder: Path) -> RunFile:
         raise UserError(f"there is no {path}; {hint}") from None
     except NotADirectoryError:
         raise UserError(f"{folder} is a file; name the folder of a run, such as results/quick") from None
-    except (KeyError, TypeError, AttributeError, ZeroDivisionError):
+    except TypeError as error:
+        raise UserError(f"{path} is not the record of a run: {shorten(str(error), 200)}") from None
+    except (KeyError, AttributeError, ZeroDivisionError, RecursionError):
         raise UserError(f"{path} is not the record of a run") from None
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}: {error}") from None

@@ -66,6 +66,17 @@ class Run:
         # A trial that failed in an earlier run is tried again, so it does not count as known.
         self.known = {key: record for key, record in self.ledger.records.items() if record["status"] == "ok"}
         self.fresh: list[Record] = []
+        self._refuse_defects()
+
+    def _refuse_defects(self) -> None:
+        """Refuse records that lack what a tuning or a table needs; only an edited ledger has them."""
+        protocol = self.cells[0].protocol
+        for key, record in self.known.items():
+            if record["protocol"] == protocol.id and (defect := protocol.find_defect(record)):
+                raise UserError(
+                    f"{self.ledger.path}: the trial {key} cannot be reused, because {defect}; remove its "
+                    "line, and the next run computes that trial again"
+                )
 
     @property
     def failed(self) -> list[Record]:

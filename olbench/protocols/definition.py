@@ -25,7 +25,7 @@ from typing import Any, ClassVar, TypeVar
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
 from olbench.data.source import Source
-from olbench.errors import UserError
+from olbench.errors import UserError, shorten
 from olbench.learners import make_algorithm
 from olbench.places import Placed
 from olbench.protocols import tuning
@@ -33,7 +33,7 @@ from olbench.protocols.tuning import Choice, Grid
 from olbench.quantities import Quantity
 from olbench.specs import AlgorithmSpec, Config
 from olbench.trials.behaviour import behaviour
-from olbench.trials.record import failure, success
+from olbench.trials.record import failure, is_number, success
 from olbench.trials.trial import Outcome, Record, Trial
 
 #: What is known about trials so far, by key.
@@ -256,6 +256,16 @@ class Protocol(ABC):
                 return quantity
         known = ", ".join(each.name for each in (*self.quantities, *self.recorded))
         raise UserError(f"the protocol {self.id} measures no '{name}'; it measures {known}")
+
+    def find_defect(self, record: Record) -> str:
+        """Return what keeps a record from being one of this protocol's, such as a missing number, or ''."""
+        ranked = self.headline.ratio or (self.headline.name,)
+        for quantity in (*self.quantities, *self.recorded):
+            for name in quantity.ratio or (quantity.name,):
+                value = record.get(name, None if name in ranked else 0)
+                if not is_number(value) or (name == ranked[-1] and self.headline.ratio and not value):
+                    return f"its {name} is {'missing' if value is None else shorten(repr(value))}"
+        return ""
 
     def succeed(self, trial: Trial, outcome: Outcome, seconds: float) -> Record:
         """Return the record of a trial that succeeded and took so many seconds."""

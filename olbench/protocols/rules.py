@@ -17,7 +17,7 @@ from olbench.advice.sets import Advice
 from olbench.data.catalog import catalog
 from olbench.data.named import load_named
 from olbench.data.source import Source
-from olbench.errors import UserError, expand_home, suggest
+from olbench.errors import UserError, expand_home, is_file, suggest
 from olbench.places import Placed
 
 Plain = Mapping[str, Any]
@@ -89,9 +89,9 @@ def _read_rules(node: Placed) -> Plain:
         return parse_rules(node).plain()
     path = Path(node.place.rpartition(":")[0]).parent / expand_home(node.value)
     try:
-        return read_rules(path if path.is_file() else node.value).plain()
+        return read_rules(path if is_file(path) else node.value).plain()
     except UserError as error:
-        if path.is_file():
+        if is_file(path):
             raise
         raise node.fail(str(error)) from None
 

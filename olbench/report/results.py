@@ -25,6 +25,7 @@ from olbench.shipped import find_run
 from olbench.specs import AlgorithmSpec, Config
 from olbench.trials import ledger
 from olbench.trials.arrays import read_array
+from olbench.trials.record import is_number
 from olbench.trials.trial import Record
 
 Floats = NDArray[np.float64]
@@ -245,15 +246,15 @@ def load_results(folder: str | Path) -> Results:
     folder = find_run(folder)
     run = runfile.read(folder)
     protocol = runfile.protocol_of(run.config)
-    reading = _Reading(run, protocol, ledger.current(folder))
+    reading = _Reading(run, protocol, ledger.current(folder), folder / ledger.NAME)
     return Results(folder, run, tuple(map(reading.entry, run.cells)))
 
 
 class _Reading:
     """Makes entries from the cells of a run and the records of its ledger."""
 
-    def __init__(self, run: RunFile, protocol: Protocol, records: Mapping[str, Record]):
-        self.run, self.protocol, self.records = run, protocol, records
+    def __init__(self, run: RunFile, protocol: Protocol, records: Mapping[str, Record], path: Path):
+        self.run, self.protocol, self.records, self.path = run, protocol, records, path
         self.tuning = [record for record in records.values() if record.get("role") == "tune"]
         self.scores = self._scores()
 
@@ -266,6 +267,7 @@ class _Reading:
         for record in self.tuning:
             fits = setting.items() <= record["setting"].items() and record["number"] in numbers
             if fits and record["status"] == "ok":
+                self._check(record)
                 values.setdefault(_candidate(record, setting), []).append(quantity.of(record))
         return {candidate: sum(each) / len(each) for candidate, each in values.items()}
 
@@ -273,6 +275,10 @@ class _Reading:
         """Return the entry of a cell."""
         records = self._records_of(cell)
         good = [record for record in records if record["status"] == "ok"]
+        for record in good:
+            self._check(record)
+            if record["number"] >= cell.planned:
+                raise self._refuse(record, f"its number is {record['number']} of {cell.planned}")
         good.sort(key=lambda record: int(record["number"]))
         points, curves = self._curves(good)
         report = self.protocol.setting(self.run.config, "report")
@@ -292,6 +298,18 @@ class _Reading:
             tuned=tuned,
             points=points,
             curves=curves,
+        )
+
+    def _check(self, record: Record) -> None:
+        """Refuse a record that whoever edited it gave a checksum that fits."""
+        defect = self.protocol.find_defect(record)
+        if defect:
+            raise self._refuse(record, defect)
+
+    def _refuse(self, record: Record, reason: str) -> UserError:
+        return UserError(
+            f"{self.path}: the trial {record['key']} cannot be reported, because {reason}; remove its line, "
+            "and the next run computes that trial again"
         )
 
     def _records_of(self, cell: CellFacts) -> list[Record]:
@@ -318,22 +336,27 @@ class _Reading:
         if not series:
             return np.zeros(0, np.int64), {}
         along = series[0].of, series[0].along
+        for record in records:
+            self._check_series(record, records[0], *along)
         points = np.array(records[0][along[0]][along[1]] if records else [], np.int64)
         shape = len(records), points.size
-        try:
-            curves = {
-                each.name: np.array([record[each.of][each.name] for record in records], np.float64).reshape(
-                    shape
-                )
-                for each in series
-            }
-        except (KeyError, TypeError, ValueError):
-            name = f"{records[0]['algorithm']} on {records[0]['dataset']}"
-            raise UserError(
-                f"the trials of {name} have curves with different points, or lack them; remove their lines "
-                f"from {ledger.NAME}, and the next run computes those trials again"
-            ) from None
+        curves = {
+            each.name: np.array([record[each.of][each.name] for record in records], np.float64).reshape(shape)
+            for each in series
+        }
         return points, curves
+
+    def _check_series(self, record: Record, first: Record, name: str, along: str) -> None:
+        """Refuse a record without one of the curves, or with other points than the first."""
+        for each in self.protocol.series:
+            columns = record.get(each.of)
+            if not isinstance(columns, dict) or not all(
+                isinstance(columns.get(column), list) and all(map(is_number, columns[column]))
+                for column in (each.name, each.along)
+            ):
+                raise self._refuse(record, f"its {each.of} lacks numbers for {each.name}")
+        if record[name][along] != first[name][along]:
+            raise self._refuse(record, f"its {name} has other points than the trial {first['key']}")
 
 
 def measured_columns(protocol: Protocol) -> list[str]:

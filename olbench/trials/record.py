@@ -23,12 +23,17 @@ MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
 
 #: The kinds of the fields that every record has.
 _KINDS: dict[str, type | tuple[type, ...]] = {
-    "key": str, "dataset": str, "algorithm": str, "role": str, "status": str, "number": int, "seed": int,
-    "params": dict, "options": dict, "setting": dict,
+    "key": str, "protocol": str, "dataset": str, "fingerprint": str, "algorithm": str, "role": str,
+    "code": str, "status": str, "number": int, "seed": int, "params": dict, "options": dict, "setting": dict,
 }  # fmt: skip
+#: What the first version did not have to have.
+_LATER = ("options", "seed", "code", "setting", "fingerprint")
 #: Counts, and those of them that cannot exceed the number of examples.
 PARTS_OF_N = ("mistakes", "updates", "effective_updates", "errors")
 COUNTS = ("n", *PARTS_OF_N, "breakdowns", "training_n", "training_errors", "epochs")
+TIMES = ("seconds", "cpu_seconds")
+#: The largest number of an array of whole numbers.
+LARGEST = 2**63 - 1
 
 
 class RecordError(ValueError):
@@ -68,19 +73,21 @@ def read_line(line: bytes) -> Record:
     """Return the record of a line, verified and in the form of the current version."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise RecordError("this line is not a trial") from None
     if not isinstance(record, dict) or not {"key", "status"} <= record.keys():
         raise RecordError("this line is not a trial")
     version = record.get("version", 1)
     if version == 1:
+        if "checksum" in record:
+            raise ChecksumError("this record does not match its checksum: its version was changed")
         record = _upgrade(record)
         check_fields(record)
         return record
     if version != VERSION:
-        raise RecordError(f"this record has version {version}, which a newer olbench wrote")
-    body, mark, _ = line.rstrip(b"\n").rpartition(b',"checksum":"')
-    if not mark or record.get("checksum") != _checksum(body + b"}"):
+        raise RecordError(f"this record has version {_show(version)}, which a newer olbench wrote")
+    body, mark, rest = line.rstrip(b"\n").rpartition(b',"checksum":"')
+    if not mark or rest != f'{_checksum(body + b"}")}"}}'.encode():
         raise ChecksumError("this record does not match its checksum: it was changed after it was written")
     check_fields(record)
     return record
@@ -89,12 +96,17 @@ def read_line(line: bytes) -> Record:
 def check_fields(record: Mapping[str, Any]) -> None:
     """Refuse a record with a field of the wrong kind, or with counts that no trial can have."""
     for name, kind in _KINDS.items():
-        if name not in record and record["version"] == 1:
-            continue  # what a ledger of that version must have is what reports ask for
-        if not isinstance(record.get(name), kind) or isinstance(record.get(name), bool):
-            raise BrokenRecordError(f"its {name} is {_show(record.get(name))}")
-    if record["number"] < 0 or record["status"] not in ("ok", "failed"):
-        name = "number" if record["number"] < 0 else "status"
+        value = record.get(name)
+        if value is None and record["version"] == 1 and name in _LATER:
+            continue
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise BrokenRecordError(f"its {name} is {_show(value)}")
+    if record.get("timing", "shared") not in ("shared", "exclusive"):
+        raise BrokenRecordError(f"its timing is {_show(record['timing'])}")
+    if not isinstance(record.get("error"), str | None):
+        raise BrokenRecordError(f"its error is {_show(record['error'])}")
+    if not 0 <= record["number"] <= LARGEST or record["status"] not in ("ok", "failed"):
+        name = "status" if record["status"] not in ("ok", "failed") else "number"
         raise BrokenRecordError(f"its {name} is {_show(record[name])}")
     if record["status"] == "ok":
         _check_measured(record)
@@ -104,15 +116,28 @@ def _check_measured(record: Mapping[str, Any]) -> None:
     most = record.get("n")
     for name, value in record.items():
         if name in COUNTS:
-            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+            whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
             if not whole or (name in PARTS_OF_N and isinstance(most, int) and value > most):
                 raise BrokenRecordError(f"its {name} is {_show(value)}" + (f" of {most}" if whole else ""))
-        elif isinstance(value, float) and not math.isfinite(value):
+        elif _is_impossible(name, value):
             raise BrokenRecordError(f"its {name} is {_show(value)}")
         elif isinstance(value, dict) and name not in MAPPINGS:
             lengths = {len(column) if isinstance(column, list) else -1 for column in value.values()}
             if len(lengths) != 1 or min(lengths) < 0:
                 raise BrokenRecordError(f"the columns of its {name} are not lists of one length")
+
+
+def _is_impossible(name: str, value: Any) -> bool:
+    if name in TIMES:
+        return not is_number(value) or value < 0
+    return isinstance(value, int | float) and not isinstance(value, bool) and not is_number(value)
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a finite number, and not true or false."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) if isinstance(value, float) else abs(value) <= LARGEST
 
 
 def _show(value: Any) -> str:

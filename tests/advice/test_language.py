@@ -193,3 +193,25 @@ def test_a_class_may_be_called_anything_and_numbers_are_compared_by_value():
 def test_two_features_cannot_share_a_name():
     with pytest.raises(UserError, match="two features are called 'blood-pressure'"):
         Names(("Blood pressure", "blood-pressure"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(" * 3000 + "x1" + ")" * 3000 + " <= 1 => 1", "more than 50 parentheses are nested here"),
+        ("spacers(1-99999999999) present => 1", "is more than 1,000,000, the most features"),
+        ("at least " + "9" * 5000 + " of x1 present => 1", "the most features"),
+        ("x1 <= 1e400 => 1", "1e400 is too large for a 64-bit number"),
+        ("1e300*x1*1e300 <= 1 => 1", "its numbers are too large for 64 bits together"),
+        ("x1 <= \u0661 => 1", "means nothing in a rule"),
+        ("x1 <= 1 => a\nb", "there is no class 'a b'"),
+        ("y" * 5000 + " <= 1 => 1", "the data has no feature"),
+    ],
+    ids=["depth", "range", "digits", "large", "product", "digits-of-other-scripts", "lines", "names"],
+)
+def test_a_rule_of_any_size_is_refused_in_one_sentence_that_can_be_read(text, message):
+    with pytest.raises(UserError) as refused:
+        compile_texts([text], Names(("x1", "x2")))
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 1000

@@ -132,3 +132,17 @@ def test_normgrey_does_not_see_light_contrast_or_brightness():
 def test_normgrey_wants_square_images():
     with pytest.raises(UserError, match="normgrey needs square images, but there are 5 pixels"):
         normgrey(np.zeros((2, 5)))
+
+
+def test_a_field_of_several_lines_is_shown_in_one(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text('1,2,1\n"a\nb",2,1\n')
+    with pytest.raises(UserError, match=r"data.csv:3: field 1, 'a\\nb', is not a finite number$"):
+        read_csv(path)
+
+
+def test_a_separator_behind_a_number_is_space_or_refused_but_never_a_traceback(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("1\x1d,1\n2,0\n")
+    X, labels = read_csv(path)
+    assert (X.tolist(), labels.tolist()) == ([[1.0], [2.0]], [1.0, 0.0])

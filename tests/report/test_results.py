@@ -128,17 +128,44 @@ def test_the_score_of_the_chosen_parameters_comes_from_the_orders_that_chose_the
     assert all(entry.tuned is None for entry in load_results(copy).entries)
 
 
-@pytest.mark.parametrize(
-    "curve", [{"t": [569]}, None, {"t": [1], "mistakes": [0], "updates": [0], "seconds": [0.0]}]
-)
-def test_a_curve_that_is_short_or_missing_is_said_to_be_that(tmp_path, curve):
-    from olbench.trials.record import read_line, write_line
-
-    folder = Path(shutil.copytree(SMALL, tmp_path / "run"))
+def _edit(folder, change):
+    """Change the first reported record; those of the first version have no checksum."""
     path = folder / "trials.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    records = [read_line(line) for line in lines]
-    changed = [{**r, "curve": curve} if r["role"] == "report" and r["number"] == 1 else r for r in records]
-    path.write_bytes(b"".join(map(write_line, changed)))
-    with pytest.raises(UserError, match="have curves with different points, or lack them"):
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    place = next(k for k, record in enumerate(records) if record["role"] == "report")
+    change(records[place])
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda record: record.pop("mistakes"), "its mistakes is missing"),
+        (lambda record: record.update(n=0, mistakes=0, updates=0, effective_updates=0), "its n is 0"),
+        (lambda record: record.update(permutation=99), "its number is 99 of 5"),
+        (lambda record: record.update(curve=None), "its curve lacks numbers for mistakes"),
+        (lambda record: record["curve"].pop("updates"), "its curve lacks numbers for updates"),
+        (lambda record: record["curve"]["t"].reverse(), "other points"),
+    ],
+    ids=["number", "zero", "permutation", "curve", "column", "points"],
+)
+def test_a_record_that_cannot_be_reported_is_refused_with_its_key_and_the_remedy(change, message, tmp_path):
+    folder = tmp_path / "small"
+    shutil.copytree(Path(__file__).with_name("small"), folder)
+    load_results(folder)
+    _edit(folder, change)
+    with pytest.raises(UserError) as refused:
         load_results(folder)
+    assert message in str(refused.value)
+    assert "remove its line, and the next run computes that trial again" in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["cells", "data", "config", "start", "machine"])
+@pytest.mark.parametrize("value", [7, [7], {"x": 7}, True])
+def test_a_run_file_with_a_field_of_another_kind_is_refused(name, value, tmp_path):
+    if (name, type(value)) == ("machine", dict):
+        return
+    run = json.loads(Path(__file__).with_name("small").joinpath("run.json").read_text())
+    (tmp_path / "run.json").write_text(json.dumps({**run, name: value}))
+    with pytest.raises(UserError, match=r"run\.json is not the record of a run"):
+        load_results(tmp_path)

@@ -202,3 +202,15 @@ def test_an_override_that_is_too_deep_is_refused(here, tmp_path, monkeypatch):
     assert (code, out) == (2, "")
     assert err.endswith("no key of a config is below 20 others\n")
     assert len(err) < 200
+
+
+@pytest.mark.parametrize("key", ["datasets", "plugins", "advice"])
+def test_a_name_that_is_too_long_for_a_file_is_refused_with_its_line(key, here, config):
+    parts = {"datasets": "[breast-cancer]", "algorithms": "[arow]", key: f"[{'x' * 300}]"}
+    if key == "advice":
+        parts = {**parts, "protocol": "advice", key: "x" * 300}
+    text = "".join(f"{name}: {value}\n" for name, value in parts.items())
+    code, _, err = here("run", config(text), "--dry-run")
+    assert code == 2
+    assert err.startswith("olbench: small.yaml:")
+    assert err.count("\n") == 1

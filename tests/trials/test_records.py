@@ -194,3 +194,45 @@ def test_a_record_that_no_trial_can_have_written_is_refused(field, value, messag
     with pytest.raises(RecordError) as refused:
         read_line(write_line({**RECORD, "n": 10, field: value}))
     assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("protocol", None, "its protocol is missing"),
+        ("fingerprint", 3, "its fingerprint is 3"),
+        ("code", None, "its code is missing"),
+        ("seconds", -0.5, "its seconds is -0.5"),
+        ("seconds", None, "its seconds is missing"),
+        ("n", 2**64, "its n is 18446744073709551616"),
+        ("number", 2**64, "its number is 18446744073709551616"),
+        ("timing", ["shared"], "its timing is ['shared']"),
+        ("error", 7, "its error is 7"),
+    ],
+)
+def test_a_record_without_what_a_run_or_a_report_reads_is_refused(field, value, message):
+    with pytest.raises(RecordError) as refused:
+        read_line(write_line({**RECORD, field: value}))
+    assert str(refused.value) == message
+
+
+def test_a_record_does_not_pass_for_one_of_the_first_version_to_escape_its_checksum():
+    edited = json.loads(write_line({**RECORD, "mistakes": 0}))
+    del edited["version"]
+    with pytest.raises(ChecksumError, match="its version was changed"):
+        read_line(json.dumps(edited).encode())
+
+
+def test_not_even_a_space_behind_the_checksum_is_accepted():
+    with pytest.raises(ChecksumError):
+        read_line(write_line(RECORD).replace(b'"}', b'" }'))
+
+
+def test_a_line_of_a_hundred_thousand_brackets_is_refused():
+    with pytest.raises(RecordError, match="not a trial"):
+        read_line(b'{"key":' + b"[" * 100_000)
+
+
+def test_a_version_is_shown_in_one_line():
+    with pytest.raises(RecordError, match=r"^this record has version '\\n', which"):
+        read_line(json.dumps({**RECORD, "version": "\n"}).encode())

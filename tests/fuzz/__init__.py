@@ -1,0 +1,1 @@
+"""Fuzzers: each makes inputs from a seed, gives them to one reader of olbench and judges the answer."""
