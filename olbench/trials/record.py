@@ -27,7 +27,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "code": str, "status": str, "number": int, "seed": int, "params": dict, "options": dict, "setting": dict,
 }  # fmt: skip
 #: What the first version did not have to have.
-_LATER = ("options", "seed", "code", "setting", "fingerprint")
+_LATER: Record = {"options": {}, "seed": 0, "code": "", "fingerprint": ""}
 #: Counts, and those of them that cannot exceed the number of examples.
 PARTS_OF_N = ("mistakes", "updates", "effective_updates", "errors")
 COUNTS = ("n", *PARTS_OF_N, "breakdowns", "training_n", "training_errors", "epochs")
@@ -97,8 +97,6 @@ def check_fields(record: Mapping[str, Any]) -> None:
     """Refuse a record with a field of the wrong kind, or with counts that no trial can have."""
     for name, kind in _KINDS.items():
         value = record.get(name)
-        if value is None and record["version"] == 1 and name in _LATER:
-            continue
         if not isinstance(value, kind) or isinstance(value, bool):
             raise BrokenRecordError(f"its {name} is {_show(value)}")
     if record.get("timing", "shared") not in ("shared", "exclusive"):
@@ -164,6 +162,7 @@ def _upgrade(record: Record) -> Record:
         "version": 1,
         "protocol": "online",
         "setting": setting,
+        **_LATER,
         **found,
         "permutation": found.get("number"),
     }
