@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -397,15 +396,6 @@ def test_a_cluster_that_is_not_there_is_refused_with_one_sentence(where, reason,
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"olbench: {reason}")
 
-
-def test_bench_states_throughput_and_the_cost_of_a_task(nursery, here):
-    code, out, _ = here("bench", "--cluster", nursery.file, "--scale", "0.01", "--repeats", "1")
-    assert code == 0
-    first, jobs, cluster, task = out.splitlines()
-    assert re.fullmatch(r"24 trials with \d\.\d{3} s of a processor each, medians of 1 turns:", first)
-    assert re.fullmatch(r"  jobs = 2: [\d.]+ trials/s", jobs)
-    assert re.fullmatch(rf"  {nursery.file}: [\d.]+ trials/s, [\d.]+ of the jobs in the same turn", cluster)
-    assert re.match(r"a task costs [\d.]+ ms: ", task)
 
 
 def test_exclusive_times_are_not_measured_on_a_cluster(here, config):
