@@ -14,7 +14,7 @@ LONG = b"9" * 100
 
 # What the file holds, and the exact message; FILE stands for its path.
 REPACK = "unpack it, or compress it with gzip, bzip2 or xz"
-CUT = "Compressed file ended before the end-of-stream marker was reached"
+CUT = "the file ends before its last stream does"
 BROKEN = [
     # no examples at all
     (b"", "FILE contains no examples"),
