@@ -120,9 +120,9 @@ class _LibsvmReader:
     def parse(self, block: bytearray, size: int, name: str) -> None:
         """Append the examples of some whole lines."""
         rows, counters = self.rows, self.counters
-        entries = block.count(b":", 0, size)
-        rows.reserve(block.count(b"\n", 0, size), entries)
-        hard = np.empty((entries, 3), dtype=np.int64)
+        entries, labels = block.count(b":", 0, size), block.count(b"\n", 0, size)
+        rows.reserve(labels, entries)
+        hard = np.empty((entries + labels, 3), dtype=np.int64)
         counters[parsing.HARD_VALUES] = 0
         lines = int(counters[parsing.LINES])
         text = np.frombuffer(block, dtype=np.uint8)
@@ -131,7 +131,9 @@ class _LibsvmReader:
         )
         rows.n, rows.entries = int(counters[parsing.ROWS]), int(counters[parsing.ENTRIES])
         for row, index, position in hard[: counters[parsing.HARD_VALUES]].tolist():
-            if row < rows.n:
+            if row < rows.n and index == parsing.LABEL:
+                rows.labels[row] = _read_label(name, lines, block, position)
+            elif row < rows.n:
                 self._settle(row, index, _read_finite(name, lines, block, position, index))
         if stopped != parsing.FINE:
             self._refuse(stopped, block, name)
@@ -215,6 +217,16 @@ def _read_finite(name: str, lines: int, block: bytearray, position: int, index: 
         begin = position - len(str(index)) - 1
         raise _error_at(name, line, block, begin, _explain_overflow(token, index))
     return value
+
+
+def _read_label(name: str, lines: int, block: bytearray, position: int) -> float:
+    """Return the label at a position of a block that follows `lines` earlier lines."""
+    token = _read_token(block, position)
+    label = float(token)
+    if abs(label) > 2**53 or not label.is_integer():
+        line = lines + block.count(b"\n", 0, position) + 1
+        raise _error_at(name, line, block, position, _explain_label(token))
+    return label + 0.0
 
 
 def _explain_overflow(token: str, index: int | str) -> str:

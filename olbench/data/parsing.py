@@ -16,6 +16,9 @@ COUNTERS = 8
 #: One below the largest int32, so that the number of features fits as well.
 LARGEST_INDEX = 2**31 - 2
 
+#: In place of the index of a feature.
+LABEL = -1
+
 _NEWLINE, _HASH, _COLON = ord("\n"), ord("#"), ord(":")
 
 
@@ -78,7 +81,7 @@ def parse_lines(
 ) -> Any:
     """Append the examples in text[:size], whole lines, to the arrays; return why it stopped, or FINE.
 
-    Values that need Python's arithmetic are listed in `hard` as (row, index, position in the text).
+    Numbers that need Python's arithmetic are listed in `hard` as (row, index or LABEL, position in the text).
     """
     position = 0
     row, entry = counters[ROWS], counters[ENTRIES]
@@ -94,7 +97,13 @@ def parse_lines(
 
         counters[POSITION] = position
         status, label, position = read_number(text, position)
-        if status != 0 or not _ends_token(text[position]) or label != np.floor(label) or abs(label) > 2.0**53:
+        if status == BAD or not _ends_token(text[position]):
+            return BAD_LABEL
+        if status == HARD:
+            k = counters[HARD_VALUES]
+            hard[k, 0], hard[k, 1], hard[k, 2] = row, LABEL, counters[POSITION]
+            counters[HARD_VALUES] = k + 1
+        elif label != np.floor(label) or abs(label) > 2.0**53:
             return BAD_LABEL
         labels[row] = label + 0.0
 

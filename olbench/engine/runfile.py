@@ -107,6 +107,7 @@ class _Each:
 
 
 _TEXT_OR_NONE, _WHOLE, _NUMBERS = (str, type(None)), "a whole number from 0", _Each(list, (int, float))
+_MACHINE = {"processor": str, "cores": _WHOLE, "system": str}
 #: The kinds of what run.json holds, where it holds it: a type, a tuple of types, or the fields of a mapping.
 _RUN: dict[str, Any] = {
     "config": {
@@ -122,7 +123,7 @@ _RUN: dict[str, Any] = {
         "setting": dict, "options": dict, "tuning_passes": _WHOLE, "planned": _WHOLE,
         "keys": _Each(list, str),
     }),
-    "sources": _Each(dict, str), "versions": _Each(dict, str), "machine": dict, "commit": _TEXT_OR_NONE,
+    "sources": _Each(dict, str), "versions": _Each(dict, str), "machine": _MACHINE, "commit": _TEXT_OR_NONE,
     "dirty": (bool, type(None)), "start": str, "end": _TEXT_OR_NONE,
 }  # fmt: skip
 
@@ -146,6 +147,9 @@ def _check_kinds(name: str, value: Any, kind: Any) -> None:
 
 def _read_cells(cells: Sequence[Mapping[str, Any]], config: Config) -> list[CellFacts]:
     """Return the cells. Version 1 did not store their entries: cells were in the order of the config."""
+    for place, cell in enumerate(cells):
+        if cell.get("entry", 0) >= len(config.algorithms):
+            raise TypeError(f"cells.{place}.entry is beyond the algorithms of the config")
     first: dict[str, Any] = {"setting": {}, "planned": config.settings.get("permutations", 0)}
     return [
         CellFacts(**{"entry": place % len(config.algorithms), **first, **cell, "keys": tuple(cell["keys"])})

@@ -288,3 +288,25 @@ def test_memory_holds_the_parsed_arrays_and_one_block(libsvm_file):
     held, arrays = map(int, outcome.stdout.split())
     assert arrays > 30e6
     assert held < 1.05 * arrays + 3 * (2 << 20)
+
+
+@pytest.mark.parametrize(
+    "label", ["1." + "0" * 40, "1" + "0" * 40 + "e-40", "0.1" + "0" * 30 + "e1", "1." + "0" * 40 + "1"]
+)
+def test_a_label_of_many_digits_is_rounded_as_values_are(libsvm_file, label):
+    _, labels = parsed(libsvm_file(f"{label} 1:1\n-1 1:2\n2.4703282292062327e-324 1:3\n"))
+    assert labels.tolist() == [float(label), -1.0, 0.0] == [1.0, -1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("label", "reason"),
+    [
+        ("5e-324", "not a whole number"),
+        ("1.5" + "0" * 40, "not a whole number"),
+        ("9007199254740993." + "0" * 40 + "1", "too large"),
+    ],
+)
+def test_a_label_of_many_digits_is_refused_as_others_are(libsvm_file, label, reason):
+    path = libsvm_file(f"1 1:1\n{label} 1:1\n")
+    with pytest.raises(UserError, match=f"{path}:2:1: label .* is {reason}"):
+        read_libsvm([path])

@@ -169,3 +169,12 @@ def test_a_run_file_with_a_field_of_another_kind_is_refused(name, value, tmp_pat
     (tmp_path / "run.json").write_text(json.dumps({**run, name: value}))
     with pytest.raises(UserError, match=r"run\.json is not the record of a run"):
         load_results(tmp_path)
+
+
+@pytest.mark.parametrize("entry", [5, 99])
+def test_a_run_file_whose_cell_is_beyond_its_algorithms_is_refused(entry, tmp_path):
+    run = json.loads(Path(__file__).with_name("small").joinpath("run.json").read_text())
+    run["cells"][0]["entry"] = entry
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    with pytest.raises(UserError, match=r"cells\.0\.entry is beyond the algorithms of the config"):
+        load_results(tmp_path)

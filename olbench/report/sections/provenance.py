@@ -27,7 +27,7 @@ def machine_text(run: RunFile) -> str:
     """Return processor, cores and system in one line, as far as they are recorded."""
     cores = run.machine.get("cores")
     parts = (run.machine.get("processor"), cores and count(cores, "core"), run.machine.get("system"))
-    return ", ".join(part for part in parts if part) or "unknown machine"
+    return ", ".join(str(part) for part in parts if part) or "unknown machine"
 
 
 def data(report: Report) -> Mapping[str, Any]:
