@@ -397,7 +397,6 @@ def test_a_cluster_that_is_not_there_is_refused_with_one_sentence(where, reason,
     assert err.startswith(f"olbench: {reason}")
 
 
-
 def test_exclusive_times_are_not_measured_on_a_cluster(here, config):
     code, _, err = here("run", config(), "--cluster", "local:2", "--timing", "exclusive")
     assert code == 2
