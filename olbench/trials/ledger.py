@@ -32,8 +32,13 @@ class LedgerFullError(UserError):
 
 def read(folder: Path) -> list[Record]:
     """Return the records of a results folder in the order of writing, without a torn last line."""
+    return list(each(folder))
+
+
+def each(folder: Path) -> Iterator[Record]:
+    """Yield the records one by one: whoever needs a part of each need not hold all of them whole."""
     path, content = _content(folder)
-    return [record for record, _ in _records(content, path)]
+    return (record for record, _ in _records(content, path))
 
 
 def current(folder: Path) -> dict[str, Record]:

@@ -26,6 +26,8 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "key": str, "dataset": str, "algorithm": str, "role": str, "status": str, "number": int, "seed": int,
     "params": dict, "options": dict, "setting": dict,
 }  # fmt: skip
+#: Fields that a record of version 1 may lack.
+_SINCE_V2 = ("options", "seed")
 #: Counts, and those of them that cannot exceed the number of examples.
 PARTS_OF_N = ("mistakes", "updates", "effective_updates", "errors")
 COUNTS = ("n", *PARTS_OF_N, "breakdowns", "training_n", "training_errors", "epochs")
@@ -89,6 +91,8 @@ def read_line(line: bytes) -> Record:
 def check_fields(record: Mapping[str, Any]) -> None:
     """Refuse a record with a field of the wrong kind, or with counts that no trial can have."""
     for name, kind in _KINDS.items():
+        if record["version"] == 1 and name in _SINCE_V2 and name not in record:
+            continue
         if not isinstance(record.get(name), kind) or isinstance(record.get(name), bool):
             raise BrokenRecordError(f"its {name} is {_show(record.get(name))}")
     if record["number"] < 0 or record["status"] not in ("ok", "failed"):
