@@ -300,9 +300,18 @@ class _Reading:
         """Yield the entry of each cell."""
         records = [self._records_of(cell) for cell in self.run.cells]
         good = [sorted(filter(_is_ok, each), key=lambda record: int(record["number"])) for each in records]
-        frames = self._frames(good)
-        for cell, each, succeeded, trials in zip(self.run.cells, records, good, frames, strict=True):
-            yield self._entry(cell, each, succeeded, trials)
+        everything = self._frame([record for each in good for record in each])
+        columns = {name: column.to_numpy() for name, column in everything.items()}
+        begin = 0
+        for cell, each, succeeded in zip(self.run.cells, records, good, strict=True):
+            own = slice(begin, begin + len(succeeded))
+            begin = own.stop
+            # Slices of one frame: to make a frame takes longer than all else that an entry needs.
+            trials = everything.iloc[own]
+            trials.index = pd.RangeIndex(len(succeeded))
+            entry = self._entry(cell, each, succeeded, trials)
+            entry.columns.update({str(name): column[own] for name, column in columns.items()})
+            yield entry
 
     def _entry(
         self, cell: CellFacts, records: list[Record], good: list[Record], trials: pd.DataFrame
@@ -339,19 +348,9 @@ class _Reading:
             and (record["dataset"], record["algorithm"], record["options"]) == wanted
         ]
 
-    def _frames(self, cells: list[list[Record]]) -> Iterator[pd.DataFrame]:
-        """Yield the trials of each cell: slices of one frame, as making a frame takes most of the time."""
-        records = [record for cell in cells for record in cell]
-        columns = {
-            name: [record.get(name, 0) for record in records] for name in measured_columns(self.protocol)
-        }
-        everything = pd.DataFrame(columns)
-        begin = 0
-        for cell in cells:
-            trials = everything.iloc[begin : begin + len(cell)]
-            trials.index = pd.RangeIndex(len(cell))
-            begin += len(cell)
-            yield trials
+    def _frame(self, records: list[Record]) -> pd.DataFrame:
+        names = measured_columns(self.protocol)
+        return pd.DataFrame({name: [record.get(name, 0) for record in records] for name in names})
 
     def _curves(self, records: list[Record]) -> tuple[NDArray[np.int64], dict[str, Floats]]:
         """Return the points of the curves, and each series as an array (trials, points)."""

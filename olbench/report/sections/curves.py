@@ -14,8 +14,8 @@ from olbench.report.sections import Figures, Section, register
 
 #: Enough digits for a screen: a curve is some 1000 pixels wide.
 DIGITS = 4
-#: So many numbers the curves of a page have at most: about two megabytes.
-MOST = 400_000
+#: So many numbers the curves of a page have at most: some two megabytes.
+MOST = 300_000
 #: A curve is thinned to this many points before any curve is left out.
 FEWEST_POINTS = 25
 
@@ -30,9 +30,7 @@ def page(report: Report) -> Mapping[str, Any]:
     results = report.results
     series = report.protocol.series
     lines, points = budget(report)
-    shown = {
-        name: _best(results.of(name), lines, report) for name in results.datasets if results.of(name)
-    }
+    shown = {name: _best(results.of(name), lines, report) for name in results.datasets if results.of(name)}
     labels = {entry.label for entries in shown.values() for entry in entries}
     styles = line_styles(results.labels)
     return {
