@@ -14,6 +14,14 @@ from typing import Any, TypeVar, cast
 import numba
 from numba import boolean, float64, int64, types, uint32
 
+from olbench.errors import UserError
+
+if numba.config.DISABLE_JIT:
+    raise UserError(
+        "NUMBA_DISABLE_JIT is set, but olbench runs compiled code only: its kernels take each other's "
+        "addresses; unset the variable"
+    )
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 READ_1D = types.Array(float64, 1, "C", readonly=True)

@@ -143,7 +143,9 @@ class Results:
     def name(self) -> str:
         """The name of the folder, or of its parent for results that ship."""
         folder = self.folder.resolve()
-        return folder.parent.name if folder.name == runfile.REFERENCE else folder.name
+        name = folder.parent.name if folder.name == runfile.REFERENCE else folder.name
+        # The bytes of a file name need not be valid Unicode; those of a report must.
+        return name.encode(errors="replace").decode()
 
     @cached_property
     def datasets(self) -> list[str]:
