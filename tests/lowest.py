@@ -1,6 +1,6 @@
 """Prints the lowest version of every dependency that pyproject.toml allows, as pip's constraints.
 
-    python tests/lowest.py [EXTRA ...] > constraints.txt
+python tests/lowest.py [EXTRA ...] > constraints.txt
 """
 
 import re

@@ -99,3 +99,48 @@ def test_numba_without_its_compiler_is_refused_in_one_sentence(tmp_path):
     assert code == 2
     assert error.startswith("olbench: NUMBA_DISABLE_JIT is set")
     assert error.count("\n") == 1
+
+
+HOMELESS = """
+import os, numba
+from numba.core import caching
+given = "UserProvidedCacheLocator"  # with an underscore before numba 0.62
+places = [getattr(caching, given, None) or getattr(caching, f"_{given}")]
+caching.CodeLibraryCacheImpl._locator_classes = caching.CompileResultCacheImpl._locator_classes = places
+from numba import int64
+from olbench.kernels.compile import kernel, rule
+
+def double(x):
+    return 2 * x
+
+assert kernel(int64(int64))(double)(4) == 8
+assert rule(int64(int64), double).ctypes(4) == 8
+assert any(files for _, _, files in os.walk(numba.config.CACHE_DIR))
+print(numba.config.CACHE_DIR)
+"""
+
+
+def test_code_compiles_where_neither_the_package_nor_the_home_can_be_written(tmp_path):
+    (tmp_path / "homeless.py").write_text(HOMELESS)
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    done = subprocess.run(
+        [sys.executable, "homeless.py"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert not os.path.exists(done.stdout.strip())
+
+
+def test_a_clock_that_goes_back_changes_nothing_but_the_dates(tmp_path, here, monkeypatch):
+    from olbench.engine import runfile
+
+    dates = iter(f"2030-01-01T00:00:{second:02}+00:00" for second in range(59, 0, -1))
+    monkeypatch.setattr(runfile, "now", lambda: next(dates))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.libsvm").write_text(LINES)
+    words = ("run", "small.libsvm", "--algorithms", "perceptron", "--out", "out")
+    assert here(*words)[0] == 0
+    assert "nothing to do: all 20 trials are in out" in "".join(here(*words)[1:])
+    run_file = runfile.read(tmp_path / "out")
+    assert run_file.end < run_file.start
+    assert here("report", "out")[0] == 0
