@@ -167,6 +167,12 @@ def _datasets(node: Placed, folder: Path) -> tuple[DatasetSpec, ...]:
     specs: list[DatasetSpec] = []
     for item in node.items("datasets"):
         spec = _dataset(item, folder)
+        if not _is_unicode(spec.name):
+            shown = ascii(spec.name)
+            raise UserError(
+                f"the name of the data set {shown} is not valid Unicode; rename the file, or give a "
+                "path and a name of its own in a config"
+            )
         if any((spec.name, spec.positive, spec.negative) == (s.name, s.positive, s.negative) for s in specs):
             raise item.fail(f"the data set '{spec.name}' is listed twice")
         if any(spec.name == other.name and (spec.path or other.path) for other in specs):
@@ -190,6 +196,15 @@ def _dataset(node: Placed, folder: Path) -> DatasetSpec:
     return _with_usual_labels(
         DatasetSpec(name, spec.path, _labels(content, "positive"), _labels(content, "negative"))
     )
+
+
+def _is_unicode(name: str) -> bool:
+    """Tell whether a name can be written down: a file name may have bytes that are no characters."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _find_dataset(name: str, node: Placed, folder: Path) -> DatasetSpec:

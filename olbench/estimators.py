@@ -25,6 +25,10 @@ from olbench.learners import Learner, SecondOrderLearner, make_algorithm
 Floats = NDArray[np.float64]
 # Replaces a variance that is zero, or negative by rounding.
 TINY = np.finfo(np.float64).tiny
+#: Scores above this are scaled down before they become probabilities: their squares must be numbers.
+LARGE_SCORE = 1e100
+#: Rows with larger features are scaled down before they are scored.
+LARGE_FEATURE = 1e100
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -247,6 +251,8 @@ class SecondOrderClassifier(OnlineClassifier):
         has a score of zero.
         """
         X = self._validate_rows(X)
+        if self.kernel in (None, "linear"):
+            X = _scale_large_rows(X)
         rows, order = as_examples(X).rows(), np.arange(X.shape[0])
         scores = np.column_stack([
             learner.scores(rows, order) / np.sqrt(np.maximum(learner.margin_variance(X), TINY))
@@ -264,8 +270,22 @@ class SecondOrderClassifier(OnlineClassifier):
         scores = self.decision_function(X)
         if self._binary:
             return np.column_stack([ndtr(-scores), ndtr(scores)])
+        # log Phi grows with the square of a score. Scores this large differ by far more than 1 or not at all,
+        # so that scaling down those of a row leaves its probabilities as they are.
+        size = np.maximum(np.abs(scores).max(axis=1, keepdims=True), LARGE_SCORE)
+        scores = scores * (LARGE_SCORE / size)
         probabilities: Floats = softmax(log_ndtr(scores) - log_ndtr(-scores), axis=1)
         return probabilities
+
+
+def _scale_large_rows(X: Any) -> Any:
+    """Return the rows, large ones divided by a power of two: m / sqrt(v) stays, and v does not overflow."""
+    largest = np.asarray(abs(X).max(axis=1).todense() if sp.issparse(X) else abs(X).max(axis=1)).ravel()
+    if not (largest > LARGE_FEATURE).any():
+        return X
+    exponents = np.where(largest > LARGE_FEATURE, np.frexp(largest)[1], 0)
+    scales = np.ldexp(1.0, -exponents)
+    return (sp.diags_array(scales) @ X).tocsr() if sp.issparse(X) else X * scales[:, None]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -90,6 +90,11 @@ def main() -> None:
     for name in ("stdout", "stderr"):  # None if closed, as with >&- and 2>&-
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        # A file name may hold bytes that no encoding can print.
+        if getattr(getattr(sys, name), "errors", "") == "strict" and hasattr(
+            getattr(sys, name), "reconfigure"
+        ):
+            getattr(sys, name).reconfigure(errors="backslashreplace")
     debug = "--debug" in sys.argv[1:]
     try:
         # Without standalone mode, click returns the code of an Exit instead of raising it.

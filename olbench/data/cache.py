@@ -276,7 +276,7 @@ def content_hash(path: Path) -> str:
     if facts.st_size < REMEMBERED_SIZE:
         return _hash_file(path)
     stamp = [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino]
-    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:40]
+    name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:40]
     memo = cache_folder() / "hashes" / f"{name}.json"
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         remembered = json.loads(memo.read_text())

@@ -8,11 +8,23 @@ No reduction is left to the compiler. Sums are written in a fixed order, and num
 keeps fused multiply-add off, so a pass gives the same bits whatever the width of the machine's vectors.
 """
 
+import atexit
+import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
 from numba import boolean, float64, int64, types, uint32
+
+from olbench.errors import UserError
+
+if numba.config.DISABLE_JIT:
+    raise UserError(
+        "NUMBA_DISABLE_JIT is set, but olbench runs compiled code only: its kernels take each other's "
+        "addresses; unset the variable"
+    )
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -60,18 +72,39 @@ def kernel(signature: Any) -> Callable[[Function], Function]:
 
     The NumPy error model makes a division by zero infinite: raising would cost a branch in every division.
     """
-    decorate: Callable[[Function], Function] = numba.njit(
-        signature, nogil=True, cache=True, error_model="numpy"
-    )
+
+    def decorate(function: Function) -> Function:
+        return cast(Function, _compile(numba.njit, function, signature, nogil=True))
+
     return decorate
 
 
 def rule(signature: Any, function: Callable[..., Any]) -> Any:
     """Compile a rule as a first-class function, cached on disk if its source is a file."""
+    return _compile(numba.cfunc, function, signature)
+
+
+def _compile(compiler: Callable[..., Any], function: Callable[..., Any], signature: Any, **how: Any) -> Any:
+    """Compile and cache a function, wherever there is a place for the cache."""
     try:
-        return numba.cfunc(signature, cache=True, error_model="numpy")(function)
+        return compiler(signature, cache=True, error_model="numpy", **how)(function)
     except RuntimeError as error:
-        # A rule typed into a notebook or a shell has no file beside which numba could keep a cache.
         if "no locator available" not in str(error):
             raise
-        return numba.cfunc(signature, error_model="numpy")(function)
+    # A rule typed into a notebook or a shell has no file beside which numba could keep a cache.
+    is_cached = os.path.exists(function.__code__.co_filename)
+    if is_cached:
+        _use_own_cache()
+    return compiler(signature, cache=is_cached, error_model="numpy", **how)(function)
+
+
+def _use_own_cache() -> None:
+    """Keep compiled code in a folder of this process: neither the package nor the home can be written.
+
+    The folder is new and private, as numba runs what it finds in one. Worker processes share it.
+    """
+    if numba.config.CACHE_DIR:
+        return
+    folder = tempfile.mkdtemp(prefix="olbench-numba-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = folder

@@ -70,7 +70,14 @@ class Report:
 
     def block(self, dataset: str) -> list[Row]:
         """Return the rows of a data set."""
-        return [row for row in self.rows if row.entry.dataset == dataset]
+        return self._blocks.get(dataset, [])
+
+    @cached_property
+    def _blocks(self) -> dict[str, list[Row]]:
+        blocks: dict[str, list[Row]] = {}
+        for row in self.rows:
+            blocks.setdefault(row.entry.dataset, []).append(row)
+        return blocks
 
     def _make_block(self, dataset: str) -> list[Row]:
         entries = sorted(self.results.of(dataset), key=self._place)

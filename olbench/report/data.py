@@ -10,6 +10,9 @@ from olbench.report.build import Report
 from olbench.report.sections import all_sections
 from olbench.report.sections.results import flat_records
 
+#: With these, a cell of a spreadsheet begins a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 
 def render_csv(report: Report) -> str:
     """Return the results as CSV: one line per row, in full precision, the paper's numbers beside ours."""
@@ -22,8 +25,23 @@ def write_csv(records: list[dict[str, Any]]) -> str:
     if records:
         writer = csv.DictWriter(file, records[0].keys(), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(records)
+        writer.writerows({name: _disarm(value) for name, value in record.items()} for record in records)
     return file.getvalue()
+
+
+def _disarm(value: Any) -> Any:
+    """Return a text that a spreadsheet would take for a formula with an apostrophe before it; numbers stay.
+
+    >>> _disarm("=1+1"), _disarm("-0.5"), _disarm(-0.5), _disarm("arow")
+    ("'=1+1", '-0.5', -0.5, 'arow')
+    """
+    if not isinstance(value, str) or not value.startswith(FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
 
 
 def render_json(report: Report) -> str:

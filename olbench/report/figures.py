@@ -3,6 +3,7 @@
 The same record gives the same bytes, whatever the date, the versions and the user's matplotlib settings.
 """
 
+import hashlib
 import itertools
 import re
 from collections.abc import Iterable, Sequence
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 #: An axis is logarithmic where the algorithms end more than this factor apart: on a linear one, those that
 #: the paper is about would lie on the axis.
 LOG_SPAN = 10.0
+#: File systems allow names of 255 bytes. This leaves room for what comes before and after.
+LONGEST_NAME = 160
 #: The steps between ticks.
 ROUND = [1, 2, 2.5, 5, 10]
 #: Inches between the numbers on an axis of ranks, at least.
@@ -320,5 +323,11 @@ def file_name(dataset: str) -> str:
 
     >>> file_name("data/my set.libsvm")
     'data-my-set.libsvm'
+
+    A long name is cut; a part of its hash keeps it apart from others with the same beginning.
     """
-    return re.sub(r"[^\w.+-]+", "-", dataset).strip("-.") or "data"
+    name = re.sub(r"[^\w.+-]+", "-", dataset).strip("-.") or "data"
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name.encode()[: LONGEST_NAME - 9].decode(errors='ignore')}-{digest}"

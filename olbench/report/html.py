@@ -1,6 +1,7 @@
 """The report as one self-contained HTML file: no network, no fonts, no other files."""
 
 import base64
+import gzip
 import hashlib
 import json
 from collections.abc import Iterable
@@ -22,17 +23,14 @@ FOLDER = Path(__file__).with_name("page")
 #: The template of a section that has none of its own: its tables and paragraphs.
 PLAIN = "section.html.j2"
 DASH = "\N{EN DASH}"
-TYPES = {"csv": "text/csv", "tex": "application/x-tex", "yaml": "application/yaml"}
+TYPES = {"csv": "text/csv", "tex": "application/x-tex", "yaml": "application/yaml", "gz": "application/gzip"}
+#: A page with more rows has its tables compressed, and unpacks each when it is looked at.
+MANY_ROWS = 2000
 
 
 def render(report: Report) -> str:
     """Return the page of a report, which offers its tables and its config for download."""
     name = report.results.name
-    texts = {
-        f"{name}.csv": render_csv(report),
-        f"{name}.tex": latex.render(all_parts(report)),
-        f"{name}.yaml": config_yaml(report),
-    }
     values = section_values(report)
     drawn = {key: values.get("curves", {}).get(key, {}) for key in ("curves", "styles", "series", "along")}
     scripts = [_plotly(), _text("page.js")] if "curves" in values else [_text("page.js")]
@@ -44,21 +42,51 @@ def render(report: Report) -> str:
             made=report.made,
             lead=_lead(report),
             paper=report.paper,
-            sections=[_section(section, values[section.id]) for section in sections_of(report)],
+            sections=[_section(each, values[each.id], is_large(report)) for each in sections_of(report)],
             style=_text("page.css"),
             scripts=scripts,
             policy=_policy(scripts),
             data_json=_json_in_html(drawn),
-            downloads={file: _address(file, text) for file, text in texts.items()},
+            downloads={file: _address(file, content) for file, content in _files(report).items()},
         )
     )
     return page
 
 
+def is_large(report: Report) -> bool:
+    """Tell whether a report has so many rows that its page is compressed."""
+    return len(report.rows) > MANY_ROWS
+
+
+def _files(report: Report) -> dict[str, bytes]:
+    """Return the files that a page offers; a large one leaves out LaTeX, which no one would print."""
+    name = report.results.name
+    table, config = render_csv(report).encode(), {f"{name}.yaml": config_yaml(report).encode()}
+    if is_large(report):
+        return {f"{name}.csv.gz": _compress(table), **config}
+    return {f"{name}.csv": table, f"{name}.tex": latex.render(all_parts(report)).encode(), **config}
+
+
+def _compress(content: bytes) -> bytes:
+    """Return the content as a gzip file without a date, so that bytes repeat."""
+    return gzip.compress(content, 9, mtime=0)
+
+
+def _pack(html: Any, large: bool) -> Any:
+    """Return a part of a large page as a script that is no script: `page.js` puts its content in place."""
+    from markupsafe import Markup
+
+    if not large:
+        return html
+    content = base64.b64encode(_compress(str(html).encode())).decode()
+    return Markup(f'<script type="application/gzip" class="packed">{content}</script>')
+
+
 def render_plain(title: str, lead: str, parts: Iterable[Part]) -> str:
     """Return a page of tables and paragraphs alone, in the style of a report."""
     values = {"parts": [_part(part) for part in parts]}
-    html = _environment().get_template(PLAIN).render(id="summary", title=title, figures=[], **values)
+    template = _environment().get_template(PLAIN)
+    html = template.render(id="summary", title=title, figures=[], large=False, **values)
     scripts = [_text("page.js")]
     page: str = (
         _environment()
@@ -116,9 +144,9 @@ def _figure(name: str, figure: "Figure") -> dict[str, str]:
     return {"name": name, "caption": str(figure.get_label()), "address": address}
 
 
-def _section(section: Section, values: dict[str, Any]) -> dict[str, Any]:
-    template = PLAIN if section.page is None else f"{section.id}.html.j2"
-    html = _environment().get_template(template).render(id=section.id, title=section.title, **values)
+def _section(section: Section, values: dict[str, Any], large: bool) -> dict[str, Any]:
+    template = _environment().get_template(PLAIN if section.page is None else f"{section.id}.html.j2")
+    html = template.render(id=section.id, title=section.title, large=large, **values)
     return {"id": section.id, "title": section.title, "html": html}
 
 
@@ -147,9 +175,9 @@ def _json_in_html(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _address(name: str, text: str) -> str:
+def _address(name: str, content: bytes) -> str:
     kind = TYPES.get(name.rpartition(".")[2], "text/plain")
-    return f"data:{kind};charset=utf-8;base64,{base64.b64encode(text.encode()).decode()}"
+    return f"data:{kind};charset=utf-8;base64,{base64.b64encode(content).decode()}"
 
 
 @cache
@@ -165,6 +193,7 @@ def _environment() -> Any:
     )
     environment.filters.update(
         fixed=_fixed,
+        pack=_pack,
         minus=_minus,
         p_value=_p_value,
         p_words=_p_words,

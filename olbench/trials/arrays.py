@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.errors import UserError
+from olbench.trials.locks import FLAGS
 
 NAME = "arrays.bin"
 #: Where an array is: offset, bytes, checksum and, for bits, how many there are.
@@ -32,7 +33,7 @@ class ArrayFile:
     def append(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Reference]:
         """Write arrays, wait until they are on the disk, and return where each one is."""
         if self.file is None:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | FLAGS
             self.file = os.open(self.path, flags, 0o644)
         begin = os.fstat(self.file).st_size
         references, pieces, offset = {}, [], begin

@@ -4,18 +4,18 @@ A line is written in one piece and is on the disk before the next trial counts a
 the middle of a line, the next run cuts that line off.
 """
 
-import fcntl
 import lzma
 import os
 import socket
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
 from olbench.errors import UserError
+from olbench.trials import locks
 from olbench.trials.arrays import ArrayFile
 from olbench.trials.record import BrokenRecordError, RecordError, read_line, without_series, write_line
 from olbench.trials.trial import Record
@@ -32,8 +32,13 @@ class LedgerFullError(UserError):
 
 def read(folder: Path) -> list[Record]:
     """Return the records of a results folder in the order of writing, without a torn last line."""
+    return list(each(folder))
+
+
+def each(folder: Path) -> Iterator[Record]:
+    """Yield the records one by one: whoever needs a part of each need not hold all of them whole."""
     path, content = _content(folder)
-    return [record for record, _ in _records(content, path)]
+    return (record for record, _ in _records(content, path))
 
 
 def current(folder: Path) -> dict[str, Record]:
@@ -125,6 +130,9 @@ class Ledger:
             if os.write(self.file, line) < len(line):
                 raise OSError("there is no room for a whole line")
             os.fsync(self.file)
+            # A removed file takes every line and keeps none.
+            if os.fstat(self.file).st_nlink == 0:
+                raise OSError("it was removed during the run")
         except OSError as error:
             self._undo()
             raise LedgerFullError(
@@ -136,7 +144,7 @@ class Ledger:
         return kept
 
     def _open(self) -> int:
-        return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | locks.FLAGS, 0o644)
 
     def repair(self) -> None:
         """Cut off a torn last line."""
@@ -159,36 +167,21 @@ class Ledger:
 @contextmanager
 def open_ledger(folder: Path) -> Iterator[Ledger]:
     """Yield the ledger of a folder; refuse if another run holds it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise UserError(
-            f"cannot write to {folder}: {error.strerror or error}; choose another --out"
-        ) from None
-    try:
-        _lock(lock, folder)
+    with ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            note = f"process {os.getpid()} on {socket.gethostname()}\n"
+            stack.enter_context(locks.hold(folder / LOCK, note))
+        except OSError as error:
+            raise UserError(
+                f"cannot write to {folder}: {error.strerror or error}; choose another --out"
+            ) from None
+        except locks.LockedError as error:
+            raise UserError(
+                f"{folder} is in use by another run ({str(error) or 'an unknown process'}); wait until it "
+                "ends, or choose another --out"
+            ) from None
         ledger = Ledger(folder)
         ledger.repair()
-        try:
-            yield ledger
-        finally:
-            ledger.close()
-            os.ftruncate(lock, 0)
-    finally:
-        os.close(lock)
-
-
-def _lock(lock: int, folder: Path) -> None:
-    """Take the lock, which the system releases however this process ends, and write down who holds it."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        holder = os.pread(lock, 200, 0).decode(errors="replace").strip() or "an unknown process"
-        raise UserError(
-            f"{folder} is in use by another run ({holder}); wait until it ends, or choose another --out"
-        ) from None
-    # The lock holds without its text, which a full disk may refuse.
-    with suppress(OSError):
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        stack.callback(ledger.close)
+        yield ledger

@@ -18,6 +18,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from olbench.report.build import make_report
 from olbench.report.data import render_csv
 from olbench.report.html import render
+from tests.report.large import write_large
 from tests.report.test_html import HOSTILE, poison
 
 SMALL = Path(__file__).with_name("small")
@@ -347,3 +348,20 @@ def test_a_name_that_wants_to_be_a_script_is_only_shown(page: Any, tmp_path: Pat
         assert HOSTILE in names(page, 1)
         assert len(curves(page)) == 5
         assert page.get_log("browser") == []
+
+
+def test_a_large_page_unpacks_its_tables(browser: Any, tmp_path: Path):
+    write_large(tmp_path / "run", datasets=9, algorithms=230, permutations=2, points=4)
+    (tmp_path / "large.html").write_text(render(make_report(tmp_path / "run")), encoding="utf-8")
+    browser.get_log("browser")
+    browser.get((tmp_path / "large.html").as_uri())
+    rows = "return document.querySelectorAll('#results-table tbody tr').length"
+    WebDriverWait(browser, 60).until(lambda _: browser.execute_script(rows) == 9 * 230)
+    browser.find_element(By.ID, "filter").send_keys("data-003")
+    shown = browser.find_element(By.ID, "shown")
+    WebDriverWait(browser, 60).until(lambda _: shown.text == "230 of 2070 rows")
+    second = browser.find_elements(By.CSS_SELECTOR, ".within details")[1]
+    assert not second.find_elements(By.CSS_SELECTOR, "tbody tr")
+    second.find_element(By.TAG_NAME, "summary").click()
+    WebDriverWait(browser, 60).until(lambda _: len(second.find_elements(By.CSS_SELECTOR, "tbody tr")) == 229)
+    assert browser.get_log("browser") == []

@@ -6,6 +6,25 @@ const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const pressed = (button) => button.getAttribute("aria-pressed") === "true";
 const press = (button, on) => button.setAttribute("aria-pressed", String(on));
 
+// ---- Unpacking ----
+
+// A large page keeps its tables compressed: each takes its place when it is first looked at.
+async function unpack(script) {
+  const bytes = Uint8Array.from(atob(script.textContent), (sign) => sign.charCodeAt(0));
+  script.classList.remove("packed");
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  script.outerHTML = await new Response(stream).text();
+}
+
+const unpackAll = (root) => Promise.all($$("script.packed", root).map(unpack));
+
+function setUpUnpacking() {
+  $$("details").filter((each) => $("script.packed", each)).forEach((each) => {
+    if (each.open) unpackAll(each);
+    else each.addEventListener("toggle", () => unpackAll(each), { once: true });
+  });
+}
+
 // ---- Sorting ----
 
 function cellKey(row, column) {
@@ -307,8 +326,10 @@ function setUpPrint(redraw) {
   });
 }
 
-function start() {
+async function start() {
   const data = JSON.parse($("#data").textContent);
+  setUpUnpacking();
+  if ($("#results-table")) await unpackAll($("#results-table"));
   $$("table.sortable").forEach(setUpSorting);
   if ($("#filter")) setUpFilter();
   $$("table.map").forEach(setUpMap);

@@ -9,7 +9,10 @@ from olbench.report.build import Report
 from olbench.report.grid import Grid, Part, boxes, left, right
 from olbench.report.page.diagram import critical_difference
 from olbench.report.sections import Figures, Section, register
-from olbench.stats import CONDITIONAL, Across, Difference
+from olbench.stats import CONDITIONAL, Across, Difference, PairTest
+
+#: Pairs grow with the square of the algorithms: so many are listed in a table, and on the page. JSON has all.
+IN_TABLE, ON_PAGE = 500, 2000
 
 
 def parts(report: Report) -> Iterator[Part]:
@@ -56,13 +59,22 @@ def across(report: Report, comparison: Across) -> Grid:
     )
 
 
+def _first_pairs(comparison: Across, most: int) -> list[PairTest]:
+    """Return all pairs or, if there are more than `most`, those with the smallest p."""
+    pairs = list(comparison.pairs)
+    return pairs if len(pairs) <= most else sorted(pairs, key=lambda pair: pair.p)[:most]
+
+
 def pairs(comparison: Across) -> Grid:
     """Return the pairs that differ across data sets, with Holm's correction."""
-    different = [pair for pair in comparison.pairs if pair.significant]
-    listed = different or sorted(comparison.pairs, key=lambda pair: pair.p)[:5]
-    title = f"{len(different)} of {len(comparison.pairs)} pairs differ across data sets (Wilcoxon, Holm, 5%)"
+    different = sum(pair.significant for pair in comparison.pairs)
+    first = _first_pairs(comparison, IN_TABLE)
+    listed = [pair for pair in first if pair.significant] or sorted(first, key=lambda pair: pair.p)[:5]
+    title = f"{different} of {len(comparison.pairs)} pairs differ across data sets (Wilcoxon, Holm, 5%)"
     if not different:
         title += "; those with the smallest p"
+    elif len(listed) < different:
+        title += f"; the {len(listed)} with the smallest p"
     return Grid(
         title,
         (*left("first", "second"), *right("p", "adjusted p")),
@@ -118,14 +130,15 @@ def _texts(difference: Difference, quantity: Quantity) -> dict[str, str]:
 def _across_page(comparison: Across | str) -> dict[str, Any]:
     if isinstance(comparison, str):
         return {"note": comparison}
-    pair_tests = [vars(pair) for pair in comparison.pairs]
+    listed = _first_pairs(comparison, ON_PAGE)
     return {
         **vars(comparison),
         "note": "",
         "datasets": list(comparison.datasets),
         "ranks": sorted(comparison.ranks.items(), key=lambda item: item[1]),
-        "pairs": pair_tests,
-        "significant": sum(pair["significant"] for pair in pair_tests),
+        "pairs": [vars(pair) for pair in listed],
+        "tested": len(comparison.pairs),
+        "significant": sum(pair.significant for pair in comparison.pairs),
         "diagram": critical_difference(comparison.ranks, comparison.groups, comparison.critical_difference),
     }
 

@@ -1,0 +1,88 @@
+"""Writes a results folder of any size without running a trial, to measure how reports scale.
+
+python -m tests.report.large FOLDER [--datasets 100] [--algorithms 200] [--permutations 2] [--points 50]
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from olbench.engine import runfile
+from olbench.engine.runfile import CellFacts, DataFacts, RunFile
+from olbench.specs import AlgorithmSpec, Config, DatasetSpec
+from olbench.trials import ledger, record
+from olbench.trials.trial import Outcome, Trial
+
+EXAMPLES = 5000
+
+
+def write_large(folder, datasets=100, algorithms=200, permutations=2, points=50, seed=0):
+    """Write the run file and the ledger of PA-I with as many values of C as there are algorithms."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(seed)
+    names = [f"data-{place:03}" for place in range(datasets)]
+    specs = [AlgorithmSpec("pa1", {"C": 0.001 * (place + 1)}) for place in range(algorithms)]
+    settings = {"permutations": permutations, "curve": points}
+    config = Config(tuple(map(DatasetSpec, names)), tuple(specs), settings=settings)
+    cells = []
+    with open(folder / ledger.NAME, "wb") as file:
+        for name in names:
+            difficulty = rng.uniform(0.02, 0.3)
+            for place, spec in enumerate(specs):
+                rate = difficulty * (1 + 0.002 * place)
+                trials = [_trial(name, spec, number, points, seed) for number in range(permutations)]
+                for trial in trials:
+                    outcome = _outcome(rng, rate, points)
+                    file.write(record.write_line(record.success(trial, outcome, "permutation", 0.01)))
+                cells.append(_cell(name, spec, place, trials))
+    facts = {name: DataFacts(name, EXAMPLES, 20) for name in names}
+    written = RunFile(config, facts, tuple(cells), start=runfile.now(), end=runfile.now())
+    (folder / runfile.NAME).write_text(json.dumps(written.plain()))
+
+
+def _trial(name, spec, number, points, seed):
+    setting = {"part": "all", "points": points}
+    return Trial("online", name, name, spec.id, spec.params, {}, seed, "report", number, setting, "code")
+
+
+def _outcome(rng, rate, points):
+    t = np.linspace(EXAMPLES / points, EXAMPLES, points).astype(int)
+    mistakes = np.cumsum(rng.binomial(np.diff(t, prepend=0), rate))
+    updates = np.cumsum(rng.binomial(np.diff(t, prepend=0), min(1.0, 2 * rate)))
+    updates = np.maximum(updates, mistakes)
+    curve = {
+        "t": t.tolist(),
+        "mistakes": mistakes.tolist(),
+        "updates": updates.tolist(),
+        "seconds": np.round(1e-6 * t * rng.uniform(0.9, 1.1), 9).tolist(),
+    }
+    measured = {
+        "n": EXAMPLES,
+        "mistakes": int(mistakes[-1]),
+        "updates": int(updates[-1]),
+        "effective_updates": int(updates[-1]),
+        "breakdowns": 0,
+        "cpu_seconds": 0.01,
+    }
+    return Outcome(measured, {"curve": curve})
+
+
+def _cell(name, spec, place, trials):
+    label = f"pa1 C={spec.params['C']:g}"
+    keys = tuple(trial.key for trial in trials)
+    return CellFacts(name, spec.id, place, label, spec.params, {}, {}, 0, len(trials), keys)
+
+
+def main():
+    """Write the folder that the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    for name, value in (("datasets", 100), ("algorithms", 200), ("permutations", 2), ("points", 50)):
+        parser.add_argument(f"--{name}", type=int, default=value)
+    write_large(**vars(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Reports grow in proportion to their rows, in time and in size."""
+
+import gzip
+import re
+import time
+from base64 import b64decode
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench.report import data, html, text
+from olbench.report.build import make_report
+from olbench.report.grid import Box, Column, Grid, left, right
+from olbench.report.sections import all_parts, curves
+from tests.report.large import write_large
+
+RENDERERS = {
+    "text": lambda report: text.render(all_parts(report)),
+    "csv": data.render_csv,
+    "html": html.render,
+}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    small, large = (tmp_path_factory.mktemp(name) for name in ("small", "large"))
+    write_large(small, datasets=12, algorithms=35, points=10)
+    write_large(large, datasets=24, algorithms=90, points=10)
+    return small, large
+
+
+@pytest.fixture(scope="module")
+def page(folders):
+    return html.render(make_report(folders[1]))
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+def test_five_times_the_rows_take_about_five_times_as_long(folders, form):
+    def seconds(folder: Path) -> float:
+        start = time.process_time()
+        RENDERERS[form](make_report(folder))
+        return time.process_time() - start
+
+    seconds(folders[0])  # imports and templates
+    small, large = (min(seconds(folder) for _ in range(2)) for folder in folders)
+    assert large < 9 * small
+
+
+def test_a_large_page_is_compressed_and_complete(folders, page):
+    report = make_report(folders[1])
+    packed = [
+        gzip.decompress(b64decode(each)).decode()
+        for each in re.findall(r'<script type="application/gzip" class="packed">([^<]*)</script>', page)
+    ]
+    assert html.is_large(report)
+    # The results, the pairs, and the differences within each data set.
+    assert len(packed) == 2 + 24
+    assert packed[0].count("<tr") + packed[1].count("<tr") == 2000 + 24 * 90
+    [table] = re.findall(r'download="[^"]*.csv.gz" href="data:application/gzip[^,]*,([^"]*)"', page)
+    assert gzip.decompress(b64decode(table)).decode() == data.render_csv(report)
+
+
+def test_the_curves_of_a_page_fit_its_budget(folders, monkeypatch):
+    monkeypatch.setattr(curves, "MOST", 10_000)
+    monkeypatch.setattr(curves, "FEWEST_POINTS", 5)
+    report = make_report(folders[0])
+    shown = curves.page(report)
+    size = sum(
+        len(line)
+        for dataset in shown["curves"].values()
+        for bands in dataset["algorithms"].values()
+        for band in bands.values()
+        for line in band
+    )
+    assert 0.8 * curves.MOST < size <= curves.MOST
+    assert 1 < shown["most"] < 35
+    for name, drawn in shown["curves"].items():
+        rates = {entry.label: entry.mean(report.headline) for entry in report.results.of(name)}
+        assert set(drawn["algorithms"]) == set(sorted(rates, key=rates.get)[: shown["most"]])
+        assert len(drawn["t"]) == 5
+
+
+@pytest.mark.parametrize(("size", "most"), [(1, 25), (25, 25), (50, 25), (999, 25), (26, 25), (0, 25)])
+def test_a_thinned_curve_keeps_its_end_and_even_gaps(size, most):
+    places = curves.thin(size, most)
+    assert places.size == min(size, most)
+    if size:
+        assert places[-1] == size - 1
+        assert np.ptp(np.diff(places, prepend=-1)) <= 1
+
+
+@pytest.mark.parametrize("bold", [False, True])
+@pytest.mark.parametrize("width", [30, 60, 200])
+def test_the_quick_layout_of_a_table_is_that_of_rich(monkeypatch, width, bold):
+    columns = (*left("name", "words"), *right("a", "long heading"), Column("mark", "center"))
+    texts = [("x", "ä–×", "1", "2.5", "✓"), ("data 漢字", "", "100", "", ""), ("", "y", "−3", "4", "ab")]
+    rows = tuple(
+        tuple(Box(each, bold and place == 2 and number == 1) for place, each in enumerate(row))
+        for number, row in enumerate(texts)
+    )
+    grid = Grid("Title", columns, rows, "note")
+    quick = text.render([grid], width)
+    monkeypatch.setattr(text, "_is_plain", lambda grid: False)
+    assert quick == text.render([grid], width)
