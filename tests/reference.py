@@ -96,7 +96,7 @@ class PA2(PA):
 class Adviceptron(PA2):
     """Without advice, adviceptron2010's problem (6) is that of PA-II with C = lam / 2."""
 
-    def __init__(self, d, lam, mu, start, heads):
+    def __init__(self, d, lam, mu, start, heads="all"):
         super().__init__(d, C=lam / 2)
 
 
