@@ -168,3 +168,14 @@ def test_the_shell_completes_names(words, offered):
         capture_output=True, text=True, check=True, env=os.environ | asked,
     )  # fmt: skip
     assert sorted(line.split(",", 1)[1] for line in done.stdout.splitlines()) == offered
+
+
+def test_plain_c_leaves_the_arithmetic_of_the_process_alone():
+    """A library that is linked with -ffast-math turns off subnormal numbers for everybody."""
+    from olbench.bench.plain_c import load_library
+
+    load_library()
+    smallest = np.nextafter(0.0, 1.0)
+    assert smallest > 0.0
+    assert np.array([smallest])[0] * 1.0 == smallest
+    assert smallest / 2.0 == 0.0
