@@ -76,7 +76,7 @@ def thin(size: int, most: int) -> NDArray[np.int64]:
     """Return the places of at most so many points of a curve, with even gaps and the last point.
 
     >>> thin(10, 4).tolist(), thin(3, 4).tolist()
-    ([2, 4, 7, 9], [0, 1, 2])
+    ([1, 4, 6, 9], [0, 1, 2])
     """
     kept = min(size, most)
     return (np.arange(1, kept + 1) * size) // max(kept, 1) - 1
