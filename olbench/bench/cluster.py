@@ -1,5 +1,6 @@
 """What a cluster costs: equal trials with jobs on this machine and on a cluster, in turns."""
 
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +19,8 @@ from olbench.protocols import get_protocol
 from olbench.protocols.definition import Cell
 from olbench.specs import AlgorithmSpec, Config, DatasetSpec
 
-#: A pass over so many rows and features takes about 0.2 s of a processor.
-ROWS, FEATURES = 4_000, 600
+#: Passes take at least so many seconds of a processor; the number of rows follows from a pass over PROBE rows.
+SECONDS, PROBE, FEATURES = 0.25, 2_000, 600
 #: Rows of the trials that measure the cost of a task: they take next to no time themselves.
 TINY = 2
 
@@ -42,7 +43,7 @@ class ClusterCost:
 
 def measure(where: str, jobs: int, scale: float, repeats: int) -> ClusterCost:
     """Measure throughput in turns, so that a busy machine slows both sides."""
-    long = make_cell(max(TINY, int(scale * ROWS)), 12 * jobs)
+    long = make_cell(max(TINY, int(scale * count_rows())), 12 * jobs)
     tiny = make_cell(TINY, max(20, int(min(1, scale) * 300)))
     with ClusterExecutor(where, say=_refuse) as executor:
         for cell in (long, tiny):  # what comes first pays for connections, data and compilation
@@ -60,6 +61,12 @@ def measure(where: str, jobs: int, scale: float, repeats: int) -> ClusterCost:
         ratio=median(mine / its for mine, its in zip(local, cluster, strict=True)),
         task=median(tasks) / tiny.repeats,
     )
+
+
+def count_rows() -> int:
+    """Return how many rows make a pass long enough on this machine."""
+    cell = make_cell(PROBE, 3)
+    return math.ceil(PROBE * SECONDS / min(run_all(cell, 1, None)[1]))
 
 
 def make_cell(n: int, permutations: int) -> Cell:

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -303,6 +304,7 @@ def test_only_refused_workers_end_the_run(shared, here, config):
     path = other / "olbench/errors.py"
     path.write_text(path.read_text() + "\n# another source, the same version\n")
     with Nursery(shared, 1, python_path=other) as nursery:
+        wait_for(lambda: addresses(nursery), "the only worker")
         code, _, err = here("run", config(), "--cluster", nursery.file, "--out", "out", "--quiet")
     assert code == 2
     first, last = err.splitlines()
@@ -395,6 +397,16 @@ def test_a_cluster_that_is_not_there_is_refused_with_one_sentence(where, reason,
     code, out, err = here("run", config(), "--cluster", where, "--out", "out", "--quiet")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"olbench: {reason}")
+
+
+def test_bench_states_throughput_and_the_cost_of_a_task(nursery, here):
+    code, out, _ = here("bench", "--cluster", nursery.file, "--scale", "0.01", "--repeats", "1")
+    assert code == 0
+    first, jobs, cluster, task = out.splitlines()
+    assert re.fullmatch(r"24 trials with \d\.\d{3} s of a processor each, medians of 1 turns:", first)
+    assert re.fullmatch(r"  jobs = 2: [\d.]+ trials/s", jobs)
+    assert re.fullmatch(rf"  {nursery.file}: [\d.]+ trials/s, [\d.]+ of the jobs in the same turn", cluster)
+    assert re.match(r"a task costs [\d.]+ ms: ", task)
 
 
 def test_exclusive_times_are_not_measured_on_a_cluster(here, config):
