@@ -19,7 +19,7 @@ from olbench.protocols import get_protocol
 from olbench.protocols.definition import Cell
 from olbench.specs import AlgorithmSpec, Config, DatasetSpec
 
-#: Passes take at least so many seconds of a processor; the number of rows follows from a pass over PROBE rows.
+#: Passes take about so many seconds of a processor; a pass over PROBE rows tells how many rows that are.
 SECONDS, PROBE, FEATURES = 0.25, 2_000, 600
 #: Rows of the trials that measure the cost of a task: they take next to no time themselves.
 TINY = 2

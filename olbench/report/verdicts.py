@@ -19,6 +19,9 @@ REPRODUCED, CLOSE, DIFFERS, NOT_COMPARABLE = "reproduced", "close", "differs", "
 #: The verdicts from best to worst, with their letters in tables and on the page.
 LETTERS = {REPRODUCED: "R", CLOSE: "c", DIFFERS: "D", NOT_COMPARABLE: "\N{EN DASH}"}
 VERDICTS = tuple(LETTERS)
+#: The mark of a verdict that would be worse by the paper's own deviation: ours is larger, and allows more.
+LEANS = "\N{DEGREE SIGN}"
+LEANS_MEANING = "only by our larger deviation; by the paper's own it would be worse"
 #: How many deviations (the larger of the reported one and ours) a verdict allows, plus half a printed digit.
 #:
 #: These are deviations over permutations, about four times the standard error of a mean of 20, so the bounds
@@ -65,6 +68,13 @@ class Judgement:
     reason: str
     #: The unit of the tolerance: "deviation" or "binomial", for standard errors.
     basis: str
+    #: Whether the verdict would be worse by the paper's own deviation.
+    leans: bool = False
+
+    @property
+    def letter(self) -> str:
+        """The verdict in tables: its letter, marked if it rests on our larger deviation."""
+        return LETTERS[self.verdict] + (LEANS if self.leans else "")
 
     @property
     def key(self) -> str:
@@ -165,10 +175,21 @@ def count_apart(judgements: Iterable[Judgement], quantity: Quantity) -> Counter[
     return Counter(each.verdict for each in suspects(judgements) if each.quantity == quantity.name)
 
 
+def count_leaning(judgements: Iterable[Judgement], quantity: Quantity) -> int:
+    """Return how many numbers of a quantity are reproduced only by our larger deviation."""
+    return sum(
+        each.leans and each.verdict == REPRODUCED and not each.reported.suspect
+        for each in judgements
+        if each.quantity == quantity.name
+    )
+
+
 def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
-    """Return a line like '58 of 72 mistake rates reproduced, 9 close, 5 differ'."""
-    counts = count(judgements, quantity)
-    line = f"{counts[REPRODUCED]} of {counts.total()} {quantity.counted} reproduced, {_list_others(counts)}"
+    """Return a line like '58 of 72 mistake rates reproduced (6 only by our larger deviation), 9 close'."""
+    counts, leaning = count(judgements, quantity), count_leaning(judgements, quantity)
+    weak = f" ({leaning} only by our larger deviation)" if leaning else ""
+    line = f"{counts[REPRODUCED]} of {counts.total()} {quantity.counted} reproduced{weak}, "
+    line += _list_others(counts)
     apart = summary_apart(judgements, quantity)
     return f"{line}; {apart}" if apart else line
 
@@ -256,12 +277,14 @@ def _judgement(results: Results, reported: Reported, quantity: Quantity, choice:
     mean, deviation = (entry.spread(quantity) if entry else None) or (None, None)
     if entry is None or entry.done < 2:
         deviation = None
-    outcome, z = NOT_COMPARABLE, None
+    outcome, z, leans = NOT_COMPARABLE, None, False
     if entry is not None and mean is not None:
         error = _own_error(results, entry, quantity, reported)
         known = deviation is not None or reported.deviation is None
         z = _z(reported, mean, error) if known else None
-        outcome = NOT_COMPARABLE if reason else verdict(reported, mean, deviation or 0.0, error)
+        if not reason:
+            outcome = verdict(reported, mean, deviation or 0.0, error)
+            leans = reported.deviation is not None and outcome != verdict(reported, mean, 0.0, error)
     return Judgement(
         dataset=reported.dataset,
         label=entry.label if entry else reported.row,
@@ -276,6 +299,7 @@ def _judgement(results: Results, reported: Reported, quantity: Quantity, choice:
         verdict=outcome,
         reason=reason,
         basis="binomial" if reported.deviation is None else "deviation",
+        leans=leans,
     )
 
 

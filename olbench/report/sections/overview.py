@@ -6,7 +6,7 @@ from olbench.report.build import Report, Row
 from olbench.report.grid import Box, Grid, left, right
 from olbench.report.sections import Section, register
 from olbench.report.sections.results import bold_note
-from olbench.report.sections.verdicts import LEGEND, beside_text
+from olbench.report.sections.verdicts import beside_text, legend
 from olbench.report.verdicts import suspects
 
 
@@ -45,7 +45,7 @@ def _note(report: Report) -> str:
     if not report.judgements:
         return bold_note(report)
     doubt = " Question mark: nothing explains the printed number." if suspects(report.judgements) else ""
-    return f"{bold_note(report)} {LEGEND}.{doubt}"
+    return f"{bold_note(report)} {legend(report)}.{doubt}"
 
 
 register(Section("overview", "Overview", parts))

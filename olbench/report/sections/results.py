@@ -8,7 +8,7 @@ from olbench.report.build import Report, Row
 from olbench.report.grid import DETAIL, PAPER, TIME, Box, Column, Grid, boxes, left, right, short
 from olbench.report.results import Entry
 from olbench.report.sections import Section, register
-from olbench.report.verdicts import LETTERS, NOT_COMPARABLE, Judgement
+from olbench.report.verdicts import LEANS_MEANING, LETTERS, NOT_COMPARABLE, Judgement
 
 SHARED_NOTE = (
     "Times in brackets were measured while other trials ran, so they are not comparable; `olbench run "
@@ -110,7 +110,7 @@ def _ratio_text(row: Row, report: Report) -> str:
 
 
 def _judged_text(judgement: Judgement | None) -> str:
-    return f"{judgement.reported.printed} {LETTERS[judgement.verdict]}" if judgement else ""
+    return f"{judgement.reported.printed} {judgement.letter}" if judgement else ""
 
 
 def data(report: Report) -> Mapping[str, Any]:
@@ -245,13 +245,14 @@ def judgement_page(judgement: Judgement | None, report: Report) -> dict[str, Any
         lines.append(f"difference {quantity.text(judgement.difference, sign='+')}{z}")
     if judgement.basis == "binomial":
         lines.append("compared in standard errors: the paper prints no deviation")
+    lines += [f"{judgement.verdict} {LEANS_MEANING}"] if judgement.leans else []
     lines += [judgement.reason] if judgement.reason else []
     printed = judgement.reported.printed.split(" ± ")
     return {
         "dataset": judgement.dataset,
         "label": judgement.label,
         "verdict": judgement.verdict,
-        "letter": LETTERS[judgement.verdict],
+        "letter": judgement.letter,
         "rank": list(LETTERS).index(judgement.verdict),
         "reported": judgement.reported.mean,
         "printed": printed,

@@ -10,9 +10,14 @@ from olbench.report.build import Report
 from olbench.report.grid import DETAIL, KEPT, Box, Column, Grid, Part, boxes, left, right
 from olbench.report.sections import Section, register
 from olbench.report.sections.results import judgement_page
-from olbench.report.verdicts import LETTERS, NOT_COMPARABLE, REPRODUCED, Judgement
+from olbench.report.verdicts import LEANS, LEANS_MEANING, LETTERS, NOT_COMPARABLE, REPRODUCED, Judgement
 
 LEGEND = ", ".join(f"{letter} {verdict}" for verdict, letter in LETTERS.items())
+
+
+def legend(report: Report) -> str:
+    """Return what the letters mean, and the mark if there is one."""
+    return LEGEND + (f", {LEANS} {LEANS_MEANING}" if any(each.leans for each in report.judgements) else "")
 
 
 def applies(report: Report) -> bool:
@@ -58,7 +63,8 @@ def verdict_map(report: Report) -> Grid:
         f"Verdicts: {' and '.join(quantity.title for quantity in report.judged)}",
         (*left("data set"), *middle, *right("Kendall's tau")),
         tuple(rows),
-        f"{LEGEND}. Reproduced: {verdicts.MEANINGS[REPRODUCED]}. Close: {verdicts.MEANINGS[verdicts.CLOSE]}."
+        f"{legend(report)}. Reproduced: {verdicts.MEANINGS[REPRODUCED]}. "
+        f"Close: {verdicts.MEANINGS[verdicts.CLOSE]}."
         + (f" {verdicts.BINOMIAL}" if binomial else ""),
     )
 
@@ -71,7 +77,7 @@ def _letters(
 ) -> Iterator[str]:
     for quantity in judged:
         judgement = judgements.get((dataset, name, quantity.name))
-        yield LETTERS[judgement.verdict] if judgement else " "
+        yield judgement.letter if judgement else " "
 
 
 def glance(report: Report) -> Grid:
@@ -87,7 +93,7 @@ def glance(report: Report) -> Grid:
         f"{quantity.counted[0].upper()}{quantity.counted[1:]}, ours / the paper's",
         (*left("data set"), *right(*report.paper.algorithms)),
         tuple(rows),
-        f"* or bold: {report.headline.best} in our run, or not significantly different. {LEGEND}.",
+        f"* or bold: {report.headline.best} in our run, or not significantly different. {legend(report)}.",
     )
 
 
@@ -104,7 +110,7 @@ def beside_text(judgement: Judgement, quantity: Quantity) -> str:
         return f"– / {printed}"
     digits = len(printed.partition(".")[2])
     doubt = "?" if judgement.reported.suspect else ""
-    return f"{quantity.text(judgement.mean, digits)} / {printed} {LETTERS[judgement.verdict]}{doubt}"
+    return f"{quantity.text(judgement.mean, digits)} / {printed} {judgement.letter}{doubt}"
 
 
 def not_reproduced(report: Report) -> Grid:
