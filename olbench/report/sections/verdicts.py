@@ -64,8 +64,7 @@ def verdict_map(report: Report) -> Grid:
         (*left("data set"), *middle, *right("Kendall's tau")),
         tuple(rows),
         f"{legend(report)}. Reproduced: {verdicts.MEANINGS[REPRODUCED]}. "
-        f"Close: {verdicts.MEANINGS[verdicts.CLOSE]}."
-        + (f" {verdicts.BINOMIAL}" if binomial else ""),
+        f"Close: {verdicts.MEANINGS[verdicts.CLOSE]}." + (f" {verdicts.BINOMIAL}" if binomial else ""),
     )
 
 
