@@ -287,8 +287,9 @@ class _Wave:
     def _launch(self, assignment: Assignment, workers: tuple[str, ...] | None) -> None:
         key = f"olbench-{assignment.task.trial.key}-{uuid.uuid4().hex[:12]}"
         future = self.client.submit(
-            worker.run_task, assignment.message, key=key, pure=False, workers=workers and list(workers)
-        )
+            worker.run_task, assignment.message, assignment.is_suspect, key=key, pure=False,
+            workers=workers and list(workers),
+        )  # fmt: skip
         self._track(Flight(future, assignment, workers))
 
     def _track(self, flight: Flight) -> None:

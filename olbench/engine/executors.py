@@ -7,7 +7,7 @@ members of `Executor`.
 import os
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -27,7 +27,7 @@ from olbench.learners import make_algorithm
 from olbench.online import StoppedError
 from olbench.protocols import get_protocol
 from olbench.specs import DatasetSpec
-from olbench.trials.trial import Record, Trial
+from olbench.trials.trial import Outcome, Record, Trial
 
 
 @dataclass(frozen=True)
@@ -178,12 +178,17 @@ def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...
     return attempt(trial, source, StopFlag())
 
 
-def attempt(trial: Trial, source: Source, stop: StopFlag) -> Finished | None:
-    """Run a trial. A failure gives a record too; a trial that was stopped gives None."""
+def attempt(
+    trial: Trial, source: Source, stop: StopFlag, run: Callable[[], Outcome] | None = None
+) -> Finished | None:
+    """Run a trial. A failure gives a record too; a trial that was stopped gives None.
+
+    `run` is another way to run it, such as in parts on many machines.
+    """
     protocol = get_protocol(trial.protocol)
     started = time.perf_counter()
     try:
-        outcome = protocol.run(trial, source, stop.is_set)
+        outcome = run() if run else protocol.run(trial, source, stop.is_set)
     except StoppedError:
         return None
     except Exception as error:

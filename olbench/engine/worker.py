@@ -9,10 +9,14 @@ import json
 import os
 import socket
 import sys
+import time
+import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypedDict
@@ -29,15 +33,19 @@ from olbench.data.source import Source
 from olbench.engine.executors import Task, attempt, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.errors import UserError
+from olbench.online import StoppedError
 from olbench.protocols import get_protocol
+from olbench.protocols.combination import fold
 from olbench.protocols.definition import REGISTRY as PROTOCOLS
 from olbench.specs import DatasetSpec
 from olbench.trials import behaviour as behaviours
-from olbench.trials.trial import Trial
+from olbench.trials.trial import Outcome, Trial
 
 PACKAGE = Path(__file__).resolve().parent.parent
 #: Data sets whose examples stay open; those before them are memory maps, and opened again when needed.
 OPEN_SOURCES = 2
+#: Seconds between looks at the parts of a trial.
+PAUSE = 0.02
 
 
 class Answer(TypedDict, total=False):
@@ -96,31 +104,111 @@ def write_message(trial: Trial, source: Source, plugins: Sequence[Mapping[str, s
     )
 
 
-def run_task(text: str) -> Answer:
-    """Run the trial of a message on this worker."""
+def run_task(text: str, alone: bool = False) -> Answer:
+    """Run the trial of a message on this worker, or spread its parts over the cluster unless it is alone."""
     worker, stop = _surroundings()
     message = json.loads(text)
     try:
-        return {"worker": worker, **_run(message, stop)}
+        return {"worker": worker, **_run(text, message, stop, alone)}
     except (_RefusalError, OtherDataError) as error:
         return {"worker": worker, "refused": str(error)}
 
 
-def _run(message: Mapping[str, Any], stop: StopFlag) -> Answer:
+def _run(text: str, message: Mapping[str, Any], stop: StopFlag, alone: bool) -> Answer:
+    trial, source = _make_ready(message)
+    if source is None:
+        return {"needs": trial.fingerprint}
+    spread = None
+    if not alone and get_protocol(trial.protocol).parts(trial):
+        spread = partial(_spread, text, trial, source, stop)
+    finished = attempt(trial, source, stop, spread)
+    if finished is None:
+        return {"stopped": True}
+    return {"record": finished.record, "arrays": dict(finished.arrays)}
+
+
+def _make_ready(message: Mapping[str, Any]) -> tuple[Trial, Source | None]:
+    """Return a trial that this worker can run, and its data if it is here."""
     if message["olbench"] != identify():
         raise _RefusalError(f"it has olbench {identify()}, and this run has {message['olbench']}")
     _limit_threads()
     _load_plugins(message["plugins"])
     trial = Trial(**message["trial"])
     source = _open_source(DatasetSpec.from_plain(message["data"]), trial.dataset, trial.fingerprint)
+    if source is not None:
+        source.facts = message["facts"]
+        _prepare(trial, source)
+    return trial, source
+
+
+def _spread(text: str, trial: Trial, source: Source, stop: StopFlag) -> Outcome:
+    """Run the parts of a trial on the workers that hold its data, and join them there as a tree.
+
+    Dask runs what is lost with a worker again. If it gives up, or the cluster shrinks to this worker, the
+    trial runs here as a whole: if it is what kills workers, it is then alone, and the client finds out.
+    """
+    from distributed import worker_client
+    from distributed.client import FutureCancelledError
+    from distributed.scheduler import KilledWorker
+
+    protocol = get_protocol(trial.protocol)
+    # The thread of this task is free for parts while it waits for them.
+    with suppress(KilledWorker, FutureCancelledError), worker_client() as client:
+        holders = _find_holders(client, text)
+        if len(holders) > 1:
+            name = f"{trial.key}-{uuid.uuid4().hex[:12]}"
+            parts = (
+                client.submit(
+                    run_part, text, part, key=f"olbench-part-{name}-{part}", workers=holders, priority=1
+                )
+                for part in range(protocol.parts(trial))
+            )
+            numbers = count()
+
+            def join(left: Any, right: Any) -> Any:
+                key = f"olbench-join-{name}-{next(numbers)}"
+                return client.submit(
+                    join_parts, trial.protocol, left, right, key=key, workers=holders, priority=2
+                )
+
+            joined = fold(parts, join)
+            while not joined.done():
+                if stop.is_set():
+                    raise StoppedError
+                time.sleep(PAUSE)
+            return protocol.finish(trial, source, joined.result(), stop.is_set)
+    return protocol.run(trial, source, stop.is_set)
+
+
+def _find_holders(client: Any, text: str) -> list[str]:
+    """Return the addresses of the workers that can run the parts of a trial."""
+    answers = client.run(can_run, text, on_error="return")
+    return [address for address, answer in answers.items() if answer is True]
+
+
+def can_run(text: str) -> bool:
+    """Tell whether this worker has the same olbench as the client, and the data of a message."""
+    message = json.loads(text)
+    trial = Trial(**message["trial"])
+    return (
+        message["olbench"] == identify()
+        and _open_source(DatasetSpec.from_plain(message["data"]), trial.dataset, trial.fingerprint)
+        is not None
+    )
+
+
+def run_part(text: str, part: int) -> Any:
+    """Run one part of the trial of a message on this worker."""
+    _, stop = _surroundings()
+    trial, source = _make_ready(json.loads(text))
     if source is None:
-        return {"needs": trial.fingerprint}
-    source.facts = message["facts"]
-    _prepare(trial, source)
-    finished = attempt(trial, source, stop)
-    if finished is None:
-        return {"stopped": True}
-    return {"record": finished.record, "arrays": dict(finished.arrays)}
+        raise RuntimeError(f"the worker has lost {trial.dataset}")
+    return get_protocol(trial.protocol).run_part(trial, source, part, stop.is_set)
+
+
+def join_parts(protocol: str, left: Any, right: Any) -> Any:
+    """Join what came of the parts of a trial."""
+    return get_protocol(protocol).join(left, right)
 
 
 def receive_data(wanted: str, parcel: Mapping[str, Any]) -> Answer:

@@ -9,8 +9,9 @@ Only the features that occur in a model's data are listed. Any other has mean 0 
 model: it counts in every combination, and costs no memory.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from olbench.kernels.sparse import merge_sums
 #: feature.
 EXCESS, WEIGHTED, MEAN, COUNTED, COUNT = range(5)
 Columns = NDArray[np.uint32]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,20 +99,25 @@ class Sums:
 
 
 def combine(models: Iterable[Sums]) -> Sums:
-    """Return the sums over all models, added as a binary tree while they arrive.
+    """Return the sums over all models."""
+    return fold(models, Sums.add)
 
-    Subtrees of equal size are added as soon as there are two, so at most log2(n) of them are held at a time.
+
+def fold(leaves: Iterable[T], join: Callable[[T, T], T]) -> T:
+    """Join all leaves, as a binary tree while they arrive; the shape depends on their number alone.
+
+    Subtrees of equal size are joined as soon as there are two, so at most log2(n) of them are held at a time.
     """
-    trees: list[tuple[int, Sums]] = []
-    for model in models:
-        height, tree = 0, model
+    trees: list[tuple[int, T]] = []
+    for leaf in leaves:
+        height, tree = 0, leaf
         while trees and trees[-1][0] == height:
-            tree = trees.pop()[1].add(tree)
+            tree = join(trees.pop()[1], tree)
             height += 1
         trees.append((height, tree))
     if not trees:
         raise ValueError("there are no models to combine")
     _, total = trees.pop()
     while trees:
-        total = trees.pop()[1].add(total)
+        total = join(trees.pop()[1], total)
     return total

@@ -147,6 +147,25 @@ class Protocol(ABC):
     def run(self, trial: Trial, source: Source, stopped: Callable[[], bool]) -> Outcome:
         """Run a trial. Long work asks `stopped` a few times a second, and raises StoppedError if so."""
 
+    def parts(self, trial: Trial) -> int:
+        """Return into how many parts a cluster may divide a trial; by default a trial is run as a whole.
+
+        A protocol that returns more than 0 has `run_part`, `join` and `finish`, and its `run` does the same.
+        """
+        return 0
+
+    def run_part(self, trial: Trial, source: Source, part: int, stopped: Callable[[], bool]) -> Any:
+        """Return what comes of one part of a trial, in a form that can be sent to another machine."""
+        raise NotImplementedError
+
+    def join(self, left: Any, right: Any) -> Any:
+        """Return what comes of the parts of both. Parts are joined as `combination.fold` does."""
+        raise NotImplementedError
+
+    def finish(self, trial: Trial, source: Source, joined: Any, stopped: Callable[[], bool]) -> Outcome:
+        """Return the outcome of a trial from what came of all its parts."""
+        raise NotImplementedError
+
     def repeats(self, config: Config) -> int:
         """Return how many trials report a cell; by default the value of the key `numbered` + "s"."""
         return int(self.setting_of(config, f"{self.numbered}s"))

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from olbench.examples import Floats, Ints, as_examples
 from olbench.learners import DiagonalLearner, FirstOrderLearner, make_algorithm
 from olbench.online import SLICE_ROWS, StoppedError
 from olbench.places import Placed
-from olbench.protocols.combination import Columns, Sums, combine
+from olbench.protocols.combination import Columns, Sums, fold
 from olbench.protocols.definition import Cell, Key, Known, Protocol, Series, protocol, whole, wholes
 from olbench.protocols.online import Online
 from olbench.protocols.rules import by_dataset, value_for
@@ -48,6 +49,8 @@ SINGLE = "single"
 #: The numbers of a record that each combination has of its own.
 NUMBERS = ("right", "balanced_accuracy")
 Stopped = Callable[[], bool]
+#: What a thread keeps from one shard to the next.
+_local = local()
 
 
 def read_combinations(node: Placed, name: str) -> tuple[str, ...]:
@@ -170,7 +173,32 @@ class Shards(Protocol):
         work = _Work(trial, source, stopped)
         if trial.role == "tune":
             return work.score()
-        return work.train_single() if trial.setting["shards"] == 1 else work.train_shards()
+        if trial.setting["shards"] == 1:
+            return work.train_single()
+        parts = (work.train_part(part) for part in range(self.parts(trial)))
+        return work.finish(fold(parts, self.join))
+
+    def parts(self, trial: Trial) -> int:
+        """Return the number of shards, if there are several."""
+        return int(trial.setting["shards"]) if trial.role != "tune" and trial.setting["shards"] > 1 else 0
+
+    def run_part(self, trial: Trial, source: Source, part: int, stopped: Stopped) -> "Part":
+        """Return the model of one shard. A thread keeps its learner for the next shard."""
+        work, _local.work = getattr(_local, "work", None), None
+        if work is None or work.trial != trial or work.source is not source:
+            work = _Work(trial, source, stopped)
+        work.stopped = stopped
+        model = work.train_part(part)
+        _local.work = work  # not if it failed: the learner has seen something then
+        return model
+
+    def join(self, left: "Part", right: "Part") -> "Part":
+        """Return what comes of the shards of both."""
+        return left.join(right)
+
+    def finish(self, trial: Trial, source: Source, joined: "Part", stopped: Stopped) -> Outcome:
+        """Return the outcome of a trial from the combination of its shards."""
+        return _Work(trial, source, stopped).finish(joined)
 
 
 @dataclass(frozen=True)
@@ -285,7 +313,7 @@ class _Test:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Work:
     """What one trial does with the data. It has one learner, which forgets a shard before the next."""
 
@@ -307,6 +335,11 @@ class _Work:
         return learner
 
     @cached_property
+    def test(self) -> _Test:
+        """The test rows of the split."""
+        return _Test(self, self.split[1])
+
+    @cached_property
     def features(self) -> "_Features":
         """Which features the rows since the last `forget` have."""
         return _Features(self.source)
@@ -318,8 +351,9 @@ class _Work:
         order = random.permutation(self.source.n).astype(np.int64)
         return order[: trial.setting["tuning_rows"]], order[trial.setting["tuning_rows"] :]
 
-    def _split(self) -> tuple[Ints, Ints]:
-        """Return the training rows in the order of the pass, and the test rows."""
+    @cached_property
+    def split(self) -> tuple[Ints, Ints]:
+        """The training rows in the order of the pass, and the test rows."""
         trial, others = self.trial, self._rows()[1]
         random = seeds.generator(trial.seed, trial.dataset, "shards split", trial.number)
         order = others[random.permutation(others.size)]
@@ -340,8 +374,8 @@ class _Work:
         rows, total = self._rows()[0], _Score(np.zeros(2), np.zeros(2))
         folds = np.array_split(rows, self.trial.setting["folds"])
         seconds, breakdowns = 0.0, 0
-        for fold, held in enumerate(folds):
-            train = np.concatenate([part for other, part in enumerate(folds) if other != fold])
+        for number, held in enumerate(folds):
+            train = np.concatenate([part for other, part in enumerate(folds) if other != number])
             seconds += self._learn(train)
             breakdowns += self.learner.breakdowns
             test = _Test(self, held)
@@ -351,8 +385,7 @@ class _Work:
 
     def train_single(self) -> Outcome:
         """Train one model on all training rows and test it every so often."""
-        train, rows = self._split()
-        test, seconds = _Test(self, rows), 0.0
+        (train, _), test, seconds = self.split, self.test, 0.0
         every = self.trial.setting["every"]
         ends = [*range(every, train.size, every), train.size]
         curve: dict[str, list[Any]] = {"t": ends, "accuracy": [], "balanced_accuracy": []}
@@ -364,15 +397,24 @@ class _Work:
             curve["balanced_accuracy"].append(round(score.balanced, 6))
         return self._outcome(score, train.size, seconds, self.learner.breakdowns, 0, {}, curve)
 
-    def train_shards(self) -> Outcome:
-        """Train one model after another on the parts, test each, and combine them while they arrive."""
-        train, rows = self._split()
-        test, total = _Test(self, rows), _Totals()
-        parts = np.array_split(train, self.trial.setting["shards"])
+    def train_part(self, part: int) -> "Part":
+        """Return the model of a shard and its score; leave a learner that has seen nothing."""
         started = time.perf_counter()
-        sums = combine(self._train_part(part, test, total) for part in parts)
-        seconds = {"combine_seconds": round(time.perf_counter() - started - total.seconds, 9)}
-        mean = _Score(total.score.right / len(parts), total.score.total / len(parts))
+        rows = np.array_split(self.split[0], self.trial.setting["shards"])[part]
+        seconds = self._learn(rows)
+        score = self.test.score(self.learner.moments_at(self.test.features)[0])
+        columns, counts = self.features.find(rows)
+        a = self.learner.algorithm.a if isinstance(self.learner, DiagonalLearner) else 1.0
+        wanted = counts if COUNTS in self.trial.setting["combinations"] else None
+        model = Sums.of(columns, *self.learner.moments_at(columns), wanted, a)
+        breakdowns = self.learner.breakdowns
+        self.learner.forget(columns)
+        return Part(model, score, seconds, time.perf_counter() - started - seconds, breakdowns, model.bytes)
+
+    def finish(self, joined: "Part") -> Outcome:
+        """Test the combinations of all shards."""
+        n, test, sums = self.trial.setting["shards"], self.test, joined.sums
+        mean = _Score(joined.score.right / n, joined.score.total / n)
         scores = {AVERAGE: mean}
         for way in self.trial.setting["combinations"]:
             if way != AVERAGE:
@@ -386,23 +428,10 @@ class _Work:
             )
         }
         best = next((scores[way] for way in (KL, L2, COUNTS) if way in scores), mean)
-        measured = {**numbers, **seconds, "combined_bytes": sums.bytes}
+        others = {"combine_seconds": round(joined.combine_seconds, 9), "combined_bytes": sums.bytes}
         return self._outcome(
-            best, train.size, total.seconds, total.breakdowns, total.bytes // len(parts), measured
+            best, self.split[0].size, joined.seconds, joined.breakdowns, joined.bytes // n, numbers | others
         )
-
-    def _train_part(self, part: Ints, test: _Test, total: "_Totals") -> Sums:
-        """Return the model of a part, in sums; count it, and leave a learner that has seen nothing."""
-        total.seconds += self._learn(part)
-        total.breakdowns += self.learner.breakdowns
-        total.score += test.score(self.learner.moments_at(test.features)[0])
-        columns, counts = self.features.find(part)
-        a = self.learner.algorithm.a if isinstance(self.learner, DiagonalLearner) else 1.0
-        wanted = counts if COUNTS in self.trial.setting["combinations"] else None
-        model = Sums.of(columns, *self.learner.moments_at(columns), wanted, a)
-        total.bytes += model.bytes
-        self.learner.forget(columns)
-        return model
 
     @staticmethod
     def _outcome(
@@ -422,12 +451,31 @@ class _Work:
         return Outcome({**numbers, **others}, {"curve": curve or empty})
 
 
-class _Totals:
-    """What adds up over the shards."""
+@dataclass(frozen=True)
+class Part:
+    """The models of some shards as sums, and what else adds up over shards."""
 
-    def __init__(self) -> None:
-        self.score = _Score(np.zeros(2), np.zeros(2))
-        self.seconds, self.breakdowns, self.bytes = 0.0, 0, 0
+    sums: Sums
+    score: _Score
+    #: Seconds of learning, and of everything that combining needs.
+    seconds: float
+    combine_seconds: float
+    breakdowns: int
+    #: The size of the models before they were added.
+    bytes: int
+
+    def join(self, other: "Part") -> "Part":
+        """Return what comes of the shards of both."""
+        started = time.perf_counter()
+        sums = self.sums.add(other.sums)
+        return Part(
+            sums,
+            self.score + other.score,
+            self.seconds + other.seconds,
+            self.combine_seconds + other.combine_seconds + time.perf_counter() - started,
+            self.breakdowns + other.breakdowns,
+            self.bytes + other.bytes,
+        )
 
 
 class _Features:

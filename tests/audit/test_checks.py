@@ -130,7 +130,9 @@ MUTATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("paper", "id", "name", "mutate"), MUTATIONS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("paper", "id", "name", "mutate"), MUTATIONS, ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_a_bent_form_is_noticed(paper, id, name, mutate, monkeypatch):
     module = MODULES[paper]
     monkeypatch.setattr(module, name, mutate(getattr(module, name)))

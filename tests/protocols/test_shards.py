@@ -71,7 +71,7 @@ def work_of(cell, number=0):
 def test_tuning_training_and_test_rows_are_disjoint_and_all_rows(source):
     cell = cells_of(source, cw())[0]
     tuning = work_of(cell)._rows()[0]
-    splits = [work_of(cell, number)._split() for number in (0, 1)]
+    splits = [work_of(cell, number).split for number in (0, 1)]
     for train, test in splits:
         assert test.size == 300
         assert sorted([*tuning, *train, *test]) == list(range(source.n))
@@ -80,7 +80,7 @@ def test_tuning_training_and_test_rows_are_disjoint_and_all_rows(source):
 
 def test_all_algorithms_share_the_splits(source):
     first, other = (cells_of(source, spec)[0] for spec in (cw(), AlgorithmSpec("pa")))
-    for one, two in zip(work_of(first)._split(), work_of(other)._split(), strict=True):
+    for one, two in zip(work_of(first).split, work_of(other).split, strict=True):
         assert (one == two).all()
 
 
@@ -95,7 +95,7 @@ def test_one_trial_serves_all_combinations_of_its_shards(source):
 def test_the_single_model_is_one_pass_over_the_training_rows(source):
     cell = cells_of(source, cw())[0]
     _, outcome = run(cell)
-    train, test = work_of(cell)._split()
+    train, test = work_of(cell).split
     data = source.open()
     result = online_pass(make_algorithm("cw-var", phi=0.3, **DIAGONAL), data.examples, data.labels, train, 1)
     right = result.learner.predict(data.examples.rows(), test) == data.labels[test]
@@ -114,7 +114,7 @@ def test_combinations_are_those_of_models_trained_by_themselves(source, id):
     cell = cells_of(source, spec, combinations=("average", "l2", "kl", "counts"))[-1]
     assert cell.shards == 4
     _, outcome = run(cell)
-    train, test = work_of(cell)._split()
+    train, test = work_of(cell).split
     data, X = source.open(), source.open().examples.matrix()
     means, precisions, counts, rights = [], [], [], []
     for part in np.array_split(train, 4):
@@ -140,7 +140,7 @@ def test_combinations_are_those_of_models_trained_by_themselves(source, id):
 
 def test_what_travels_is_sparse(source):
     _, outcome = run(cells_of(source, cw())[-1])
-    train, _ = work_of(cells_of(source, cw())[-1])._split()
+    train, _ = work_of(cells_of(source, cw())[-1]).split
     X = source.open().examples.matrix()
     touched = [np.unique(X[part].indices).size for part in np.array_split(train, 4)]
     assert outcome.measured["model_bytes"] == int(sum(touched) * 28 // 4)

@@ -429,3 +429,81 @@ def test_a_run_without_a_cluster_loads_nothing_of_dask(config):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(Path("results/small/trials.jsonl").read_text())["status"] == "ok"
+
+
+SHARDS = """\
+protocol: shards
+seed: 3
+datasets: [synthetic]
+splits: 3
+test: 2000
+shards: [3, 8]
+every: 2000
+covariance: diag
+algorithms:
+  - {id: cw-var, projection: kl}
+  - {id: pa1}
+tuning: {search: none, rows: 20, folds: 2}
+"""
+
+
+def part_tasks(dask_scheduler):
+    """Return the keys of the parts that were ever run."""
+    return {
+        str(step[0])
+        for step in dask_scheduler.transition_log
+        if str(step[0]).startswith("olbench-part-") and step[2] == "memory"
+    }
+
+
+def without_times(records):
+    """Return records by key, without what differs from run to run."""
+    volatile = ("seconds", "cpu_seconds", "combine_seconds", "worker", "timing", "checksum", "finished", "at")
+    return {
+        record["key"]: {name: value for name, value in record.items() if name not in volatile}
+        for record in records
+    }
+
+
+def test_shards_are_tasks_of_their_own_and_count_the_same(nursery, here, config, records):
+    import distributed
+
+    config(SHARDS)
+    assert here("run", "small.yaml", "--out", "threads", "--quiet")[0] == 0
+    assert here("run", "small.yaml", "--out", "parts", "--cluster", nursery.file, "--quiet")[0] == 0
+    assert without_times(records("parts")) == without_times(records("threads"))
+    assert len(records("parts")) == 2 * 3 * 3
+    with distributed.Client(scheduler_file=str(nursery.file), set_as_default=False) as client:
+        # The first trials may come before the second worker has the data; they run as a whole.
+        assert len(client.run_on_scheduler(part_tasks)) >= 3 + 8
+        assert client.run_on_scheduler(count_tasks) == 0
+
+
+def test_shards_survive_the_deaths_of_workers(nursery, start, here, config, records):
+    words = ("--set", "splits=12", "--quiet")
+    run = start("run", config(SHARDS), "--cluster", nursery.file, "--out", "cluster", *words)
+    moments = random.Random(2)
+    for number in range(6):
+        wait_for(lambda least=8 * number: lines_of("cluster") >= least or run.poll() is not None, "a trial")
+        time.sleep(moments.uniform(0, 0.1))
+        assert run.poll() is None, "all kills hit a run that is going on"
+        nursery.kill_worker(moments.randrange(2))
+    out, err = run.communicate(timeout=WAIT)
+    assert (run.returncode, out, err) == (0, "", "")
+    assert here("run", "small.yaml", "--out", "here", *words)[0] == 0
+    assert without_times(records("cluster")) == without_times(records("here"))
+    assert len(records("here")) == 2 * 12 * 3
+
+
+def test_ctrl_c_leaves_no_part_of_a_trial_on_the_cluster(nursery, start, config):
+    import distributed
+
+    run = start(
+        "run", config(SHARDS), "--cluster", nursery.file, "--out", "cluster", "--set", "splits=40", "--quiet"
+    )
+    with distributed.Client(scheduler_file=str(nursery.file), set_as_default=False) as client:
+        wait_for(lambda: lines_of("cluster") > 80 or run.poll() is not None, "trials in parts")
+        run.send_signal(signal.SIGINT)
+        assert run.wait(timeout=WAIT) == 130
+        wait_for(lambda: client.run_on_scheduler(count_tasks) == 0, "an empty scheduler")
+        wait_for(lambda: not any(client.run(count_threads).values()), "idle workers")
