@@ -104,7 +104,7 @@ def test_numba_without_its_compiler_is_refused_in_one_sentence(tmp_path):
 HOMELESS = """
 import os, numba
 from numba.core import caching
-given = "UserProvidedCacheLocator"  # with an underscore before numba 0.62
+given = "UserProvidedCacheLocator"  # older versions of numba put an underscore before it
 places = [getattr(caching, given, None) or getattr(caching, f"_{given}")]
 caching.CodeLibraryCacheImpl._locator_classes = caching.CompileResultCacheImpl._locator_classes = places
 from numba import int64

@@ -83,7 +83,7 @@ def follow(
 def merge_equal(X: Any, y: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return the different examples, their labels, and how often each occurs; for 0/1 data many are equal."""
     rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
-    # compared as bytes, which is many times faster than as numbers; adding zero makes all zeros alike
+    # compared as bytes, one key per row; adding zero makes all zeros alike
     table = np.ascontiguousarray(np.column_stack([rows, np.asarray(y, dtype=np.float64)]) + 0.0)
     keys = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
     _, first, counts = np.unique(keys, return_index=True, return_counts=True)

@@ -37,8 +37,8 @@ def naive_bayes(alpha: float, model: str) -> Any:
 def maxent(C: float, iterations: float) -> Any:
     """Maximise the entropy: for two classes this is logistic regression with a Gaussian prior.
 
-    LIBLINEAR's trust-region Newton method meets its tolerance in a few steps; with this many features L-BFGS
-    takes ten times as long, or stops early. The prior is on the bias as well.
+    LIBLINEAR's trust-region Newton method meets its tolerance in a few steps; with many features L-BFGS
+    takes longer, or stops before it has converged. The prior is on the bias as well.
     """
     from sklearn.linear_model import LogisticRegression
 

@@ -85,7 +85,7 @@ def cli(debug: bool) -> None:
 
 def main() -> None:
     """Run the command line; a UserError is printed as one sentence and gives exit code 2."""
-    # At exit, Python's garbage collector would walk all objects for most of a second, to no use.
+    # At exit, Python's garbage collector would walk all objects to no use.
     atexit.register(gc.freeze)
     for name in ("stdout", "stderr"):  # None if closed, as with >&- and 2>&-
         if getattr(sys, name) is None:

@@ -34,7 +34,7 @@ def open_run(
         )
 
 
-#: A trial takes about two kilobytes while a run lasts.
+#: Every trial of a run is kept in memory until the run ends.
 MOST_TRIALS = 2_000_000
 
 

@@ -123,7 +123,7 @@ def _is_plain(grid: Grid) -> bool:
 
 
 def _align(grid: Grid, widths: Widths) -> str:
-    """Return a table without wrapping and styles, as rich lays it out but fifty times as fast."""
+    """Return a table without wrapping and styles, as rich lays it out; rich itself is slow on many rows."""
     lines = [[column.heading for column in grid.columns]]
     starred = [widths.starred and column.side == "right" for column in grid.columns]
     lines += [[_mark(box, star) for box, star in zip(row, starred, strict=True)] for row in grid.rows]
