@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from olbench import plot
     from olbench.algorithms.definition import Parameter, Traits, contestant, first_order, second_order
     from olbench.algorithms.plugins import load_plugin
     from olbench.contestants import wrap
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from olbench.online import online_pass
     from olbench.protocols.definition import Protocol, protocol
     from olbench.quantities import Quantity
-    from olbench.report.results import load_results
+    from olbench.report.results import Results, load_results
     from olbench.session import run
     from olbench.trials.trial import Outcome
 
@@ -31,6 +32,7 @@ _HOMES = {
     "Parameter": "olbench.algorithms.definition",
     "Protocol": "olbench.protocols.definition",
     "Quantity": "olbench.quantities",
+    "Results": "olbench.report.results",
     "Traits": "olbench.algorithms.definition",
     "UserError": "olbench.errors",
     "contestant": "olbench.algorithms.definition",
@@ -51,6 +53,7 @@ __all__ = [
     "Parameter",
     "Protocol",
     "Quantity",
+    "Results",
     "Traits",
     "UserError",
     "contestant",
@@ -60,6 +63,7 @@ __all__ = [
     "load_results",
     "make_algorithm",
     "online_pass",
+    "plot",
     "protocol",
     "run",
     "second_order",
@@ -69,6 +73,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for only then: `import olbench` itself is instant."""
+    if name == "plot":
+        return importlib.import_module("olbench.plot")
     if name not in _HOMES:
         raise AttributeError(f"module 'olbench' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -51,6 +51,16 @@ class Algorithm:
         """The id of the definition."""
         return self.definition.id
 
+    def __repr__(self) -> str:
+        options = ("covariance", "projection" if self.covariance == "diag" else "form", "a")
+        shown = dict(self.params)
+        if self.definition.order == "second":
+            shown |= {name: getattr(self, name) for name in options}
+        if self.kernel is not None:
+            shown["kernel"] = self.kernel.name
+        settings = "".join(f", {name}={value!r}" for name, value in shown.items())
+        return f"<Algorithm {self.id!r}{settings}>"
+
     def start(self, d: int) -> "Learner":
         """Return a learner for d features that has seen no example yet."""
         if not self.definition.online:
@@ -109,6 +119,18 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     definition = get_definition(id)
     options, params = split_options(definition, settings)
     return Algorithm(definition, definition.resolve(params), **options)
+
+
+def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> Algorithm:
+    """Return the algorithm of an id with these settings, or an algorithm, whose settings are made already."""
+    if isinstance(algorithm, str):
+        return make_algorithm(algorithm, **settings)
+    if settings:
+        given = ", ".join(settings)
+        raise UserError(
+            f"{given}: {algorithm.id} is made already; give its settings to make_algorithm, or its id here"
+        )
+    return algorithm
 
 
 def refuse_large(d: int) -> None:

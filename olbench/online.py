@@ -8,8 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from olbench.display import facts_html
 from olbench.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
-from olbench.learners import Algorithm, Learner
+from olbench.learners import Algorithm, Learner, find_algorithm
 
 #: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.
 SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000
@@ -51,38 +52,55 @@ class PassResult:
         """Mistakes per example."""
         return self.mistakes / self.n if self.n else 0.0
 
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name} {value}" for name, value in self._facts().items())
+        return f"<PassResult of {self.learner.algorithm.id}: {facts}>"
+
+    def _repr_html_(self) -> str:
+        return facts_html(f"One pass of {self.learner.algorithm.id}", self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        return {
+            "examples": f"{self.n:,}",
+            "mistakes": f"{self.mistakes:,} ({self.mistake_rate:.2%})",
+            "updates": f"{self.updates:,}",
+            "seconds": f"{self.seconds:.4f}",
+        }
+
 
 def online_pass(
-    algorithm: Algorithm,
+    algorithm: Algorithm | str,
     X: Any,
     y: ArrayLike,
     order: ArrayLike | None = None,
     curve: int = 50,
     stopped: Callable[[], bool] | None = None,
+    **settings: Any,
 ) -> PassResult:
     """Run an algorithm once over the examples and count the mistakes it makes before learning each of them.
 
-    X is an array or a SciPy sparse matrix and y holds -1 and +1. `order` lists row numbers; by default the
+    The algorithm is what `make_algorithm` returns, or an id with the settings of `make_algorithm` as
+    keywords. X is an array or a SciPy sparse matrix and y holds -1 and +1. `order` lists row numbers; by default the
     rows are taken as they come. `curve` is the number of points at which the counters and the clock are read.
     If given, `stopped` is called several times a second, and the pass ends with a StoppedError once it
     returns true.
 
     >>> import numpy as np
-    >>> from olbench import make_algorithm
     >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 50), np.array([1, -1] * 50)
-    >>> online_pass(make_algorithm("arow", r=1.0), X, y).mistakes
+    >>> online_pass("arow", X, y, r=0.5).mistakes
     1
     """
-    return next(train(algorithm, X, y, [order], curve, stopped))
+    return next(train(algorithm, X, y, [order], curve, stopped, **settings))
 
 
 def train(
-    algorithm: Algorithm,
+    algorithm: Algorithm | str,
     X: Any,
     y: ArrayLike,
     orders: Iterable[ArrayLike | None],
     curve: int = 1,
     stopped: Callable[[], bool] | None = None,
+    **settings: Any,
 ) -> Iterator[PassResult]:
     """Run one learner over the examples epoch after epoch, and yield the measurements of each epoch.
 
@@ -102,7 +120,7 @@ def train(
     """
     examples = as_examples(X)
     labels = as_labels(y, examples.n)
-    learner = algorithm.start(examples.d)
+    learner = find_algorithm(algorithm, settings).start(examples.d)
     learner.warm_up()
     checked = (as_order(order, examples.n) for order in orders)
     return (_run_pass(learner, examples, labels, order, curve, stopped) for order in checked)

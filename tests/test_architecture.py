@@ -13,6 +13,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 #: other (a learner may be a contestant's object, and a contestant is a learner).
 LAYERS = (
     ("errors",),
+    ("display",),
     ("shipped",),
     ("memory",),
     ("quantities",),
@@ -32,7 +33,7 @@ LAYERS = (
     ("engine",),
     ("audit",),
     ("report",),
-    ("session",),
+    ("session", "plot"),
     ("bench",),
     ("cli",),
     ("__init__", "__main__"),

@@ -17,6 +17,7 @@ from olbench.data.folders import parsed_folder
 from olbench.data.labels import Labels
 from olbench.data.libsvm import READER_VERSION
 from olbench.data.sources import corpus_of, problems, read_examples
+from olbench.display import facts_html
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
 
@@ -40,6 +41,23 @@ class Dataset:
     def storage(self) -> str:
         """ "dense" or "sparse"."""
         return "dense" if isinstance(self.X, np.ndarray) else "sparse"
+
+    def __repr__(self) -> str:
+        n, d = self.X.shape
+        return f"<Dataset {self.name!r}: {n:,} × {d:,}, {self.storage}, fingerprint {self.fingerprint[:8]}>"
+
+    def _repr_html_(self) -> str:
+        n, d = self.X.shape
+        labels, counts = np.unique(self.y, return_counts=True)
+        facts = {
+            "examples": f"{n:,}",
+            "features": f"{d:,}, {self.storage}",
+            "labels": ", ".join(f"{label:+g}: {k:,}" for label, k in zip(labels, counts, strict=True)),
+            "fingerprint": self.fingerprint,
+        }
+        if self.test_from is not None:
+            facts["for testing"] = f"{n - self.test_from:,} examples from row {self.test_from:,}"
+        return facts_html(self.name, facts)
 
 
 def load_dataset(

@@ -42,6 +42,8 @@ SETTINGS = {
     # A name with two dollar signs is a name and no formula.
     "text.parse_math": False,
 }  # fmt: skip
+#: Pixels per inch at which a notebook shows a figure, whose file has more of them.
+SHOWN_DPI = 110
 #: The formats of a figure that is written.
 FORMATS = ("png", "pdf", "svg")
 #: What matplotlib warns of where the font lacks a letter of a name; the figure then has a box in its place.
@@ -61,9 +63,19 @@ def our_settings() -> Iterator[None]:
         yield
 
 
+class Picture(Figure):
+    """A figure that a notebook shows even if pyplot, which would have told it how, was never imported."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        buffer = BytesIO()
+        _write_format(self, buffer, "png")
+        width, height = self.get_size_inches()
+        return buffer.getvalue(), {"width": round(SHOWN_DPI * width), "height": round(SHOWN_DPI * height)}
+
+
 def new_figure(height: float, caption: str = "") -> Figure:
     """Return a figure as wide as the text; the caption says on a page what it shows."""
-    figure = Figure((TEXT_WIDTH, height))
+    figure = Picture((TEXT_WIDTH, height))
     figure.set_label(caption)
     FigureCanvasAgg(figure)
     return figure

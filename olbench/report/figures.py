@@ -87,12 +87,15 @@ def band_of(entry: Entry, series: Series) -> Band:
     return Band(entry.label, points, values.mean(axis=0), deviation)
 
 
-def curves_figure(results: Results, dataset: str) -> Figure:
-    """Draw the curves of a data set, one panel per series of the protocol."""
-    entries, shown = results.of(dataset), results.protocol.series
-    if not entries:
-        raise UserError(f"there is no trial on {dataset} yet, so there is nothing to draw")
-    look, labels = styles(results.labels), [entry.label for entry in entries]
+def curves_figure(
+    results: Results, dataset: str, series: Sequence[Series] | None = None, run: Sequence[str] = ()
+) -> Figure:
+    """Draw the curves of a data set, one panel per series, by default of all series of the protocol.
+
+    `run` has all labels of the run where some are left out, so that the others keep their looks.
+    """
+    entries, shown = _entries_on(results, dataset), series or results.protocol.series
+    look, labels = styles(run or results.labels), [entry.label for entry in entries]
     samples = line_samples(labels, look)
     legend = legend_height(samples)
     height = 2.45 + legend
@@ -108,7 +111,26 @@ def curves_figure(results: Results, dataset: str) -> Figure:
     return figure
 
 
-def overview_figure(results: Results, series: Series | None = None) -> Figure:
+def draw_curves(
+    panel: Axes, results: Results, dataset: str, series: Series, run: Sequence[str] = ()
+) -> Axes:
+    """Draw one series of a data set into axes that somebody else made, with a legend inside."""
+    entries = _entries_on(results, dataset)
+    _draw_panel(panel, [band_of(entry, series) for entry in entries], series, styles(run or results.labels))
+    panel.set_title(f"{dataset}: {_name(series, entries)}")
+    panel.set_xlabel(series.along_title)
+    panel.legend(fontsize="small", frameon=False)
+    return panel
+
+
+def _entries_on(results: Results, dataset: str) -> list[Entry]:
+    entries = results.of(dataset)
+    if not entries:
+        raise UserError(f"there is no trial on {dataset} yet, so there is nothing to draw")
+    return entries
+
+
+def overview_figure(results: Results, series: Series | None = None, run: Sequence[str] = ()) -> Figure:
     """Draw one series, by default the first, for all data sets with trials: one page, one legend."""
     series = series or results.protocol.series[0]
     shown = {dataset: entries for dataset in results.datasets if (entries := results.of(dataset))}
@@ -116,7 +138,7 @@ def overview_figure(results: Results, series: Series | None = None) -> Figure:
         raise UserError(f"{results.folder} has no trial yet, so there is nothing to draw")
     everything = [entry for entries in shown.values() for entry in entries]
     labels = [label for label in results.labels if any(entry.label == label for entry in everything)]
-    look = styles(results.labels)
+    look = styles(run or results.labels)
     rows, columns = panel_grid(len(shown))
     samples = line_samples(labels, look)
     legend = legend_height(samples)
@@ -208,21 +230,12 @@ def critical_difference_figure(
 
     `run` has all labels of the run, ranked or not, so that every algorithm looks as in the curves.
     """
-    labels = sorted(across.labels, key=lambda label: (across.ranks[label], across.labels.index(label)))
-    bars = [group for group in across.groups if len(group) > 1]
-    half = ceil(len(labels) / 2)
-    top = 1.0 + 0.55 * len(bars)
-    look = styles([*run, *across.labels])
+    depth = _rank_depth(across)
     with our_settings():
-        figure = new_figure(0.5 + LINE * (half + top + 2.6))
-        panel = _rank_panel(figure, labels, top + half)
-        _draw_critical_difference(panel, across.critical_difference)
-        for place, group in enumerate(bars):
-            _draw_group(panel, [across.ranks[label] for label in group], 0.8 + 0.55 * place)
-        for place, label in enumerate(labels[:half]):
-            _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=True)
-        for place, label in enumerate(reversed(labels[half:])):
-            _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=False)
+        figure = new_figure(0.5 + LINE * (depth + 2.6))
+        side = _side_share(across.labels, figure.get_figwidth())
+        panel = figure.add_axes((side, 0, 1 - 2 * side, 1 - 0.42 / figure.get_figheight()))
+        _draw_ranks(panel, across, run)
         write(
             figure,
             (0.08, figure.get_figheight() - 0.06),
@@ -233,6 +246,49 @@ def critical_difference_figure(
     return figure
 
 
+def draw_ranks(outer: Axes, across: "Across", run: Sequence[str] = ()) -> Axes:
+    """Draw average ranks into axes that somebody else made; the names of the algorithms stay inside."""
+    figure = outer.get_figure(root=True)
+    assert figure is not None
+    side = _side_share(across.labels, outer.get_position().width * figure.get_figwidth())
+    outer.set_axis_off()
+    _draw_ranks(outer.inset_axes((side, 0, 1 - 2 * side, 1)), across, run)
+    return outer
+
+
+def _side_share(labels: Sequence[str], width: float) -> float:
+    """Return the part of a width in inches that the names on one side of a diagram of ranks take."""
+    return min((LETTER * (max(len(display_name(label)) for label in labels) + 6) + 0.15) / width, 0.35)
+
+
+def _draw_ranks(panel: Axes, across: "Across", run: Sequence[str]) -> None:
+    labels = sorted(across.labels, key=lambda label: (across.ranks[label], across.labels.index(label)))
+    half, top = ceil(len(labels) / 2), _rank_top(across)
+    look = styles([*run, *across.labels])
+    _prepare_ranks(panel, labels, _rank_depth(across))
+    _draw_critical_difference(panel, across.critical_difference)
+    for place, group in enumerate(_rank_bars(across)):
+        _draw_group(panel, [across.ranks[label] for label in group], 0.8 + 0.55 * place)
+    for place, label in enumerate(labels[:half]):
+        _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=True)
+    for place, label in enumerate(reversed(labels[half:])):
+        _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=False)
+
+
+def _rank_bars(across: "Across") -> list[tuple[str, ...]]:
+    return [group for group in across.groups if len(group) > 1]
+
+
+def _rank_top(across: "Across") -> float:
+    """Return the height of the first name, below the bars."""
+    return 1.0 + 0.55 * len(_rank_bars(across))
+
+
+def _rank_depth(across: "Across") -> float:
+    """Return the height of the last name."""
+    return _rank_top(across) + ceil(len(across.labels) / 2)
+
+
 def _rank_title(across: "Across", quantity: str) -> str:
     return (
         f"Average ranks by {quantity}: k = {len(across.labels)} algorithms, N = {len(across.datasets)} "
@@ -240,22 +296,25 @@ def _rank_title(across: "Across", quantity: str) -> str:
     )
 
 
-def _rank_panel(figure: Figure, labels: Sequence[str], depth: float) -> Axes:
-    """Return a panel with an axis from 1 to k at height 0, and room for the names on both sides."""
-    width, height = figure.get_size_inches()
-    side = min(LETTER * (max(len(display_name(label)) for label in labels) + 6) + 0.15, 0.35 * width)
-    panel = figure.add_axes((side / width, 0, 1 - 2 * side / width, (height - 0.42) / height))
+def _prepare_ranks(panel: Axes, labels: Sequence[str], depth: float) -> None:
+    """Draw an axis from 1 to k at height 0 of a panel; names go to both sides of it."""
     panel.set_axis_off()
     panel.set_xlim(1, len(labels))
     panel.set_ylim(depth - 0.3, -2.3)
     panel.plot([1, len(labels)], [0, 0], color="black", linewidth=0.7, clip_on=False)
     # With many algorithms the numbers would touch.
-    step = ceil(RANK_WIDTH * len(labels) / (width - 2 * side))
+    step = ceil(RANK_WIDTH * len(labels) / _width(panel))
     for rank in range(1, len(labels) + 1):
         panel.plot([rank, rank], [0, -0.3], color="black", linewidth=0.6, clip_on=False)
         if (rank - 1) % step == 0:
             panel.text(rank, -0.45, str(rank), ha="center", va="bottom", fontsize=7)
-    return panel
+
+
+def _width(panel: Axes) -> float:
+    """Return the width of a panel in inches."""
+    figure = panel.get_figure(root=True)
+    assert figure is not None
+    return float(panel.get_window_extent().width / figure.dpi)
 
 
 def _draw_critical_difference(panel: Axes, difference: float) -> None:

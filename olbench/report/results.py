@@ -6,7 +6,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from olbench.engine import runfile
 from olbench.engine.runfile import CellFacts, RunFile
-from olbench.errors import UserError
+from olbench.errors import UserError, suggest
 from olbench.protocols import Protocol
 from olbench.quantities import Quantity, mean_and_deviation
 from olbench.report.grid import count
@@ -67,6 +67,9 @@ class Entry:
     #: The points of the curves, and one array (trials, points) per series.
     points: NDArray[np.int64]
     curves: Mapping[str, Floats]
+
+    def __repr__(self) -> str:
+        return f"<Entry {self.label} on {self.dataset}: {self.done} of {count(self.planned, 'trial')}>"
 
     @property
     def done(self) -> int:
@@ -234,6 +237,56 @@ class Results:
     def _column(quantity: Quantity, entry: Entry) -> Any:
         return entry.values(quantity) if quantity.ratio else entry.trials[quantity.name].to_numpy()
 
+    def curves_to_frame(self) -> pd.DataFrame:
+        """Return one row per reported trial and point of its curves: the point, and one column per series.
+
+        >>> load_results("scw").curves_to_frame().columns.tolist()
+        ['dataset', 'algorithm', 'label', 'number', 't', 'mistakes', 'updates', 'seconds']
+        """
+        series = self.protocol.series
+        names = [series[0].along, *(each.name for each in series)] if series else []
+        frames = [self._curves_of(entry) for entry in self.entries if entry.done and entry.points.size]
+        if frames:
+            return pd.concat(frames, ignore_index=True)
+        return pd.DataFrame(columns=["dataset", "algorithm", "label", "number", *names])
+
+    def _curves_of(self, entry: Entry) -> pd.DataFrame:
+        series = self.protocol.series
+        about = {"dataset": entry.dataset, "algorithm": entry.algorithm, "label": entry.label}
+        numbers = np.repeat(entry.columns["number"].astype(np.int64), entry.points.size)
+        points = np.tile(entry.points, entry.done)
+        columns = {each.name: _as_counts(entry.curves[each.name].ravel()) for each in series}
+        return pd.DataFrame({**about, "number": numbers, series[0].along: points, **columns})
+
+    def to_parquet(self, folder: str | Path) -> list[Path]:
+        """Write `to_frame` to trials.parquet and, if there are any, the curves to curves.parquet.
+
+        Parameters, settings and choices are JSON texts: algorithms do not share them. It needs pyarrow, which
+        `pip install "olbench[parquet]"` brings.
+        """
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            raise UserError('Parquet needs pyarrow; install it with `pip install "olbench[parquet]"`') from None
+        trials = self.to_frame()
+        for name in ("params", "setting", "choice"):
+            trials[name] = [json.dumps(value) if isinstance(value, dict) else "{}" for value in trials[name]]
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        tables = {"trials": trials, "curves": self.curves_to_frame()}
+        paths = {folder / f"{name}.parquet": table for name, table in tables.items() if len(table)}
+        for path, table in paths.items():
+            table.to_parquet(path, engine="pyarrow", index=False)
+        return list(paths)
+
+    def select(self, labels: Iterable[str]) -> "Results":
+        """Return the results of some algorithms, by their labels."""
+        wanted = list(labels)
+        for label in wanted:
+            if label not in self.labels:
+                raise UserError(f"the run has no algorithm '{label}'{suggest(label, self.labels)}")
+        return replace(self, entries=tuple(entry for entry in self.entries if entry.label in wanted))
+
     def array(self, entry: Entry, number: int, name: str) -> NDArray[Any]:
         """Return an array that a trial stored beside the ledger, such as its predictions."""
         rows = entry.trials[entry.trials["number"] == number]
@@ -247,6 +300,17 @@ class Results:
     def __repr__(self) -> str:
         counts = f"{count(len(self.datasets), 'data set')}, {count(len(self.labels), 'algorithm')}"
         return f"<Results of {self.name}: {counts}, protocol {self.config.protocol}>"
+
+    def _repr_html_(self) -> str:
+        from olbench.report.notebook import results_html
+
+        return results_html(self)
+
+
+def _as_counts(values: Floats) -> NDArray[Any]:
+    """Return whole numbers as such."""
+    whole = values.astype(np.int64)
+    return whole if np.array_equal(whole, values) else values
 
 
 def _describe_gap(entry: Entry) -> str:
