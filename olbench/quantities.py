@@ -38,6 +38,9 @@ class Quantity:
     percent: bool = False
     #: Whether a value above zero casts doubt on the other numbers of its trial.
     flag: bool = False
+    #: What always predicting the more frequent class scores: the share of that class ("majority"), that of
+    #: the others ("minority") or a half; empty if that has no meaning.
+    guessed: Literal["", "majority", "minority", "half"] = ""
 
     def of(self, record: Mapping[str, Any]) -> float:
         """Return its value in the record of a trial that succeeded."""
@@ -60,6 +63,11 @@ class Quantity:
     def loss(self, value: Any) -> Any:
         """Return a value, or an array of them, turned so that lower is better."""
         return -value if self.better == "higher" else value
+
+    def guess(self, majority: float) -> float | None:
+        """Return what always predicting the more frequent class scores, given the share of that class."""
+        scores = {"majority": majority, "minority": 1 - majority, "half": 0.5}
+        return scores.get(self.guessed)
 
     @property
     def best(self) -> str:
@@ -99,6 +107,7 @@ MISTAKE_RATE = Quantity(
     exact=True,
     plural="mistake rates",
     ratio=("mistakes", "n"),
+    guessed="minority",
 )
 MISTAKES = Quantity("mistakes", "mistakes", 1, exact=True)
 UPDATES = Quantity("updates", "updates", 1, judged=True, exact=True, plural="update counts")
@@ -109,7 +118,7 @@ SECONDS = Quantity("seconds", "seconds", 4)
 CPU_SECONDS = Quantity("cpu_seconds", "CPU seconds", 4)
 TEST_ERROR = Quantity(
     "test_error", "test error (%)", 2, judged=True, exact=True, plural="test errors", ratio=("errors", "n"),
-    percent=True,
+    percent=True, guessed="minority",
 )  # fmt: skip
 TRAINING_ERROR = Quantity(
     "training_error",
@@ -121,11 +130,11 @@ TRAINING_ERROR = Quantity(
 )
 ACCURACY = Quantity(
     "accuracy", "accuracy (%)", 2, better="higher", judged=True, exact=True, plural="accuracies",
-    ratio=("right", "n"), percent=True,
+    ratio=("right", "n"), percent=True, guessed="majority",
 )  # fmt: skip
 BALANCED_ACCURACY = Quantity(
     "balanced_accuracy", "balanced accuracy (%)", 2, better="higher", judged=True, exact=True,
-    plural="balanced accuracies", percent=True,
+    plural="balanced accuracies", percent=True, guessed="half",
 )  # fmt: skip
 EARLY_ACCURACY = Quantity(
     "early_accuracy", "early accuracy (%)", 2, better="higher", judged=True, exact=True,

@@ -1,5 +1,7 @@
 """How verbs end: deliver a text to the terminal or a file, and report on a run."""
 
+import shutil
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,23 @@ from olbench.report.grid import count
 
 if TYPE_CHECKING:
     from olbench.engine.runner import Run
+    from olbench.report.grid import Part
+
+#: Columns and lines where there is no terminal to ask.
+SCREEN = (160, 40)
+
+
+def screen_size() -> tuple[int, int]:
+    """Return the columns and lines to fill: COLUMNS and LINES, or those of the terminal, or SCREEN."""
+    size = shutil.get_terminal_size(SCREEN)
+    return size.columns, size.lines
+
+
+def show_parts(*parts: "Part") -> None:
+    """Print tables and paragraphs as wide as the terminal."""
+    from olbench.report import text
+
+    click.echo(text.render(parts, screen_size()[0], sys.stdout.isatty()), nl=False)
 
 
 def deliver(content: str, output: Path | None, what: str | None = "report") -> None:

@@ -1,23 +1,21 @@
 """olbench report: from the record of a run to tables, figures, verdicts and a page."""
 
-import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.output import deliver
+from olbench.cli.output import SCREEN, deliver, screen_size
 from olbench.errors import UserError
 from olbench.report.grid import count
 
 if TYPE_CHECKING:
     from olbench.report.build import Report
+    from olbench.report.grid import Part
     from olbench.report.results import Results
 
-#: Columns where there is no terminal to ask.
-WIDTH = 160
 FORMATS = ("text", "md", "latex", "csv", "json", "html", "checklist")
 #: What --all writes, by format.
 FILES = {
@@ -29,12 +27,28 @@ FILES = {
     "json": "report.json",
     "checklist": "CHECKLIST.md",
 }
+#: What --all says about each.
+CONTENTS = {
+    "html": "the page, for a browser",
+    "text": "all tables, for a terminal",
+    "md": "all tables in Markdown",
+    "latex": "all tables in LaTeX",
+    "csv": "the results, one line per row",
+    "json": "everything, for scripts",
+    "checklist": "the reproducibility checklist",
+}
+#: What is printed if no format is named.
+BRIEF = "brief"
 
 
 @click.command("report")
 @click.argument("folders", metavar="[DIR]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--full", is_flag=True, help="Print every table, not just a summary of one screen.")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Output format."
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Write the full report in this format [default: text].",
 )
 @click.option(
     "--output",
@@ -53,17 +67,20 @@ FILES = {
     help="Write the verdicts of this report as such a file.",
 )
 def command(
-    folders: tuple[Path, ...], form: str, output: Path | None, figures: Path | None, everything: bool,
-    strict: Path | None, write_expected: Path | None,
+    folders: tuple[Path, ...], full: bool, form: str | None, output: Path | None, figures: Path | None,
+    everything: bool, strict: Path | None, write_expected: Path | None,
 ) -> None:  # fmt: skip
     """Report on the run in DIR, finished or not. Without DIR, take the newest run below results/.
 
-    Several folders are compared side by side, such as before and after a change.
+    By default, print a summary of one screen: winners, ranks, verdicts, and what to run next. --full prints
+    every table; --format and --output write the full report. Several folders are compared side by side, such
+    as before and after a change.
 
     \b
     Examples:
       olbench report
       olbench report scw
+      olbench report scw --full
       olbench report results/scw --format html --output scw.html
       olbench report results/scw --all
       olbench report results/quick --format latex --output tables.tex --figures figures
@@ -79,19 +96,25 @@ def command(
                 "several folders are compared side by side; --figures, --all, --strict and --write-expected "
                 "take one folder"
             )
-        deliver(side_by_side([load_results(find_run(folder)) for folder in folders], form), output)
+        runs = [load_results(find_run(folder)) for folder in folders]
+        deliver(side_by_side(runs, form or "text", output), output)
         return
-    if everything and (output or form != "text"):
-        raise UserError("--all writes every format to DIR/report; it takes neither --format nor --output")
+    if everything and (output or form or full):
+        raise UserError(
+            "--all writes every format to DIR/report; it does not go with --format, --output or --full"
+        )
     folder = find_run(folders[0]) if folders else newest(Path("results"))
-    sys.exit(report_on(folder, form, output, figures, everything, strict, write_expected))
+    name = str(folders[0] if folders else folder)
+    if not (full or form or output or everything):
+        form = BRIEF
+    sys.exit(report_on(folder, name, form or "text", output, figures, everything, strict, write_expected))
 
 
 def report_on(
-    folder: Path, form: str, output: Path | None, figures: Path | None, everything: bool, strict: Path | None,
-    write_expected: Path | None,
+    folder: Path, name: str, form: str, output: Path | None, figures: Path | None, everything: bool,
+    strict: Path | None, write_expected: Path | None,
 ) -> int:  # fmt: skip
-    """Write the report on one run; return the exit code."""
+    """Write the report on one run, which the user calls `name`; return the exit code."""
     from olbench.report.build import make_report
 
     report = make_report(folder)
@@ -102,10 +125,12 @@ def report_on(
         raise UserError(f"the config of {folder} names no paper, so there are no verdicts")
     if everything:
         write_all(report, folder / "report")
+    elif form == BRIEF:
+        click.echo(render_brief(report, name), nl=False)
     else:
         deliver(render(report, form, output), output)
     if figures:
-        draw(report, figures)
+        click.echo(f"{count(draw(report, figures), 'figure')} in {figures}", err=True)
     if report.results.missing and (output or everything):
         rows, missing = len(report.results.entries), len(report.results.missing)
         click.echo(f"incomplete: {missing} of {rows} rows are not finished; the report says which", err=True)
@@ -123,7 +148,7 @@ def render(report: "Report", form: str, output: Path | None = None) -> str:
 
     if form == "text":
         terminal = output is None and sys.stdout.isatty()
-        width = shutil.get_terminal_size((WIDTH, 24)).columns if output is None else WIDTH
+        width = screen_size()[0] if output is None else SCREEN[0]
         return text.render(all_parts(report), width, terminal)
     renderers: dict[str, Callable[[Report], str]] = {
         "md": lambda report: markdown.render(all_parts(report)),
@@ -136,7 +161,15 @@ def render(report: "Report", form: str, output: Path | None = None) -> str:
     return renderers[form](report)
 
 
-def side_by_side(runs: "Sequence[Results]", form: str) -> str:
+def render_brief(report: "Report", name: str) -> str:
+    """Return the summary of a run, as wide and high as the terminal."""
+    from olbench.report import brief, text
+
+    width, height = screen_size()
+    return text.render(brief.parts(report, name, width, height), width, sys.stdout.isatty())
+
+
+def side_by_side(runs: "Sequence[Results]", form: str, output: Path | None = None) -> str:
     """Return several runs in one table."""
     import json
 
@@ -145,7 +178,12 @@ def side_by_side(runs: "Sequence[Results]", form: str) -> str:
     if form in ("csv", "json"):
         records = comparison.records(runs)
         return data.write_csv(records) if form == "csv" else json.dumps(records, indent=1) + "\n"
-    makers = {"text": text.render, "md": markdown.render, "latex": latex.render}
+    width = screen_size()[0] if output is None else SCREEN[0]
+    makers: dict[str, Callable[[Iterable[Part]], str]] = {
+        "text": lambda parts: text.render(parts, width, output is None and sys.stdout.isatty()),
+        "md": markdown.render,
+        "latex": latex.render,
+    }
     if form not in makers:
         raise UserError(f"several folders have no {form} report; use {', '.join([*makers, 'csv', 'json'])}")
     return makers[form](comparison.compare(runs))
@@ -154,16 +192,18 @@ def side_by_side(runs: "Sequence[Results]", form: str) -> str:
 def write_all(report: "Report", folder: Path) -> None:
     """Write every format and the figures."""
     for form, name in FILES.items():
-        deliver(render(report, form, folder / name), folder / name)
-    draw(report, folder / "figures")
+        deliver(render(report, form, folder / name), folder / name, None)
+    figures = draw(report, folder / "figures")
+    width = max(map(len, FILES.values()))
+    lines = [f"{folder}:", *(f"  {name:{width}}  {CONTENTS[form]}" for form, name in FILES.items())]
+    click.echo("\n".join([*lines, f"  {'figures/':{width}}  {count(figures, 'figure')}"]), err=True)
 
 
-def draw(report: "Report", folder: Path) -> None:
-    """Draw the figures into a folder."""
+def draw(report: "Report", folder: Path) -> int:
+    """Draw the figures into a folder; return how many files there are."""
     from olbench.report.figures import save_figures
 
-    paths = save_figures(report, folder)
-    click.echo(f"{len(paths)} figures are in {folder}", err=True)
+    return len(save_figures(report, folder))
 
 
 def judge_strictly(report: "Report", expected: Path) -> int:

@@ -1,8 +1,9 @@
 """The data sets of a config: whether they are downloaded, and one shared copy of each while it is needed."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ from olbench.specs import DatasetSpec
 
 if TYPE_CHECKING:
     from olbench.data.load import Dataset
+
+
+#: How many labels are counted at a time.
+LABELS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,15 @@ class Source:
                 _ = examples.norms  # computed here, before threads share it
                 self._open = OpenData(examples, as_labels(data.y, self.n))
             return self._open
+
+    @cached_property
+    def majority(self) -> int:
+        """How many rows the most frequent label has; labels are read in pieces, as they may be large."""
+        labels, counts = self._read().y, Counter[float]()
+        for begin in range(0, self.n, LABELS_AT_ONCE):
+            values, numbers = np.unique(labels[begin : begin + LABELS_AT_ONCE], return_counts=True)
+            counts.update(dict(zip(values.tolist(), numbers.tolist(), strict=True)))
+        return max(counts.values())
 
     def close(self) -> None:
         """Release the examples; the next trial that needs them opens them again."""

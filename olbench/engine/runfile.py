@@ -30,6 +30,12 @@ class DataFacts:
     fingerprint: str
     rows: int
     features: int
+    #: How many rows the most frequent class has; None in records that do not say.
+    majority: int | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Return what is known as plain values."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ class RunFile:
         return {
             "version": VERSION,
             "config": json.loads(json.dumps(self.config.plain())),
-            "data": {name: asdict(facts) for name, facts in self.data.items()},
+            "data": {name: facts.plain() for name, facts in self.data.items()},
             "cells": [{**asdict(cell), "keys": list(cell.keys)} for cell in self.cells],
             "seeds": {"seed": self.config.seed, "streams": list(STREAMS)},
             "sources": dict(self.sources),
@@ -117,7 +123,7 @@ _RUN: dict[str, Any] = {
         "tuning": {"search": str, "ties": str, "permutations": _WHOLE},
         "permutations": _WHOLE, "curve": _WHOLE,
     },
-    "data": _Each(dict, {"fingerprint": str, "rows": _WHOLE, "features": _WHOLE}),
+    "data": _Each(dict, {"fingerprint": str, "rows": _WHOLE, "features": _WHOLE, "majority": _WHOLE}),
     "cells": _Each(list, {
         "dataset": str, "algorithm": str, "entry": _WHOLE, "label": str, "params": (dict, type(None)),
         "setting": dict, "options": dict, "tuning_passes": _WHOLE, "planned": _WHOLE,
@@ -167,7 +173,9 @@ def describe(config: Config, cells: Sequence[Cell], known: Known, start: str, en
     sources = {cell.source.name: cell.source for cell in cells}
     return RunFile(
         config=config,
-        data={name: DataFacts(each.fingerprint, each.n, each.d) for name, each in sources.items()},
+        data={
+            name: DataFacts(each.fingerprint, each.n, each.d, each.majority) for name, each in sources.items()
+        },
         cells=tuple(_describe_cell(cell, known) for cell in cells),
         sources={id: source_hash(id) for id in dict.fromkeys(cell.spec.id for cell in cells)},
         versions=provenance.versions(),
@@ -249,6 +257,8 @@ def is_current(folder: Path, wanted: RunFile) -> bool:
         recorded, current = read(folder).plain(), wanted.plain()
     except UserError:
         return False
+    for facts in (*recorded["data"].values(), *current["data"].values()):
+        facts.pop("majority", None)  # older records lack it, and the fingerprint covers it
     return bool(recorded["end"]) and all(
         recorded[name] == current[name] for name in ("config", "data", "cells")
     )

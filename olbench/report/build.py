@@ -9,8 +9,9 @@ from olbench import stats
 from olbench.papers import Paper, load_paper
 from olbench.protocols import Protocol
 from olbench.quantities import Quantity
-from olbench.report import claims, verdicts
+from olbench.report import claims, guessing, verdicts
 from olbench.report.claims import ClaimVerdict
+from olbench.report.guessing import Guess
 from olbench.report.results import Entry, Results, aligned, load_results
 from olbench.report.verdicts import Judgement
 
@@ -129,6 +130,11 @@ class Report:
     def claims(self) -> list[ClaimVerdict]:
         """The verdict on every claim of the paper."""
         return claims.check_claims(self.results, self.paper) if self.paper else []
+
+    @cached_property
+    def guesses(self) -> list[Guess]:
+        """The rows that are no better than always predicting the more frequent class."""
+        return guessing.find_guesses(self.results)
 
     @cached_property
     def taus(self) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """A table as headings and cells, before it becomes text, Markdown, LaTeX or HTML."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -67,6 +68,16 @@ def boxes(*texts: str) -> tuple[Box, ...]:
 def short(value: object) -> str:
     """Return the value of a parameter without trailing zeros."""
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def list_some(names: Sequence[str], most: int) -> str:
+    """Return names in a row; of more than `most`, the others are counted.
+
+    >>> list_some(["cw", "scw1"], 3), list_some(["cw", "scw1", "scw2", "arow", "pa"], 3)
+    ('cw, scw1', 'cw, scw1, scw2 and 2 more')
+    """
+    listed = ", ".join(names[:most])
+    return f"{listed} and {len(names) - most} more" if len(names) > most else listed
 
 
 def count(number: int, thing: str, things: str = "") -> str:

@@ -61,6 +61,19 @@ class Widths:
         """Return the width of a table with these columns."""
         return sum(self.least[number] for number in kept) + GAP * max(0, len(kept) - 1)
 
+    def squeeze(self, grid: Grid, width: int) -> None:
+        """Wrap words and headings, from the right, as far as it takes to fit; numbers never wrap."""
+        texts = _texts_by_column(grid)
+        for number in reversed(range(len(grid.columns))):
+            excess = self.total(list(range(len(grid.columns)))) - width
+            if excess <= 0:
+                return
+            if grid.columns[number].side == "left" or not any(" " in text for text in texts[number]):
+                words = " ".join((grid.columns[number].heading, *texts[number])).split()
+                longest = max(map(cell_len, words), default=0)
+                self.least[number] = max(longest, self.least[number] - excess)
+                self.wraps[number] = True
+
 
 def _texts_by_column(grid: Grid) -> list[list[str]]:
     return [[row[number].text for row in grid.rows] for number in range(len(grid.columns))]
@@ -107,8 +120,11 @@ def _count_names(grid: Grid) -> int:
 def _print_grid(console: Console, grid: Grid, width: int) -> None:
     narrow = fit(grid, width)
     console.print(Text(grid.title, style="bold"))
-    for piece in stack(narrow, width):
+    for number, piece in enumerate(stack(narrow, width)):
         widths = Widths(piece)
+        widths.squeeze(piece, width)
+        if number:
+            console.print()
         if console.is_terminal or any(widths.wraps) or not _is_plain(piece):
             console.print(_table(piece, widths), crop=False, overflow="ignore", no_wrap=True)
         else:

@@ -116,7 +116,7 @@ def test_check_guards_what_must_repeat(here):
 
 def test_the_report_ranks_the_highest_first_and_speaks_of_splits(here):
     run(here)
-    code, out, _ = here("report", "out")
+    code, out, _ = here("report", "out", "--full")
     assert code == 0
     assert "2 data sets, 3 algorithms, 4 splits" in out
     assert "the highest mean accuracy" in out
@@ -162,7 +162,7 @@ def test_a_paper_of_ones_own_gets_verdicts_and_appears_on_the_page(here):
         "arow-wins": "holds" if arow_wins else "fails",
         "perceptron-wins": "fails" if arow_wins else "holds",
     }
-    _, text, _ = here("report", "out")
+    _, text, _ = here("report", "out", "--full")
     assert "Numbers that the paper prints without a deviation are compared in standard errors" in " ".join(
         text.split()
     )

@@ -231,7 +231,7 @@ def test_results_and_reports_have_a_row_for_each_combination(here, tmp_path):
     rows = json.loads(here("report", "one", "--format", "json")[1])["rows"]
     assert {row["algorithm"] for row in rows} == {"cw-var", "pa"}
     assert all({"accuracy", "balanced_accuracy"} <= set(row) for row in rows)
-    code, out, _ = here("report", "one", "--figures", "figures")
+    code, out, _ = here("report", "one", "--full", "--figures", "figures")
     assert code == 0
     assert "Accuracy (%) of shards" in out
     assert {path.stem for path in Path("figures").glob("*.png")} >= {"shards-var-KL", "shards-pa", "examples"}

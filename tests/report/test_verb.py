@@ -53,7 +53,7 @@ def test_a_run_without_a_single_trial_measured_nothing(here, run):
 
 def test_in_a_narrow_terminal_every_line_of_a_table_has_its_names(here, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
-    _, out, _ = here("report", run)
+    _, out, _ = here("report", run, "--full")
     results = out[out.index("Table 3: svmguide3") : out.index("Table 3: synthetic")].splitlines()
     assert [line.split()[0] for line in results[3:8]] == ["perceptron", "cw", "arow", "scw1", "scw2"]
     assert "0.2946 ± 0.0114" in results[4]
@@ -67,7 +67,7 @@ def test_in_a_narrow_terminal_every_line_of_a_table_has_its_names(here, run, mon
 def test_a_half_finished_run_is_reported_and_says_what_is_missing(here, run):
     lines = (run / "trials.jsonl").read_text().splitlines(keepends=True)
     (run / "trials.jsonl").write_text("".join(line for line in lines if '"dataset":"splice"' not in line))
-    code, out, _ = here("report", run)
+    code, out, _ = here("report", run, "--full")
     assert code == 0
     assert "INCOMPLETE: 5 of 15 rows are not finished:" in out
     assert "  cw on splice: 0 of 5 trials are done" in out
@@ -84,7 +84,7 @@ def test_all_writes_every_format_and_the_figures(here, run):
     made = {path.name for path in (run / "report").iterdir()}
     assert made == {"report.html", "report.txt", "report.md", "tables.tex", "results.csv", "report.json",
                     "CHECKLIST.md", "figures"}  # fmt: skip
-    assert "the report is in results/small/report/report.html" in err
+    assert err.startswith("results/small/report:\n  report.html   the page, for a browser\n")
     names = {path.name for path in (run / "report" / "figures").iterdir()}
     assert {"curves-splice.png", "curves-splice.pdf", "curves-splice.svg", "overview.pdf"} <= names
 
@@ -127,7 +127,7 @@ def test_table_1_knows_the_algorithms_of_a_run_without_a_paper(olbench_alone, ru
     content = json.loads((run / "run.json").read_text())
     del content["config"]["paper"]
     (run / "run.json").write_text(json.dumps(content))
-    out = olbench_alone("report", run)
+    out = olbench_alone("report", run, "--full")
     assert "Psychological Review" in out
     assert "of the user's own" not in out
 
@@ -157,11 +157,11 @@ def test_the_folder_above_results_that_ship_leads_to_them(here, run):
 def test_much_that_is_missing_is_told_by_data_set(here, run):
     lines = (run / "trials.jsonl").read_text().splitlines(keepends=True)
     (run / "trials.jsonl").write_text("".join(line for line in lines if '"algorithm":"cw"' in line))
-    _, out, _ = here("report", run)
+    _, out, _ = here("report", run, "--full")
     assert "INCOMPLETE: 12 of 15 rows are not finished:" in out
     kept = [line for line in lines if '"algorithm":"cw"' in line and "splice" in line]
     (run / "trials.jsonl").write_text("".join(kept))
-    _, out, _ = here("report", run)
+    _, out, _ = here("report", run, "--full")
     assert "  splice: 1 of 5 rows are finished" in out
 
 
@@ -175,7 +175,7 @@ def rewrite(run, change):
 def test_what_the_marks_mean_stands_below_the_last_block_that_is_shown(here, run):
     shared = {"timing": "shared"}
     rewrite(run, lambda r: r["dataset"] != "splice" and (r | shared if r["dataset"] == "svmguide3" else r))
-    _, out, _ = here("report", run)
+    _, out, _ = here("report", run, "--full")
     assert "Table 3: splice" not in out
     words = " ".join(out.split())
     assert words.count("* or bold: the lowest mean") == 1
@@ -190,7 +190,7 @@ def test_a_ratio_of_shared_times_is_in_brackets_and_that_of_another_protocol_not
 
 
 def line_of(here, run, algorithm):
-    _, out, _ = here("report", run)
+    _, out, _ = here("report", run, "--full")
     return next(line for line in out.splitlines() if line.startswith(f"{algorithm} ")) + "  "
 
 
@@ -226,7 +226,7 @@ def test_a_tuning_that_failed_is_not_called_unfinished(here, run):
     failed = {"status": "failed", "error": "ValueError: no\nreally", "role": "tune", "curve": None}
     chosen = ("dataset", "algorithm")
     rewrite(run, lambda r: r | failed if all(r[name] == cell[name] for name in chosen) else r)
-    _, out, _ = here("report", run)
+    _, out, _ = here("report", run, "--full")
     assert "cw on svmguide3: its tuning failed (ValueError: no really)" in out
 
 
@@ -263,7 +263,7 @@ def test_json_stays_json_whatever_else_is_written(here, run):
 def test_a_ledger_with_the_agreed_fields_alone_is_enough(here, run):
     more = ("options", "seed", "part", "points", "kernels", "breakdowns", "cpu_seconds")
     rewrite(run, lambda record: {name: value for name, value in record.items() if name not in more})
-    code, out, _ = here("report", run)
+    code, out, _ = here("report", run, "--full")
     assert code == 0
     assert "0.2946 ± 0.0114" in out
 
@@ -277,7 +277,7 @@ def test_the_table_at_a_glance_stars_the_entry_it_shows(here, run):
     info["config"]["algorithms"][1] = {**plain, "params": {"r": 1.0}, "grid": {}}
     (run / "run.json").write_text(json.dumps(info))
     rewrite(run, lambda r: r | {"mistakes": 5} if r["algorithm"] == "cw" else r)
-    _, out, _ = here("report", run)
+    _, out, _ = here("report", run, "--full")
     blocks = [line for line in out.splitlines() if line.startswith("arow (r=1)")]
     assert len(blocks) > 3
     assert all("*" in line for line in blocks[:3])
@@ -294,7 +294,7 @@ def plain_options(info):
 @pytest.mark.parametrize("columns", [80, 100, 120, 160])
 def test_names_never_drop_or_shrink_however_narrow_the_terminal(here, run, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
-    _, out, _ = here("report", run)
+    _, out, _ = here("report", run, "--full")
     tables = re.findall(
         r"^Table 3: (?:svmguide3|synthetic|splice) \(.*?(?=\n\n)", out, re.DOTALL | re.MULTILINE
     )

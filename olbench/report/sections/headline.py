@@ -6,6 +6,7 @@ from typing import Any
 from olbench.report import verdicts
 from olbench.report.build import Report
 from olbench.report.grid import count
+from olbench.report.guessing import describe_guesses
 from olbench.report.sections import Section, register
 
 #: Up to this many missing rows are listed one by one.
@@ -14,24 +15,30 @@ FEW = 12
 
 def parts(report: Report) -> Iterator[str]:
     """Yield the headline as one paragraph."""
+    lines = [f"{describe_run(report)}; run of {report.made}"]
+    if report.results.missing:
+        lines += list_gaps(report)
+    lines += [verdicts.summary(report.judgements, quantity) for quantity in report.judged]
+    lines += [text for text in [describe_guesses(report.guesses)] if text]
+    yield "\n".join(lines)
+
+
+def describe_run(report: Report) -> str:
+    """Return what was run, in one line."""
     results = report.results
     counts = f"{count(len(results.datasets), 'data set')}, {count(len(results.names), 'algorithm')}"
     most = max((entry.planned for entry in results.entries), default=0)
     numbered = count(most, report.protocol.numbered)
     first, *others = results.tunings
     tuning = f"{first} (also {', '.join(others)})" if others else first
-    lines = [f"{results.name}: {counts}, {numbered}, tuning: {tuning}; run of {report.made}"]
-    if results.missing:
-        lines += list_gaps(report)
-    lines += [verdicts.summary(report.judgements, quantity) for quantity in report.judged]
-    yield "\n".join(lines)
+    return f"{results.name}: {counts}, {numbered}, tuning: {tuning}"
 
 
-def list_gaps(report: Report) -> list[str]:
+def list_gaps(report: Report, few: int = FEW) -> list[str]:
     """Return what is missing: one line per row if there are few, otherwise one line per data set."""
     missing, results = report.results.missing, report.results
     lines = [f"INCOMPLETE: {len(missing)} of {len(results.entries)} rows are not finished:"]
-    if len(missing) <= FEW:
+    if len(missing) <= few:
         return [*lines, *(f"  {sentence}" for sentence in missing)]
     for dataset in results.datasets:
         own = [entry for entry in results.entries if entry.dataset == dataset]
@@ -43,7 +50,12 @@ def list_gaps(report: Report) -> list[str]:
 def data(report: Report) -> Mapping[str, Any]:
     """Return the counts of the verdicts."""
     summary = {each.name: verdicts.summary(report.judgements, each) for each in report.judged}
-    return {"missing": report.results.missing, "summary": summary if report.paper else None}
+    guesses = [
+        {"dataset": each.dataset, "label": each.label, "mean": each.mean, "guess": each.guess}
+        for each in report.guesses
+    ]
+    about = {"missing": report.results.missing, "summary": summary if report.paper else None}
+    return {**about, "no_better_than_guessing": guesses}
 
 
 def page(report: Report) -> Mapping[str, Any]:
@@ -56,6 +68,7 @@ def page(report: Report) -> Mapping[str, Any]:
             for name, letter in verdicts.LETTERS.items()
         ],
         "claims": [claim.verdict for claim in report.claims],
+        "guesses": describe_guesses(report.guesses),
     }
 
 

@@ -1,0 +1,117 @@
+"""The summary on one screen, and the contestants that are no better than guessing."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from olbench.quantities import ACCURACY, BALANCED_ACCURACY, MISTAKE_RATE, UPDATES
+from olbench.report import brief, text
+from olbench.report.build import make_report
+from olbench.report.guessing import describe_guesses
+from olbench.report.html import section_values
+
+SMALL = Path(__file__).with_name("small")
+
+
+@pytest.fixture(scope="module")
+def report():
+    return make_report(SMALL)
+
+
+@pytest.fixture
+def run(tmp_path):
+    return Path(shutil.copytree(SMALL, tmp_path / "small"))
+
+
+def give_majority(run, share):
+    """Record how large the more frequent class of every data set is."""
+    content = json.loads((run / "run.json").read_text())
+    for facts in content["data"].values():
+        facts["majority"] = round(share * facts["rows"])
+    (run / "run.json").write_text(json.dumps(content))
+
+
+def test_by_default_a_report_is_a_summary_and_in_full_on_request(here, run):
+    code, out, _ = here("report", run)
+    assert code == 0
+    assert "Results, best first" in out
+    assert "Within splice" not in out
+    assert f"olbench report {run} --full" in out
+    for words in (("--full",), ("--format", "text")):
+        assert "Within splice" in here("report", run, *words)[1]
+    here("report", run, "--output", run / "r.txt")
+    assert "Within splice" in (run / "r.txt").read_text()
+    code, _, err = here("report", run, "--all", "--full")
+    assert (code, "does not go with" in err) == (2, True)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 120, 140])
+@pytest.mark.parametrize("lines", [24, 40])
+def test_it_fits_a_terminal_and_keeps_its_names(report, columns, lines):
+    shown = text.render(brief.parts(report, "small", columns, lines), columns).splitlines()
+    assert max(map(len, shown)) <= columns
+    assert "…" not in "".join(shown)
+    assert len(shown) <= max(lines, 32)
+    rows = [line for line in shown if re.match(r"(svmguide3|synthetic|splice) ", line)]
+    assert all(re.search(r" (perceptron|cw|arow|scw1|scw2) ", row) for row in rows)
+    assert rows
+
+
+def test_many_rows_become_the_best_of_each_data_set(report):
+    [table] = [part for part in brief.parts(report, "small", 80, 20) if not isinstance(part, str)]
+    assert table.title == "Best on each data set: lowest mistake rate"
+    for row in table.rows:
+        entries = report.results.of(row[0].text)
+        lowest = min(entries, key=lambda entry: entry.mean(MISTAKE_RATE))
+        assert row[1].text == lowest.label
+
+
+def test_it_counts_verdicts_and_claims(report):
+    first = brief.parts(report, "small")[0]
+    assert "mistake rates reproduced" in first
+    assert re.search(r"^Of \d+ claims of the paper, ", first, re.MULTILINE)
+
+
+def test_what_to_run_next_depends_on_what_is_there(here, run):
+    assert "olbench run" not in here("report", run)[1]
+    lines = (run / "trials.jsonl").read_text().splitlines(keepends=True)
+    shared = [line.replace('"timing":"exclusive"', '"timing":"shared"') for line in lines]
+    (run / "trials.jsonl").write_text("".join(shared))
+    assert "olbench run ... --timing exclusive" in here("report", run)[1]
+    (run / "trials.jsonl").write_text("".join(lines[:-1]))
+    assert re.search(r"olbench run \.\.\. +the same command again finishes it", here("report", run)[1])
+
+
+def test_guessing_scores_the_share_of_a_class():
+    assert MISTAKE_RATE.guess(0.9) == pytest.approx(0.1)
+    assert ACCURACY.guess(0.9) == 0.9
+    assert BALANCED_ACCURACY.guess(0.9) == 0.5
+    assert UPDATES.guess(0.9) is None
+
+
+def test_a_contestant_no_better_than_guessing_is_named_in_text_and_page(run):
+    give_majority(run, 0.75)
+    report = make_report(run)
+    worse = {
+        (entry.dataset, entry.label)
+        for entry in report.results.entries
+        if entry.done and entry.mean(MISTAKE_RATE) >= 0.25
+    }
+    assert worse
+    assert {(each.dataset, each.label) for each in report.guesses} == worse
+    sentence = describe_guesses(report.guesses)
+    assert sentence.startswith("No better than always predicting the more frequent class (mistake rate in")
+    assert sentence in section_values(report)["headline"]["guesses"]
+    shown = " ".join(text.render(brief.parts(report, "small", 80, 60), 80).split())
+    assert "No better than always predicting the more frequent class" in shown
+    give_majority(run, 0.5)
+    assert make_report(run).guesses == []
+
+
+def test_the_catalogue_tells_the_share_where_the_record_does_not(report):
+    """The record of `small` has no counts of labels, but the fingerprints of the catalogue."""
+    named = {each.dataset: each.guess for each in report.guesses}
+    assert named["svmguide3"] == pytest.approx(296 / 1243)
