@@ -30,6 +30,13 @@ class DataFacts:
     fingerprint: str
     rows: int
     features: int
+    #: What was done with a user's own data, in words.
+    prepared: Sequence[str] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain values; where nothing was prepared, nothing is said."""
+        facts = {**asdict(self), "prepared": list(self.prepared)}
+        return facts if self.prepared else {name: facts[name] for name in ("fingerprint", "rows", "features")}
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class RunFile:
         return {
             "version": VERSION,
             "config": json.loads(json.dumps(self.config.plain())),
-            "data": {name: asdict(facts) for name, facts in self.data.items()},
+            "data": {name: facts.plain() for name, facts in self.data.items()},
             "cells": [{**asdict(cell), "keys": list(cell.keys)} for cell in self.cells],
             "seeds": {"seed": self.config.seed, "streams": list(STREAMS)},
             "sources": dict(self.sources),
@@ -106,18 +113,23 @@ class _Each:
     kind: Any
 
 
-_TEXT_OR_NONE, _WHOLE, _NUMBERS = (str, type(None)), "a whole number from 0", _Each(list, (int, float))
+_TEXT_OR_NONE, _WHOLE, _LABELS = (str, type(None)), "a whole number from 0", _Each(list, (int, float, str))
 _MACHINE = {"processor": str, "cores": _WHOLE, "system": str}
 #: The kinds of what run.json holds, where it holds it: a type, a tuple of types, or the fields of a mapping.
 _RUN: dict[str, Any] = {
     "config": {
-        "datasets": _Each(list, {"name": str, "path": str, "positive": _NUMBERS, "negative": _NUMBERS}),
+        "datasets": _Each(list, {
+            "name": str, "path": str, "positive": _LABELS, "negative": _LABELS, "label": (str, int),
+            "delimiter": str, "missing": str, "categorical": str, "scale": str, "fitted": str,
+        }),
         "algorithms": _Each(list, {"id": str, "name": str, "params": dict, "grid": _Each(dict, list)}),
         "protocol": str, "paper": str, "seed": _WHOLE, "covariance": str, "plugins": _Each(list, str),
         "tuning": {"search": str, "ties": str, "permutations": _WHOLE},
         "permutations": _WHOLE, "curve": _WHOLE,
     },
-    "data": _Each(dict, {"fingerprint": str, "rows": _WHOLE, "features": _WHOLE}),
+    "data": _Each(dict, {
+        "fingerprint": str, "rows": _WHOLE, "features": _WHOLE, "prepared": _Each(list, str),
+    }),
     "cells": _Each(list, {
         "dataset": str, "algorithm": str, "entry": _WHOLE, "label": str, "params": (dict, type(None)),
         "setting": dict, "options": dict, "tuning_passes": _WHOLE, "planned": _WHOLE,
@@ -167,7 +179,9 @@ def describe(config: Config, cells: Sequence[Cell], known: Known, start: str, en
     sources = {cell.source.name: cell.source for cell in cells}
     return RunFile(
         config=config,
-        data={name: DataFacts(each.fingerprint, each.n, each.d) for name, each in sources.items()},
+        data={
+            name: DataFacts(each.fingerprint, each.n, each.d, each.prepared) for name, each in sources.items()
+        },
         cells=tuple(_describe_cell(cell, known) for cell in cells),
         sources={id: source_hash(id) for id in dict.fromkeys(cell.spec.id for cell in cells)},
         versions=provenance.versions(),
