@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,20 @@ from olbench.places import Placed, from_plain, parse_placed, read_placed
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import Key
 from olbench.protocols.tuning import TIES
-from olbench.specs import OPTIONS, AlgorithmSpec, Config, DatasetSpec, Tuning
+from olbench.specs import (
+    CATEGORICAL,
+    FITTED_SCALES,
+    MISSING,
+    OPTIONS,
+    READING_KEYS,
+    SCALES,
+    TRAINING_ROWS,
+    AlgorithmSpec,
+    Config,
+    DatasetSpec,
+    Reading,
+    Tuning,
+)
 
 #: How many keys the path of an override may have.
 DEEPEST = 20
@@ -29,15 +43,15 @@ def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
 
 
 def data_config(
-    data: str, algorithms: str, positive: tuple[float, ...], overrides: Iterable[str] = (),
-    plugins: Iterable[str] = (), path: str = "",
+    data: str, algorithms: str, positive: tuple[float | str, ...], overrides: Iterable[str] = (),
+    plugins: Iterable[str] = (), path: str = "", reading: Mapping[str, Any] | None = None,
 ) -> Config:  # fmt: skip
     """Return the config of a first look at one data set, without a file: ids separated by commas.
 
-    With a path, `data` is only what the data set is called.
+    With a path, `data` is only what the data set is called. `reading` has the keys for one's own file.
     """
     given: dict[str, Any] = {"positive": list(positive)} if positive else {}
-    given |= {"path": path} if path else {}
+    given |= ({"path": path} if path else {}) | dict(reading or {})
     ids = [id.strip() for id in algorithms.split(",") if id.strip()]
     parts = {
         "datasets": from_plain([{"name": data, **given} if given else data], data),
@@ -97,7 +111,7 @@ def parse_config(root: Placed, folder: Path) -> Config:
     tuning = fields.setdefault("tuning", Tuning(settings=_settings(protocol.tuning_keys, {})))
     entries = _Algorithms(protocol, tuning, fields.get("covariance", "full"))
     return Config(
-        datasets=_datasets(content["datasets"], folder),
+        datasets=_datasets(content["datasets"], folder, protocol),
         algorithms=entries.all(content["algorithms"]),
         protocol=protocol.id,
         settings=_settings(protocol.keys, content),
@@ -163,10 +177,14 @@ def place_errors(node: Placed) -> Iterator[None]:
         raise node.fail(str(error)) from None
 
 
-def _datasets(node: Placed, folder: Path) -> tuple[DatasetSpec, ...]:
+def _datasets(node: Placed, folder: Path, protocol: Protocol) -> tuple[DatasetSpec, ...]:
     specs: list[DatasetSpec] = []
     for item in node.items("datasets"):
         spec = _dataset(item, folder)
+        if spec.reading.scale in FITTED_SCALES and protocol.fitted_on == TRAINING_ROWS:
+            spec = replace(spec, reading=replace(spec.reading, fitted=TRAINING_ROWS))
+        if reason := protocol.refuse_data(spec):
+            raise item.fail(reason)
         if not _is_unicode(spec.name):
             shown = ascii(spec.name)
             raise UserError(
@@ -184,7 +202,7 @@ def _datasets(node: Placed, folder: Path) -> tuple[DatasetSpec, ...]:
 def _dataset(node: Placed, folder: Path) -> DatasetSpec:
     if not isinstance(node.value, dict):
         return _find_dataset(node.text("a data set"), node, folder)
-    content = node.mapping("a data set", ["name", "path", "positive", "negative"])
+    content = node.mapping("a data set", ["name", "path", "positive", "negative", *READING_KEYS])
     if "path" in content:
         spec = _find_file(content["path"].text("path"), content["path"], folder)
         name = content["name"].text("name") if "name" in content else spec.name
@@ -193,9 +211,37 @@ def _dataset(node: Placed, folder: Path) -> DatasetSpec:
         name = spec.name
     else:
         raise node.fail("a data set needs the key 'name' or 'path'")
-    return _with_usual_labels(
-        DatasetSpec(name, spec.path, _labels(content, "positive"), _labels(content, "negative"))
-    )
+    reading = _reading(content)
+    if reading != Reading() and not spec.path:
+        key = next(iter(reading.plain()))
+        raise content[key].fail(
+            f"{name} is read as the catalogue says; {key} is for your own files, which have the key path"
+        )
+    labels = _labels(content, "positive"), _labels(content, "negative")
+    return _with_usual_labels(DatasetSpec(name, spec.path, *labels, reading))
+
+
+def _reading(content: Mapping[str, Placed]) -> Reading:
+    """Return how a file of one's own is read."""
+    given: dict[str, Any] = {}
+    for key, words in (("missing", MISSING), ("categorical", CATEGORICAL), ("scale", SCALES)):
+        if key in content:
+            given[key] = content[key].choice(key, words)
+    if "delimiter" in content:
+        from olbench.data.table import read_delimiter
+
+        with place_errors(content["delimiter"]):
+            given["delimiter"] = read_delimiter(str(content["delimiter"].value))
+    if "bias" in content:
+        if not isinstance(content["bias"].value, bool):
+            raise content["bias"].fail(f"bias must be true or false, not {content['bias'].shown()}")
+        given["bias"] = content["bias"].value
+    if "label" in content:
+        node = content["label"]
+        if isinstance(node.value, bool) or not isinstance(node.value, str | int) or node.value == "":
+            raise node.fail(f"label must be the heading or the number of a column, not {node.shown()}")
+        given["label"] = node.value
+    return Reading(**given)
 
 
 def _is_unicode(name: str) -> bool:
@@ -228,23 +274,31 @@ def _find_dataset(name: str, node: Placed, folder: Path) -> DatasetSpec:
 def _find_file(name: str, node: Placed, folder: Path) -> DatasetSpec:
     from olbench.data.cache import is_entry
     from olbench.data.compressed import base_name
+    from olbench.data.own import plain_name
 
     with place_errors(node):
         path = folder / expand_home(name)
     if not is_file(path) and not is_entry(path):
         raise node.fail(f"there is no file {path}")
-    return DatasetSpec(base_name(path.name).removesuffix(".csv"), str(path.resolve()))
+    return DatasetSpec(plain_name(base_name(path.name)), str(path.resolve()))
 
 
-def _labels(content: Mapping[str, Placed], key: str) -> tuple[float, ...] | None:
+def _labels(content: Mapping[str, Placed], key: str) -> tuple[float | str, ...] | None:
+    from olbench.data.labels import read_label
+
     if key not in content:
         return None
     node = content[key]
     for item in node.items(key) if isinstance(node.value, list) else [node]:
-        if isinstance(item.value, bool) or not isinstance(item.value, int | float):
+        if isinstance(item.value, bool):
+            words = '"yes"' if item.value else '"no"'
+            raise item.fail(
+                f"YAML reads this word as {item.shown()}; write it in quotes, as in {key}: {words}"
+            )
+        if not isinstance(item.value, int | float | str) or item.value == "":
             raise item.fail(f"{key} must be a label or a list of labels, not {item.shown()}")
     values = [item.value for item in node.value] if isinstance(node.value, list) else [node.value]
-    return tuple(float(value) for value in values)
+    return tuple(map(read_label, values))
 
 
 def _with_usual_labels(spec: DatasetSpec) -> DatasetSpec:

@@ -9,7 +9,7 @@ from olbench.papers import paper_ids
 from olbench.protocols import Protocol, protocols
 from olbench.protocols.definition import Key
 from olbench.protocols.tuning import TIES
-from olbench.specs import OPTIONS
+from olbench.specs import CATEGORICAL, MISSING, OPTIONS, READING_KEYS, SCALES
 
 Schema = dict[str, Any]
 #: The options of a second-order algorithm; the others are numbers.
@@ -47,14 +47,51 @@ def make_schema() -> Schema:
 
 
 def _dataset() -> Schema:
-    labels = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}]}
+    label = {"type": ["number", "string"], "minLength": 1}
+    labels = {"anyOf": [label, {"type": "array", "minItems": 1, "items": label}]}
     name = {
         "type": "string",
         "description": "a name of the catalogue or a path",
         "examples": list(catalog()),
     }
-    properties = {"name": name, "path": {"type": "string"}, "positive": labels, "negative": labels}
-    return {"anyOf": [name, {"type": "object", "properties": properties, "additionalProperties": False}]}
+    properties = {
+        "name": name,
+        "path": {"type": "string"},
+        "positive": labels,
+        "negative": labels,
+        **_reading(),
+    }
+    own = {key: ["path"] for key in READING_KEYS}
+    return {
+        "anyOf": [
+            name,
+            {
+                "type": "object", "properties": properties, "additionalProperties": False,
+                "anyOf": [{"required": ["name"]}, {"required": ["path"]}],
+                # A name may be a path as well, so only names of the catalogue are known not to be files.
+                "if": {"properties": {"name": {"enum": list(catalog())}}, "required": ["name"]},
+                "then": {"dependentRequired": own},
+            },
+        ],
+    }  # fmt: skip
+
+
+def _reading() -> Schema:
+    """Return the keys that say how a file of one's own is read."""
+    return {
+        "label": {
+            "type": ["string", "integer"], "minLength": 1,
+            "description": "the heading or the number (from 1) of the label column",
+        },
+        "delimiter": {"type": "string", "minLength": 1, "description": "what separates columns"},
+        "missing": {"enum": list(MISSING), "description": "what to do with missing values"},
+        "categorical": {"enum": list(CATEGORICAL), "description": "what to do with columns of text"},
+        "scale": {
+            "enum": list(SCALES),
+            "description": "unit: rows of length 1; minmax, standard: each feature",
+        },
+        "bias": {"type": "boolean", "description": "whether to add a feature that is always 1"},
+    }  # fmt: skip
 
 
 def _protocol(protocol: Protocol) -> Schema:

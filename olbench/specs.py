@@ -10,26 +10,70 @@ from olbench.algorithms.definition import Value
 OPTIONS = ("covariance", "projection", "form", "a", "kernel", "gamma", "degree", "coef0")
 
 
+#: What can be done with cells that have no value, with columns of text, and with the scale of features.
+MISSING = ("drop", "zero", "mean")
+CATEGORICAL = ("onehot", "drop")
+SCALES = ("unit", "minmax", "standard")
+#: The scales that rows decide about, and which rows these are.
+FITTED_SCALES = ("minmax", "standard")
+ALL_ROWS, TRAINING_ROWS = "all rows", "training rows"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file of one's own becomes examples; what is empty is as usual, or refused if it is needed."""
+
+    #: The heading or the number of the label column of a table.
+    label: str | int = ""
+    delimiter: str = ""
+    missing: str = ""
+    categorical: str = ""
+    scale: str = ""
+    bias: bool = False
+    #: "training rows" if minmax and standard are fitted on those within each trial, not on all rows.
+    fitted: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether features are scaled within each trial, because only its training rows may decide how."""
+        return self.scale in FITTED_SCALES and self.fitted == TRAINING_ROWS
+
+    def now(self) -> "Reading":
+        """Return what can be done when the file is read."""
+        return replace(self, scale="", bias=False, fitted="") if self.waits else self
+
+    def plain(self) -> dict[str, Any]:
+        """Return what is given as plain values."""
+        return {name: value for name, value in vars(self).items() if value not in ("", False)}
+
+
+#: Nothing but the usual.
+USUAL = Reading()
+#: The keys of a config for a file of one's own.
+READING_KEYS = ("label", "delimiter", "missing", "categorical", "scale", "bias")
+
+
 @dataclass(frozen=True)
 class DatasetSpec:
-    """A data set by its name in the catalogue or by a path, and its labels if not the usual ones."""
+    """A data set by its name in the catalogue or by a path, its labels and how it is read."""
 
     name: str
     path: str = ""
-    positive: tuple[float, ...] | None = None
-    negative: tuple[float, ...] | None = None
+    positive: tuple[float | str, ...] | None = None
+    negative: tuple[float | str, ...] | None = None
+    reading: Reading = USUAL
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return _given(
-            {"name": self.name, "path": self.path, "positive": self.positive, "negative": self.negative}
-        )
+        labels = {"positive": self.positive, "negative": self.negative}
+        return _given({"name": self.name, "path": self.path, **labels, **self.reading.plain()})
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "DatasetSpec":
         """Return what `plain` wrote down."""
         labels = {name: tuple(content[name]) for name in ("positive", "negative") if content.get(name)}
-        return cls(content["name"], content.get("path", ""), **labels)
+        reading = Reading(**{key: content[key] for key in (*READING_KEYS, "fitted") if key in content})
+        return cls(content["name"], content.get("path", ""), **labels, reading=reading)
 
 
 @dataclass(frozen=True)

@@ -130,8 +130,8 @@ def show_info(name: str, mirror: str | None) -> None:
     click.echo("\n".join([f"{entry.name}: {entry.title}", "", *lines]))
 
 
-def _format_labels(labels: tuple[float, ...] | None) -> str:
-    return ", ".join(f"{label:g}" for label in labels or ())
+def _format_labels(labels: "tuple[float | str, ...] | None") -> str:
+    return ", ".join(label if isinstance(label, str) else f"{label:g}" for label in labels or ())
 
 
 def _format_text(entry: "CatalogEntry") -> str:

@@ -31,6 +31,37 @@ def experiment(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+#: How one's own file is read, with the names of the keys in a config.
+READING = (
+    click.option("--label", metavar="NAME", help="Heading or number of the label column [default: last]."),
+    click.option(
+        "--positive", multiple=True, metavar="LABEL",
+        help="A label that counts as +1 [default: the larger, or later in the alphabet, of two].",
+    ),
+    click.option("--delimiter", metavar="CHAR", help="Separator of columns [default: detected]."),
+    click.option(
+        "--missing", type=click.Choice(["drop", "zero", "mean"]),
+        help="Drop rows with missing values, or replace those by 0 or by the mean of their column.",
+    ),
+    click.option(
+        "--categorical", type=click.Choice(["onehot", "drop"]),
+        help="Encode columns of text as indicators, or leave them out.",
+    ),
+    click.option(
+        "--scale", type=click.Choice(["unit", "minmax", "standard"]),
+        help="Scale rows to length 1, or features to [0, 1] or to mean 0 and deviation 1.",
+    ),
+    click.option("--bias", is_flag=True, default=None, help="Add a feature that is always 1."),
+)  # fmt: skip
+
+
+def own_data(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the flags that say how one's own file is read."""
+    for flag in reversed(READING):
+        command = flag(command)
+    return command
+
+
 def complete_algorithms(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Complete an id, or the last id of a list."""
     from olbench.algorithms import definitions

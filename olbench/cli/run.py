@@ -3,16 +3,19 @@
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import MEMORY, complete_algorithms, experiment
+from olbench.cli.flags import MEMORY, complete_algorithms, experiment, own_data
 from olbench.cli.output import exit_code
 from olbench.errors import UserError
 from olbench.report.grid import count
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from olbench.data.source import Source
     from olbench.engine.executors import Executor
     from olbench.engine.runner import Run
     from olbench.protocols.definition import Cell
@@ -34,12 +37,7 @@ if TYPE_CHECKING:
     "--covariance", type=click.Choice(["full", "diag"]),
     help="With DATA: how second-order algorithms keep their covariance [default: full].",
 )  # fmt: skip
-@click.option(
-    "--positive",
-    type=float,
-    multiple=True,
-    help="With DATA of more than two labels: a label that counts as +1.",
-)
+@own_data
 @click.option(
     "--timing", type=click.Choice(["shared", "exclusive"]), default="shared", show_default=True,
     help="exclusive: afterwards, time every reported trial again, alone and pinned to one core.",
@@ -59,9 +57,9 @@ if TYPE_CHECKING:
 @experiment
 def command(
     what: str, out: Path | None, algorithms: str | None, plugins: tuple[str, ...], covariance: str | None,
-    positive: tuple[float, ...], timing: str, every: int | None, as_json: bool, cluster: str | None,
+    positive: tuple[str, ...], timing: str, every: int | None, as_json: bool, cluster: str | None,
     dry_run: bool, memory: str | None, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool,
-    quiet: bool,
+    quiet: bool, **reading: Any,
 ) -> None:  # fmt: skip
     """Run the experiment in CONFIG, or the missing part of it; or take a first look at the data set DATA.
 
@@ -78,6 +76,7 @@ def command(
       olbench run quick
       olbench run my.libsvm --algorithms arow,scw1
       olbench run my.libsvm --algorithms arow,my-rule --plugin my_rule.py
+      olbench run my.csv --algorithms arow,scw1 --label class --positive yes --missing mean
       olbench run configs/scw.yaml --dry-run --skip-missing
       olbench run - --algorithms arow --covariance diag < stream.libsvm
       olbench run configs/scw.yaml --cluster tcp://10.0.0.1:8786
@@ -95,7 +94,8 @@ def command(
             "--timing exclusive measures on this machine alone; run with --cluster first and without it "
             "afterwards: the trials are reused"
         )
-    config = read(what, algorithms, covariance, positive, overrides, plugins)
+    given = {key: value for key, value in reading.items() if value is not None}
+    config = read(what, algorithms, covariance, positive, overrides, plugins, given)
     workers = jobs or default_jobs()
     with limit_memory(parse_size(memory) if memory else None):
         if what == STDIN:
@@ -107,6 +107,7 @@ def command(
         if every or as_json:
             raise UserError("--every and --json go with -, a stream on standard input")
         sources, skipped = find_sources(config.datasets, skip_missing)
+        tell_preparation(sources, quiet)
         planned = get_protocol(config.protocol).cells(config, sources)
         if cluster is None:  # a cluster has its own memory
             refuse_excess(planned, workers)
@@ -144,18 +145,18 @@ def is_config(what: str) -> bool:
 
 
 def read(
-    what: str, algorithms: str | None, covariance: str | None, positive: tuple[float, ...],
-    overrides: tuple[str, ...], plugins: tuple[str, ...],
+    what: str, algorithms: str | None, covariance: str | None, positive: tuple[str, ...],
+    overrides: tuple[str, ...], plugins: tuple[str, ...], reading: "Mapping[str, Any]",
 ) -> "Config":  # fmt: skip
     """Return the config of a YAML file, or of a data set with the algorithms to run on it."""
     from olbench.config import data_config, read_config
     from olbench.shipped import find_config
 
     if is_config(what):
-        if algorithms is not None or covariance or positive or plugins:
+        if algorithms is not None or covariance or positive or plugins or reading:
             raise UserError(
-                "--algorithms, --covariance, --positive and --plugin go with a data set; in a config use its "
-                "keys or --set"
+                "--algorithms, --covariance, --plugin and flags for files (--positive, --label and so on) go "
+                "with a data set; in a config use its keys or --set"
             )
         return read_config(find_config(what), overrides)
     if Path(what).suffix and not Path(what).exists():
@@ -170,9 +171,15 @@ def read(
     if covariance:
         overrides = (f"covariance={covariance}", *overrides)
     if what == STDIN or not is_pipe(what):
-        return data_config(what, algorithms, positive, overrides, plugins)
+        if what == STDIN and reading:
+            raise UserError(f"- is a stream of LIBSVM text, which --{next(iter(reading))} does not go with")
+        return data_config(what, algorithms, positive, overrides, plugins, reading=reading)
     from olbench.data.load import cache_pipe
 
+    if reading:
+        raise UserError(
+            f"{what} can be read only once, as LIBSVM text; write it to a file for --{next(iter(reading))}"
+        )
     _, folder = cache_pipe(what, positive or None)
     return data_config(Path(show_path(what)).name, algorithms, (), overrides, plugins, str(folder))
 
@@ -210,6 +217,13 @@ def conclude(run: "Run", folder: Path, skipped: list[str], quiet: bool) -> int:
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
     return exit_code(run)
+
+
+def tell_preparation(sources: "Iterable[Source]", quiet: bool) -> None:
+    """Say how one's own data was read, and above all what became +1."""
+    for source in () if quiet else sources:
+        for step in source.prepared:
+            click.echo(f"{source.name}: {step}", err=True)
 
 
 def say(quiet: bool, text: str) -> None:

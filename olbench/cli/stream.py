@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olbench.errors import UserError
+
 if TYPE_CHECKING:
     from olbench.engine.stream import RunningCounts, Stream
     from olbench.specs import Config
@@ -19,7 +21,11 @@ def run_stream(config: "Config", every: int, as_json: bool, quiet: bool) -> int:
     from olbench.engine.stopping import stop_on_interrupt
     from olbench.engine.stream import Stream, enter
 
-    stream = Stream(enter(config), config.datasets[0].positive or (), every)
+    positive = config.datasets[0].positive or ()
+    words = [label for label in positive if isinstance(label, str)]
+    if words:
+        raise UserError(f"the labels of LIBSVM text are numbers, so --positive cannot be {words[0]!r}")
+    stream = Stream(enter(config), tuple(map(float, positive)), every)
     lines = _Lines(stream, as_json)
     started = time.perf_counter()
     with ignore_closed_output(), stop_on_interrupt() as stop, open_content(STDIN) as source:

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from olbench.data.encode import About
 from olbench.data.folders import cache_folder, parsed_folder
 from olbench.data.rows import csr
 
@@ -39,19 +40,24 @@ YOUNG = 60
 
 log = logging.getLogger("olbench")
 
+#: X, y, the fingerprint, the first row for testing if there is one, and what else is known.
+Content = tuple[Any, Any, str, int | None, About]
+
 
 def entry_key(recipe: dict[str, Any]) -> str:
     """Return the name of the entry for a recipe: the plain values that determine the parsed arrays."""
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:40]
 
 
-def store(key: str, X: Any, y: Any, fingerprint: str, test_from: int | None = None) -> bool:
+def store(
+    key: str, X: Any, y: Any, fingerprint: str, test_from: int | None = None, about: About | None = None
+) -> bool:
     """Write an entry; if the folder cannot take it, log one warning and return False."""
     try:
         with open_draft() as draft:
             for name, array in _arrays(X, y).items():
                 draft.add(name, array)
-            draft.install(key, X.shape, fingerprint, test_from)
+            draft.install(key, X.shape, fingerprint, test_from, about)
     except UnwritableError as error:
         warn_unwritable(error)
         return False
@@ -160,9 +166,12 @@ class Draft:
         (self.folder / f"{name}.npy").rename(self.folder / f"{new}.npy")
         self.arrays[new] = self.arrays.pop(name)
 
-    def install(self, key: str, shape: Any, fingerprint: str, test_from: int | None = None) -> None:
+    def install(
+        self, key: str, shape: Any, fingerprint: str, test_from: int | None = None, about: About | None = None
+    ) -> None:
         """Make the draft the entry of a key; if another process was faster, its entry stays."""
-        split = {} if test_from is None else {"test_from": test_from}
+        split: dict[str, Any] = {} if test_from is None else {"test_from": test_from}
+        split |= {} if about is None else {"about": about.plain()}
         size = [int(length) for length in shape]
         meta = {"shape": size, "fingerprint": fingerprint, "arrays": self.arrays, **split}
         text = json.dumps({**meta, "crc32": _meta_checksum(meta)}, indent=1)
@@ -221,8 +230,8 @@ def _sweep() -> None:
                 os.close(handle)
 
 
-def load(key: str, thorough: bool = False) -> tuple[Any, Any, str, int | None] | None:
-    """Return the memory-mapped (X, y, fingerprint, test_from) of an entry, or None if there is no valid one.
+def load(key: str, thorough: bool = False) -> Content | None:
+    """Return the memory-mapped content of an entry, or None if there is no valid one.
 
     Arrays whose time stamp has changed are compared with their checksums; `thorough` compares all of them.
     """
@@ -234,7 +243,7 @@ def is_entry(folder: Path) -> bool:
     return (folder / "meta.json").is_file()
 
 
-def load_folder(folder: Path, thorough: bool = False) -> tuple[Any, Any, str, int | None] | None:
+def load_folder(folder: Path, thorough: bool = False) -> Content | None:
     """Return the content of an entry as `load` does, by its folder."""
     # Another process may write the entry between the first look and the second.
     for _ in range(2):
@@ -250,7 +259,7 @@ def load_folder(folder: Path, thorough: bool = False) -> tuple[Any, Any, str, in
     return None
 
 
-def _read(folder: Path, thorough: bool) -> tuple[Any, Any, str, int | None]:
+def _read(folder: Path, thorough: bool) -> Content:
     """Return the content of an entry; any damage raises an exception."""
     meta = json.loads((folder / "meta.json").read_text())
     if meta.pop("crc32") != _meta_checksum(meta):
@@ -260,7 +269,8 @@ def _read(folder: Path, thorough: bool) -> tuple[Any, Any, str, int | None]:
     X = arrays["X"] if "X" in arrays else csr(arrays["data"], arrays["indices"], arrays["indptr"], d)
     if X.shape != (n, d) or arrays["y"].shape != (n,):
         raise ValueError("the shapes do not match")
-    return X, arrays["y"], str(meta["fingerprint"]), meta.get("test_from")
+    about = About.from_plain(meta["about"]) if "about" in meta else About()
+    return X, arrays["y"], str(meta["fingerprint"]), meta.get("test_from"), about
 
 
 def is_mapped(array: Any) -> bool:

@@ -3,6 +3,11 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from olbench.specs import USUAL, Reading
+
+#: Raised whenever tables are read in another way.
+TABLE_VERSION = 2
+
 
 @dataclass(frozen=True)
 class TextRecipe:
@@ -41,8 +46,8 @@ class CatalogEntry:
     sha256: dict[str, str] = field(default_factory=dict)
     #: The largest permitted size of a file, compressed or not.
     max_bytes: int = 1 << 30
-    positive: tuple[float, ...] | None = None
-    negative: tuple[float, ...] | None = None
+    positive: tuple[float | str, ...] | None = None
+    negative: tuple[float | str, ...] | None = None
     label_column: str = "last"
     preprocess: tuple[str, ...] = ()
     #: The name of the data set in scikit-learn, or the parameters of a synthetic one.
@@ -66,6 +71,9 @@ class CatalogEntry:
     class_names: dict[int, str] = field(default_factory=dict)
     #: Features in which a zero stands for a missing value.
     missing_zeros: tuple[str, ...] = ()
+    #: Whether it is a user's own file, and how that is read.
+    is_own: bool = False
+    reading: Reading = USUAL
 
     @property
     def needs_files(self) -> bool:
@@ -92,4 +100,6 @@ class CatalogEntry:
             recipe["split"] = self.split
         if self.format == "corpus":
             recipe["rows"] = self.rows
+        if self.is_own and (self.format != "libsvm" or self.reading != USUAL):
+            recipe |= {"table": TABLE_VERSION, "reading": self.reading.plain()}
         return recipe

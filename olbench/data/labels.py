@@ -1,27 +1,42 @@
-"""Mapping the labels of a file to -1 and +1."""
+"""Mapping the labels of a file, numbers or text, to -1 and +1."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from olbench.data.quoting import quote
 from olbench.errors import UserError
 from olbench.examples import Floats
 
-Labels = float | Sequence[float] | None
+Labels = float | str | Sequence[float | str] | None
+
+#: Python's float() takes more: underscores, the digits of other scripts, nan and infinity.
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def as_signs(labels: Floats, positive: Labels, negative: Labels, where: str) -> tuple[Floats, Any]:
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number as LIBSVM files have them: ASCII digits, a point, an exponent.
+
+    >>> is_number("-1.5e3"), is_number("1_000"), is_number("nan")
+    (True, False, False)
+    """
+    return NUMBER.fullmatch(text) is not None
+
+
+def as_signs(labels: Any, positive: Labels, negative: Labels, where: str) -> tuple[Floats, Any]:
     """Return -1 or +1 for each label, and a mask of the rows to keep.
 
-    With two labels, the smaller becomes -1 and the larger +1. Otherwise `positive` lists the labels that
+    Labels are an array of numbers or of text. With two numbers, the smaller becomes -1 and the larger +1;
+    with two texts, the first in alphabetical order becomes -1. Otherwise `positive` lists the labels that
     become +1 and `negative` those that become -1 (default: all others). The mask excludes rows with any other
     label.
     """
     distinct = np.unique(labels)
     if positive is None:
         if negative is not None:
-            raise UserError(f"{where}: `negative` was given without `positive`")
+            raise UserError(f"{where}: `negative` was given without `positive`; give both")
         plus, minus = _order_two(distinct, where)
     else:
         plus = _select(positive, distinct, "positive", where)
@@ -29,7 +44,7 @@ def as_signs(labels: Floats, positive: Labels, negative: Labels, where: str) -> 
         minus = rest if negative is None else _select(negative, distinct, "negative", where)
     both = np.intersect1d(plus, minus)
     if both.size:
-        raise UserError(f"{where}: the label {both[0]:g} cannot be both positive and negative")
+        raise UserError(f"{where}: the label {show_label(both[0])} cannot be both positive and negative")
     if not minus.size:
         raise UserError(
             f"{where}: no label remains for the negative examples; the file has {describe(distinct)}"
@@ -39,35 +54,74 @@ def as_signs(labels: Floats, positive: Labels, negative: Labels, where: str) -> 
     return np.where(is_plus[mask], 1.0, -1.0), mask
 
 
-def _order_two(distinct: Floats, where: str) -> tuple[Floats, Floats]:
-    if distinct.size == 2:
-        return distinct[1:], distinct[:1]
+def _order_two(distinct: Any, where: str) -> tuple[Any, Any]:
+    shown = describe(distinct)
+    remedy = f"--positive {show_word(distinct[0])} (the key positive in a config or in Python)"
     if distinct.size == 1:
         raise UserError(
-            f"{where}: every example has the label {distinct[0]:g}; two distinct labels are needed"
+            f"{where}: every example has the label {show_label(distinct[0])}; two distinct labels are needed"
+            "; if another column of a table has them, give --label"
         )
-    raise UserError(
-        f"{where} has {distinct.size} distinct labels ({describe(distinct)}); say which are positive, as in "
-        f"positive={distinct[0]:g}"
-    )
-
-
-def _select(wanted: Labels, distinct: Floats, role: str, where: str) -> Floats:
-    try:
-        labels = np.unique(np.atleast_1d(np.asarray(wanted, dtype=np.float64)).ravel())
-    except (TypeError, ValueError):
-        raise UserError(f"{where}: {role} must be a label or a list of labels, not {wanted!r}") from None
-    if not labels.size:
-        raise UserError(f"{where}: {role} names no label")
-    absent = labels[~np.isin(labels, distinct)]
-    if absent.size:
+    if distinct.size > 2:
         raise UserError(
-            f"{where}: no example has the {role} label {absent[0]:g}; the file has {describe(distinct)}"
+            f"{where} has {distinct.size} distinct labels ({shown}); say which are positive, as in {remedy}"
         )
-    return labels
+    if distinct.dtype.kind == "U" and any(is_number(text) for text in distinct):
+        raise UserError(
+            f"{where}: the labels mix numbers and text ({shown}); say which are positive, as in {remedy}"
+        )
+    return distinct[1:], distinct[:1]
+
+
+def _select(wanted: Labels, distinct: Any, role: str, where: str) -> Any:
+    given = [wanted] if isinstance(wanted, str) else np.atleast_1d(np.asarray(wanted, dtype=object)).ravel()
+    if not len(given):
+        raise UserError(f"{where}: {role} names no label; the file has {describe(distinct)}")
+    for label in given:
+        if isinstance(label, bool) or not isinstance(label, str | int | float | np.number):
+            raise UserError(f"{where}: {role} must be a label or a list of labels, not {label!r}")
+    labels = [_like(label, distinct.dtype.kind) for label in given]
+    for label, name in zip(labels, given, strict=True):
+        if label is None or label not in distinct:
+            raise UserError(
+                f"{where}: no example has the {role} label {show_label(name)}; "
+                f"the file has {describe(distinct)}"
+            )
+    return np.unique(np.array(labels, dtype=distinct.dtype))
+
+
+def _like(label: Any, kind: str) -> Any:
+    """Return a label as the file has labels, as numbers or as text; None where it cannot be that."""
+    if kind == "U":
+        return label if isinstance(label, str) else number_text(label)
+    if isinstance(label, str):
+        return float(label) if is_number(label.strip()) else None
+    return float(label)
+
+
+def number_text(number: float) -> str:
+    """Return a number as a label that is text among other texts."""
+    return str(int(number) if float(number).is_integer() else float(number))
+
+
+def read_label(label: float | str) -> float | str:
+    """Return a label that a user gives: as a number if it is one."""
+    return float(label) if not isinstance(label, str) or is_number(label.strip()) else label.strip()
+
+
+def show_label(label: Any) -> str:
+    """Return a label as messages show it: a number as it is, text in quotes."""
+    return quote(str(label)) if isinstance(label, str) else f"{label:g}"
+
+
+def show_word(label: Any) -> str:
+    """Return a label as one writes it on a command line."""
+    import shlex
+
+    return shlex.quote(str(label)) if isinstance(label, str) else f"{label:g}"
 
 
 def describe(labels: Any) -> str:
     """Return the distinct labels as text, shortened if there are many."""
-    shown = ", ".join(f"{label:g}" for label in labels[:10])
+    shown = ", ".join(show_label(label) for label in labels[:10])
     return shown if len(labels) <= 10 else f"{shown}, ..."

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,17 @@ from olbench.data import cache
 from olbench.data.catalog import CatalogEntry, find, resolve
 from olbench.data.compressed import base_name, is_pipe, show_path
 from olbench.data.convert import convert_libsvm
+from olbench.data.encode import UNKNOWN, About
 from olbench.data.fingerprint import fingerprint
 from olbench.data.folders import parsed_folder
-from olbench.data.labels import Labels
+from olbench.data.labels import Labels, read_label
 from olbench.data.libsvm import READER_VERSION
+from olbench.data.own import format_of, plain_name, read_frame, read_own, refuse_reading
 from olbench.data.sources import corpus_of, problems, read_examples
 from olbench.display import facts_html
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
+from olbench.specs import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class Dataset:
     fingerprint: str
     #: The number of the first row for testing, if the data set has a given split; the rows before it train.
     test_from: int | None = None
+    #: The names of features and labels and what was done when it was read, for one's own tables and frames.
+    about: About = UNKNOWN
 
     @property
     def storage(self) -> str:
@@ -61,33 +67,89 @@ class Dataset:
 
 
 def load_dataset(
-    name_or_path: str | Path,
+    data: Any,
     positive: Labels = None,
     negative: Labels = None,
     *,
+    label: str | int = "",
+    delimiter: str = "",
+    missing: str = "",
+    categorical: str = "",
+    scale: str = "",
+    bias: bool = False,
+    name: str = "",
     download: bool = True,
     mirror: str | None = None,
 ) -> Dataset:
-    """Return a data set of the catalogue by its name, or the examples of a LIBSVM or CSV file by its path.
+    """Return a data set of the catalogue by its name, one's own file by its path, or a frame.
 
-    A pipe, or "-" for standard input, is read as LIBSVM text of any size.
+    Files are LIBSVM text or tables: .csv, .tsv, .arff and .parquet. A pipe, or "-" for standard input, is
+    read as LIBSVM text of any size. A frame is a pandas frame with a label column, a pair (X, y), or what
+    scikit-learn's load_* and fetch_* functions return.
 
-    With two labels in a file, the smaller becomes -1 and the larger +1. Otherwise `positive` lists the labels
-    of the positive examples and `negative` those of the negative ones (default: all others); rows with any
-    other label are dropped. Catalogue files that are not downloaded yet are fetched, unless `download` is
-    False.
+    With two labels, the smaller number or the first text in alphabetical order becomes -1 and the other +1.
+    Otherwise `positive` lists the labels of the positive examples and `negative` those of the negative ones
+    (default: all others); rows with any other label are dropped. Catalogue files that are not downloaded yet
+    are fetched, unless `download` is False.
+
+    For one's own tables: `label` is the heading or the number (from 1) of the label column, the last by
+    default; `delimiter` separates the columns of a text file; `missing` says what to do with missing values
+    (drop, zero, mean) and `categorical` with columns of text (onehot, drop). For all of one's own data,
+    `scale` scales every row (unit) or every feature (minmax, standard, by all rows), and `bias` adds a
+    feature that is always 1.
 
     >>> data = load_dataset("breast-cancer")
     >>> data.X.shape, data.fingerprint[:8]
     ((569, 30), '09b79ee7')
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [3, None], "colour": ["red", "blue"], "sold": ["no", "yes"]})
+    >>> data = load_dataset(frame, label="sold", missing="mean", categorical="onehot")
+    >>> data.about.features, data.X[1].tolist(), data.y.tolist()
+    (('size', 'colour=blue', 'colour=red'), [3.0, 1.0, 0.0], [-1.0, 1.0])
     """
+    reading = _check_reading(Reading(label, delimiter, missing, categorical, scale, bias))
+    if not isinstance(data, str | Path):
+        X, y, about = read_frame(data, _as_tuple(positive), _as_tuple(negative), reading)
+        return Dataset(name or "frame", X, y, fingerprint(X, y), None, about)
+    found = _load_named(data, positive, negative, reading, download, mirror)
+    return replace(found, name=name) if name else found
+
+
+def load_spec(spec: DatasetSpec) -> Dataset:
+    """Return the data set of a config, as far as it can be prepared before its trials; nothing is fetched."""
+    return _load_named(
+        spec.path or spec.name, spec.positive, spec.negative, spec.reading.now(), download=False, mirror=None
+    )
+
+
+def _check_reading(reading: Reading) -> Reading:
+    known = (("missing", MISSING), ("categorical", CATEGORICAL), ("scale", SCALES))
+    for key, words in known:
+        value = getattr(reading, key)
+        if value and value not in words:
+            raise UserError(f"{key} must be one of {', '.join(words)}, not {value!r}")
+    return reading
+
+
+def _load_named(
+    name_or_path: str | Path, positive: Labels, negative: Labels, reading: Reading, download: bool,
+    mirror: str | None,
+) -> Dataset:  # fmt: skip
     if is_pipe(name_or_path):
+        if reading != USUAL:
+            raise UserError(
+                f"{show_path(name_or_path)} can be read only once; write it to a file to prepare it"
+            )
         return cache_pipe(name_or_path, positive, negative)[0]
     entry = resolve(name_or_path)
     if isinstance(entry, Path) and entry.is_dir():
         return _load_folder(entry, positive, negative)
     if isinstance(entry, Path):
-        return _load_path(entry, _as_tuple(positive), _as_tuple(negative))
+        return _load_path(entry, _as_tuple(positive), _as_tuple(negative), reading)
+    if reading != USUAL:
+        raise UserError(
+            f"{entry.name} is read as the catalogue says; {next(iter(reading.plain()))} is for your own files"
+        )
     paths = _find_paths(entry, download, mirror)
     if positive is not None or negative is not None:
         entry = _replace_labels(entry, positive, negative)
@@ -97,9 +159,13 @@ def load_dataset(
 def _replace_labels(entry: CatalogEntry, positive: Labels, negative: Labels) -> CatalogEntry:
     """Return an entry with other labels than the catalogue's, and without facts to check."""
     plus, minus = _as_tuple(positive), _as_tuple(negative)
-    label = "+".join(f"{k:g}" for k in plus or ()) + "".join(f"-vs-{k:g}" for k in minus or ())
+    label = "+".join(map(_show, plus or ())) + "".join(f"-vs-{_show(k)}" for k in minus or ())
     name = f"{entry.name}[{label}]"
     return replace(entry, name=name, positive=plus, negative=minus, labels={}, fingerprint="")
+
+
+def _show(label: float | str) -> str:
+    return label if isinstance(label, str) else f"{label:g}"
 
 
 def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
@@ -112,6 +178,8 @@ def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> D
     cached = cache.load(key)
     if cached is not None:
         return _check(entry, paths, *cached)
+    if entry.is_own and (entry.format != "libsvm" or entry.reading != USUAL):
+        return _prepare(entry, paths[0], where, key)
     if entry.format == "libsvm" and not entry.preprocess:
         return _convert(entry, paths, where, key)
     return _read_and_store(entry, paths, where, key)
@@ -123,6 +191,14 @@ def _read_and_store(entry: CatalogEntry, paths: Sequence[Path], where: str, key:
     stored = cache.store(key, data.X, data.y, data.fingerprint, data.test_from)
     cached = cache.load(key) if stored else None
     return Dataset(entry.name, *cached) if cached else data
+
+
+def _prepare(entry: CatalogEntry, path: Path, where: str, key: str) -> Dataset:
+    """Read one's own file into memory, prepare it as asked for, and map it if the cache can take it."""
+    X, y, about = read_own(entry, path, where)
+    digest = fingerprint(X, y)
+    cached = cache.load(key) if cache.store(key, X, y, digest, None, about) else None
+    return Dataset(entry.name, *(cached or (X, y, digest, None, about)))
 
 
 def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset:
@@ -195,8 +271,9 @@ def _read(entry: CatalogEntry, paths: Sequence[Path], where: str) -> tuple[Any, 
 
 
 def _check(
-    entry: CatalogEntry, paths: Sequence[Path], X: Any, y: Any, digest: str, test_from: int | None
-) -> Dataset:
+    entry: CatalogEntry, paths: Sequence[Path], X: Any, y: Any, digest: str, test_from: int | None,
+    about: About = UNKNOWN,
+) -> Dataset:  # fmt: skip
     """Return the examples as a data set; refuse them if they differ from the catalogue."""
     wrong = problems(entry, X, y, digest, test_from) if entry.labels else []
     if wrong:
@@ -205,7 +282,7 @@ def _check(
             f"{entry.name}: {files or 'its content'} differs from the catalogue: {wrong[0]}"
             + (f"; replace it with `olbench data fetch --force {entry.name}`" if paths else "")
         )
-    return Dataset(entry.name, X, y, digest, test_from)
+    return Dataset(entry.name, X, y, digest, test_from, about)
 
 
 def _key(entry: CatalogEntry, paths: Sequence[Path]) -> str:
@@ -265,17 +342,19 @@ def _load_folder(folder: Path, positive: Labels = None, negative: Labels = None)
     return Dataset(folder.name, *cached)
 
 
-def _load_path(path: Path, positive: Any, negative: Any) -> Dataset:
+def _load_path(path: Path, positive: Any, negative: Any, reading: Reading = USUAL) -> Dataset:
     """Load a user's file: there are no facts to check and no size limit."""
-    return load_entry(_describe_file(path, path.name, positive, negative), [path], where=str(path))
+    entry = replace(_describe_file(path, path.name, positive, negative), is_own=True, reading=reading)
+    refuse_reading(reading, entry.format, str(path))
+    return load_entry(entry, [path], where=str(path))
 
 
 def _describe_file(path: Path, title: str, positive: Any, negative: Any) -> CatalogEntry:
     name = base_name(title)
     return CatalogEntry(
-        name=name.removesuffix(".csv"),
+        name=plain_name(name),
         title=name,
-        format="csv" if name.endswith(".csv") else "libsvm",
+        format=format_of(name),
         rows=0,
         features=0,
         labels={},
@@ -286,10 +365,10 @@ def _describe_file(path: Path, title: str, positive: Any, negative: Any) -> Cata
     )
 
 
-def _as_tuple(labels: Labels) -> tuple[float, ...] | None:
+def _as_tuple(labels: Labels) -> tuple[float | str, ...] | None:
     if labels is None:
         return None
-    try:
-        return tuple(float(label) for label in np.atleast_1d(np.asarray(labels, dtype=np.float64)).ravel())
-    except (TypeError, ValueError):
-        raise UserError(f"positive and negative are labels or lists of labels, not {labels!r}") from None
+    listed = [labels] if isinstance(labels, str) else np.atleast_1d(np.asarray(labels, dtype=object)).ravel()
+    if any(isinstance(label, bool) or not isinstance(label, str | Real) for label in listed):
+        raise UserError(f"positive and negative are labels or lists of labels, not {labels!r}")
+    return tuple(map(read_label, listed))

@@ -1,6 +1,5 @@
 """Data sets with the names that rules use: features from the catalogue or a CSV header, classes by sign."""
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,10 +7,11 @@ import numpy as np
 
 from olbench.advice.names import Names, default_features, expand_names
 from olbench.data.catalog import CatalogEntry, resolve
-from olbench.data.compressed import base_name, open_content
+from olbench.data.compressed import open_content
 from olbench.data.labels import Labels
 from olbench.data.load import Dataset, load_dataset
 from olbench.errors import UserError
+from olbench.specs import USUAL, Reading
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ def load_named(
     negative: Labels = None,
     features: tuple[str, ...] = (),
     *,
+    reading: Reading = USUAL,
     download: bool = True,
 ) -> NamedDataset:
     """Load a data set and its names; `features` replaces those that the data has.
@@ -41,10 +42,10 @@ def load_named(
     (('x1', 'x2'), '+')
     """
     entry = resolve(name_or_path)
-    data = load_dataset(name_or_path, positive, negative, download=download)
+    data = load_dataset(name_or_path, positive, negative, download=download, **reading.now().plain())
     d = data.X.shape[1]
     if isinstance(entry, Path):
-        known, classes = _file_names(entry, d, positive)
+        known, classes = _table_names(data) if data.about.classes else _file_names(entry, d, positive)
         zeros: tuple[str, ...] = ()
     else:
         known, classes, zeros = _entry_names(entry, d), _entry_classes(entry, positive), entry.missing_zeros
@@ -75,17 +76,20 @@ def _entry_classes(entry: CatalogEntry, positive: Labels) -> dict[str, int]:
     )
 
 
+def _table_names(data: Dataset) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return the features and classes of a table: its headings, and the labels as the file writes them."""
+    about = data.about
+    classes = dict(about.classes)
+    if about.label and classes in ({"0": -1, "1": 1}, {"-1": -1, "1": 1}):
+        classes = {about.label: 1, **classes}
+    return about.features or default_features(data.X.shape[1]), classes
+
+
 def _file_names(path: Path, d: int, positive: Labels) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the features and classes of a file: a CSV header, and the labels as the file writes them."""
-    header = _csv_header(path) if base_name(path.name).endswith(".csv") else None
+    """Return the features and classes of a LIBSVM file: numbers, and the labels as the file writes them."""
     found = _labels(path)
     plus = _positive_labels(found, positive)
-    classes = {f"{label:g}": 1 if label in plus else -1 for label in found}
-    if header is None:
-        return default_features(d), classes
-    if sorted(found) in ([0.0, 1.0], [-1.0, 1.0]) and positive is None:
-        classes = {header[-1]: 1, **classes}
-    return header[:-1], classes
+    return default_features(d), {f"{label:g}": 1 if label in plus else -1 for label in found}
 
 
 def _positive_labels(found: list[float], positive: Labels) -> set[float]:
@@ -94,22 +98,11 @@ def _positive_labels(found: list[float], positive: Labels) -> set[float]:
     return set(np.atleast_1d(np.asarray(positive, dtype=np.float64)).ravel().tolist())
 
 
-def _csv_header(path: Path) -> tuple[str, ...] | None:
-    """Return the headings of a CSV file; None where its first line holds a number."""
-    lines = csv.reader(_lines(path))
-    first = next((fields for fields in lines if any(field.strip() for field in fields)), [])
-    if any(_is_number(field) for field in first):
-        return None
-    return tuple(field.strip() for field in first)
-
-
 def _labels(path: Path) -> list[float]:
-    """Return the different labels of a CSV file (in its last column) or a LIBSVM file (in front)."""
-    is_csv = base_name(path.name).endswith(".csv")
+    """Return the different labels of a LIBSVM file, which are in front."""
     found: set[str] = set()
     for line in _lines(path):
-        words = line.split(",")[-1:] if is_csv else line.partition("#")[0].split(None, 1)[:1]
-        found.update(word.strip().strip('"') for word in words)
+        found.update(line.partition("#")[0].split(None, 1)[:1])
     return sorted({float(word) for word in found if _is_number(word)})
 
 

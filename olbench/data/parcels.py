@@ -14,7 +14,7 @@ from olbench.data import cache
 from olbench.data.catalog import catalog
 from olbench.data.fetch import fetch, local_files, mirror_place
 from olbench.data.fingerprint import fingerprint
-from olbench.data.load import Dataset, load_dataset
+from olbench.data.load import Dataset, load_spec
 from olbench.data.rows import csr
 from olbench.data.source import Source
 from olbench.errors import UserError
@@ -91,7 +91,7 @@ def _load(spec: DatasetSpec) -> Dataset | None:
             return None
     elif spec.name not in catalog() or not _is_near(spec.name):
         return None
-    return load_dataset(spec.path or spec.name, spec.positive, spec.negative, download=False)
+    return load_spec(spec)
 
 
 def _is_near(name: str) -> bool:

@@ -18,7 +18,7 @@ def divide_by_255(X: Any) -> Any:
 
 def unit_range(X: Any) -> Floats:
     """Scale each feature to [0, 1]: its smallest value becomes 0, its largest 1; a constant becomes 0."""
-    dense = _as_dense(X)
+    dense = as_dense(X)
     low = dense.min(axis=0)
     span = dense.max(axis=0) - low
     scaled: Floats = (dense - low) / np.where(span > 0, span, 1.0)
@@ -32,7 +32,7 @@ def normgrey(X: Any) -> Floats:
     gradient. Then the histogram is equalised: a pixel becomes the share of the image's other pixels that are
     darker, in [0, 1], with equal pixels counted half. Both steps are those of Sung and Poggio (1998).
     """
-    images = _as_dense(X)
+    images = as_dense(X)
     side = round(images.shape[1] ** 0.5)
     if side * side != images.shape[1]:
         raise UserError(f"normgrey needs square images, but there are {images.shape[1]} pixels")
@@ -62,7 +62,7 @@ def pixel_products(X: Any) -> Floats:
 
     The pairs (i, j) with i < j follow in lexicographic order: d features become d + d (d - 1) / 2.
     """
-    pixels = _as_dense(X)
+    pixels = as_dense(X)
     n, d = pixels.shape
     extended = np.empty((n, d + d * (d - 1) // 2))
     extended[:, :d] = pixels
@@ -74,7 +74,8 @@ def pixel_products(X: Any) -> Floats:
     return extended
 
 
-def _as_dense(X: Any) -> Floats:
+def as_dense(X: Any) -> Floats:
+    """Return rows as an array."""
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 

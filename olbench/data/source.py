@@ -47,6 +47,8 @@ class Source:
         self.n, self.d = (int(size) for size in data.X.shape)
         #: The first row for testing, if the data set comes with a split of its own.
         self.test_from = data.test_from
+        #: What was done with one's own data, in words.
+        self.prepared = [*data.about.steps, *_describe_waiting(spec)]
         #: The size of the arrays with the examples, and how much of it is memory rather than mapped files.
         self.bytes, self.memory_bytes = _measure(data)
         #: The memory that an open source takes: norms, offsets of the rows, and arrays that are not mapped.
@@ -115,6 +117,14 @@ class Source:
         return f"Source({self.name!r}, {self.n:,} × {self.d:,})"
 
 
+def _describe_waiting(spec: DatasetSpec) -> list[str]:
+    """Return what trials do with their data before they learn, in words."""
+    from olbench.data.scaling import describe_scaling
+
+    reading = spec.reading
+    return describe_scaling(reading.scale, reading.bias, reading.fitted) if reading.waits else []
+
+
 def _measure(data: "Dataset") -> tuple[int, int]:
     """Return the bytes of all arrays, and of those that are not memory maps."""
     X = data.X
@@ -125,14 +135,14 @@ def _measure(data: "Dataset") -> tuple[int, int]:
 
 def _load(spec: DatasetSpec) -> "Dataset":
     from olbench.data.compressed import STDIN
-    from olbench.data.load import load_dataset
+    from olbench.data.load import load_spec
 
     if spec.path == STDIN:
         raise UserError(
             "a config cannot read standard input, which passes only once; name a file, or use "
             "`olbench run - --algorithms ...`"
         )
-    return load_dataset(spec.path or spec.name, spec.positive, spec.negative, download=False)
+    return load_spec(spec)
 
 
 @cache

@@ -1,65 +1,95 @@
-"""Comma-separated files: columns of numbers, one of which is the label."""
+"""Files of separated values: columns of numbers and text, one of which is the label."""
 
 import codecs
 import csv
 import io
-import math
 import re
-from array import array
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from olbench.data.cells import Table, TableBuilder
 from olbench.data.compressed import LimitedStream, open_content
-from olbench.data.quoting import quote
+from olbench.data.encode import encode
+from olbench.data.labels import is_number
 from olbench.errors import UserError
+from olbench.specs import Reading
 
-#: Python's float() takes more: underscores, the digits of other scripts, nan and infinity.
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+#: What a separator may be called.
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " ", "pipe": "|", "\\t": "\t"}
+#: The separators that are recognised.
+DETECTED = ",;\t"
+#: How much of a file is searched for its first line.
+FIRST_BYTES = 1 << 16
 
 
-def read_csv(path: str | Path, label: str | int = "last", limit: int | None = None) -> tuple[Any, Any]:
-    """Return (X, labels) of a file; `label` is "first", "last" or the heading of the label column.
+def read_delimiter(text: str) -> str:
+    """Return a separator by its name or as the character itself."""
+    delimiter = DELIMITERS.get(text, text)
+    if len(delimiter) != 1 or delimiter in '"\r\n' or delimiter.isalnum() or not delimiter.isascii():
+        raise UserError(
+            f"the delimiter must be one character or one of {', '.join(list(DELIMITERS)[:5])}, not {text!r}"
+        )
+    return delimiter
 
-    If no field of the first line is a number, the line is read as headings.
+
+def detect_delimiter(line: str) -> str:
+    """Return the separator that occurs most often in a line outside quotes; the comma if none is ahead.
+
+    >>> detect_delimiter("size;colour;yes, or no"), detect_delimiter("1\\t2\\t3"), detect_delimiter("1,5;2")
+    (';', '\\t', ',')
     """
-    values = array("d")
-    width, column, heading = 0, -1, None
+    outside = "".join(line.rstrip().split('"')[::2])
+    return max(DETECTED, key=outside.count)
+
+
+def read_csv(
+    path: str | Path, label: str | int = "last", limit: int | None = None, delimiter: str = ""
+) -> tuple[Any, Any]:
+    """Return (X, labels) of a file in which every feature is a number."""
+    encoded = encode(read_table(path, delimiter, limit), Reading(label=label))
+    return encoded.X, encoded.labels
+
+
+def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) -> Table:
+    """Return the cells of a file.
+
+    If no field of the first line is a number, the line is read as headings. The separator is detected in the
+    first line if it is not given.
+    """
+    separator = read_delimiter(delimiter) if delimiter else detect_delimiter(_first_line(path, limit))
+    builder: TableBuilder | None = None
     with open_content(path) as stream:
         raw: Any = LimitedStream(stream, limit, path)
         text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
-        lines = csv.reader(text)
+        lines = csv.reader(text, delimiter=separator)
         try:
             for fields in lines:
                 if not fields or (len(fields) == 1 and not fields[0].strip()):
                     continue
-                if not width:
-                    width = len(fields)
-                    heading = (
-                        [field.strip() for field in fields] if not any(map(_is_number, fields)) else None
-                    )
-                    column = _find_label(path, label, heading, width)
-                    if heading:
+                if builder is None:
+                    names = [field.strip() for field in fields]
+                    has_heading = not any(map(is_number, names))
+                    if not has_heading:
+                        names = [str(k + 1) for k in range(len(fields))]
+                    builder = TableBuilder(str(path), names, has_heading)
+                    if has_heading:
                         continue
-                if len(fields) != width:
-                    raise UserError(
-                        f"{path}:{lines.line_num}: {len(fields)} fields, but the first line has {width}"
-                    )
-                numbers = _parse_numbers(path, lines.line_num, fields)
-                if not numbers[column].is_integer():
-                    label_text = quote(fields[column].strip())
-                    raise UserError(f"{path}:{lines.line_num}: label {label_text} is not a whole number")
-                values.extend(numbers)
+                builder.add(lines.line_num, fields)
         except UnicodeDecodeError:
             line = _find_bad_line(path)
             raise UserError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from None
         except csv.Error as error:
-            raise UserError(f"{path}:{lines.line_num}: not a CSV file ({error})") from None
-    if not values:
-        raise UserError(f"{path} contains no examples")
-    table = np.frombuffer(values).reshape(-1, width)
-    return np.delete(table, column, axis=1), table[:, column].copy()
+            raise UserError(f"{path}:{lines.line_num}: not a CSV file ({error}); correct the line") from None
+    return (builder or TableBuilder(str(path), ())).finish()
+
+
+def _first_line(path: str | Path, limit: int | None) -> str:
+    """Return the first line with anything in it; a longer one is cut off."""
+    with open_content(path) as stream:
+        raw: Any = LimitedStream(stream, limit, path)
+        head = io.BufferedReader(raw).read(FIRST_BYTES)
+    lines = re.split(r"[\r\n]+", head.decode("utf-8-sig", errors="replace"))
+    return next((line for line in lines if line.strip()), "")
 
 
 def _find_bad_line(path: str | Path) -> int:
@@ -73,28 +103,3 @@ def _find_bad_line(path: str | Path) -> int:
                 return line + error.object[: error.start].count(b"\n")
             line += piece.count(b"\n")
     return line
-
-
-def _is_number(field: str) -> bool:
-    """Tell whether a field is a number as LIBSVM files have them: ASCII digits, a point, an exponent."""
-    return _NUMBER.fullmatch(field.strip()) is not None
-
-
-def _find_label(path: str | Path, label: str | int, heading: list[str] | None, width: int) -> int:
-    if width < 2:
-        raise UserError(f"{path}:1: there is only one column; a label and at least one feature are needed")
-    if label in ("first", "last"):
-        return 0 if label == "first" else width - 1
-    if heading is None or label not in heading:
-        raise UserError(f"{path}:1: there is no column with the heading '{label}'")
-    return heading.index(str(label))
-
-
-def _parse_numbers(path: str | Path, line: int, fields: list[str]) -> list[float]:
-    numbers = []
-    for k, field in enumerate(fields):
-        value = float(field.strip()) if _is_number(field) else math.nan
-        if not math.isfinite(value):
-            raise UserError(f"{path}:{line}: field {k + 1}, {quote(field.strip())}, is not a finite number")
-        numbers.append(value)
-    return numbers

@@ -32,10 +32,13 @@ class DataFacts:
     features: int
     #: How many rows the most frequent class has; None in records that do not say.
     majority: int | None = None
+    #: What was done with a user's own data, in words.
+    prepared: Sequence[str] = ()
 
     def plain(self) -> dict[str, Any]:
-        """Return what is known as plain values."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        """Return what is known as plain values; where nothing was prepared, nothing is said."""
+        facts = {**asdict(self), "prepared": list(self.prepared) or None}
+        return {name: value for name, value in facts.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -112,18 +115,24 @@ class _Each:
     kind: Any
 
 
-_TEXT_OR_NONE, _WHOLE, _NUMBERS = (str, type(None)), "a whole number from 0", _Each(list, (int, float))
+_TEXT_OR_NONE, _WHOLE, _LABELS = (str, type(None)), "a whole number from 0", _Each(list, (int, float, str))
 _MACHINE = {"processor": str, "cores": _WHOLE, "system": str}
 #: The kinds of what run.json holds, where it holds it: a type, a tuple of types, or the fields of a mapping.
 _RUN: dict[str, Any] = {
     "config": {
-        "datasets": _Each(list, {"name": str, "path": str, "positive": _NUMBERS, "negative": _NUMBERS}),
+        "datasets": _Each(list, {
+            "name": str, "path": str, "positive": _LABELS, "negative": _LABELS, "label": (str, int),
+            "delimiter": str, "missing": str, "categorical": str, "scale": str, "fitted": str,
+        }),
         "algorithms": _Each(list, {"id": str, "name": str, "params": dict, "grid": _Each(dict, list)}),
         "protocol": str, "paper": str, "seed": _WHOLE, "covariance": str, "plugins": _Each(list, str),
         "tuning": {"search": str, "ties": str, "permutations": _WHOLE},
         "permutations": _WHOLE, "curve": _WHOLE,
     },
-    "data": _Each(dict, {"fingerprint": str, "rows": _WHOLE, "features": _WHOLE, "majority": _WHOLE}),
+    "data": _Each(dict, {
+        "fingerprint": str, "rows": _WHOLE, "features": _WHOLE, "majority": _WHOLE,
+        "prepared": _Each(list, str),
+    }),
     "cells": _Each(list, {
         "dataset": str, "algorithm": str, "entry": _WHOLE, "label": str, "params": (dict, type(None)),
         "setting": dict, "options": dict, "tuning_passes": _WHOLE, "planned": _WHOLE,
@@ -174,7 +183,8 @@ def describe(config: Config, cells: Sequence[Cell], known: Known, start: str, en
     return RunFile(
         config=config,
         data={
-            name: DataFacts(each.fingerprint, each.n, each.d, each.majority) for name, each in sources.items()
+            name: DataFacts(each.fingerprint, each.n, each.d, each.majority, each.prepared)
+            for name, each in sources.items()
         },
         cells=tuple(_describe_cell(cell, known) for cell in cells),
         sources={id: source_hash(id) for id in dict.fromkeys(cell.spec.id for cell in cells)},

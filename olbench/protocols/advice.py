@@ -50,7 +50,7 @@ from olbench.quantities import (
     SECONDS,
     TUNED,
 )
-from olbench.specs import Config
+from olbench.specs import Config, DatasetSpec
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 
@@ -111,6 +111,14 @@ class AdviceProtocol(Protocol):
         """Return the largest number of splits of a data set."""
         given = self.setting_of(config, "splits")
         return int(max(given.values()) if isinstance(given, Mapping) else given)
+
+    def refuse_data(self, spec: DatasetSpec) -> str:
+        """Return why rules would not fit the data: they speak of features in the units of the file."""
+        if spec.reading.scale or spec.reading.bias:
+            return (
+                "rules speak of features as the file has them; leave out scale and bias (see the key scaling)"
+            )
+        return super().refuse_data(spec)
 
     def refuse(self, definition: Definition) -> str:
         """Return why an algorithm shows no accuracy after every example, or an empty text."""

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Value
+from olbench.data.rows import choose_storage
+from olbench.data.scaling import scale_features
 from olbench.data.source import OpenData, Source
 from olbench.examples import Ints, as_examples
 from olbench.learners import make_algorithm
@@ -56,7 +58,7 @@ from olbench.quantities import (
     TRAINING_ERRORS,
     TRAINING_ROUNDS,
 )
-from olbench.specs import Config
+from olbench.specs import TRAINING_ROWS, Config
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 
@@ -126,6 +128,7 @@ class CrossValidation(Protocol):
         "headline", "overview", "verdicts", "ranks", "significance", "results", "curves", "epochs",
         "training", "constraint", "claims", "tunings", "statistics", "algorithms", "datasets", "provenance",
     )  # fmt: skip
+    fitted_on = TRAINING_ROWS
     orders_text = (
         "{} folds: random divisions of the rows, the same for every algorithm. Where a data set comes with a "
         "split of its own, that split is used. Every epoch takes a new random order of the training rows."
@@ -173,6 +176,13 @@ class CrossValidation(Protocol):
         the config says, or one where the split is given.
         """
         return int(trials["n"][trials["arrays"].map(bool)].sum())
+
+    def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
+        """Return how features are scaled, if the training rows of each trial decide."""
+        reading = source.spec.reading
+        if not reading.waits:
+            return {}
+        return {"scale": reading.scale, **({"bias": True} if reading.bias else {})}
 
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
         """Return roughly how long a trial takes: passes over the data, many times that for batch learners."""
@@ -365,8 +375,15 @@ class _Work:
         return get_definition(self.trial.algorithm).online
 
     def _weigh(self, train: Ints) -> "_Work":
-        """Return the same work on weighted features; the training rows alone decide the weights."""
-        weights = self.trial.setting.get("weights", "none")
+        """Return the same work on scaled and weighted features; the training rows alone decide how."""
+        setting = self.trial.setting
+        weights = setting.get("weights", "none")
+        if "scale" in setting:
+            scaled = scale_features(
+                self.data.examples.matrix(), setting["scale"], setting.get("bias", False), train
+            )
+            examples = as_examples(choose_storage(scaled))
+            self = replace(self, data=replace(self.data, examples=examples))
         if weights == "none":
             return self
         from sklearn.feature_extraction.text import TfidfTransformer

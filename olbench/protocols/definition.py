@@ -31,7 +31,7 @@ from olbench.places import Placed
 from olbench.protocols import tuning
 from olbench.protocols.tuning import Choice, Grid
 from olbench.quantities import Quantity
-from olbench.specs import AlgorithmSpec, Config
+from olbench.specs import ALL_ROWS, FITTED_SCALES, AlgorithmSpec, Config, DatasetSpec
 from olbench.trials.behaviour import behaviour
 from olbench.trials.record import failure, is_number, success
 from olbench.trials.trial import Outcome, Record, Trial
@@ -139,6 +139,8 @@ class Protocol(ABC):
         "headline", "verdicts", "results", "curves", "epochs", "training", "constraint", "runs", "claims",
         "tuning", "statistics", "algorithms", "datasets", "provenance",
     )  # fmt: skip
+    #: The rows that decide how features of one's own data are scaled; empty where none may.
+    fitted_on: ClassVar[str] = ""
     #: How its checklist describes splits, orders and measures.
     orders_text: ClassVar[str] = ""
     measures_text: ClassVar[str] = ""
@@ -196,6 +198,20 @@ class Protocol(ABC):
 
     def refuse(self, definition: Definition) -> str:
         """Return why an algorithm cannot run under this protocol, or an empty text."""
+        return ""
+
+    def refuse_data(self, spec: DatasetSpec) -> str:
+        """Return why one's own data cannot be prepared as its spec says, or an empty text."""
+        reading = spec.reading
+        if reading.scale in FITTED_SCALES and not self.fitted_on:
+            return (
+                f"scale: {reading.scale} would be fitted on rows that the protocol {self.id} tests; use "
+                "scale: unit, or scale the file"
+            )
+        if reading.missing == "mean" and self.fitted_on != ALL_ROWS:
+            return (
+                f"missing: mean would be taken over rows that the protocol {self.id} tests; use zero or drop"
+            )
         return ""
 
     def sample_size(self, trials: Any, config: Config) -> int:

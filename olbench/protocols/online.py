@@ -20,7 +20,7 @@ from olbench.quantities import (
     SECONDS,
     UPDATES,
 )
-from olbench.specs import Config
+from olbench.specs import ALL_ROWS, Config
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 
@@ -59,6 +59,7 @@ class Online(Protocol):
         Series("updates", "cumulative number of updates", UPDATES),
         Series("seconds", "cumulative time (s)", SECONDS, timed=True),
     )
+    fitted_on = ALL_ROWS
     orders_text = (
         "{} random permutations of each data set, the same for every algorithm. There is no test set: each "
         "example is predicted before it is learnt. Tuning uses other orders."

@@ -121,7 +121,8 @@ def describe(source: Source) -> tuple[Names, tuple[int, ...]]:
         zeros = tuple(source.facts["missing_zeros"])
         return told.with_values(source.open().examples.matrix()), zeros
     if spec.path or spec.name in catalog():
-        named = load_named(spec.path or spec.name, spec.positive, spec.negative, download=False)
+        place, labels = spec.path or spec.name, (spec.positive, spec.negative)
+        named = load_named(place, *labels, reading=spec.reading, download=False)
         return named.names, named.missing_zeros
     names = Names(default_features(source.d), {"1": 1, "-1": -1})
     return names.with_values(source.open().examples.matrix()), ()

@@ -48,6 +48,10 @@ def test_images_and_labels_must_go_together(libsvm_file):
         read_images(images, labels)
 
 
+GAP_REMEDY = "say what to do with missing values: --missing drop, zero or mean"
+TEXT = "where a number is expected"
+COMMA = "(numbers have a decimal point, not a comma)"
+TEXT_REMEDY = "; encode columns of text with --categorical onehot, or leave them out with --categorical drop"
 CSV = "6,148,1\n1,85,0\n8,183,1\n"
 
 
@@ -71,18 +75,48 @@ def test_the_label_of_a_csv_file_can_be_elsewhere(libsvm_file):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "FILE contains no examples"),
-        ("a,b\n", "FILE contains no examples"),
-        ("1,2\n3\n", "FILE:2: 1 fields, but the first line has 2"),
-        ("1,2\n3,x\n", "FILE:2: field 2, 'x', is not a finite number"),
-        ("1,2\n,1\n", "FILE:2: field 1, '', is not a finite number"),
-        ("1,nan\n", "FILE:1: field 2, 'nan', is not a finite number"),
-        ("1,1_000\n", "FILE:1: field 2, '1_000', is not a finite number"),
-        ("1,٣\n", "FILE:1: field 2, '٣', is not a finite number"),
-        ("1,infinity\n", "FILE:1: field 2, 'infinity', is not a finite number"),
-        ("1,1e999\n", "FILE:1: field 2, '1e999', is not a finite number"),
-        ("1,2\n3,0.5\n", "FILE:2: label '0.5' is not a whole number"),
-        ("1\n2\n", "FILE:1: there is only one column; a label and at least one feature are needed"),
+        ("", "FILE contains no examples; is it the right file?"),
+        ("a,b\n", "FILE contains no examples; is it the right file?"),
+        (
+            "1,2\n3\n",
+            "FILE:2: 1 fields, but the first line has 2; correct the line, or give the separator with "
+            "--delimiter",
+        ),
+        (
+            "1,2\n3,x\n",
+            "FILE: the labels mix numbers and text ('2', 'x'); say which are positive, as in --positive 2 "
+            "(the key positive in a config or in Python)",
+        ),
+        ("1,2\n,1\n", f"FILE:2: column 1 has no value; {GAP_REMEDY}"),
+        ("1,2\nNA,1\n", f"FILE:2: column 1 has no value; {GAP_REMEDY}"),
+        (
+            "1,nan\n",
+            "FILE:1: column 2 has no value; a row without a label teaches nothing: leave such rows out with "
+            "--missing drop",
+        ),
+        (
+            "1_000,1\n",
+            f"FILE:1: column 1 has the text '1_000', {TEXT} (numbers have no underscores){TEXT_REMEDY}",
+        ),
+        ("x;y\n1,5;1\n", f"FILE:2: column 'x' has the text '1,5', {TEXT} {COMMA}{TEXT_REMEDY}"),
+        ("٣,1\n", f"FILE:1: column 1 has the text '٣', {TEXT}{TEXT_REMEDY}"),
+        ("infinity,1\n", f"FILE:1: column 1 has the text 'infinity', {TEXT}{TEXT_REMEDY}"),
+        ("1e999,1\n", "FILE:1: field 1, '1e999', is not a finite number; correct it"),
+        (
+            "1,2\n3,0.5\n",
+            "FILE:2: label '0.5' is not a whole number; a label names a class; if another column is the "
+            "label, name it with --label",
+        ),
+        (
+            "1\n2\n",
+            "FILE: there is only one column; a label and at least one feature are needed; if the columns "
+            "have another separator, give it with --delimiter",
+        ),
+        (
+            "1,2\n3,2\n",
+            "FILE: every example has the label 2; two distinct labels are needed; if another column "
+            "of a table has them, give --label",
+        ),
     ],
 )
 def test_a_broken_csv_file_is_refused(libsvm_file, text, message):
@@ -98,7 +132,7 @@ def test_a_csv_file_that_is_not_text_is_refused(libsvm_file):
     latin = "größe,klasse\n".encode() + b"1,1\n" * 40_000 + "3,1 é\n".encode("latin-1")
     with pytest.raises(UserError, match=r"latin.csv:40002: not UTF-8 text"):
         load_dataset(libsvm_file(latin, "latin.csv"))
-    with pytest.raises(UserError, match="there is no column with the heading 'y'"):
+    with pytest.raises(UserError, match="there is no column with the heading 'y'; the headings are 'a', 'b'"):
         read_csv(libsvm_file("a,b\n1,2\n"), label="y")
 
 
@@ -137,7 +171,7 @@ def test_normgrey_wants_square_images():
 def test_a_field_of_several_lines_is_shown_in_one(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text('1,2,1\n"a\nb",2,1\n')
-    with pytest.raises(UserError, match=r"data.csv:3: field 1, 'a\\nb', is not a finite number$"):
+    with pytest.raises(UserError, match=r"data.csv:3: column 1 has the text 'a\\nb', where"):
         read_csv(path)
 
 

@@ -42,15 +42,17 @@ def test_positive_and_negative_labels_can_be_named(libsvm_file, positive, negati
         (
             None,
             None,
-            "FILE has 3 distinct labels (1, 2, 3); say which are positive, as in positive=1",
+            "FILE has 3 distinct labels (1, 2, 3); say which are positive, as in --positive 1 (the key "
+            "positive in a config or in Python)",
         ),
         (9, None, "FILE: no example has the positive label 9; the file has 1, 2, 3"),
         (1, 9, "FILE: no example has the negative label 9; the file has 1, 2, 3"),
         (1, 1, "FILE: the label 1 cannot be both positive and negative"),
         ([1, 2, 3], None, "FILE: no label remains for the negative examples; the file has 1, 2, 3"),
-        (None, 1, "FILE: `negative` was given without `positive`"),
-        ([], None, "FILE: positive names no label"),
-        ("one", None, "positive and negative are labels or lists of labels, not 'one'"),
+        (None, 1, "FILE: `negative` was given without `positive`; give both"),
+        ([], None, "FILE: positive names no label; the file has 1, 2, 3"),
+        ("one", None, "FILE: no example has the positive label 'one'; the file has 1, 2, 3"),
+        ({}, None, "positive and negative are labels or lists of labels, not {}"),
     ],
 )
 def test_labels_that_make_no_sense_are_refused(libsvm_file, positive, negative, message):

@@ -4,6 +4,7 @@ import math
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 from olbench.data.table import read_csv
 from olbench.errors import UserError
@@ -15,7 +16,9 @@ NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
 #: The csv module gives up at longer fields.
 LONGEST_FIELD = 131_072
 FIELDS = ["1_000", "١", "nan", "inf", "", "x", "1e999", "0x1", "1,5", '"', "a b", "²", "1e", "--1", "\0"]
-LABELS = ["0", "1", "-1", "2", "1.0", "1e0", "+1"]
+#: What stands for a missing value.
+GAPS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
+LABELS = ["0", "1", "-1", "2", "1.0", "1e0", "+1", "yes", "no"]
 
 
 class TableFuzzer:
@@ -50,7 +53,7 @@ class TableFuzzer:
         path.write_bytes(content)
         expected = table_of(content)
         try:
-            X, labels = read_csv(path)
+            X, labels = read_csv(path, delimiter=",")
         except UserError as error:
             expect_sentence(error)
             if expected is not None:
@@ -81,7 +84,7 @@ def _field(random: random.Random) -> str:
     return random.choice((value, value, value, f" {value}", f'"{value}"', f"{value}\t"))
 
 
-def table_of(content: bytes) -> list[list[float]] | None:
+def table_of(content: bytes) -> list[list[Any]] | None:
     """Return the rows of numbers, or None where the content is not valid."""
     try:
         text = content.decode("utf-8-sig")
@@ -99,13 +102,24 @@ def table_of(content: bytes) -> list[list[float]] | None:
         numbers = [field.strip() for field in fields]
         if is_first and not any(map(NUMBER.fullmatch, numbers)):
             continue
-        if not all(map(NUMBER.fullmatch, numbers)):
+        row = [float(number) if NUMBER.fullmatch(number) else number for number in numbers]
+        if numbers[-1] in GAPS or not all(isinstance(value, float) for value in row[:-1]):
             return None
-        row = [float(number) for number in numbers]
-        if not all(map(math.isfinite, row)) or row[-1] != math.floor(row[-1]):
+        if not all(math.isfinite(value) for value in row if isinstance(value, float)):
             return None
         table.append(row)
-    return table or None
+    return _as_labels(table) if table else None
+
+
+def _as_labels(table: list[list[Any]]) -> list[list[Any]] | None:
+    """Return the rows with labels of one kind: whole numbers, or texts if any label is a text."""
+    labels = [row[-1] for row in table]
+    if all(isinstance(label, float) for label in labels):
+        return table if all(label == math.floor(label) for label in labels) else None
+    for row in table:
+        if isinstance(row[-1], float):
+            row[-1] = str(int(row[-1])) if row[-1] == math.floor(row[-1]) else repr(row[-1])
+    return table
 
 
 def _split(text: str) -> list[list[str]]:

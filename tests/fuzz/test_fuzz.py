@@ -93,7 +93,9 @@ def test_a_reader_that_loses_a_row_or_crashes_is_noticed(name, content, defect, 
         import tests.fuzz.table as table
 
         real = table.read_csv
-        monkeypatch.setattr(table, "read_csv", lambda path: tuple(part[1:] for part in real(path)))
+        monkeypatch.setattr(
+            table, "read_csv", lambda path, **options: tuple(part[1:] for part in real(path, **options))
+        )
         assert judge(fuzzer, content, tmp_path)[0] == "difference"
 
 

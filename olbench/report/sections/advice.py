@@ -44,7 +44,8 @@ def _load_one(
     if plain is None:
         return None
     file = RuleFile.from_plain(plain)
-    named = load_named(spec.path or spec.name, spec.positive, spec.negative, file.features, download=False)
+    place, labels = spec.path or spec.name, (spec.positive, spec.negative)
+    named = load_named(place, *labels, file.features, reading=spec.reading, download=False)
     return file, named
 
 

@@ -22,7 +22,7 @@ def parts(report: Report) -> Iterator[Grid]:
     for name, facts in report.results.run.data.items():
         entry = catalog().get(name.partition("[")[0])
         source = entry.source if entry else "the user's file"
-        steps = ", ".join(entry.preprocess) if entry and entry.preprocess else "none"
+        steps = (", ".join(entry.preprocess) if entry else "; ".join(facts.prepared)) or "none"
         size = (f"{facts.rows:,}", f"{facts.features:,}")
         rows.append(boxes(name, *size, in_paper(report, name, facts), source, steps, facts.fingerprint[:12]))
     columns = (*left("data set"), *right("examples", "features"), *left("in the paper", drop=PAPER))

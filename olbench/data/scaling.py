@@ -1,0 +1,112 @@
+"""Scaling the features of one's own data, and adding one that is always 1."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from olbench.data.preprocess import as_dense
+from olbench.errors import UserError
+from olbench.examples import Floats
+from olbench.memory import memory_limit, show_size
+from olbench.specs import TRAINING_ROWS
+
+
+@dataclass(frozen=True)
+class Scaler:
+    """Subtracts a number from each feature and then multiplies it by another."""
+
+    shift: Floats
+    factor: Floats
+
+    def apply(self, X: Any) -> Any:
+        """Return scaled rows; sparse ones stay sparse where nothing is subtracted."""
+        if sp.issparse(X) and not self.shift.any():
+            return sp.csr_matrix(X @ sp.diags_array(self.factor))
+        _refuse_large(X)
+        scaled: Floats = (as_dense(X) - self.shift) * self.factor
+        return scaled
+
+
+def fit_scaler(X: Any, scale: str) -> Scaler:
+    """Return what scales each feature of these rows: minmax to [0, 1], standard to mean 0 and deviation 1.
+
+    A constant feature becomes 0. The deviation is that of the rows themselves, with n in the denominator.
+
+    >>> fit_scaler(np.array([[1.0, 5.0], [3.0, 5.0]]), "minmax").apply(np.array([[2.0, 5.0]])).tolist()
+    [[0.5, 0.0]]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if scale == "minmax":
+            low, high = _extremes(X)
+            scaler = Scaler(low, _invert(high - low))
+        else:
+            _refuse_large(X)
+            dense = as_dense(X)
+            scaler = Scaler(dense.mean(axis=0), _invert(dense.std(axis=0)))
+    bad = ~(np.isfinite(scaler.shift) & np.isfinite(scaler.factor) & (scaler.factor > 0))
+    if bad.any():
+        raise UserError(
+            f"feature {int(np.argmax(bad)) + 1} has values too large to scale by {scale}; change its unit"
+        )
+    return scaler
+
+
+def _extremes(X: Any) -> tuple[Floats, Floats]:
+    if sp.issparse(X):
+        return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    return X.min(axis=0), X.max(axis=0)
+
+
+def _invert(spread: Floats) -> Floats:
+    inverse: Floats = 1.0 / np.where(spread > 0, spread, 1.0)
+    return inverse
+
+
+def _refuse_large(X: Any) -> None:
+    size, limit = 8 * X.shape[0] * X.shape[1], memory_limit()
+    if sp.issparse(X) and size > limit:
+        raise UserError(
+            f"scaled this way, hardly a value would be zero, and {X.shape[0]:,} x {X.shape[1]:,} numbers "
+            f"take {show_size(size)}, more than the {show_size(limit)} of memory that may be used; use unit"
+        )
+
+
+def scale_rows(X: Any) -> Any:
+    """Return rows of Euclidean length 1; a row of zeros stays as it is."""
+    if sp.issparse(X):
+        lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+        return sp.csr_matrix(sp.diags_array(_invert(lengths)) @ X)
+    lengths = np.sqrt((X * X).sum(axis=1))
+    return X * _invert(lengths)[:, None]
+
+
+def add_bias(X: Any) -> Any:
+    """Return rows with a last feature that is always 1."""
+    ones = np.ones((X.shape[0], 1))
+    return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
+
+
+def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any:
+    """Return rows scaled in one of the ways of `SCALES`, with a bias if asked for.
+
+    `fitted_on` are the numbers of the rows that decide about minmax and standard; all rows by default.
+    """
+    if scale == "unit":
+        X = scale_rows(X)
+    elif scale:
+        X = fit_scaler(X if fitted_on is None else X[fitted_on], scale).apply(X)
+    return add_bias(X) if bias else X
+
+
+def describe_scaling(scale: str, bias: bool, fitted: str) -> list[str]:
+    """Return what was done to the features, in words."""
+    rows = "the training rows of each trial" if fitted == TRAINING_ROWS else "all rows, whatever their order"
+    words = {
+        "unit": "every row scaled to length 1",
+        "minmax": f"every feature scaled to [0, 1] by {rows}",
+        "standard": f"every feature scaled to mean 0 and standard deviation 1 by {rows}",
+    }
+    steps = [words[scale]] if scale else []
+    return [*steps, "a feature that is always 1 added"] if bias else steps

@@ -1,0 +1,241 @@
+"""One's own tables: labels of text, gaps, separators, formats, frames; every refusal has a remedy."""
+
+import gzip
+
+import hypothesis
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
+
+from olbench import UserError, load_dataset
+from olbench.data.encode import MOST_CATEGORIES
+from olbench.data.scaling import fit_scaler, scale_features
+
+SHOP = """\
+sold,size,colour,weight
+yes,1.5,red,10
+no,,blue,20
+yes,2.5,red,NA
+no,3.5,green,40
+"""
+HOW = {"label": "sold", "missing": "mean", "categorical": "onehot"}
+FEATURES = ("size", "colour=blue", "colour=green", "colour=red", "weight")
+X = [
+    [1.5, 0, 0, 1, 10],
+    [2.5, 1, 0, 0, 20],
+    [2.5, 0, 0, 1, 70 / 3],
+    [3.5, 0, 1, 0, 40],
+]
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(text, name="shop.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def test_a_table_with_text_and_gaps_becomes_numbers(table):
+    data = load_dataset(table(SHOP), **HOW)
+    np.testing.assert_allclose(data.X, X)
+    assert data.y.tolist() == [1, -1, 1, -1]
+    assert (data.name, data.about.features, data.about.label) == ("shop", FEATURES, "sold")
+    assert data.about.steps == (
+        "label: column 'sold'",
+        "'yes' (2 rows) is +1; 'no' (2 rows) is -1 (of two labels, the later in the alphabet is +1)",
+        "column 'colour' as 3 indicators",
+        "2 missing values replaced by the mean of their column over all rows",
+    )
+    again = load_dataset(table(SHOP), **HOW)
+    assert (again.about, again.fingerprint) == (data.about, data.fingerprint)
+
+
+@pytest.mark.parametrize(
+    ("separator", "options"),
+    [
+        (";", {}),
+        ("\t", {}),
+        ("|", {"delimiter": "|"}),
+        (";", {"delimiter": "semicolon"}),
+        ("\t", {"delimiter": "tab"}),
+    ],
+)
+def test_separators_are_detected_or_given(table, separator, options):
+    expected = load_dataset(table(SHOP), **HOW).fingerprint
+    for name in ("other.csv", "other.tsv"):
+        assert (
+            load_dataset(table(SHOP.replace(",", separator), name), **HOW, **options).fingerprint == expected
+        )
+
+
+def test_what_is_done_to_data_is_in_its_fingerprint(table):
+    path = table(SHOP)
+    variants = [
+        load_dataset(path, **HOW, **more)
+        for more in ({}, {"positive": "no"}, {"scale": "unit"}, {"scale": "minmax"}, {"bias": True})
+    ]
+    variants += [
+        load_dataset(path, **{**HOW, **other}) for other in ({"missing": "zero"}, {"missing": "drop"})
+    ]
+    variants.append(load_dataset(path, **{**HOW, "categorical": "drop"}))
+    assert len({data.fingerprint for data in variants}) == len(variants)
+
+
+def test_rows_with_gaps_can_be_left_out_and_text_too(table):
+    data = load_dataset(table(SHOP), label=1, missing="drop", categorical="drop", positive="no")
+    assert data.X.tolist() == [[1.5, 10], [3.5, 40]]
+    assert data.y.tolist() == [-1, 1]
+    assert "2 of 4 rows with missing values left out" in data.about.steps
+    assert "columns of text left out: 'colour'" in data.about.steps
+    zeros = load_dataset(table(SHOP), label=-4, missing="zero", categorical="drop")
+    assert zeros.X.tolist() == [[1.5, 10], [0, 20], [2.5, 0], [3.5, 40]]
+
+
+def test_more_than_two_labels_want_to_be_told(table):
+    path = table("1,a b\n2,b\n3,c\n4,a b\n")
+    with pytest.raises(UserError, match=r"3 distinct labels \('a b', 'b', 'c'\).* as in --positive 'a b'"):
+        load_dataset(path)
+    assert load_dataset(path, positive="a b").y.tolist() == [1, -1, -1, 1]
+    assert load_dataset(path, positive=["a b", "c"], negative="b").y.tolist() == [1, -1, 1, 1]
+    mixed = table("1,1\n2,3+\n3,2\n", "mixed.csv")
+    assert load_dataset(mixed, positive=["3+", 2]).y.tolist() == [-1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "message"),
+    [
+        (SHOP, {}, ":3: column 'size' has no value; say what to do with missing values: --missing drop"),
+        (SHOP, {"missing": "zero", "label": "sold"}, ":2: column 'colour' has the text 'red', where"),
+        (SHOP, {"label": "sale"}, "no column with the heading 'sale'; the headings are 'sold', 'size'"),
+        (SHOP, {"label": 9}, "there is no column 9; it has 4; correct --label"),
+        ("a,a,b\n1,2,3\n", {"label": "a"}, "2 columns have the heading 'a'; give the number"),
+        ("1,2\n3,4\n", {"label": "y"}, "it has no headings, and 2 columns; name one"),
+        ("a,b\n1,0\nx,1\n", {"categorical": "onehot"}, ":3: column 'a' has numbers and the text 'x'"),
+        ("a,b\nx,0\ny,1\n", {"categorical": "drop"}, "every feature is text, so --categorical drop"),
+        ("a,b\n,0\n,1\n", {"missing": "drop"}, "every row has a missing value, so --missing drop"),
+        ("a,b\n1,0\n2,\n", {"missing": "zero"}, ":3: column 'b' has no value; a row without a label"),
+        ("a,b\n1,0\n2,1\n", {"delimiter": "ab"}, "the delimiter must be one character or one of comma"),
+        ("a,b\n1,0\n2,1\n", {"missing": "mode"}, "missing must be one of drop, zero, mean, not 'mode'"),
+        (
+            "a,b\n" + "".join(f"t{k},{k % 2}\n" for k in range(MOST_CATEGORIES + 1)),
+            {"categorical": "onehot"}, "has 1,001 distinct texts, more than the 1,000",
+        ),
+    ],
+)  # fmt: skip
+def test_every_refusal_names_its_remedy(table, text, how, message):
+    with pytest.raises(UserError) as refused:
+        load_dataset(table(text), **how)
+    assert message in str(refused.value)
+
+
+def test_a_libsvm_file_has_no_label_column_but_can_be_scaled(table):
+    path = table("0 1:3 2:4\n1 1:2\n", "my.libsvm")
+    with pytest.raises(UserError, match=r"--label means nothing; a table's name ends in .csv"):
+        load_dataset(path, label="y")
+    np.testing.assert_allclose(load_dataset(path, scale="unit", bias=True).X, [[0.6, 0.8, 1], [1, 0, 1]])
+    with pytest.raises(UserError, match="breast-cancer is read as the catalogue says; scale is for your own"):
+        load_dataset("breast-cancer", scale="unit")
+
+
+ARFF = """\
+% a comment
+@RELATION shop
+@attribute sold {yes, no}
+@attribute 'size' REAL
+@attribute colour {red,'blue','dark green'}
+@attribute weight integer
+@DATA
+yes, 1.5, red, 10
+no, ?, 'blue', 20
+yes, 2.5, red, ?
+{0 no, 1 3.5, 2 'dark green', 3 40}
+"""
+
+
+def test_arff_and_parquet_give_what_csv_gives(table, tmp_path):
+    expected = load_dataset(table(SHOP), **HOW)
+    arff = load_dataset(table(gzip.compress(ARFF.encode()), "shop.arff.gz"), **HOW)
+    assert (arff.fingerprint, arff.name) == (expected.fingerprint, "shop")
+    assert arff.about.features[2] == "colour=dark green"
+    pytest.importorskip("pyarrow")
+    pd.read_csv(table(SHOP)).to_parquet(tmp_path / "shop.parquet")
+    assert load_dataset(tmp_path / "shop.parquet", **HOW).fingerprint == expected.fingerprint
+    with pytest.raises(UserError, match="is not a Parquet file that can be read"):
+        load_dataset(table("no", "bad.parquet"))
+    with pytest.raises(UserError, match="so leave out --delimiter"):
+        load_dataset(tmp_path / "shop.parquet", delimiter=";")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("REAL", "relational"), ":4: the type 'relational' is not read"),
+        (("no, ?", "maybe, ?"), ":9: attribute 'sold' does not declare the value 'maybe'"),
+        (("1.5", "1_5"), ":8: attribute 'size' is numeric, but has '1_5'"),
+        (("red, 10", "red, '10"), ":8: cannot read "),
+        (("{0 no, 1", "{0 no, 7"), ":11: '7 3.5' must be the number of an attribute"),
+        (("yes, 1.5, red, 10", "yes, 1.5"), ":8: 2 fields, but the first line has 4"),
+        (("@DATA", "DATA"), ":7: 'DATA' is neither @relation, @attribute nor @data"),
+    ],
+)
+def test_a_broken_arff_file_is_refused_with_its_line(table, change, message):
+    with pytest.raises(UserError) as refused:
+        load_dataset(table(ARFF.replace(*change), "bad.arff"), **HOW)
+    assert message in str(refused.value)
+
+
+def test_frames_pairs_and_bunches(table):
+    frame = pd.read_csv(table(SHOP))
+    expected = load_dataset(table(SHOP), **HOW).fingerprint
+    assert load_dataset(frame, **HOW).fingerprint == expected
+    assert load_dataset(frame.convert_dtypes(), **HOW).fingerprint == expected
+    assert load_dataset(frame.astype({"colour": "category"}), **HOW).fingerprint == expected
+    apart = frame.drop(columns="sold"), frame["sold"]
+    pair = load_dataset(apart, missing="mean", categorical="onehot", name="shop")
+    assert (pair.fingerprint, pair.name) == (expected, "shop")
+    iris = load_iris()
+    for given in (
+        iris,
+        load_iris(as_frame=True),
+        (iris.data, iris.target),
+        (sp.csr_matrix(iris.data), iris.target),
+    ):
+        data = load_dataset(given, positive=2)
+        assert data.X.shape == (150, 4)
+        assert data.y.tolist() == np.where(iris.target == 2, 1, -1).tolist()
+    with pytest.raises(UserError, match="say which column is the label, as in label='weight'"):
+        load_dataset(frame)
+    with pytest.raises(UserError, match=r"load_dataset takes .* not int"):
+        load_dataset(3)
+    truths = load_dataset((np.eye(2), [True, False]))
+    assert truths.y.tolist() == [1, -1]
+
+
+@pytest.mark.parametrize("scale", ["unit", "minmax", "standard"])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+def test_scaling_agrees_with_scikit_learn(scale, storage):
+    rows = np.random.default_rng(0).normal(3, 5, (40, 4)) * (np.arange(160).reshape(40, 4) % 3 > 0)
+    rows[:, 2] = 7.0
+    theirs = {"unit": Normalizer, "minmax": MinMaxScaler, "standard": StandardScaler}[scale]()
+    ours = scale_features(storage(rows), scale, False, np.arange(25))
+    expected = theirs.fit(rows[:25]).transform(rows)
+    np.testing.assert_allclose(ours.toarray() if sp.issparse(ours) else ours, expected, atol=1e-12)
+
+
+@hypothesis.given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20))
+def test_scaled_features_have_the_range_and_the_moments_they_should(values):
+    column = np.array(values)[:, None]
+    low_to_high = fit_scaler(column, "minmax").apply(column)
+    assert low_to_high.min() == 0
+    assert low_to_high.max() <= 1 + 1e-9
+    if np.ptp(column) > 1e-3:
+        standard = fit_scaler(column, "standard").apply(column)
+        assert abs(standard.mean()) < 1e-6
+        assert abs(standard.std() - 1) < 1e-6
