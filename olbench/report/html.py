@@ -4,11 +4,13 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from olbench.papers import Paper
 from olbench.report import latex
 from olbench.report.build import Report
 from olbench.report.data import make_finite, render_csv
@@ -24,30 +26,54 @@ FOLDER = Path(__file__).with_name("page")
 PLAIN = "section.html.j2"
 DASH = "\N{EN DASH}"
 TYPES = {"csv": "text/csv", "tex": "application/x-tex", "yaml": "application/yaml", "gz": "application/gzip"}
+#: What the script of the page draws the curves from.
+DRAWN = ("curves", "styles", "series", "along")
 #: A page with more rows has its tables compressed, and unpacks each when it is looked at.
 MANY_ROWS = 2000
 
 
 def render(report: Report) -> str:
     """Return the page of a report, which offers its tables and its config for download."""
-    name = report.results.name
     values = section_values(report)
-    drawn = {key: values.get("curves", {}).get(key, {}) for key in ("curves", "styles", "series", "along")}
-    scripts = [_plotly(), _text("page.js")] if "curves" in values else [_text("page.js")]
+    drawn = {key: values.get("curves", {}).get(key, {}) for key in DRAWN}
+    return _page(
+        name=report.results.name,
+        lead=_lead(report),
+        sections=[_section(each, values[each.id], is_large(report)) for each in sections_of(report)],
+        made=report.made,
+        paper=report.paper,
+        drawn=drawn if "curves" in values else None,
+        downloads=_files(report),
+    )
+
+
+def _page(
+    name: str,
+    lead: str,
+    sections: list[dict[str, Any]],
+    kicker: str = "olbench report",
+    made: str = "",
+    paper: Paper | None = None,
+    drawn: dict[str, Any] | None = None,
+    downloads: Mapping[str, bytes] = MappingProxyType({}),
+) -> str:
+    """Return a whole page around its sections; `drawn` is what its curves are drawn from."""
+    scripts = [_text(each) for each in (("plot.js", "page.js") if drawn else ("page.js",))]
     page: str = (
         _environment()
         .get_template("page.html.j2")
         .render(
             name=name,
-            made=report.made,
-            lead=_lead(report),
-            paper=report.paper,
-            sections=[_section(each, values[each.id], is_large(report)) for each in sections_of(report)],
+            kicker=kicker,
+            made=made,
+            lead=lead,
+            paper=paper,
+            sections=sections,
             style=_text("page.css"),
             scripts=scripts,
             policy=_policy(scripts),
-            data_json=_json_in_html(drawn),
-            downloads={file: _address(file, content) for file, content in _files(report).items()},
+            data_json=_json_in_html(drawn or {}),
+            downloads={file: _address(file, content) for file, content in downloads.items()},
         )
     )
     return page
@@ -84,27 +110,8 @@ def _pack(html: Any, large: bool) -> Any:
 
 def render_plain(title: str, lead: str, parts: Iterable[Part]) -> str:
     """Return a page of tables and paragraphs alone, in the style of a report."""
-    values = {"parts": [_part(part) for part in parts]}
-    template = _environment().get_template(PLAIN)
-    html = template.render(id="summary", title=title, figures=[], large=False, **values)
-    scripts = [_text("page.js")]
-    page: str = (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            name=title,
-            made="",
-            lead=lead,
-            paper=None,
-            sections=[{"id": "summary", "title": title, "html": html}],
-            style=_text("page.css"),
-            scripts=scripts,
-            policy=_policy(scripts),
-            data_json="{}",
-            downloads={},
-        )
-    )
-    return page
+    values = {"parts": [_part(part) for part in parts], "figures": []}
+    return _page(title, lead, [_render(PLAIN, "summary", title, False, values)], kicker="olbench summary")
 
 
 def section_values(report: Report) -> dict[str, dict[str, Any]]:
@@ -145,21 +152,17 @@ def _figure(name: str, figure: "Figure") -> dict[str, str]:
 
 
 def _section(section: Section, values: dict[str, Any], large: bool) -> dict[str, Any]:
-    template = _environment().get_template(PLAIN if section.page is None else f"{section.id}.html.j2")
-    html = template.render(id=section.id, title=section.title, large=large, **values)
-    return {"id": section.id, "title": section.title, "html": html}
+    template = PLAIN if section.page is None else f"{section.id}.html.j2"
+    return _render(template, section.id, section.title, large, values)
+
+
+def _render(template: str, id: str, title: str, large: bool, values: dict[str, Any]) -> dict[str, Any]:
+    html = _environment().get_template(template).render(id=id, title=title, large=large, **values)
+    return {"id": id, "title": title, "html": html}
 
 
 def _text(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
-
-
-@cache
-def _plotly() -> str:
-    """Return plotly's script; its package ships one bundle only, the full one."""
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs())
 
 
 def _policy(scripts: list[str]) -> str:
@@ -200,6 +203,8 @@ def _environment() -> Any:
         slug=_slug,
         ratio=_ratio,
         grouped=_grouped,
+        plural=count,
+        capitalised=_capitalise,
     )
     return environment
 
@@ -215,11 +220,15 @@ def _minus(text: str) -> str:
 
 
 def _grouped(value: int | None) -> str:
-    return DASH if value is None else f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return DASH if value is None else f"{value:,}"
+
+
+def _capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _ratio(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
 
 
 def _p_value(value: float | None) -> str:

@@ -13,28 +13,16 @@ from typing import Literal
 
 Dash = Literal["solid", "dash", "dot", "dashdot"]
 
-#: The markers of matplotlib, and plotly's names for them.
-SYMBOLS = {
-    "o": "circle", "s": "square", "^": "triangle-up", "v": "triangle-down", "<": "triangle-left",
-    ">": "triangle-right", "D": "diamond", "P": "cross", "X": "x", "*": "star", "p": "pentagon",
-    "h": "hexagon2", "8": "octagon", "d": "diamond-tall",
-}  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Style:
-    """The look of one algorithm; `dash` is plotly's word, `marker` matplotlib's."""
+    """The look of one algorithm; `marker` is one of matplotlib's."""
 
     colour: str
     marker: str
     dash: Dash = "solid"
     filled: bool = True
     width: float = 1.0
-
-    @property
-    def symbol(self) -> str:
-        """The marker in plotly's words."""
-        return SYMBOLS[self.marker] + ("" if self.filled else "-open")
 
 
 BLACK, VERMILLION, BLUE, GREEN = "#000000", "#d55e00", "#0072b2", "#009e73"

@@ -184,7 +184,6 @@ def test_many_algorithms_with_long_names_fit_into_the_legend(small: Results):
 def test_every_algorithm_looks_different():
     assert set(STYLES) == {each.id for each in definitions()}
     assert len({(style.colour, style.marker, style.filled) for style in STYLES.values()}) == len(STYLES)
-    assert len({(style.symbol, style.dash, style.colour) for style in STYLES.values()}) == len(STYLES)
 
 
 def test_labels_from_elsewhere_get_looks_of_their_own():

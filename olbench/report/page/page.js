@@ -71,21 +71,54 @@ function matches(row, words) {
 
 function applyFilter() {
   const words = $("#filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const only = $("#only") ? $("#only").value : "";
   const rows = $$("#results-table tbody tr");
-  rows.forEach((row) => { row.hidden = !matches(row, words); });
-  $("#shown").textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
+  rows.forEach((row) => {
+    row.hidden = (only !== "" && row.cells[0].textContent !== only) || !matches(row, words);
+  });
+  const shown = rows.filter((row) => !row.hidden).length;
+  $("#shown").textContent = `${shown.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows`;
 }
 
 function setUpFilter() {
   const table = $("#results-table");
   const original = $$("tbody tr", table);
   $("#filter").addEventListener("input", applyFilter);
+  if ($("#only")) $("#only").addEventListener("change", applyFilter);
   $("#reset").addEventListener("click", () => {
     $("#filter").value = "";
+    if ($("#only")) $("#only").value = "";
     table.tBodies[0].append(...original);
     markSorted(table, null, "");
+    setUpSortMenu(table);
     applyFilter();
   });
+}
+
+// Cards have no headings to press, so a menu offers the same.
+function setUpSortMenu(table) {
+  const menu = $("#sort-by");
+  const headers = $$("th[aria-sort]", table);
+  menu.replaceChildren(new Option("as listed", ""), ...headers.map((header, place) => {
+    const button = $("button.sort", header);
+    return new Option(button.dataset.full || button.textContent, String(place));
+  }));
+  menu.onchange = () => (menu.value === "" ? $("#reset").click() : sortBy(table, headers[menu.value]));
+}
+
+// A table as wide as the page has a heading that stays below the navigation; a wider one scrolls in a box of its own.
+function setUpFit() {
+  const boxes = $$(".scroll").filter((box) => $(":scope > table", box));
+  const measure = () => {
+    document.documentElement.style.setProperty("--nav", `${$("nav").offsetHeight}px`);
+    boxes.forEach((box) => {
+      const table = $("table", box);
+      box.classList.toggle("fits", table.offsetWidth <= box.clientWidth + 1);
+    });
+  };
+  const observer = new ResizeObserver(measure);
+  [$("nav"), ...boxes].forEach((each) => observer.observe(each));
+  measure();
 }
 
 // ---- The verdict map ----
@@ -135,6 +168,7 @@ function moveInMap(map, event) {
 function showRow(cell) {
   const filter = $("#filter");
   filter.value = `=${cell.dataset.dataset} =${cell.dataset.label}`;
+  if ($("#only")) $("#only").value = "";
   applyFilter();
   hideTip();
   $("#results").scrollIntoView();
@@ -165,110 +199,153 @@ function named(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// A rate is a count per sample seen; everything else is as recorded.
-function seriesOf(curves, label, name, series) {
+// A rate is a count per sample seen; everything else is as recorded. A window stands at its middle.
+function seriesOf(curves, label, name, series, windowed) {
   const algorithm = curves.algorithms[label];
-  const t = algorithm.t || curves.t;
+  const { t, w } = algorithm.t ? algorithm : curves;
+  if (windowed) {
+    const scaled = (values) => values.map((value) => (series.per_example ? series.factor : 1) * value);
+    const [mean, deviation] = algorithm.windows[name].map(scaled);
+    const from = (i) => (i ? w[i - 1] : 0);
+    const where = (i) => `${(from(i) + 1).toLocaleString("en")}–${w[i].toLocaleString("en")}`;
+    return { x: w.map((end, i) => (from(i) + end) / 2), mean, deviation, where };
+  }
   const per = (value, index) => (series.factor * value) / (series.per_example ? t[index] : 1);
   const [mean, deviation] = algorithm[name].map((values) => values.map(per));
-  return { t, mean, deviation };
+  return { x: t, mean, deviation };
 }
 
 const colourOf = (style) => (isDark() ? style.dark : style.colour);
-
-// Plotly reads a little HTML in names.
-const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-
-function lineTrace(label, series, style, visible) {
-  return {
-    name: escaped(label), x: series.t, y: series.mean, visible, mode: "lines+markers", type: "scatter",
-    line: { color: colourOf(style), dash: style.dash, width: 1.7 * style.width },
-    marker: { symbol: style.marker, size: 7, maxdisplayed: 9 },
-    customdata: series.deviation,
-    hovertemplate: "%{y:.4~g} ± %{customdata:.2~g}<extra>%{fullData.name}</extra>",
-  };
-}
-
-// A logarithm has no place for mean - deviation <= 0: there the band ends at a tenth of the mean.
-function bandTrace(label, series, style, visible, log) {
-  const low = series.mean.map((mean, i) => Math.max(mean - series.deviation[i], log ? mean / 10 : 0));
-  const high = series.mean.map((mean, i) => mean + series.deviation[i]);
-  const kept = series.t.map((_, i) => i).filter((i) => !log || low[i] > 0);
-  const back = [...kept].reverse();
-  return {
-    name: `${escaped(label)} band`, visible, type: "scatter", mode: "lines", hoverinfo: "skip", fill: "toself",
-    x: [...kept, ...back].map((i) => series.t[i]),
-    y: [...kept.map((i) => high[i]), ...back.map((i) => low[i])],
-    line: { width: 0 }, fillcolor: `${colourOf(style)}1c`,
-  };
-}
-
-function layout(title, along, fromZero, scale) {
-  const axis = {
-    gridcolor: named("--rule"), linecolor: named("--strong-rule"), zeroline: false, ticks: "outside",
-    tickcolor: named("--strong-rule"), automargin: true,
-  };
-  return {
-    xaxis: { ...axis, title: { text: along }, rangemode: "tozero" },
-    yaxis: { ...axis, title: { text: title, standoff: 12 }, type: scale, rangemode: fromZero ? "tozero" : "normal",
-      ...(scale === "log" ? { dtick: "D2", exponentformat: "power" } : {}) },
-    font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: named("--ink") },
-    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    modebar: { bgcolor: "rgba(0,0,0,0)", color: named("--quiet"), activecolor: named("--ink") },
-    margin: { l: 64, r: 12, t: 12, b: 52 }, showlegend: false, hovermode: "closest", dragmode: false,
-    hoverlabel: { bgcolor: named("--ground"), bordercolor: named("--strong-rule"), font: { color: named("--ink") } },
-  };
-}
 
 function chosen(group) {
   return $("[aria-pressed=true]", group).value;
 }
 
+function curveOf(data, curves, label, name, windowed) {
+  const own = seriesOf(curves, label, name, data.series[name], windowed);
+  const style = data.styles[label];
+  return {
+    ...own, label, colour: colourOf(style), dash: style.dash, width: style.width, marker: style.marker,
+    filled: style.filled, low: own.mean.map((mean, i) => Math.max(0, mean - own.deviation[i])),
+    high: own.mean.map((mean, i) => mean + own.deviation[i]),
+  };
+}
+
+function titleOf(series, windowed, shared) {
+  return (windowed ? series.windowed : series.title) + (shared ? ", measured shared" : "");
+}
+
+let frame = null;
+
 function draw(data) {
   const curves = data.curves[$("#dataset").value];
   const name = chosen($("#quantity"));
   const series = data.series[name];
-  const scale = chosen($("#scale"));
+  const windowed = Boolean($("#window")) && chosen($("#window")) === "windows" && Boolean(series.windowed);
   const shared = series.timed && curves.shared_time;
   const buttons = $$(".series").filter((button) => button.dataset.label in curves.algorithms);
-  const drawn = buttons.map((button) => {
-    const label = button.dataset.label;
-    return { label, series: seriesOf(curves, label, name, series), style: data.styles[label], on: pressed(button) };
-  });
-  const bands = pressed($("#bands"))
-    ? drawn.map((each) => bandTrace(each.label, each.series, each.style, each.on, scale === "log")) : [];
-  const lines = drawn.map((each) => lineTrace(each.label, each.series, each.style, each.on));
+  const labels = buttons.filter(pressed).map((button) => button.dataset.label);
   $$(".series").forEach((button) => {
     button.disabled = !buttons.includes(button);
-    drawSample(button, data.styles[button.dataset.label]);
+    const style = data.styles[button.dataset.label];
+    Plot.drawSample($(".sample", button), style, colourOf(style), named("--ground"));
   });
+  if ($("#window")) $("#window [value=windows]").disabled = !series.windowed;
   $("#shared-note").hidden = !shared;
-  const title = series.title + (shared ? ", measured shared" : "");
-  return Plotly.react("plot", [...bands, ...lines], layout(title, data.along, !series.per_example, scale), {
-    responsive: true, displaylogo: false, modeBarButtons: [["toImage"]],
+  hideReading();
+  frame = Plot.draw($("#plot"), labels.map((label) => curveOf(data, curves, label, name, windowed)), {
+    title: titleOf(series, windowed, shared), along: data.along, scale: chosen($("#scale")),
+    bands: pressed($("#bands")), isLevel: windowed || series.level, last: curves.t.at(-1) || 1,
+    ink: named("--ink"), rule: named("--rule"), strongRule: named("--strong-rule"), ground: named("--ground"),
   });
 }
 
-// Filled and open, as plotly names them: circle and circle-open.
-const GLYPHS = {
-  circle: "●○", square: "■□", diamond: "◆◇", "diamond-tall": "♦♢", star: "★☆", cross: "✚✚", x: "✖✖",
-  "triangle-up": "▲△", "triangle-down": "▼▽", "triangle-left": "◀◁", "triangle-right": "▶▷",
-  pentagon: "⬟⬠", hexagon: "⬢⬡", hexagon2: "⬢⬡", octagon: "⯃⯃",
-};
+// ---- Reading the curves ----
 
-function glyph(marker) {
-  const [filled, open] = GLYPHS[marker.replace("-open", "")] || "";
-  return (marker.endsWith("-open") ? open : filled) || "";
+const MOST_READ = 14;
+let reading = null;
+
+function hideReading() {
+  reading = null;
+  $("#reading").hidden = true;
+  if (frame) frame.cursor.setAttribute("d", "");
 }
 
-// The swatch of a button is a small drawing of its line, so that the legend reads without colour too.
-function drawSample(button, style) {
-  const gaps = { dash: "6 3", dot: "2 3", dashdot: "6 3 2 3" }[style.dash] || "";
-  const sample = $(".sample", button);
-  sample.innerHTML = `<svg viewBox="0 0 30 14"><path d="M0 7H30" fill="none"/><text x="15" y="11"></text></svg>`;
-  sample.style.color = colourOf(style);
-  $("path", sample).setAttribute("stroke-dasharray", gaps);
-  $("text", sample).textContent = glyph(style.marker);
+// Of many curves, those around the pointer are listed; without one, the lowest.
+function around(found, height) {
+  if (found.length <= MOST_READ) return found;
+  const middle = height === null ? found.length : found.filter((each) => frame.y(each.mean) < height).length;
+  const first = Math.max(0, Math.min(found.length - MOST_READ, middle - MOST_READ / 2));
+  return found.slice(first, first + MOST_READ);
+}
+
+function readingRow(each) {
+  const row = document.createElement("tr");
+  const name = document.createElement("th");
+  const swatch = document.createElement("span");
+  const value = document.createElement("td");
+  swatch.className = "swatch";
+  swatch.style.background = each.colour;
+  name.append(swatch, each.label);
+  value.textContent = each.text;
+  row.append(name, value);
+  return row;
+}
+
+function readCurves(at, height = null) {
+  const found = frame && Plot.readAt(frame, at);
+  if (!found) return;
+  reading = found.at;
+  const x = frame.x(reading);
+  frame.cursor.setAttribute("d", `M${x} ${frame.top}V${frame.bottom}`);
+  const box = $("#reading");
+  $("caption", box).textContent = `${frame.along}: ${found.where}`;
+  $("tbody", box).replaceChildren(...around(found.rows, height).map(readingRow));
+  box.hidden = false;
+  const zoom = $("#plot").clientWidth / frame.width;
+  const left = x * zoom + 14 + box.offsetWidth < $("#plot").clientWidth ? x * zoom + 14 : x * zoom - 14 - box.offsetWidth;
+  box.style.left = `${Math.max(0, left)}px`;
+}
+
+const MOVES = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
+
+// The arrow keys move the cursor from point to point, as the mouse does.
+function moveReading(event) {
+  if (event.key === "Escape") hideReading();
+  if (!(event.key in MOVES) || !frame || !frame.shown.length) return;
+  event.preventDefault();
+  const points = frame.shown[0].x;
+  const now = reading === null ? -1 : points.indexOf(reading);
+  const next = Math.min(points.length - 1, Math.max(0, now + MOVES[event.key]));
+  readCurves(points[next]);
+}
+
+function setUpReading() {
+  const plot = $("#plot");
+  const move = (event) => {
+    const place = plot.getBoundingClientRect();
+    const zoom = frame.width / place.width;
+    const x = (event.clientX - place.left) * zoom;
+    const share = (x - frame.left) / (frame.right - frame.left);
+    readCurves(Math.max(0, Math.min(1, share)) * frame.last, (event.clientY - place.top) * zoom);
+  };
+  plot.addEventListener("pointermove", move);
+  plot.addEventListener("pointerdown", move);
+  plot.addEventListener("pointerleave", hideReading);
+  plot.addEventListener("blur", hideReading);
+  plot.addEventListener("keydown", moveReading);
+}
+
+// Pointing at a name in the legend, or reaching it with the keyboard, brings its curve forward.
+function setUpEmphasis() {
+  const emphasise = (label) => {
+    $$("#plot [data-label]").forEach((each) => each.classList.toggle("faint", label !== null && each.dataset.label !== label));
+  };
+  $$(".series").forEach((button) => {
+    const on = () => emphasise(pressed(button) ? button.dataset.label : null);
+    ["mouseenter", "focus"].forEach((event) => button.addEventListener(event, on));
+    ["mouseleave", "blur", "click"].forEach((event) => button.addEventListener(event, () => emphasise(null)));
+  });
 }
 
 function setUpSwitch(group, redraw) {
@@ -289,8 +366,19 @@ function setUpCurves(data) {
   $("#none").addEventListener("click", () => setAll(false));
   $("#bands").addEventListener("click", (event) => { press(event.target, !pressed(event.target)); redraw(); });
   $("#dataset").addEventListener("change", redraw);
-  [$("#quantity"), $("#scale")].forEach((group) => setUpSwitch(group, redraw));
+  $$("#quantity, #window, #scale").forEach((group) => setUpSwitch(group, redraw));
+  $("#save").addEventListener("click", () => {
+    Plot.save($("#plot"), `${$("#dataset").value}-${chosen($("#quantity"))}`, named("--ground"));
+  });
   redraw();
+  setUpReading();
+  setUpEmphasis();
+  let width = $("#plot").clientWidth;
+  new ResizeObserver(() => {
+    if ($("#plot").clientWidth === width) return;
+    width = $("#plot").clientWidth;
+    redraw();
+  }).observe($("#plot"));
   return redraw;
 }
 
@@ -316,7 +404,6 @@ function setUpPrint(redraw) {
     before.folded.forEach((each) => { each.open = true; });
     document.documentElement.dataset.theme = "light";
     redraw();
-    if ($("#plot")) Plotly.relayout("plot", { width: 690, height: 400, autosize: false });
   });
   addEventListener("afterprint", () => {
     before.folded.forEach((each) => { each.open = false; });
@@ -331,7 +418,11 @@ async function start() {
   setUpUnpacking();
   if ($("#results-table")) await unpackAll($("#results-table"));
   $$("table.sortable").forEach(setUpSorting);
-  if ($("#filter")) setUpFilter();
+  if ($("#filter")) {
+    setUpFilter();
+    setUpSortMenu($("#results-table"));
+  }
+  setUpFit();
   $$("table.map").forEach(setUpMap);
   addEventListener("scroll", followScroll, { passive: true });
   const redraw = $("#plot") ? setUpCurves(data) : () => {};

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from olbench.protocols.definition import Series
 from olbench.report.build import Report
 from olbench.report.page.style import line_styles
 from olbench.report.results import Entry, Floats
@@ -18,6 +19,8 @@ DIGITS = 4
 MOST = 300_000
 #: A curve is thinned to this many points before any curve is left out.
 FEWEST_POINTS = 25
+#: Into so many windows a pass is cut: fewer would hide a change, more would be noise.
+WINDOWS = 25
 
 
 def applies(report: Report) -> bool:
@@ -34,22 +37,37 @@ def page(report: Report) -> Mapping[str, Any]:
     labels = {entry.label for entries in shown.values() for entry in entries}
     styles = line_styles(results.labels)
     return {
-        "curves": {name: _curves_of(entries, points) for name, entries in shown.items()},
+        "curves": {name: curves_of(entries, points) for name, entries in shown.items()},
         "styles": {label: style for label, style in styles.items() if label in labels},
         "most": lines if any(len(results.of(name)) > lines for name in shown) else None,
-        "series": {
-            each.name: {
-                "button": each.quantity.title[0].upper() + each.quantity.title[1:],
-                "title": each.title[0].upper() + each.title[1:],
-                "per_example": each.per_example,
-                "timed": each.timed,
-                "factor": 100 if each.quantity.percent else 1,
-            }
-            for each in series
-        },
-        "along": series[0].along_title[0].upper() + series[0].along_title[1:],
+        "series": {each.name: series_page(each) for each in series},
+        "along": _capitalise(series[0].along_title),
         "numbered": report.protocol.numbered,
+        "paper": report.paper is not None,
     }
+
+
+def series_page(series: Series) -> dict[str, Any]:
+    """Return what the page has to know of a series: its titles, and how its numbers are shown."""
+    rate = series.quantity.title if series.per_example else f"{series.quantity.title} per example"
+    return {
+        "button": _capitalise(series.quantity.title),
+        "title": _capitalise(series.title),
+        "windowed": f"{_capitalise(rate)} within each window" if is_counted(series) else "",
+        "per_example": series.per_example,
+        "level": series.is_level,
+        "timed": series.timed,
+        "factor": 100 if series.quantity.percent else 1,
+    }
+
+
+def is_counted(series: Series) -> bool:
+    """Tell whether a series counts along the pass, so that a window has a rate of its own."""
+    return not (series.level or series.timed)
+
+
+def _capitalise(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def budget(report: Report) -> tuple[int, int]:
@@ -57,8 +75,9 @@ def budget(report: Report) -> tuple[int, int]:
     entries = [entry for entry in report.results.entries if entry.done]
     datasets = len({entry.dataset for entry in entries})
     points = max(entry.points.size for entry in entries)
-    # A curve is a mean and a deviation.
-    per_point = 2 * len(report.protocol.series)
+    # A curve is a mean and a deviation; its windows are no more than its points.
+    series = report.protocol.series
+    per_point = 2 * (len(series) + sum(map(is_counted, series)))
     points = max(min(points, FEWEST_POINTS), min(points, MOST // (per_point * len(entries))))
     return max(1, MOST // max(1, per_point * points * datasets)), points
 
@@ -82,27 +101,45 @@ def thin(size: int, most: int) -> NDArray[np.int64]:
     return (np.arange(1, kept + 1) * size) // max(kept, 1) - 1
 
 
-def _curves_of(entries: list[Entry], most: int) -> dict[str, Any]:
-    """Return the shared points, and mean and deviation of every algorithm at each of them."""
+def curves_of(entries: list[Entry], most: int) -> dict[str, Any]:
+    """Return the shared points, and mean and deviation of every algorithm at each of them.
+
+    `w` are the ends of the windows, the first of which begins at 0.
+    """
     shared = entries[0].points
     return {
-        "t": shared[thin(shared.size, most)].tolist(),
+        **_points(entries[0], most),
         "shared_time": not all(entry.exclusive for entry in entries),
         "algorithms": {
-            entry.label: _curve(entry, thin(entry.points.size, most))
-            | ({} if np.array_equal(entry.points, shared) else {"t": _points(entry, most)})
+            entry.label: _curve(entry, most)
+            | ({} if np.array_equal(entry.points, shared) else _points(entry, most))
             for entry in entries
         },
     }
 
 
-def _points(entry: Entry, most: int) -> list[int]:
-    kept: list[int] = entry.points[thin(entry.points.size, most)].tolist()
-    return kept
+def _points(entry: Entry, most: int) -> dict[str, list[int]]:
+    points = entry.points
+    return {
+        "t": points[thin(points.size, most)].tolist(),
+        "w": points[thin(points.size, min(most, WINDOWS))].tolist(),
+    }
 
 
-def _curve(entry: Entry, places: NDArray[np.int64]) -> dict[str, Any]:
-    return {name: _band(values[:, places]) for name, values in entry.curves.items()}
+def _curve(entry: Entry, most: int) -> dict[str, Any]:
+    places = thin(entry.points.size, most)
+    counted = [each.name for each in entry.protocol.series if is_counted(each)]
+    return {name: _band(values[:, places]) for name, values in entry.curves.items()} | {
+        "windows": {name: _band(window_rates(entry, name, min(most, WINDOWS))) for name in counted}
+    }
+
+
+def window_rates(entry: Entry, name: str, most: int) -> Floats:
+    """Return how much a count grows per example within each of at most so many windows, by trial."""
+    ends = thin(entry.points.size, most)
+    widths = np.diff(entry.points[ends], prepend=0)
+    rates: Floats = np.diff(entry.curves[name][:, ends], prepend=0, axis=1) / widths
+    return rates
 
 
 def _band(values: Floats) -> list[list[float]]:

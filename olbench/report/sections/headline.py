@@ -8,9 +8,12 @@ from olbench.report.build import Report
 from olbench.report.grid import count
 from olbench.report.guessing import describe_guesses
 from olbench.report.sections import Section, register
+from olbench.report.standings import Winner, standings, winners
 
 #: Up to this many missing rows are listed one by one.
 FEW = 12
+#: So many algorithms the page ranks in its summary; the statistics have all.
+MOST_RANKED = 20
 
 
 def parts(report: Report) -> Iterator[str]:
@@ -59,9 +62,17 @@ def data(report: Report) -> Mapping[str, Any]:
 
 
 def page(report: Report) -> Mapping[str, Any]:
-    """Return the tallies of verdicts and claims."""
+    """Return the winners and ranks, and the tallies of verdicts and claims."""
+    won, ranked = winners(report), standings(report)
     return {
         "missing": report.results.missing,
+        "quantity": report.headline.title,
+        "best": report.headline.best,
+        "numbered": report.protocol.numbered,
+        "winners": [_winner_page(each, report) for each in won],
+        "standings": [vars(each) for each in ranked[:MOST_RANKED]],
+        "ranked": len(ranked),
+        "paper": report.paper is not None,
         "counts": [_tally(report, quantity) for quantity in report.judged],
         "verdicts": [
             {"name": name, "letter": letter, "meaning": verdicts.MEANINGS[name]}
@@ -69,6 +80,16 @@ def page(report: Report) -> Mapping[str, Any]:
         ],
         "claims": [claim.verdict for claim in report.claims],
         "guesses": describe_guesses(report.guesses),
+    }
+
+
+def _winner_page(winner: Winner, report: Report) -> dict[str, Any]:
+    return {
+        "dataset": winner.dataset,
+        "label": winner.label,
+        "texts": [report.headline.text(each) for each in winner.spread],
+        "equals": list(winner.equals),
+        "compared": winner.compared,
     }
 
 

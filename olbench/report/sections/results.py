@@ -1,5 +1,6 @@
 """The results: one table per data set, our numbers beside the paper's."""
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -178,9 +179,12 @@ def page(report: Report) -> Mapping[str, Any]:
     """Return the rows, with everything that the page sorts, filters and shows."""
     kinds = {row.entry.exclusive for row in report.rows}
     timing = "mixed" if len(kinds) > 1 else "exclusive" if kinds == {True} else "shared"
+    rows = [_row_page(row, report) for row in report.rows]
     return {
-        "rows": [_row_page(row, report) for row in report.rows],
-        "quantities": [_quantity_page(each, report) for each in report.protocol.quantities],
+        "rows": rows,
+        "datasets": list(dict.fromkeys(row.entry.dataset for row in report.rows)),
+        "quantities": [_quantity_page(each, report, rows) for each in report.protocol.quantities],
+        "notes": notes(report),
         "timing": timing,
         "bold": bold_note(report).removeprefix("* or bold: "),
         "wheres": list(report.paper.tables) if report.paper and report.judgements else [],
@@ -189,13 +193,28 @@ def page(report: Report) -> Mapping[str, Any]:
     }
 
 
-def _quantity_page(quantity: Quantity, report: Report) -> dict[str, Any]:
+def notes(report: Report) -> list[str]:
+    """Return what a reader must know of some rows before their numbers, one sentence per data set."""
+    flags = " or ".join(each.title for each in report.protocol.recorded if each.flag)
+    found = []
+    for dataset in report.results.datasets:
+        rows = [row.entry for row in report.block(dataset) if row.entry.flagged]
+        listed = ", ".join(f"{entry.label} in {entry.flagged} of {entry.done}" for entry in rows)
+        found += [f"{dataset}: {flags} of {listed} {report.protocol.numbered}s."] if rows else []
+    return found
+
+
+def _quantity_page(quantity: Quantity, report: Report, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what the page says of a quantity; the widths are the most letters of a deviation."""
+    judgements = [row["judgements"][quantity.name] for row in rows]
+    printed = [each["printed"][1:] for each in judgements if each]
     return {
+        "width": max((len(row["spreads"][quantity.name]["texts"][1]) for row in rows), default=0),
+        "paper_width": max((len(text) for texts in printed for text in texts), default=0),
         "name": quantity.name,
         "title": quantity.title[0].upper() + quantity.title[1:],
         "judged": quantity in report.judged,
         "time": is_time(quantity),
-        "fine": quantity.digits > 2,
     }
 
 
@@ -217,6 +236,7 @@ def _row_page(row: Row, report: Report) -> dict[str, Any]:
         },
         "timing": row.timing,
         "bold": row.bold,
+        "judged": bool(row.judgements),
         "judgements": {
             each.name: judgement_page(row.judgements.get(each.name), report) for each in quantities
         },
@@ -226,8 +246,21 @@ def _row_page(row: Row, report: Report) -> dict[str, Any]:
 
 
 def spread_texts(quantity: Quantity, spread: tuple[float, float]) -> tuple[str, str]:
-    """Return mean and deviation as separate texts."""
-    return quantity.text(spread[0]), quantity.text(spread[1])
+    """Return mean and deviation as separate texts; a short time has two digits that say something."""
+    digits = quantity.digits
+    if is_time(quantity) and 0 < spread[0] < 10.0**-digits * 10:
+        digits = min(7, 1 - math.floor(math.log10(spread[0])))
+    return quantity.text(spread[0], digits), quantity.text(spread[1], digits)
+
+
+def group_digits(printed: str) -> str:
+    """Return a number as a paper prints it, with thousands apart.
+
+    >>> group_digits("1170.30"), group_digits("0.218"), group_digits("12,5")
+    ('1,170.30', '0.218', '12,5')
+    """
+    whole, point, rest = printed.partition(".")
+    return f"{int(whole):,}{point}{rest}" if whole.isascii() and whole.isdigit() else printed
 
 
 def judgement_page(judgement: Judgement | None, report: Report) -> dict[str, Any] | None:
@@ -247,7 +280,7 @@ def judgement_page(judgement: Judgement | None, report: Report) -> dict[str, Any
         lines.append("compared in standard errors: the paper prints no deviation")
     lines += [f"{judgement.verdict} {LEANS_MEANING}"] if judgement.leans else []
     lines += [judgement.reason] if judgement.reason else []
-    printed = judgement.reported.printed.split(" ± ")
+    printed = [group_digits(text) for text in judgement.reported.printed.split(" ± ")]
     return {
         "dataset": judgement.dataset,
         "label": judgement.label,

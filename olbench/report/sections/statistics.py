@@ -7,7 +7,7 @@ from typing import Any
 from olbench.quantities import Quantity
 from olbench.report.build import Report
 from olbench.report.grid import Grid, Part, boxes, left, right
-from olbench.report.page.diagram import critical_difference
+from olbench.report.page.diagram import critical_difference, fits_beside, stack_ranks
 from olbench.report.sections import Figures, Section, register
 from olbench.stats import CONDITIONAL, Across, Difference, PairTest
 
@@ -131,6 +131,7 @@ def _across_page(comparison: Across | str) -> dict[str, Any]:
     if isinstance(comparison, str):
         return {"note": comparison}
     listed = _first_pairs(comparison, ON_PAGE)
+    drawn = comparison.ranks, comparison.groups, comparison.critical_difference
     return {
         **vars(comparison),
         "note": "",
@@ -139,7 +140,8 @@ def _across_page(comparison: Across | str) -> dict[str, Any]:
         "pairs": [vars(pair) for pair in listed],
         "tested": len(comparison.pairs),
         "significant": sum(pair.significant for pair in comparison.pairs),
-        "diagram": critical_difference(comparison.ranks, comparison.groups, comparison.critical_difference),
+        "diagram": critical_difference(*drawn) if fits_beside(comparison.ranks) else None,
+        "stacked": stack_ranks(*drawn),
     }
 
 

@@ -1,0 +1,68 @@
+"""Who won: the best algorithm on each data set, and how all of them rank over the data sets."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from olbench.report.build import Report, Row
+from olbench.report.sections.ranks import our_means, our_ranks
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The best algorithm on a data set."""
+
+    dataset: str
+    label: str
+    #: Mean and deviation of the headline quantity.
+    spread: tuple[float, float]
+    #: The others that do not differ from it significantly.
+    equals: tuple[str, ...]
+    #: How many algorithms were compared.
+    compared: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How an algorithm does over all data sets."""
+
+    label: str
+    #: The mean over data sets of its rank on each, or None if none has every algorithm.
+    rank: float | None
+    #: On how many data sets it has the best mean, and on how many it is best or not significantly different.
+    wins: int
+    among_best: int
+
+
+def winners(report: Report) -> list[Winner]:
+    """Return the winner on each data set, in the order of the config."""
+    found = []
+    for dataset in report.results.datasets:
+        rows = _contestants(report, dataset)
+        if rows:
+            best = min(rows, key=lambda row: report.headline.loss(row.spreads[report.headline.name][0]))
+            equals = tuple(row.entry.label for row in rows if row.bold and row is not best)
+            spread = best.spreads[report.headline.name]
+            found.append(Winner(dataset, best.entry.label, spread, equals, len(rows)))
+    return found
+
+
+def _contestants(report: Report, dataset: str) -> list[Row]:
+    labels = {entry.label for entry in report.results.contestants(dataset)}
+    return [row for row in report.block(dataset) if row.entry.label in labels]
+
+
+def rank_algorithms(report: Report) -> dict[str, float]:
+    """Return the average ranks that the tests across data sets use or, without tests, the mean ranks."""
+    return our_ranks(report) if isinstance(report.across, str) else dict(report.across.ranks)
+
+
+def standings(report: Report) -> list[Standing]:
+    """Return all algorithms that compete, best first: by rank, then by wins."""
+    won = winners(report)
+    wins = Counter(each.label for each in won)
+    among = Counter(label for each in won for label in (each.label, *each.equals))
+    ranks = rank_algorithms(report)
+    labels = list(dict.fromkeys(label for row in our_means(report).values() for label in row))
+    found = [Standing(label, ranks.get(label), wins[label], among[label]) for label in labels]
+    worst = len(labels) + 1.0
+    return sorted(found, key=lambda each: (worst if each.rank is None else each.rank, -each.among_best))
