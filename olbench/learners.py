@@ -286,7 +286,8 @@ class FirstOrderLearner(KernelLearner):
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.first_order import run
 
-        return run, (self.w, self.scalars, self.counters)
+        passive_above = self.algorithm.definition.find_passive_margin(self.algorithm.params)
+        return run, (self.w, self.scalars, self.counters, passive_above)
 
     def _extend(self, d: int) -> None:
         _lengthen(self.w, d)

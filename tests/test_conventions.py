@@ -294,6 +294,53 @@ def test_skipping_the_variance_where_it_cannot_matter_changes_nothing(id):
     np.testing.assert_array_equal(screened.weights, unscreened.weights)
 
 
+PASSIVE = [
+    *[(id, {}) for id in ("perceptron", "margin-perceptron", "pa", "pa1", "pa2", "romma", "aromma")],
+    ("margin-perceptron", {"margin": 0.2}),
+    *[("ogd", {"loss": loss}) for loss in ("hinge", "zero-one", "logistic", "squared")],
+]
+every_promise = pytest.mark.parametrize(("id", "params"), PASSIVE)
+
+
+@every_promise
+def test_above_the_margin_of_its_promise_a_rule_does_nothing(id, params):
+    algorithm = make_algorithm(id, **params)
+    margin = algorithm.definition.find_passive_margin(algorithm.params)
+    p = algorithm.definition.rule_constants(algorithm.params)
+    assert margin >= 0
+    for above in (1.0 + 2.0**-52, 1.0 + 1e-9, 1.5, 1e9, 1e300):
+        m = max(margin, 1e-300) * above
+        for s, q, t in ((1e-300, 0.0, 1), (1.0, 1e-9, 2), (1e300, 40.0, 10**9)):
+            if m < math.inf:
+                assert algorithm.definition.rule(m, s, False, q, t, t - 1, p) == (0.0, 1.0, 0.0)
+
+
+def test_every_first_order_rule_that_can_be_passive_promises_it():
+    """ALMA compares with a margin that depends on ||x||, and SGD shrinks w in every round."""
+    first = {each.id for each in built_in() if each.order == "first" and not each.averaged}
+    promising = {each.id for each in built_in() if each.passive_above is not None}
+    assert first - promising == {"alma", "sgd"}
+    assert promising == {id for id, _ in PASSIVE}
+
+
+@every_promise
+def test_skipping_the_rule_where_it_is_passive_changes_nothing(id, params):
+    """Rows of zeros, and rows whose norm is no number, have to count as without the promise."""
+    from dataclasses import replace
+
+    X, y = noisy(n=400, d=11, density=0.7)
+    X[5::40], X[7::40], X[9::40] = 0.0, X[7::40] * 1e170, X[9::40] * 1e-170
+    algorithm = make_algorithm(id, **params)
+    plain = replace(algorithm, definition=replace(algorithm.definition, passive_above=None))
+    for storage in (np.asarray, sp.csr_matrix):
+        skipping, calling = (online_pass(each, storage(X), y, curve=7) for each in (algorithm, plain))
+        assert counts(skipping) == counts(calling)
+        assert skipping.breakdowns > 0
+        assert skipping.curve.updates.tolist() == calling.curve.updates.tolist()
+        np.testing.assert_array_equal(skipping.weights, calling.weights)
+        assert skipping.learner.counters.tolist() == calling.learner.counters.tolist()
+
+
 @pytest.mark.parametrize(
     ("id", "projection"),
     [(definition.id, name) for definition in built_in() for name in definition.projections],

@@ -315,6 +315,23 @@ def test_a_rule_that_reads_or_returns_what_it_should_not_is_refused(tmp_path, re
         online_pass(make_algorithm(id), *noisy(20, 3))
 
 
+def test_a_promise_to_be_passive_that_does_not_hold_is_refused(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from olbench import first_order\n\n\n"
+        "@first_order('mine-passive', passive_above=lambda: 1.0)\n"
+        "def mine(m, s, mistake, q, t, k, p):\n"
+        "    return (1.0, 1.0, 0.1) if m < 6.0 else (0.0, 1.0, 0.0)\n"
+    )
+    load_plugin(file)
+    with pytest.raises(
+        UserError,
+        match=r":4: the rule of 'mine-passive' is declared passive above a margin of 1, but at 5 it returns "
+        r"\(1.0, 1.0, 0.1\); passive is \(0.0, 1.0, 0.0\)",
+    ):
+        online_pass(make_algorithm("mine-passive"), *noisy(20, 3))
+
+
 def test_a_grid_outside_the_bounds_of_its_parameter_is_refused(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(

@@ -101,6 +101,7 @@ class Definition:
     monotone: bool = False
     scale_free: bool = False
     averaged: bool = False
+    passive_above: Callable[..., float] | None = None
     product: bool = False
     factory: Callable[..., Any] | None = None
     #: Whether the factory of a batch contestant takes advice, as the keyword `advice`.
@@ -202,6 +203,15 @@ class Definition:
         values = self.constants(**params) if self.constants else tuple(params.values())
         return np.array(values, dtype=np.float64)
 
+    def find_passive_margin(self, params: Mapping[str, Value]) -> float:
+        """Return the margin above which a first-order rule does nothing, or infinity if it makes no promise.
+
+        A mistake may change anything, so the margin is not negative.
+        """
+        if self.passive_above is None:
+            return math.inf
+        return max(0.0, float(self.passive_above(**params)))
+
     @cached_property
     def compiled_rule(self) -> Any:
         """The rule as a first-class compiled function."""
@@ -213,7 +223,11 @@ class Definition:
         elif self.rule is not None and not self.module.startswith("olbench."):
             from olbench.algorithms.probing import check_rule
 
-            check_rule(self.id, self.order, self.rule, self.rule_constants(self.resolve({})), self._file)
+            params = self.resolve({})
+            check_rule(
+                self.id, self.order, self.rule, self.rule_constants(params), self._file,
+                self.find_passive_margin(params),
+            )  # fmt: skip
         return self._compile(signature, self.rule)
 
     @cached_property
@@ -278,8 +292,9 @@ def first_order(
     The rule receives the signed margin m = y w.x, s = ||x||^2, whether the prediction was a mistake,
     q = ||w||^2, the round t = 1, 2, ..., the number k of updates so far and its parameters p. A round with a
     loss above zero counts as an update. The weights become w = shrink w + tau y x. Further keywords are the
-    fields of Definition: parameters, traits, constants and averaged (unseen examples are predicted with the
-    mean of w over all rounds).
+    fields of Definition: parameters, traits, constants, averaged (unseen examples are predicted with the mean
+    of w over all rounds) and passive_above (a function of the parameters that gives a margin above which loss
+    and tau are 0 and shrink is 1, whatever the other arguments, so such rounds skip the rule).
     """
     return _make_decorator(id, title, source, "first", declared)
 

@@ -8,6 +8,8 @@ from olbench.algorithms.losses import TOLERANCE, excess
 from olbench.algorithms.perceptron import OWN
 
 LOSSES = ("hinge", "logistic", "squared", "zero-one")
+#: The margin above which a loss and its gradient are zero; the others have none.
+PASSIVE_ABOVE = {"hinge": 1.0, "zero-one": 0.0}
 
 
 @first_order(
@@ -20,6 +22,7 @@ LOSSES = ("hinge", "logistic", "squared", "zero-one")
     ),
     traits=Traits(True, False, True, False, source=OWN),
     constants=lambda C, loss: (C, LOSSES.index(loss)),
+    passive_above=lambda C, loss: PASSIVE_ABOVE.get(loss, math.inf),
 )
 def ogd(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Step against the gradient of the loss; with zero-one, add y x on mistakes, as the perceptron does."""

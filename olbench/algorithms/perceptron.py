@@ -12,6 +12,7 @@ OWN = "olbench, by the definitions of scw2012"
     title="Perceptron",
     source="Rosenblatt, Psychological Review 65 (1958)",
     traits=Traits(False, False, True, False, source=OWN),
+    passive_above=lambda: 0.0,
 )
 def perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Add y x on every mistake."""
@@ -28,6 +29,7 @@ def perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: A
         Parameter("margin", 1.0, "update whenever the signed margin is at most this", closed="left"),
     ),
     traits=Traits(True, False, True, False, source=OWN),
+    passive_above=lambda margin: margin,
 )
 def margin_perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Add y x whenever m <= margin."""

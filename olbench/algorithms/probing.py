@@ -8,6 +8,7 @@ in plain Python on a few rounds, which checks every index that is computed.
 import ast
 import inspect
 import itertools
+import math
 import textwrap
 from collections.abc import Callable
 from typing import Any
@@ -23,8 +24,18 @@ GIVES = {"first": ("loss", "shrink", "tau"), "second": ("loss", "alpha", "c")}
 _MARGINS, _SIZES, _ROUNDS = (-2.0, -0.1, 0.0, 0.3, 1.0, 5.0), (0.01, 1.0, 40.0), (1, 100)
 
 
-def check_rule(id: str, order: str, rule: Callable[..., Any], constants: Any, file: str) -> None:
-    """Refuse a rule that takes or gives something else, or reads a parameter that it does not have."""
+def check_rule(
+    id: str,
+    order: str,
+    rule: Callable[..., Any],
+    constants: Any,
+    file: str,
+    passive_above: float = math.inf,
+) -> None:
+    """Refuse a rule that takes or gives something else, or reads a parameter that it does not have.
+
+    A first-order rule is also refused if it does something at a margin above `passive_above`.
+    """
     line = rule.__code__.co_firstlineno if hasattr(rule, "__code__") else 0
     place = f"{file}:{line}" if line else file
     form = f"({', '.join(TAKES[order])}) -> ({', '.join(GIVES[order])})"
@@ -48,6 +59,11 @@ def check_rule(id: str, order: str, rule: Callable[..., Any], constants: Any, fi
         )
         if not numbers or len(found) != len(GIVES[order]):
             raise UserError(f"{place}: the rule of '{id}' returns {_describe(found)}; it must be {form}")
+        if passive_above < call[0] and not call[2] and found != (0.0, 1.0, 0.0):
+            raise UserError(
+                f"{place}: the rule of '{id}' is declared passive above a margin of {passive_above:g}, "
+                f"but at {call[0]:g} it returns {found}; passive is (0.0, 1.0, 0.0)"
+            )
 
 
 def _rounds(order: str) -> Any:

@@ -22,7 +22,7 @@ def relaxed_step(m: float, s: float, q: float) -> tuple[float, float]:
     return (s * q - m) / denominator, q * (1.0 - m) / denominator
 
 
-@first_order("romma", title="ROMMA", source=SOURCE, traits=TRAITS)
+@first_order("romma", title="ROMMA", source=SOURCE, traits=TRAITS, passive_above=lambda: 0.0)
 def romma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Take the relaxed maximum-margin step on every mistake; the first step gives w = y x."""
     if not mistake:
@@ -31,7 +31,7 @@ def romma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -
     return 1.0, shrink, tau
 
 
-@first_order("aromma", title="agg-ROMMA", source=SOURCE, traits=TRAITS)
+@first_order("aromma", title="agg-ROMMA", source=SOURCE, traits=TRAITS, passive_above=lambda: 1.0)
 def aromma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Take the relaxed maximum-margin step whenever the margin is below one."""
     loss = excess(1.0, m)

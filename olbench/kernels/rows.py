@@ -18,7 +18,7 @@ from olbench.kernels.vectors import prefetch
 # Rows are prefetched this many rounds before they are read: a cache miss takes as long as several short
 # rounds.
 AHEAD = 8
-# Doubles per cache line.
+# Doubles per cache line; an index takes half of one.
 LINE = 8
 
 
@@ -61,23 +61,33 @@ def locate(dense: Any, indptr: Any, has_zeros: Any, i: int, packed_columns: Any,
 def announce(rows: Any, y: Any, order: Any, now: int) -> None:
     """Prefetch what round now + AHEAD will read: the hardware cannot predict a random order.
 
-    Where a sparse row begins must be known by then, so that is prefetched as long before.
+    Rows in the order of memory are left to the hardware. Where a sparse row begins must be known by then, so
+    that is prefetched as long before. A row need not begin with a line, so its last entry may be on one more.
     """
     dense, data, columns, indptr, norms = rows[0], rows[1], rows[2], rows[3], rows[4]
-    if dense.shape[0] == 0 and now + 2 * AHEAD < order.size:
-        prefetch(indptr, (order[now + 2 * AHEAD],))
     if now + AHEAD >= order.size:
         return
     i = order[now + AHEAD]
+    if i == order[now] + AHEAD:
+        return
     prefetch(y, (i,))
     prefetch(norms, (i,))
     if dense.shape[0] > 0:
         for j in range(0, dense.shape[1], LINE):
             prefetch(dense, (i, j))
+        prefetch(dense, (i, dense.shape[1] - 1))
         return
-    for k in range(indptr[i], indptr[i + 1], LINE):
+    if now + 2 * AHEAD < order.size:
+        prefetch(indptr, (order[now + 2 * AHEAD],))
+    begin, end = indptr[i], indptr[i + 1]
+    if begin == end:
+        return
+    for k in range(begin, end, LINE):
         prefetch(data, (k,))
+    for k in range(begin, end, 2 * LINE):
         prefetch(columns, (k,))
+    prefetch(data, (end - 1,))
+    prefetch(columns, (end - 1,))
 
 
 @inlined
