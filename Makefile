@@ -44,8 +44,12 @@ reproduce-%: $(VENV)/.ready
 	$(BIN)/olbench run configs/$*.yaml --skip-missing
 	$(BIN)/olbench report results/$* --format html --output results/$*/report.html
 
+# Tests run in several processes at a time; those that measure something run alone afterwards.
+JOBS ?= 2
+
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile -m "not alone"
+	$(BIN)/python -m pytest -m alone
 
 # The lowest versions of all dependencies at once, in an environment of its own. The golden JSON file is left out:
 # other versions of NumPy and SciPy add in another order, which shows in its 15th digit. Old packages use what newer

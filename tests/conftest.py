@@ -15,6 +15,9 @@ DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdige
 # numba notices a change of the file a function is in, not of those it calls: key the cache by all of them.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"olbench-numba-{DIGEST}"))
 
+#: Tables are as wide as a pipe has them, whoever runs the tests.
+os.environ.pop("COLUMNS", None)
+
 settings.register_profile("olbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("olbench")
 

@@ -62,7 +62,10 @@ def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
 def is_pipe(path: str | Path) -> bool:
     """Tell whether a path is a pipe, a terminal or standard input: what can be read only once."""
     path = Path(path)
-    return str(path) == STDIN or path.is_fifo() or path.is_char_device() or path.is_socket()
+    try:
+        return str(path) == STDIN or path.is_fifo() or path.is_char_device() or path.is_socket()
+    except OSError:  # whoever opens it will say why
+        return False
 
 
 def show_path(path: str | Path) -> str:

@@ -111,9 +111,7 @@ def curves_figure(
     return figure
 
 
-def draw_curves(
-    panel: Axes, results: Results, dataset: str, series: Series, run: Sequence[str] = ()
-) -> Axes:
+def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, run: Sequence[str] = ()) -> Axes:
     """Draw one series of a data set into axes that somebody else made, with a legend inside."""
     entries = _entries_on(results, dataset)
     _draw_panel(panel, [band_of(entry, series) for entry in entries], series, styles(run or results.labels))

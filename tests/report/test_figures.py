@@ -182,7 +182,7 @@ def test_many_algorithms_with_long_names_fit_into_the_legend(small: Results):
 
 
 def test_every_algorithm_looks_different():
-    assert set(STYLES) == {each.id for each in definitions()}
+    assert set(STYLES) == {each.id for each in definitions() if each.module.startswith("olbench.")}
     assert len({(style.colour, style.marker, style.filled) for style in STYLES.values()}) == len(STYLES)
 
 

@@ -35,6 +35,7 @@ def page(folders):
     return html.render(make_report(folders[1]))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("form", RENDERERS)
 def test_five_times_the_rows_take_about_five_times_as_long(folders, form):
     def seconds(folder: Path) -> float:

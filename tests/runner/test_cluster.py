@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -92,8 +93,12 @@ class Nursery:
 
     def kill_worker(self, which):
         """Kill a worker and wait until another takes its place."""
-        born = self.born
-        os.kill(self.alive.pop(which), signal.SIGKILL)
+        born, killed = self.born, False
+        while not killed:
+            wait_for(lambda: self.alive, "a worker")
+            with suppress(ProcessLookupError):  # it has gone by itself, and another has come
+                os.kill(self.alive.pop(which % len(self.alive)), signal.SIGKILL)
+                killed = True
         wait_for(lambda: self.born > born, "another worker")
 
     def close(self):

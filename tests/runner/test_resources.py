@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from olbench.online import curve_points
 from tests.runner.conftest import config, records  # noqa: F401
@@ -20,6 +21,7 @@ def test_a_curve_has_no_more_points_than_the_data_has_rows(here, config, records
     assert np.array_equal(curve_points(7, 10**9), np.arange(1, 8))
 
 
+@pytest.mark.alone
 def test_a_billion_permutations_are_refused_at_once(here, config):  # noqa: F811
     started = time.monotonic()
     text = CONFIG.replace("permutations: 2", "permutations: 1000000000")

@@ -179,6 +179,7 @@ IN_THREADS = LONG.replace("synthetic", "synthetic, synthetic-noise").replace("15
 IN_PROCESSES = "datasets: [breast-cancer]\nalgorithms: [slow]\nplugins: [slow.py]\npermutations: 1000\n"
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("text", "jobs"),
     [(IN_THREADS, 1), (IN_THREADS, 2), (IN_PROCESSES, 2)],
@@ -219,6 +220,7 @@ def interrupted(path, folder, jobs):
     return run.returncode, err, seconds
 
 
+@pytest.mark.alone
 def test_ctrl_c_while_workers_start_shows_nothing_of_them(config):
     Path("slow.py").write_text(SLOW)
     words = [sys.executable, "-m", "olbench", "run", config(IN_PROCESSES), "--out", "out", "--jobs", "2"]
@@ -235,6 +237,7 @@ def test_ctrl_c_while_workers_start_shows_nothing_of_them(config):
         Path("out/run.json").unlink()
 
 
+@pytest.mark.alone
 def test_a_long_pass_asks_often_whether_to_stop():
     import numpy as np
 
@@ -259,6 +262,7 @@ def test_a_long_pass_asks_often_whether_to_stop():
         online_pass(algorithm, X, y, curve=1, stopped=lambda: True)
 
 
+@pytest.mark.alone
 def test_two_thousand_trials_of_a_millisecond_cost_at_most_two_more_each(here, config, records, monkeypatch):
     synced = _measured_fsync(monkeypatch)
     text = "permutations: 400\ndatasets: [breast-cancer]\nalgorithms:\n" + "".join(
@@ -285,6 +289,7 @@ def test_two_thousand_trials_of_a_millisecond_cost_at_most_two_more_each(here, c
     pytest.skip(f"the harness takes {own:.2f} ms a trial, but an fsync {fsync:.2f} ms on this disk now")
 
 
+@pytest.mark.alone
 def test_the_points_of_a_curve_are_not_hidden_in_the_time_of_the_pass():
     from olbench import load_dataset, make_algorithm, online_pass
 
@@ -314,6 +319,7 @@ def _measured_fsync(monkeypatch):
     return spent
 
 
+@pytest.mark.alone
 def test_bench_parallel_shares_one_copy_of_the_data(here):
     code, out, _ = here("bench", "--parallel", "--scale", 0.2, "--repeats", 1)
     assert code == 0

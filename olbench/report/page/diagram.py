@@ -101,4 +101,6 @@ def _whole_ranks(highest: float) -> list[int]:
 
 
 def _shorten(label: str) -> str:
-    return label if len(label) <= LETTERS_STACKED else f"{label[: LETTERS_STACKED - 1]}\N{HORIZONTAL ELLIPSIS}"
+    return (
+        label if len(label) <= LETTERS_STACKED else f"{label[: LETTERS_STACKED - 1]}\N{HORIZONTAL ELLIPSIS}"
+    )
