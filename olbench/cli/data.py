@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import complete_datasets
+from olbench.cli.flags import complete_datasets, own_data
 from olbench.errors import UserError, expand_home, is_file, suggest
 
 if TYPE_CHECKING:
@@ -95,13 +95,27 @@ def _format_size(count: float) -> str:
 
 
 @command.command("info")
-@click.argument("name", shell_complete=complete_datasets)
+@click.argument("name", metavar="NAME|FILE", shell_complete=complete_datasets)
 @MIRROR
-def show_info(name: str, mirror: str | None) -> None:
-    """Describe the data set NAME."""
-    from olbench.data.catalog import find
+@own_data
+def show_info(name: str, mirror: str | None, positive: tuple[str, ...], **reading: Any) -> None:
+    """Describe the data set NAME, or your own FILE as it would be read with these options.
+
+    \b
+    Examples:
+      olbench data info splice
+      olbench data info my.csv
+      olbench data info my.csv --label class --positive yes --missing mean
+    """
+    from olbench.data.catalog import catalog, find
     from olbench.data.fetch import fetch_command
 
+    given = {key: value for key, value in reading.items() if value is not None}
+    if name not in catalog() and is_file(expand_home(name)):
+        _describe_file(expand_home(name), positive, given)
+        return
+    if given or positive:
+        raise UserError("the options are for your own file; the catalogue says how its data sets are read")
     entry = find(name)
     state = _describe_state(entry, mirror)
     facts = {
@@ -128,6 +142,21 @@ def show_info(name: str, mirror: str | None) -> None:
     }
     lines = [f"{key:13}{value}" for key, value in facts.items() if value]
     click.echo("\n".join([f"{entry.name}: {entry.title}", "", *lines]))
+
+
+def _describe_file(path: Path, positive: tuple[str, ...], given: dict[str, Any]) -> None:
+    """Say what is in a file and, as soon as the options are enough to read it, what becomes of it."""
+    from olbench.data.load import load_dataset
+    from olbench.data.look import look_at
+    from olbench.specs import Reading
+
+    for line in look_at(path, Reading(**given)).lines():
+        click.echo(line)
+    data = load_dataset(path, list(positive) or None, **given)
+    for step in data.about.steps:
+        click.echo(step)
+    rows, features = data.X.shape
+    click.echo(f"read as {rows:,} x {features:,}, {data.storage}, fingerprint {data.fingerprint}")
 
 
 def _format_labels(labels: "tuple[float | str, ...] | None") -> str:

@@ -1,10 +1,15 @@
-"""olbench init: a commented config to start from."""
+"""olbench init: a commented config to start from, for one's own data from a look at the file."""
 
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olbench.errors import UserError
+
+if TYPE_CHECKING:
+    from olbench.data.look import Look
 
 TEMPLATE = """\
 # An olbench experiment. Run it with `olbench run {name}`; --dry-run prints the plan only.
@@ -34,22 +39,121 @@ tuning: {{search: grid, permutations: 1, ties: last}}
 """
 
 
+DATA_TEMPLATE = """\
+# An experiment on {file}, from a look at it by `olbench init`. Run it with `olbench run {config}`.
+{look}
+protocol: online          # one pass per permutation; a mistake is counted before learning
+seed: 2012                # permutation p of a data set depends on this seed, its name and p
+permutations: 20
+
+datasets:
+  - path: {path}
+{keys}
+
+# Ids from `olbench algorithms`. Parameters that are not given are tuned over the grids of the papers.
+algorithms: [perceptron, pa1, arow, scw1]
+covariance: {covariance:16}# full, or diag for data with very many features
+tuning: {{search: grid, permutations: 1, ties: last}}
+"""
+COMMENTS = {
+    "label": "the heading or the number of the label column",
+    "delimiter": "what separates the columns",
+    "missing": "missing values: drop (the rows), zero, or mean (of the column)",
+    "categorical": "columns of text: onehot (indicators) or drop",
+    "scale": "unit (rows), minmax or standard (features, by all rows); remove it to leave the numbers alone",
+    "bias": "a feature that is always 1: the learners have no intercept of their own",
+}
+#: A full covariance has this many features squared.
+MOST_FULL = 500
+
+
 @click.command("init")
 @click.argument("file", default="experiment.yaml", type=click.Path(path_type=Path))
+@click.option("--label", metavar="NAME", default="", help="Heading or number of the label column of FILE.")
+@click.option("--positive", multiple=True, metavar="LABEL", help="A label that counts as +1.")
+@click.option("--delimiter", metavar="CHAR", default="", help="Separator of columns [default: detected].")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-def command(file: Path, force: bool) -> None:
-    """Write a commented config to FILE (default: experiment.yaml).
+def command(file: Path, label: str, positive: tuple[str, ...], delimiter: str, force: bool) -> None:
+    """Write a commented config: to FILE if its name ends in .yaml, or for your own data FILE.
+
+    For data, it looks at the file (shape, labels, missing values, text, scale), writes NAME.yaml to the
+    current folder and prints the commands to go on.
 
     \b
-    Example:
+    Examples:
       olbench init my.yaml && olbench run my.yaml
+      olbench init my.csv && olbench run my.yaml && olbench report results/my
     """
-    if file.suffix not in (".yaml", ".yml"):
-        raise UserError(f"{file}: the name of a config must end in .yaml")
+    if file.suffix in (".yaml", ".yml"):
+        if label or positive or delimiter:
+            raise UserError("--label, --positive and --delimiter go with a data file; leave them out")
+        _write(file, TEMPLATE.format(name=file), force)
+        click.echo(f"{file} written; now `olbench run {file}`")
+        return
+    if not file.is_file():
+        raise UserError(f"{file}: there is no such data file, and the name of a config must end in .yaml")
+    _write_for_data(file, label, positive, delimiter, force)
+
+
+def _write_for_data(file: Path, label: str, positive: tuple[str, ...], delimiter: str, force: bool) -> None:
+    from olbench.data.compressed import base_name
+    from olbench.data.labels import read_label
+    from olbench.data.look import look_at
+    from olbench.specs import Reading
+
+    look = look_at(file, Reading(label=label, delimiter=delimiter), tuple(map(read_label, positive)))
+    config = Path(Path(base_name(file.name)).stem + ".yaml")
+    covariance = "full" if look.features <= MOST_FULL else "diag"
+    keys = "\n".join(f"    {line}" for line in _keys(look))
+    seen = "\n".join(f"# {line}" for line in look.lines())
+    path = json.dumps(str(file), ensure_ascii=False)
+    text = DATA_TEMPLATE.format(
+        file=file.name, config=config, look=seen, path=path, keys=keys, covariance=covariance
+    )
+    _write(config, text, force)
+    for line in look.lines():
+        click.echo(f"{file}: {line}")
+    click.echo(f"{config} written; look at it, and go on with")
+    click.echo(f"  olbench run {config} --dry-run   # the plan, with a time estimate")
+    click.echo(f"  olbench run {config}")
+    click.echo(f"  olbench report results/{config.stem}")
+
+
+def _keys(look: "Look") -> list[str]:
+    """Return the keys of the data set, each with what it means."""
+    shown = _show(list(look.positive) if isinstance(look.positive, tuple) else look.positive)
+    why = "the label that is +1; the others are -1"
+    if len(look.labels) > 2 and not isinstance(look.positive, tuple):
+        why = "the most frequent label is +1, all others are -1: choose one"
+    given = look.reading.plain()
+    lines = [f"{key}: {_show(value)}" for key, value in given.items()]
+    comments = [COMMENTS[key] for key in given]
+    place = 1 if "label" in given else 0
+    lines.insert(place, f"positive: {shown}")
+    comments.insert(place, why)
+    width = max(map(len, lines))
+    return [f"{line:{width}}  # {comment}" for line, comment in zip(lines, comments, strict=True)]
+
+
+def _show(value: Any) -> str:
+    """Return a value as YAML: text in quotes, because YAML reads yes and no as truth values."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, list):
+        return f"[{', '.join(map(_show, value))}]"
+    if isinstance(value, str) and value in PLAIN_WORDS:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+#: Words of olbench, which need no quotes.
+PLAIN_WORDS = ("drop", "zero", "mean", "onehot", "unit", "minmax", "standard")
+
+
+def _write(file: Path, text: str, force: bool) -> None:
     if file.exists() and not force:
         raise UserError(f"{file} already exists; choose another name, or overwrite it with --force")
     try:
-        file.write_text(TEMPLATE.format(name=file), encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write {file}: {error.strerror or error}") from None
-    click.echo(f"{file} written; now `olbench run {file}`")

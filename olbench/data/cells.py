@@ -124,6 +124,10 @@ class TableBuilder:
                     "correct it"
                 )
             return value
+        if "\0" in text:
+            raise UserError(
+                f"{self.where}:{line}: field {column + 1} has a NUL character; save the file as UTF-8 text"
+            )
         if text not in GAPS:
             rows, codes = self._cells.setdefault(column, (array("q"), array("i")))
             known = self._known.setdefault(column, {})

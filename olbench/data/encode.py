@@ -63,7 +63,7 @@ def encode(table: Table, reading: Reading) -> Encoded:
     columns = [column for column in range(len(table.names)) if column != label]
     columns, left_out = _leave_out_text(table, columns, reading.categorical)
     table, steps = _drop_rows(table, [*columns, label], reading.missing)
-    labels = _read_labels(table, label)
+    labels = read_labels(table, label)
     blocks, names, encoded = _encode_columns(table, columns, reading)
     X = np.ascontiguousarray(np.concatenate(blocks, axis=1)) if len(blocks) > 1 else blocks[0]
     X, filled = _fill(table, X, reading.missing)
@@ -93,13 +93,14 @@ def _drop_rows(table: Table, columns: list[int], missing: str) -> tuple[Table, l
         )
     if not dropped:
         return table, []
-    return _keep(table, ~gaps), [f"{dropped:,} of {len(gaps):,} rows with missing values left out"]
+    return keep(table, ~gaps), [f"{dropped:,} of {len(gaps):,} rows with missing values left out"]
 
 
 _MISSING_REMEDY = "say what to do with missing values: --missing drop, zero or mean"
 
 
-def _keep(table: Table, mask: Any) -> Table:
+def keep(table: Table, mask: Any) -> Table:
+    """Return the rows of a mask."""
     texts = {
         column: TextColumn(text.values, text.codes[mask])
         for column, text in table.texts.items()
@@ -108,7 +109,7 @@ def _keep(table: Table, mask: Any) -> Table:
     return replace(table, numbers=table.numbers[mask], texts=texts, lines=lines)
 
 
-def _read_labels(table: Table, column: int) -> Any:
+def read_labels(table: Table, column: int) -> Any:
     """Return the labels: whole numbers, or text if any of them is text."""
     numbers, text = table.numbers[:, column], table.texts.get(column)
     if text is None or not (text.codes != NO_TEXT).any():

@@ -103,7 +103,11 @@ def table_of(content: bytes) -> list[list[Any]] | None:
         if is_first and not any(map(NUMBER.fullmatch, numbers)):
             continue
         row = [float(number) if NUMBER.fullmatch(number) else number for number in numbers]
-        if numbers[-1] in GAPS or not all(isinstance(value, float) for value in row[:-1]):
+        if (
+            "\0" in numbers[-1]
+            or numbers[-1] in GAPS
+            or not all(isinstance(value, float) for value in row[:-1])
+        ):
             return None
         if not all(math.isfinite(value) for value in row if isinstance(value, float)):
             return None

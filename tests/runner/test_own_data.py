@@ -1,0 +1,165 @@
+"""From one's own file to a report with the real command; what is done with the data is in the record."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from sklearn.preprocessing import StandardScaler
+
+from olbench import load_dataset, make_algorithm, online_pass
+from olbench.trials import seeds
+from tests.test_schema import is_valid
+
+
+@pytest.fixture
+def shop():
+    """A file with a header, labels of text in the middle, a column of text, and blanks."""
+    random = np.random.default_rng(0)
+    lines = ["size;sold;colour;weight"]
+    for k in range(60):
+        size, weight = random.normal(), random.normal(100, 20)
+        sold = "yes" if size + (weight - 100) / 20 > 0 else "no"
+        shown = "" if k % 20 == 3 else f"{weight:.3f}"
+        lines.append(f"{size:.3f};{sold};{('red', 'blue')[k % 2]};{shown}")
+    path = Path("shop.csv")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_three_commands_from_a_csv_file_to_a_report(here, shop):
+    code, out, _ = here("init", shop, "--label", "sold")
+    assert code == 0
+    assert "shop.csv: 60 rows, 3 features\n" in out
+    assert "shop.csv: missing: 3 values in 3 rows\n" in out
+    assert "shop.csv: text: colour (2 different)\n" in out
+    assert "  olbench report results/shop\n" in out
+    text = Path("shop.yaml").read_text()
+    assert is_valid(text)
+    [spec] = yaml.safe_load(text)["datasets"]
+    assert spec == {
+        "path": "shop.csv", "label": "sold", "positive": "yes", "missing": "mean", "categorical": "onehot",
+        "scale": "standard", "bias": True,
+    }  # fmt: skip
+    words = ("run", "shop.yaml", "--set", "permutations=2", "--set", "algorithms=[perceptron, pa1]")
+    code, out, err = here(*words, "--set", "tuning.search=none")
+    assert code == 0, err
+    assert "shop: 'yes' (" in err
+    assert "by all rows, whatever their order" in err
+    code, out, _ = here("report", "results/shop")
+    assert code == 0
+    assert "perceptron" in out
+    prepared = json.loads(Path("results/shop/run.json").read_text())["data"]["shop"]["prepared"]
+    assert "3 missing values replaced by the mean of their column over all rows" in prepared
+    code, out, _ = here(*words, "--set", "tuning.search=none")
+    assert "nothing to do: all 4 trials are in" in out
+
+
+def test_init_replaces_nothing_and_refuses_what_is_no_file(here, shop):
+    code, _, err = here("init", shop)
+    assert code == 2
+    assert "is not a whole number; a label names a class" in err
+    assert here("init", shop, "--label", 2)[0] == 0
+    code, _, err = here("init", shop, "--label", 2)
+    assert (code, err.endswith("overwrite it with --force\n")) == (2, True)
+    assert here("init", shop, "--label", 2, "--force")[0] == 0
+    code, _, err = here("init", "nothing.csv")
+    assert (code, "there is no such data file" in err) == (2, True)
+
+
+def test_a_first_look_says_what_became_positive(here, shop):
+    words = ("run", shop, "--algorithms", "perceptron", "--label", "sold", "--set", "permutations=1")
+    code, _, err = here(*words)
+    assert (code, err.count("\n")) == (2, 1)
+    assert (
+        "shop.csv:5: column 'weight' has no value; say what to do with missing values: --missing drop" in err
+    )
+    code, _, err = here(*words, "--missing", "drop", "--categorical", "drop", "--out", "out")
+    assert code == 0
+    assert "is +1; 'no' (" in err
+    assert "(of two labels, the later in the alphabet is +1)" in err
+    code, _, err = here(
+        *words, "--missing", "drop", "--categorical", "drop", "--positive", "no", "--out", "out"
+    )
+    assert code == 0
+    lines = [json.loads(line) for line in Path("out/trials.jsonl").read_text().splitlines()]
+    assert len({line["fingerprint"] for line in lines}) == 2
+    code, _, err = here("run", "-", "--algorithms", "pa", "--label", "x")
+    assert (code, "--label does not go with" in err) == (2, True)
+
+
+def test_the_command_reads_what_python_reads(here, shop):
+    how = {"label": "sold", "missing": "zero", "categorical": "onehot", "scale": "minmax", "bias": True}
+    data = load_dataset(shop, positive="no", **how)
+    flags = [word for key, value in how.items() if key != "bias" for word in (f"--{key}", value)]
+    code, out, _ = here("data", "info", shop, "--positive", "no", *flags, "--bias")
+    assert code == 0
+    assert out.endswith(f"read as 60 x 5, dense, fingerprint {data.fingerprint}\n")
+    config = {
+        "datasets": [{"path": "shop.csv", "positive": "no", **how}],
+        "algorithms": ["arow"], "permutations": 1, "seed": 5,
+    }  # fmt: skip
+    Path("own.yaml").write_text(yaml.safe_dump(config))
+    assert here("run", "own.yaml", "--quiet")[0] == 0
+    record = json.loads(Path("results/own/trials.jsonl").read_text())
+    order = seeds.order(5, "shop", "report", 0, seeds.ALL, 60)
+    assert record["mistakes"] == online_pass(make_algorithm("arow"), data.X, data.y, order=order).mistakes
+    assert record["fingerprint"] == data.fingerprint
+
+
+def test_crossval_scales_by_the_training_rows_alone(here, shop, monkeypatch):
+    """The rows that are tested must not decide how they are scaled."""
+    from olbench.protocols import crossval
+
+    seen = []
+    real = crossval.scale_features
+
+    def spy(X, scale, bias, rows):
+        scaled = real(X, scale, bias, rows)
+        seen.append((rows, scaled))
+        return scaled
+
+    monkeypatch.setattr(crossval, "scale_features", spy)
+    how = {"label": "sold", "missing": "zero", "categorical": "onehot", "scale": "standard", "bias": True}
+    config = {
+        "protocol": "crossval", "folds": 3, "repeats": 1, "epochs": 1, "algorithms": ["perceptron"],
+        "tuning": {"search": "none"}, "datasets": [{"path": "shop.csv", **how}],
+    }  # fmt: skip
+    Path("folds.yaml").write_text(yaml.safe_dump(config))
+    code, _, err = here("run", "folds.yaml", "--jobs", 1)
+    assert code == 0, err
+    assert "standard deviation 1 by the training rows of each trial" in err
+    raw = load_dataset(shop, label="sold", missing="zero", categorical="onehot").X
+    assert len(seen) == 3
+    for rows, scaled in seen:
+        assert len(rows) == 40
+        expected = StandardScaler().fit(raw[rows]).transform(raw)
+        np.testing.assert_allclose(scaled, np.hstack([expected, np.ones((60, 1))]), atol=1e-12)
+    record = json.loads(Path("results/folds/trials.jsonl").read_text().splitlines()[0])
+    assert (record["setting"]["scale"], record["setting"]["bias"]) == ("standard", True)
+    run = json.loads(Path("results/folds/run.json").read_text())
+    assert run["config"]["datasets"][0]["fitted"] == "training rows"
+
+
+@pytest.mark.parametrize(
+    ("dataset", "rest", "message"),
+    [
+        ("{path: shop.csv, missing: mean}", "protocol: crossval\n", "use zero or drop"),
+        ("{path: shop.csv, scale: standard}", "protocol: shards\n", "use scale: unit, or scale the file"),
+        ("{path: shop.csv, scale: unit}", "protocol: advice\n", "leave out scale and bias"),
+        ("{path: shop.csv, positive: yes}", "", 'write it in quotes, as in positive: "yes"'),
+        ("{path: shop.csv, missing: maybe}", "", "missing must be one of drop, zero, mean, not 'maybe'"),
+        ("{path: shop.csv, bias: 1}", "", "bias must be true or false, not 1"),
+        ("{path: shop.csv, label: 1.5}", "", "label must be the heading or the number of a column, not 1.5"),
+        ("{path: shop.csv, delimiter: ab}", "", "the delimiter must be one character"),
+        ("{path: shop.csv, lable: x}", "", "unknown key 'lable' in a data set (did you mean 'label'?)"),
+        ("{name: breast-cancer, scale: unit}", "", "scale is for your own files, which have the key path"),
+    ],
+)
+def test_a_config_that_cannot_be_followed_is_refused_with_its_line(here, shop, dataset, rest, message):
+    Path("bad.yaml").write_text(f"algorithms: [pa]\ndatasets:\n  - {dataset}\n{rest}")
+    code, _, err = here("run", "bad.yaml", "--dry-run")
+    assert code == 2
+    assert err.startswith("olbench: bad.yaml:3: ")
+    assert message in err
