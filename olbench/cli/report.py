@@ -85,6 +85,7 @@ def command(
       olbench report results/scw --all
       olbench report results/quick --format latex --output tables.tex --figures figures
       olbench report results/before results/after
+      olbench report results/before results/after --format html --output changes.html
       olbench report results/scw --strict results/scw/expected.yaml
     """
     from olbench.report.results import load_results, newest
@@ -173,8 +174,10 @@ def side_by_side(runs: "Sequence[Results]", form: str, output: Path | None = Non
     """Return several runs in one table."""
     import json
 
-    from olbench.report import comparison, data, latex, markdown, text
+    from olbench.report import comparison, data, html, latex, markdown, text
 
+    if form == "html":
+        return html.render_comparison(runs)
     if form in ("csv", "json"):
         records = comparison.records(runs)
         return data.write_csv(records) if form == "csv" else json.dumps(records, indent=1) + "\n"
@@ -185,7 +188,9 @@ def side_by_side(runs: "Sequence[Results]", form: str, output: Path | None = Non
         "latex": latex.render,
     }
     if form not in makers:
-        raise UserError(f"several folders have no {form} report; use {', '.join([*makers, 'csv', 'json'])}")
+        raise UserError(
+            f"several folders have no {form} report; use {', '.join([*makers, 'csv', 'json', 'html'])}"
+        )
     return makers[form](comparison.compare(runs))
 
 

@@ -81,6 +81,9 @@ class AdviceProtocol(Protocol):
         Key("folds", by_dataset(whole(2)), 5, "parts of the training rows, each held out once"),
         Key("score", by_dataset(choice(*SCORES)), "accuracy", "what is compared on the rows held out"),
     )
+    order_free = (
+        "splits", "early", "scaling", "advice", "domain", "missing", "tuning.folds", "tuning.score",
+    )  # fmt: skip
     searches = ("nested", "none")
     numbered = "split"
     quantities = (ACCURACY, BALANCED_ACCURACY, EARLY_ACCURACY, EARLY_BALANCED_ACCURACY, SECONDS)

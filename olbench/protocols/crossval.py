@@ -114,6 +114,7 @@ class CrossValidation(Protocol):
         Key("also", read_tunings, (), "further ways to tune, reported beside the first"),
         Key("seed", whole(0), 0, "which random split tunes, where one split of all rows does"),
     )
+    order_free = ("repeats", "epochs", "weights", "tuning.also", "tuning.seed")
     searches = (*TUNINGS, "none")
     numbered = "fold"
     quantities = (TEST_ERROR, TRAINING_ERROR, SECONDS)

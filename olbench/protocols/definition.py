@@ -125,6 +125,9 @@ class Protocol(ABC):
     entry_keys: ClassVar[tuple[Key, ...]] = ()
     tuning_keys: ClassVar[tuple[Key, ...]] = ()
     searches: ClassVar[tuple[str, ...]] = ("grid", "coordinate", "none")
+    #: The keys that leave the orders and splits of the trials as they are; those of `tuning` with its name.
+    #: Only runs that agree in all other keys can be compared in pairs, trial by trial.
+    order_free: ClassVar[tuple[str, ...]] = ()
     #: What the number of a trial counts: permutations, folds or splits.
     numbered: ClassVar[str] = "permutation"
     #: What is reported, the quantity that ranks algorithms first.

@@ -46,6 +46,7 @@ class Fresh(Protocol):
         Key("curve", whole(1), 50, "points of the online curves"),
     )
     tuning_keys = (Key("runs", whole(1), 20, "samples that score a candidate"),)
+    order_free = ("runs", "curve", "tuning.runs")
     numbered = "run"
     quantities = (MISTAKES, TEST_ERROR, UPDATES, SECONDS)
     recorded = (ROUNDS, ERRORS, EFFECTIVE_UPDATES, BREAKDOWNS)

@@ -50,6 +50,7 @@ class Online(Protocol):
         ),
     )  # fmt: skip
     tuning_keys = (Key("permutations", whole(1), 1, "random orders that score a candidate"),)
+    order_free = ("permutations", "curve", "tuning.permutations")
     searches = ("grid", "coordinate", "holdout", "none")
     quantities = (MISTAKE_RATE, UPDATES, SECONDS)
     recorded = (ROUNDS, MISTAKES, EFFECTIVE_UPDATES, BREAKDOWNS, CPU_SECONDS)

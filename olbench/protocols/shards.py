@@ -75,6 +75,7 @@ class Shards(Protocol):
         Key("rows", by_dataset(whole(2)), 5000, "rows for tuning, which no split trains or tests on"),
         Key("folds", whole(2), 5, "parts of the tuning rows, each held out once"),
     )
+    order_free = ("splits", "shards", "combinations", "every", "tuning.folds")
     searches = ("grid", "coordinate", "none")
     numbered = "split"
     quantities = (ACCURACY, BALANCED_ACCURACY, SECONDS)

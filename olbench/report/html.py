@@ -4,17 +4,18 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from olbench.papers import Paper
-from olbench.report import latex
+from olbench.report import comparison, comparison_page, latex
 from olbench.report.build import Report
-from olbench.report.data import make_finite, render_csv
+from olbench.report.data import make_finite, render_csv, write_csv
 from olbench.report.grid import Grid, Part, count
+from olbench.report.results import Results
 from olbench.report.sections import Section, all_parts, sections_of
 from olbench.report.sections.provenance import config_yaml
 
@@ -28,6 +29,8 @@ DASH = "\N{EN DASH}"
 TYPES = {"csv": "text/csv", "tex": "application/x-tex", "yaml": "application/yaml", "gz": "application/gzip"}
 #: What the script of the page draws the curves from.
 DRAWN = ("curves", "styles", "series", "along")
+#: The sections of a comparison.
+COMPARED = {"changes": "Changes", "differences": "What differs", "side": "Side by side", "curves": "Curves"}
 #: A page with more rows has its tables compressed, and unpacks each when it is looked at.
 MANY_ROWS = 2000
 
@@ -112,6 +115,24 @@ def render_plain(title: str, lead: str, parts: Iterable[Part]) -> str:
     """Return a page of tables and paragraphs alone, in the style of a report."""
     values = {"parts": [_part(part) for part in parts], "figures": []}
     return _page(title, lead, [_render(PLAIN, "summary", title, False, values)], kicker="olbench summary")
+
+
+def render_comparison(runs: Sequence[Results]) -> str:
+    """Return the page of several runs side by side: what changed, what differs between them, and curves."""
+    shown = comparison_page.values(runs)
+    large = len(shown["side"]["rows"]) > MANY_ROWS
+    drawn = {key: shown["curves"][key] for key in DRAWN} if "curves" in shown else None
+    first, *others = comparison.names(runs)
+    return _page(
+        name=" and ".join([", ".join([first, *others[:-1]]), others[-1]]),
+        lead=f"{count(len(shown['side']['rows']), 'row')} on {count(len(shown['side']['datasets']), 'data set')}",
+        sections=[
+            _render(f"{id}.html.j2", id, COMPARED[id], large, make_finite(values)) for id, values in shown.items()
+        ],
+        kicker="olbench comparison",
+        drawn=drawn and make_finite(drawn),
+        downloads={"comparison.csv": write_csv(comparison.records(runs)).encode()},
+    )
 
 
 def section_values(report: Report) -> dict[str, dict[str, Any]]:

@@ -1,6 +1,6 @@
 """The curves that trials record: on the page, and as separate figures."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,7 +32,7 @@ def page(report: Report) -> Mapping[str, Any]:
     """Return every curve as mean and deviation at its points, and the style of each algorithm."""
     results = report.results
     series = report.protocol.series
-    lines, points = budget(report)
+    lines, points = budget(results.entries, series)
     shown = {name: _best(results.of(name), lines, report) for name in results.datasets if results.of(name)}
     labels = {entry.label for entries in shown.values() for entry in entries}
     styles = line_styles(results.labels)
@@ -41,6 +41,7 @@ def page(report: Report) -> Mapping[str, Any]:
         "styles": {label: style for label, style in styles.items() if label in labels},
         "most": lines if any(len(results.of(name)) > lines for name in shown) else None,
         "series": {each.name: series_page(each) for each in series},
+        "hidden": (),
         "along": _capitalise(series[0].along_title),
         "numbered": report.protocol.numbered,
         "paper": report.paper is not None,
@@ -70,13 +71,12 @@ def _capitalise(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def budget(report: Report) -> tuple[int, int]:
+def budget(entries: Iterable[Entry], series: Sequence[Series]) -> tuple[int, int]:
     """Return how many algorithms of a data set, and how many points of a curve, the page has room for."""
-    entries = [entry for entry in report.results.entries if entry.done]
+    entries = [entry for entry in entries if entry.done]
     datasets = len({entry.dataset for entry in entries})
     points = max(entry.points.size for entry in entries)
     # A curve is a mean and a deviation; its windows are no more than its points.
-    series = report.protocol.series
     per_point = 2 * (len(series) + sum(map(is_counted, series)))
     points = max(min(points, FEWEST_POINTS), min(points, MOST // (per_point * len(entries))))
     return max(1, MOST // max(1, per_point * points * datasets)), points
