@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: quick reproduce test test-lowest lint bench fuzz torture clean help
+.PHONY: quick reproduce test test-lowest lint docs bench fuzz torture clean help
 
 help:
 	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
@@ -12,6 +12,7 @@ help:
 	@echo "make test       run all tests"
 	@echo "make test-lowest  run the quick tests with the lowest versions that pyproject.toml allows"
 	@echo "make lint       run ruff and mypy"
+	@echo "make docs       build the documentation into site/ (installs Sphinx)"
 	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
 	@echo "make fuzz       give made-up files to every reader (make fuzz SECONDS=600: for ten minutes)"
 	@echo "make torture    kill and resume runs, fill disks, kill workers (make torture KILLS=50: fewer)"
@@ -70,6 +71,13 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Sphinx is installed only here: the tests do not need it. Warnings are errors.
+docs: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	rm -rf site
+	$(BIN)/python -m sphinx --builder html --fresh-env --fail-on-warning --keep-going --quiet --doctree-dir $(VENV)/doctrees docs site
+	@echo "the documentation is in site/index.html"
+
 bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"
 	$(BIN)/olbench bench
@@ -85,5 +93,5 @@ torture: $(VENV)/.ready
 	$(BIN)/python -m tests.fuzz.torture --kills $(KILLS)
 
 clean:
-	rm -rf $(VENV) $(LOWEST) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) .pytest_cache .ruff_cache .mypy_cache .hypothesis site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,69 @@
+"""How Sphinx builds the site: pages in Markdown, and reference pages that are filled in from the code."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import site_pages
+
+from olbench import __version__
+
+project = "olbench"
+author = "the olbench authors"
+version = release = __version__
+html_title = f"olbench {__version__}"
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+exclude_patterns = ["examples/*"]
+nitpicky = False
+# Single backquotes in docstrings name code, as they do in Markdown.
+default_role = "code"
+# Blocks without a language are commands and their output.
+highlight_language = "none"
+myst_heading_anchors = 3
+copybutton_prompt_text = "$ "
+copybutton_only_copy_prompt_lines = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 90
+toc_object_entries = False
+
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+# Nothing is loaded from elsewhere, and the pages are the same wherever they are built.
+html_copy_source = False
+html_show_copyright = False
+html_show_sphinx = False
+html_last_updated_fmt = None
+
+
+def setup(app: Any) -> None:
+    """Fill the marked places of a page when it is read, and write the JSON schema beside the pages."""
+    app.connect("source-read", fill)
+    app.connect("autodoc-process-docstring", escape_names, priority=900)
+    app.connect("build-finished", write_schema)
+
+
+def fill(app: Any, name: str, source: list[str]) -> None:
+    """Fill the marked places of one page."""
+    source[0] = site_pages.fill(source[0], name)
+
+
+def escape_names(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Keep names such as coef_ from being read as links; docstrings are plain text, not reStructuredText."""
+    for number, line in enumerate(lines):
+        if not line.lstrip().startswith(("..", ":", ">>>")):
+            pieces = line.split("`")
+            pieces[::2] = [re.sub(r"(?<=\w)_(?!\w)", r"\\_", piece) for piece in pieces[::2]]
+            lines[number] = "`".join(pieces)
+
+
+def write_schema(app: Any, error: Exception | None) -> None:
+    """Write the schema to a file that editors can use."""
+    if error is None:
+        Path(app.outdir, "config.schema.json").write_text(site_pages.schema_text(), encoding="utf-8")

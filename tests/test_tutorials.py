@@ -1,0 +1,79 @@
+"""The tutorials work when copied: each command runs, in its order, and prints the lines that are shown."""
+
+import re
+import runpy
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from olbench.algorithms.definition import REGISTRY
+from olbench.algorithms.plugins import PREFIX
+
+TUTORIALS = Path(__file__).parent.parent / "docs" / "tutorials"
+#: A block of code, and the name of the file that it is to be saved as, if the line before says one.
+BLOCK = re.compile(r"(?:`([\w./-]+)`:\n\n)?```(\w+)\n(.*?)```", flags=re.DOTALL)
+#: Needs processes that listen on ports; tests/runner has clusters.
+NOT_RUN = {"cluster"}
+
+
+def steps(text):
+    """Yield the files to save and the commands to run, each with the lines that it is said to print."""
+    for name, language, content in BLOCK.findall(text):
+        if name:
+            yield "save", name, content
+        elif language == "console":
+            for command in re.split(r"^\$ ", content, flags=re.MULTILINE)[1:]:
+                line, _, shown = command.partition("\n")
+                yield "run", line, shown.splitlines()
+
+
+def matches(shown, printed):
+    """Tell whether the lines shown are among those printed, in their order; `...` stands for any text."""
+    lines = iter([simplify(line) for line in printed.splitlines()])
+    patterns = [re.escape(simplify(line)).replace(r"\.\.\.", ".*") for line in shown]
+    return all(any(re.search(pattern, line) for line in lines) for pattern in patterns if pattern != ".*")
+
+
+def simplify(line):
+    """Return what a line says, however its columns are laid out: no stars, no spaces but one, 16 for 16.0."""
+    return re.sub(r"(=\d+)\.0\b", r"\1", " ".join(line.replace("*", "").split()))
+
+
+def forget_plugins():
+    """Forget the algorithms of plugins, as the next process does."""
+    for name in [name for name in sys.modules if name.startswith(PREFIX)]:
+        del sys.modules[name]
+    for id in [each.id for each in REGISTRY.values() if each.module.startswith(PREFIX)]:
+        del REGISTRY[id]
+
+
+@pytest.mark.parametrize("name", sorted({path.stem for path in TUTORIALS.glob("*.md")} - NOT_RUN))
+def test_the_commands_of_a_tutorial_print_what_it_shows(name, here, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    code, commands = 0, 0
+    for kind, what, content in steps((TUTORIALS / f"{name}.md").read_text(encoding="utf-8")):
+        if kind == "save":
+            Path(what).parent.mkdir(parents=True, exist_ok=True)
+            Path(what).write_text(content, encoding="utf-8")
+            continue
+        program, *words = shlex.split(what, comments=True)
+        if program == "echo":
+            assert (words, content) == (["$?"], [str(code)]), what
+            code = 0
+            continue
+        assert code == 0, f"the command before `{what}` ended with {code}"
+        if program == "python":
+            runpy.run_path(words[0], run_name="__main__")
+            printed = capsys.readouterr().out
+        else:
+            assert program == "olbench"
+            forget_plugins()
+            code, out, err = here(*words)
+            printed = out + err
+        assert matches(content, printed), f"$ {what}\n{printed}"
+        commands += 1
+    assert code == 0, printed
+    assert commands
