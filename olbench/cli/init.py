@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from olbench.errors import UserError
+from olbench.files import write_text
 
 TEMPLATE = """\
 # An olbench experiment. Run it with `olbench run {name}`; --dry-run prints the plan only.
@@ -48,8 +49,5 @@ def command(file: Path, force: bool) -> None:
         raise UserError(f"{file}: the name of a config must end in .yaml")
     if file.exists() and not force:
         raise UserError(f"{file} already exists; choose another name, or overwrite it with --force")
-    try:
-        file.write_text(TEMPLATE.format(name=file), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {file}: {error.strerror or error}") from None
+    write_text(file, TEMPLATE.format(name=file))
     click.echo(f"{file} written; now `olbench run {file}`")
