@@ -67,7 +67,7 @@ def apply_overrides(root: Placed, overrides: Iterable[str]) -> Placed:
     """Return the tree with each `key=value` applied; dots lead to keys below."""
     for override in overrides:
         key, separator, text = override.partition("=")
-        place = f"--set {override}"
+        place = f"--set {shorten(override, 200)}"
         if not separator or not key:
             raise UserError(f"{place}: write key=value, for example --set permutations=5")
         path = key.split(".")
@@ -406,5 +406,7 @@ def _read_grid(definition: Definition, name: str, node: Placed) -> tuple[Value, 
 
 
 def _check_value(definition: Definition, name: str, node: Placed) -> Value:
+    if isinstance(node.value, dict | list):
+        raise node.fail(f"{definition.id}: {name} must be one value, not {node.shown()}")
     with place_errors(node):
         return definition.resolve({name: node.value})[name]

@@ -12,6 +12,8 @@ from olbench.errors import UserError, shorten, suggest
 
 #: A config is written by hand. More values than this come from aliases that repeat each other.
 MOST_VALUES = 100_000
+#: A device may never end.
+MOST_CHARACTERS = 10_000_000
 #: What people write for 0.001; YAML 1.1 wants a point in it and takes it for a word.
 EXPONENT = re.compile(r"[+-]?\d+[eE][+-]?\d+")
 
@@ -61,8 +63,10 @@ class Placed:
 
     def whole(self, what: str, low: int) -> int:
         """Return the whole number, or refuse another type or one below `low`."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int) or not low <= self.value < 2**63:
+        if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < low:
             raise self.fail(f"{what} must be a whole number from {low}, not {self.shown()}")
+        if self.value >= 2**63:
+            raise self.fail(f"{what} must be below 2^63, and {self.shown()} is not")
         return self.value
 
     def shown(self) -> str:
@@ -77,11 +81,14 @@ class Placed:
 def read_placed(path: Path) -> Placed:
     """Return the content of a YAML file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:
+            text = file.read(MOST_CHARACTERS + 1)
     except UnicodeDecodeError:
         raise UserError(f"{path}:1: not YAML (it is not UTF-8 text)") from None
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+    if len(text) > MOST_CHARACTERS:
+        raise UserError(f"{path}:1: it has more than {MOST_CHARACTERS:,} characters; a YAML file has fewer")
     return parse_placed(text, str(path))
 
 

@@ -13,7 +13,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 #: other (a learner may be a contestant's object, and a contestant is a learner).
 LAYERS = (
     ("errors",),
-    ("display",),
+    ("display", "files"),
     ("shipped",),
     ("memory",),
     ("quantities",),

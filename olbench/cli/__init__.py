@@ -5,7 +5,8 @@ import gc
 import importlib
 import os
 import sys
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import click
 
@@ -97,22 +98,50 @@ def main() -> None:
             getattr(sys, name).reconfigure(errors="backslashreplace")
     debug = "--debug" in sys.argv[1:]
     try:
-        # Without standalone mode, click returns the code of an Exit instead of raising it.
-        sys.exit(cli(standalone_mode=False) or 0)
+        code = run_verb()
+        sys.stdout.flush()
+        sys.exit(code)
     except UserError as error:
         if debug:
             raise
-        click.echo(f"olbench: {error}", err=True)
-        sys.exit(error.exit_code)
+        leave(str(error), error.exit_code)
+    except BrokenPipeError:  # whoever reads the output has left; click ends with 1 then
+        leave("", 1)
     except OSError as error:
         if debug:
             raise
         place = f" ({error.filename})" if error.filename else ""
-        click.echo(f"olbench: {error.strerror or error}{place}", err=True)
-        sys.exit(2)
+        leave(f"{error.strerror or error}{place}", 2)
+    except MemoryError:
+        if debug:
+            raise
+        leave("there is not enough memory for this; take fewer jobs or smaller data, or raise the limit", 2)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("olbench: stopped", err=True)
-        sys.exit(130)
+        leave("stopped", 130)
+
+
+def run_verb() -> Any:
+    """Run the verb of the command line; return its exit code."""
+    try:
+        # Without standalone mode, click returns the code of an Exit instead of raising it.
+        return cli(standalone_mode=False) or 0
+    except SystemExit as end:
+        return end.code
+
+
+def leave(sentence: str, code: int) -> NoReturn:
+    """Print a sentence, if there is one and anybody to read it, and exit with a code."""
+    with suppress(OSError):
+        if sentence:
+            click.echo(f"olbench: {sentence}", err=True)
+    # What a full disk or a closed pipe did not take is dropped; at exit, Python would fail on it once more.
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    sys.exit(code)

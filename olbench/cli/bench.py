@@ -186,8 +186,10 @@ def write(path: str, timings: "list[Timing]") -> None:
     from dataclasses import asdict
     from pathlib import Path
 
+    from olbench.files import write_text
+
     record = {"machine": machine(), "timings": [asdict(timing) for timing in timings]}
-    Path(path).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    write_text(Path(path), json.dumps(record, indent=2) + "\n")
 
 
 def machine() -> dict[str, Any]:

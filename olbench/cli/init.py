@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olbench.errors import UserError
+from olbench.files import write_text
 
 if TYPE_CHECKING:
     from olbench.data.look import Look
@@ -153,7 +154,4 @@ PLAIN_WORDS = ("drop", "zero", "mean", "onehot", "unit", "minmax", "standard")
 def _write(file: Path, text: str, force: bool) -> None:
     if file.exists() and not force:
         raise UserError(f"{file} already exists; choose another name, or overwrite it with --force")
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {file}: {error.strerror or error}") from None
+    write_text(file, text)

@@ -2,13 +2,12 @@
 
 import shutil
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from olbench.errors import UserError
+from olbench.files import write_text
 from olbench.report.grid import count
 
 if TYPE_CHECKING:
@@ -37,15 +36,7 @@ def deliver(content: str, output: Path | None, what: str | None = "report") -> N
     if output is None:
         click.echo(content, nl=False)
         return
-    draft = output.with_name(f".{output.name}.part")
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(content, encoding="utf-8")
-        draft.replace(output)
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
-        raise UserError(f"cannot write {output}: {error.strerror or error}") from None
+    write_text(output, content)
     if what:
         click.echo(f"the {what} is in {output}", err=True)
 

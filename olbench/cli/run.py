@@ -194,13 +194,14 @@ def carry_out(
     from olbench.engine.runner import open_run
 
     with open_run(folder, planned, jobs, quiet=quiet, timing=timing, executor=executor) as run:
-        if not run.missing and run.is_recorded:
+        if not run.missing and not run.stop.is_set() and run.is_recorded:
             with ignore_closed_output():
                 say(quiet, f"nothing to do: all {count(run.reused, 'trial')} are in {folder}")
             return 0
-        run.write()
-        run.complete(record=True)
-        run.write(end=None if run.stop.is_set() else now())
+        if not run.stop.is_set():  # the planning of many trials may be stopped as well
+            run.write()
+            run.complete(record=True)
+            run.write(end=None if run.stop.is_set() else now())
         run.progress.close()
         return conclude(run, folder, skipped, quiet)
 
@@ -210,10 +211,12 @@ def conclude(run: "Run", folder: Path, skipped: list[str], quiet: bool) -> int:
     from olbench.cli.plan import ignore_closed_output, show_results
 
     with ignore_closed_output():
-        if not quiet:
+        if not quiet and (run.fresh or not run.stop.is_set()):
             show_results(run.cells, run.known)
-        say(quiet, f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused; the record is in {folder}")
-        say(quiet, f"full report: olbench report {folder}")
+            click.echo(
+                f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused; the record is in {folder}"
+            )
+            click.echo(f"full report: olbench report {folder}")
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
     return exit_code(run)

@@ -1,8 +1,6 @@
 """Examples generated from a seed: the papers' synthetic sets, and streams of any size for scale tests."""
 
-import contextlib
 import gzip
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ import numpy as np
 
 from olbench.errors import UserError
 from olbench.examples import Floats
+from olbench.files import write_whole
 
 #: Rows drawn at once. Changing it changes the random numbers; a fixed value makes the first rows
 #: independent of how many follow.
@@ -148,18 +147,10 @@ def write_stream(stream: DenseStream | TextStream, rows: int, path: Path) -> int
     The file appears under its name only when it is complete.
     """
     _check_sizes(rows, 1)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     opener: Any = gzip.open if path.name.endswith(".gz") else open
-    try:
-        with opener(draft, "wt", encoding="ascii") as file:
-            for text in stream.lines(rows):
-                file.write(text)
-        draft.replace(path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
+    with write_whole(path) as draft, opener(draft, "wt", encoding="ascii") as file:
+        for text in stream.lines(rows):
+            file.write(text)
     return path.stat().st_size
 
 

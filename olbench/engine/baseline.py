@@ -8,6 +8,7 @@ from typing import Any
 
 from olbench.engine import runfile
 from olbench.errors import UserError
+from olbench.files import write_text
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell, Known
 from olbench.trials import ledger
@@ -146,8 +147,4 @@ def read_run(folder: Path) -> list[Row]:
 def write(path: Path, rows: Sequence[Row]) -> None:
     """Write a baseline, one line per row so that a change shows well in a diff."""
     lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f'{{"rows": [\n{lines}\n]}}\n', encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+    write_text(path, f'{{"rows": [\n{lines}\n]}}\n')

@@ -82,7 +82,7 @@ class RunFile:
             "version": VERSION,
             "config": json.loads(json.dumps(self.config.plain())),
             "data": {name: facts.plain() for name, facts in self.data.items()},
-            "cells": [{**asdict(cell), "keys": list(cell.keys)} for cell in self.cells],
+            "cells": [{**vars(cell), "keys": list(cell.keys)} for cell in self.cells],
             "seeds": {"seed": self.config.seed, "streams": list(STREAMS)},
             "sources": dict(self.sources),
             "versions": dict(self.versions),

@@ -35,7 +35,7 @@ def open_run(
 
 
 #: Every trial of a run is kept in memory until the run ends.
-MOST_TRIALS = 2_000_000
+MOST_TRIALS = 1_000_000
 
 
 def refuse_too_many(cells: Sequence[Cell]) -> None:
@@ -91,8 +91,8 @@ class Run:
 
     @property
     def missing(self) -> bool:
-        """Whether anything is left to run."""
-        return bool(self.due()) or (self.timing == "exclusive" and any(self._untimed()))
+        """Whether anything is left to run; planning many trials takes time and can be stopped."""
+        return bool(self.stop.or_none(self.due)) or (self.timing == "exclusive" and any(self._untimed()))
 
     def due(self, cells: Sequence[Cell] | None = None) -> list[Task]:
         """Return the trials that can run now: known to be needed, and not done."""
@@ -121,7 +121,7 @@ class Run:
 
         With `record`, run.json is written before every wave: a tuning that has decided is in it.
         """
-        self._start_progress()
+        self.stop.or_none(self._start_progress)
         self._count(record)
         if self.timing == "exclusive":
             self._measure_alone()

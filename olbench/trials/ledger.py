@@ -15,6 +15,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from olbench.errors import UserError
+from olbench.files import is_special
 from olbench.trials import locks
 from olbench.trials.arrays import ArrayFile
 from olbench.trials.record import BrokenRecordError, RecordError, read_line, without_series, write_line
@@ -67,6 +68,9 @@ def find_key(keys: Iterable[str], beginning: str, folder: Path) -> str:
 def _content(folder: Path) -> tuple[Path, bytes]:
     """Return the ledger's path and bytes, from the packed file where there is no plain one."""
     path, packed = folder / NAME, folder / PACKED
+    for source in (path, packed):
+        if is_special(source):
+            raise UserError(f"{source} is not a file; remove it, or choose another folder")
     if path.exists() or not packed.exists():
         return path, path.read_bytes() if path.exists() else b""
     try:

@@ -181,7 +181,7 @@ class Experiment:
 
 
 def torture_with_kills(experiments: list[Experiment], kills: int, moments: random.Random) -> Losses:
-    """Kill runs, each at a random moment of its life, and resume them; most have written when they die."""
+    """Kill runs and resume them: most after they have added some trials, the others at any moment."""
     losses, used, writing = Losses("kills"), {}, 0
     while losses.events < kills:
         number = len(used)
@@ -189,7 +189,8 @@ def torture_with_kills(experiments: list[Experiment], kills: int, moments: rando
         folder = Path(f"killed{number}")
         before = size_of(folder / "trials.jsonl")
         child = experiment.start(folder)
-        time.sleep(moments.uniform(0.005, experiment.seconds / 4))
+        wait_for_growth(folder / "trials.jsonl", moments.randint(0, experiment.size // 8), child)
+        time.sleep(moments.uniform(0, 0.01))
         os.kill(child, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         assert code in (0, -signal.SIGKILL), f"a run ended with {code}"
@@ -204,6 +205,18 @@ def torture_with_kills(experiments: list[Experiment], kills: int, moments: rando
         assert experiment.run(folder) == 0
         losses.compare(folder, experiment.whole)
     return losses
+
+
+def wait_for_growth(path: Path, growth: int, child: int) -> None:
+    """Wait until a file has grown by so many bytes, or the process that writes it has ended.
+
+    Waiting for a time would kill a run before it writes wherever the machine is slow.
+    """
+    enough = size_of(path) + growth
+    while size_of(path) < enough:
+        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            return
+        time.sleep(0.001)
 
 
 def size_of(path: Path) -> int:

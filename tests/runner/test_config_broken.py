@@ -34,8 +34,8 @@ BROKEN = {
     "not datetime.date(2012, 1, 1)",
     GOOD + "seed: 2012-13-45\n": "bad.yaml:3: cannot read the value 2012-13-45",
     GOOD + "seed: !!timestamp 2020\n": "bad.yaml:3: cannot read the value 2020",
-    GOOD + f"seed: {'1' * 400}\n": f"bad.yaml:3: seed must be a whole number from 0, not {'1' * 60}... "
-    "(400 characters)",
+    GOOD + f"seed: {'1' * 400}\n": f"bad.yaml:3: seed must be below 2^63, and {'1' * 60}... "
+    "(400 characters) is not",
     GOOD + f"seed: {'1' * 5000}\n": f"bad.yaml:3: cannot read the value {'1' * 60}... (5,000 characters)",
     DATA + f"algorithms: [{{id: arow, params: {{r: {'9' * 400}}}}}]\n": "bad.yaml:2: arow: r must lie in "
     f"(0, inf), not {'9' * 60}... (400 characters)",
@@ -140,6 +140,11 @@ def test_the_corpus_is_large_enough():
         ("permutations=x", "--set permutations=x: permutations must be a whole number from 1, not 'x'"),
         ("permutatons=3", "--set permutatons=3: unknown key 'permutatons' in the config "
          "(did you mean 'permutations'?)"),
+        (f"seed={'9' * 19}", f"--set seed={'9' * 19}: seed must be below 2^63, and {'9' * 19} is not"),
+        (f"seed={'[' * 300}", f"--set seed={'[' * 195}... (305 characters): not YAML (expected the node "
+         "content, but found '<stream end>')"),
+        ("algorithms=[{id: arow, params: {r: [1]}}]", "--set algorithms=[{id: arow, params: {r: [1]}}]: "
+         "arow: r must be one value, not a list"),
         ("seed.x=3", "--set seed.x=3: there is no key 'x' below a value that is not a mapping"),
         ("algorithms=[", "--set algorithms=[: not YAML (expected the node content, but found "
          "'<stream end>')"),

@@ -1,5 +1,7 @@
 """What a run takes is bounded by the data; what cannot be had is refused before the first trial."""
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -27,7 +29,7 @@ def test_a_billion_permutations_are_refused_at_once(here, config):  # noqa: F811
     text = CONFIG.replace("permutations: 2", "permutations: 1000000000")
     code, _, err = here("run", config(text), "--out", "out")
     assert (code, err) == (
-        2, "olbench: the config asks for 1,000,000,000 trials, and a run can have 2,000,000; "
+        2, "olbench: the config asks for 1,000,000,000 trials, and a run can have 1,000,000; "
         "lower the number of permutations, or split the config\n",
     )  # fmt: skip
     assert not Path("out").exists()
@@ -46,3 +48,53 @@ def test_a_closed_stderr_stops_no_run(tmp_path):
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0
     assert len((tmp_path / "out" / "trials.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_config_that_never_ends_is_refused(here):
+    Path("zero.yaml").symlink_to("/dev/zero")
+    code, _, err = here("run", "zero.yaml")
+    assert (code, err) == (
+        2, "olbench: zero.yaml:1: it has more than 10,000,000 characters; a YAML file has fewer\n"
+    )  # fmt: skip
+
+
+def test_a_ledger_that_is_a_pipe_is_refused_before_anything_waits_for_it(here, config):  # noqa: F811
+    Path("out").mkdir()
+    os.mkfifo("out/trials.jsonl")
+    code, _, err = here("run", config(CONFIG), "--out", "out")
+    assert (code, err) == (
+        2, "olbench: out/trials.jsonl is not a file; remove it, or choose another folder\n"
+    )  # fmt: skip
+
+
+def test_a_stop_while_many_trials_are_planned_is_heeded_at_once(here, config, monkeypatch):  # noqa: F811
+    from olbench.protocols.definition import Cell
+
+    plan, seen = Cell.trials, []
+
+    def interrupted(cell, known):
+        for trial in plan(cell, known):
+            seen.append(trial)
+            if len(seen) == 5:
+                signal.raise_signal(signal.SIGINT)
+            yield trial
+
+    monkeypatch.setattr(Cell, "trials", interrupted)
+    text = CONFIG.replace("permutations: 2", "permutations: 20000")
+    code, out, err = here("run", config(text), "--out", "out", "--quiet")
+    assert (code, out) == (130, "")
+    assert "stopped; finished trials are kept" in err
+    assert len(seen) == 5
+    assert not Path("out/trials.jsonl").exists()
+
+
+def test_a_lack_of_memory_is_one_sentence(here, config, monkeypatch):  # noqa: F811
+    from olbench.cli import run
+
+    def take_too_much(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(run, "carry_out", take_too_much)
+    code, _, err = here("run", config(CONFIG), "--out", "out")
+    assert code == 2
+    assert err.startswith("olbench: there is not enough memory for this; ")

@@ -1,0 +1,48 @@
+"""Files in one piece: what is written appears whole or not at all, and a device is never replaced."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+
+from olbench.errors import UserError
+
+#: Written themselves, even where the shell has pointed them to a plain file.
+STREAMS = (Path("/dev/stdout"), Path("/dev/stderr"))
+
+
+@contextmanager
+def write_whole(path: Path) -> Iterator[Path]:
+    """Yield where to write a file, which is moved to its name at the end; folders on the way are made.
+
+    A link is followed. A device or a pipe is written itself: to replace /dev/null with a file would harm
+    everybody on the machine.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if is_special(path) or path.is_relative_to("/dev/fd") or path in STREAMS:
+            yield path
+            return
+        target = Path(os.path.realpath(path))
+        # A name of its own length could be too long with an ending.
+        draft = target.with_name(f".{sha256(os.fsencode(target.name)).hexdigest()[:12]}.{os.getpid()}.part")
+        try:
+            yield draft
+            draft.replace(target)
+        finally:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def write_text(path: Path, content: str) -> None:
+    """Write a text in one piece, in UTF-8."""
+    with write_whole(path) as draft:
+        draft.write_text(content, encoding="utf-8")
+
+
+def is_special(path: Path) -> bool:
+    """Tell whether a path exists and is not a plain file: a folder, a device or a pipe."""
+    return path.exists() and not path.is_file()
