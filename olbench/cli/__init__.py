@@ -14,6 +14,7 @@ from olbench.errors import UserError
 
 VERBS = {
     "run": "Run an experiment, or finish one that was stopped.",
+    "watch": "Show how far a run is while it goes on elsewhere.",
     "report": "Turn a run into tables, figures, verdicts and an HTML page.",
     "summary": "Sum up what came out of every paper, on one page.",
     "figures": "Draw the illustrations of a paper.",
