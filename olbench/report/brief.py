@@ -130,7 +130,7 @@ def winners(report: Report, rows: list[Row], room: int) -> Grid:
     hidden = len(body) - room
     note = (
         f"As good: not significantly different from the best (paired t-test over the shared "
-        f"{report.protocol.numbered}s, 95%)."
+        f"{report.results.numbered}s, 95%)."
     )
     if hidden > 0:
         note = f"{count(hidden, 'more data set')} in `olbench report --full`. {note}"
