@@ -44,3 +44,12 @@ def expand_home(path: str | Path) -> Path:
     except RuntimeError:
         user = str(path).partition("/")[0]
         raise UserError(f"{path}: there is no home folder for '{user}'; write the path out") from None
+
+
+def count(number: int, thing: str, things: str = "") -> str:
+    """Return a number and a noun, in the plural where it belongs.
+
+    >>> count(1, "data set"), count(12, "data set"), count(1200, "pass", "passes")
+    ('1 data set', '12 data sets', '1,200 passes')
+    """
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"

@@ -15,21 +15,22 @@ from olbench.errors import UserError
 
 VERBS = {
     "run": "Run an experiment, or finish one that was stopped.",
+    "watch": "Show how far a run is while it goes on elsewhere.",
     "report": "Turn a run into tables, figures, verdicts and an HTML page.",
-    "summary": "Sum up what came out of every paper, on one page.",
+    "summary": "Sum up the results for every paper on one page.",
     "figures": "Draw the illustrations of a paper.",
     "check": "Compare the counts of an experiment with a baseline, for CI.",
-    "forensics": "Say which settings could have made the numbers of a paper.",
-    "audit": "Check the theory of a paper numerically, as printed and as corrected.",
-    "explain": "Say why trials of a results folder are or are not reused.",
-    "rerun": "Compute one trial of a results folder again and compare.",
-    "configs": "List the configs and runs that ship, which work by name anywhere.",
+    "forensics": "Find the settings that could have produced a paper's numbers.",
+    "audit": "Check a paper's theory numerically, as printed and as corrected.",
+    "explain": "Explain which trials of a results folder are reused, and why.",
+    "rerun": "Run one trial again and compare it with its record.",
+    "configs": "List the configs and runs that ship with olbench.",
     "schema": "Print the JSON schema of configs, for editors.",
     "init": "Write a commented config to start from.",
     "algorithms": "List the algorithms, or describe one.",
-    "data": "List, fetch, check and generate data sets.",
+    "data": "List, fetch, verify and generate data sets.",
     "advice": "Show rules as inequalities, and what they cover.",
-    "bench": "Measure the kernels against honest peers in one run.",
+    "bench": "Compare the speed of the kernels with that of other libraries.",
 }
 
 
@@ -71,12 +72,13 @@ def cli(debug: bool) -> None:
 
     \b
     Examples:
-      olbench run configs/quick.yaml  a first experiment
-      olbench report                  the results, beside the published ones
-      olbench data list               the data sets
-      olbench algorithms              the algorithms
-      olbench algorithms scw1         one algorithm in detail
-      olbench bench                   how fast it runs on this machine
+      olbench run quick                             a first experiment
+      olbench report                                its results, beside the published ones
+      olbench run my.libsvm --algorithms arow,scw1  a first look at your own data
+      olbench data list                             the data sets
+      olbench algorithms                            the algorithms
+      olbench algorithms scw1                       one algorithm in detail
+      olbench bench                                 how fast it runs on this machine
 
     \b
     Shell completion (bash; zsh and fish likewise):

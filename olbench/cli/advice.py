@@ -24,7 +24,7 @@ def command() -> None:
     """
 
 
-@command.command("show")
+@command.command("show", short_help="Show rules as inequalities, and what they cover.")
 @click.argument("rules", metavar="RULES")
 @click.option(
     "--data", "data", required=True, metavar="DATA", shell_complete=complete_datasets,
@@ -45,6 +45,11 @@ def show(
     For each rule: its inequalities D x <= d, the rows of the data that satisfy all of them, and how many of
     those have the rule's class. Then what a learner could not make use of: rules that contradict each other,
     rules that contain the origin, conditions that were dropped.
+
+    \b
+    Examples:
+      olbench advice show pima --data pima
+      olbench advice show my-rules.yaml --data my.csv --rows
     """
     from olbench.report.advice import make_account
 

@@ -1,7 +1,5 @@
 """olbench algorithms: the table of ids, parameters, traits and papers, or one algorithm in detail."""
 
-import shutil
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +9,6 @@ from olbench.cli.flags import complete_algorithms
 if TYPE_CHECKING:
     from olbench.algorithms.definition import Definition
 
-HEADINGS = ("id", "name", "order", "parameters", "traits", "source")
 TRAITS = (
     ("large_margin", "large margin"),
     ("confidence", "confidence"),
@@ -46,19 +43,26 @@ def command(id: str | None, plugins: tuple[str, ...]) -> None:
 
 
 def show_all(definitions: "list[Definition]") -> None:
-    """Print one line per algorithm; a narrow terminal cuts off its end, the source."""
-    rows = [HEADINGS]
+    """Print one line per algorithm; a narrow terminal has no room for the source and the name."""
+    from olbench.cli.output import show_parts
+    from olbench.report.grid import DETAIL, PAPER, TIME, Grid, boxes, left
+
+    rows = []
     for definition in definitions:
         own = [p for p in definition.parameters if not p.instead_of]
         parameters = ", ".join(f"{p.name}={_short(p.default)}" for p in own)
         about = (definition.title, definition.order, parameters, _letters(definition), definition.source)
-        rows.append((definition.id, *about))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sum(widths) + 2 * len(widths)
-    for row in rows:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        click.echo(line if len(line) <= room else f"{line[: room - 1]}…")
-    click.echo("\ntraits: Large margin, Confidence, Non-separable data, Adaptive margin (scw2012, Table 1)")
+        rows.append(boxes(definition.id, *about))
+    columns = (
+        *left("id"),
+        *left("name", drop=TIME),
+        *left("order", drop=DETAIL),
+        *left("parameters"),
+        *left("traits", drop=DETAIL),
+        *left("source", drop=PAPER),
+    )
+    note = "Traits: Large margin, Confidence, Non-separable data, Adaptive margin (scw2012, Table 1)."
+    show_parts(Grid("", columns, tuple(rows), note))
 
 
 def show_one(definition: "Definition") -> None:

@@ -103,5 +103,5 @@ def rendered(results: "list[Result]", form: str, output: Path | None) -> str:
     if form == "md":
         return render.render_markdown(results)
     terminal = output is None and sys.stdout.isatty()
-    width = min(shutil.get_terminal_size().columns, 140) if terminal else 120
+    width = min(shutil.get_terminal_size((120, 24)).columns, 140) if output is None else 120
     return render.render_text(results, width, terminal)

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olbench.errors import count
+
 if TYPE_CHECKING:
     from olbench.bench.cases import Case, Timing
 
@@ -160,7 +162,7 @@ def show_parallel(jobs: int, scale: float, repeats: int) -> None:
     one, several = (min(runs, key=lambda run: run.seconds) for runs in zip(*turns, strict=True))
     for best in (one, several):
         click.echo(
-            f"{best.trials} trials, jobs = {best.jobs}: {best.seconds:.2f} s, "
+            f"{count(best.trials, 'trial')}, jobs = {best.jobs}: {best.seconds:.2f} s, "
             f"{best.added_bytes / 2**20:.1f} MiB added"
         )
     speedup = one.seconds / several.seconds
@@ -173,7 +175,8 @@ def show_cluster(where: str, jobs: int, scale: float, repeats: int) -> None:
 
     cost = measure(where, jobs, scale, repeats)
     click.echo(
-        f"{cost.trials} trials with {cost.seconds:.3f} s of a processor each, medians of {repeats} turns:"
+        f"{count(cost.trials, 'trial')} with {cost.seconds:.3f} s of a processor each, medians of "
+        f"{count(repeats, 'turn')}:"
     )
     click.echo(f"  jobs = {jobs}: {cost.local:.2f} trials/s")
     click.echo(f"  {where}: {cost.cluster:.2f} trials/s, {cost.ratio:.2f} of the jobs in the same turn")

@@ -1,8 +1,8 @@
 """olbench configs: the configs and runs that ship."""
 
-import shutil
-
 import click
+
+from olbench.cli.output import show_parts
 
 
 @click.command("configs")
@@ -16,7 +16,6 @@ def command() -> None:
       olbench report scw
     """
     from olbench import shipped
-    from olbench.report import text
     from olbench.report.grid import Grid, boxes, left
 
     runs = shipped.runs()
@@ -27,4 +26,4 @@ def command() -> None:
     grid = Grid(
         "Configs that ship: olbench run NAME", left("name", "what it runs", "the run that ships"), rows
     )
-    click.echo(text.render([grid], shutil.get_terminal_size((120, 24)).columns), nl=False)
+    show_parts(grid)

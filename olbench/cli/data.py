@@ -1,4 +1,4 @@
-"""olbench data: list, fetch, check and generate data sets."""
+"""olbench data: list, fetch, verify and generate data sets."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olbench.cli.flags import complete_datasets, own_data
-from olbench.errors import UserError, expand_home, is_file, suggest
+from olbench.cli.output import show_parts
+from olbench.errors import UserError, count, expand_home, is_file, suggest
 
 if TYPE_CHECKING:
     from olbench.data.catalog import CatalogEntry
@@ -40,7 +41,7 @@ class Actions(click.Group):
 
 @click.group("data", cls=Actions)
 def command() -> None:
-    """List, fetch, check and generate data sets.
+    """List, fetch, verify and generate data sets.
 
     \b
     Examples:
@@ -54,22 +55,31 @@ def command() -> None:
 @command.command("list")
 @MIRROR
 def show_list(mirror: str | None) -> None:
-    """List the data sets: their shapes, and which are downloaded."""
-    from rich.console import Console
-    from rich.table import Table
+    """List the data sets: their shapes, and which are downloaded.
 
+    \b
+    Example:
+      olbench data list
+    """
     from olbench.data.catalog import catalog
+    from olbench.report.grid import DETAIL, PAPER, Grid, boxes, left, right
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for heading in ("name", "rows", "features", "positive", "downloaded", "title"):
-        number = heading in ("rows", "features", "positive")
-        table.add_column(heading, no_wrap=heading != "title", justify="right" if number else "left")
+    rows = []
     for entry in catalog().values():
         share = f"{100 * entry.labels[1] / entry.rows:.1f}%"
         state = _describe_state(entry, mirror)
-        table.add_row(entry.name, f"{entry.rows:,}", f"{entry.features:,}", share, state, entry.title)
-    Console(width=None if sys.stdout.isatty() else 140, highlight=False).print(table)
-    click.echo("\nFetch missing data sets with `olbench data fetch NAME` or `olbench data fetch --all`.")
+        rows.append(boxes(entry.name, f"{entry.rows:,}", f"{entry.features:,}", share, state, entry.title))
+    columns = (
+        *left("name"),
+        *right("rows", "features"),
+        *right("positive", drop=DETAIL),
+        *left("downloaded"),
+        *left("title", drop=PAPER),
+    )
+    show_parts(
+        Grid("", columns, tuple(rows)),
+        "Fetch missing data sets with `olbench data fetch NAME` or `olbench data fetch --all`.",
+    )
 
 
 def _describe_state(entry: "CatalogEntry", mirror: str | None) -> str:
@@ -179,7 +189,7 @@ def _format_text(entry: "CatalogEntry") -> str:
     return "; ".join(parts)
 
 
-@command.command("fetch")
+@command.command("fetch", short_help="Fetch data sets, and verify them.")
 @click.argument("names", nargs=-1, shell_complete=complete_datasets)
 @click.option("--all", "everything", is_flag=True, help="Every data set of the catalogue.")
 @click.option("--config", "configs", multiple=True, type=click.Path(), help="The data sets of a config.")
@@ -188,7 +198,14 @@ def _format_text(entry: "CatalogEntry") -> str:
 def fetch_files(
     names: tuple[str, ...], everything: bool, configs: tuple[str, ...], force: bool, mirror: str | None
 ) -> None:
-    """Fetch and check the data sets NAMES, from the mirror or from upstream."""
+    """Fetch the data sets NAMES from the mirror or from upstream, and verify them.
+
+    \b
+    Examples:
+      olbench data fetch svmguide3 splice
+      olbench data fetch --config configs/scw.yaml
+      olbench data fetch --all --mirror ~/mirror
+    """
     from olbench.data.catalog import catalog, find
     from olbench.data.fetch import mirror_place
 
@@ -280,14 +297,19 @@ def _progress() -> "Iterator[Progress | None]":
         yield show
 
 
-@command.command("verify")
+@command.command("verify", short_help="Compare data sets with the catalogue.")
 @click.argument("names", nargs=-1, shell_complete=complete_datasets)
 @MIRROR
 def verify(names: tuple[str, ...], mirror: str | None) -> None:
-    """Read the data sets again and compare them with the catalogue (without NAMES: all downloaded ones).
+    """Read the data sets NAMES again and compare them with the catalogue.
 
-    Generated corpora, which take up to a gigabyte, are checked if they are named. The exit code is 1 if any
-    data set differs.
+    Without NAMES: all that are downloaded. Generated corpora, which take up to a gigabyte, are verified only
+    if they are named. The exit code is 1 if any data set differs.
+
+    \b
+    Examples:
+      olbench data verify
+      olbench data verify svmguide3
     """
     from olbench.data.catalog import catalog, find
     from olbench.data.fetch import fetch_command, local_files
@@ -331,10 +353,16 @@ def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
     return True, "agrees with the catalogue"
 
 
-@command.command("clean")
+@command.command("clean", short_help="Remove parsed data sets from the cache.")
 @click.option("--downloads", is_flag=True, help="Also remove the fetched files.")
 def clean(downloads: bool) -> None:
-    """Remove the parsed data sets from the cache; they are recreated when needed."""
+    """Remove the parsed data sets from the cache; they are made again when needed.
+
+    \b
+    Examples:
+      olbench data clean
+      olbench data clean --downloads
+    """
     from olbench.data.folders import cache_folder
     from olbench.data.folders import clean as remove
 
@@ -342,7 +370,7 @@ def clean(downloads: bool) -> None:
     click.echo(f"{_format_size(freed)} removed from {cache_folder()}")
 
 
-@command.command("generate")
+@command.command("generate", short_help="Generate a LIBSVM file of any size.")
 @click.argument("kind", type=click.Choice(["dense", "text"]))
 @click.argument("output", type=click.Path(path_type=Path))
 @click.option("--rows", type=int, default=100_000, show_default=True)
@@ -352,9 +380,14 @@ def clean(downloads: bool) -> None:
 @click.option("--exponent", type=float, help="Exponent of the Zipf law of word frequencies [default: 1.1].")
 @click.option("--seed", type=int, default=0, show_default=True)
 def generate(kind: str, output: Path, rows: int, seed: int, **options: Any) -> None:
-    """Write generated examples to the LIBSVM file OUTPUT, of any size, or - for a pipe, for scale tests.
+    """Write generated examples, as many as wanted, to the LIBSVM file OUTPUT, or to a pipe with -.
 
     `dense` draws normal features and a random hyperplane, `text` word counts with Zipf frequencies.
+
+    \b
+    Examples:
+      olbench data generate dense big.libsvm --rows 1000000
+      olbench data generate text - | olbench run - --algorithms arow --covariance diag
     """
     from olbench.data.synthetic import DenseStream, TextStream, pipe_stream, write_stream
 
@@ -370,4 +403,4 @@ def generate(kind: str, output: Path, rows: int, seed: int, **options: Any) -> N
             pipe_stream(stream, rows, sys.stdout.buffer)
         return
     size = write_stream(stream, rows, output)
-    click.echo(f"{output}: {rows:,} rows, {stream.features:,} features, {_format_size(size)}")
+    click.echo(f"{output}: {count(rows, 'row')}, {count(stream.features, 'feature')}, {_format_size(size)}")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olbench.cli.flags import experiment
-from olbench.cli.output import deliver, exit_code
+from olbench.cli.output import deliver, exit_code, show_parts
 from olbench.errors import UserError
-from olbench.report.grid import count
+from olbench.report.grid import Grid, boxes, count, left, right
 
 if TYPE_CHECKING:
     from olbench.audit.forensics import Inquiry, Suspect
@@ -132,13 +132,9 @@ def plan_line(candidates: "list[Suspect]") -> str:
 
 def show_plan(candidates: "list[Suspect]", jobs: int) -> None:
     """Print how many settings each data set has to screen, and how long a short probe says that takes."""
-    from olbench.cli.plan import new_table, print_table
     from olbench.engine.estimate import duration
 
-    right = "right"
-    table = new_table(
-        {"data set": "left", "rows": right, "candidates": right, "settings": right, "screening": right}
-    )
+    rows = []
     total = 0.0
     for source in {suspect.source.name: suspect.source for suspect in candidates}.values():
         own = [suspect for suspect in candidates if suspect.source is source]
@@ -146,8 +142,9 @@ def show_plan(candidates: "list[Suspect]", jobs: int) -> None:
         seconds = sum(protocol.probe_seconds(each) * len(each.settings) for each in own) / jobs
         total += seconds
         settings = sum(len(suspect.settings) for suspect in own)
-        table.add_row(source.name, f"{source.n:,}", str(len(own)), f"{settings:,}", duration(seconds))
-    print_table(table)
+        rows.append(boxes(source.name, f"{source.n:,}", str(len(own)), f"{settings:,}", duration(seconds)))
+    columns = (*left("data set"), *right("rows", "candidates", "settings", "screening"))
+    show_parts(Grid("", columns, tuple(rows)))
     click.echo(plan_line(candidates))
     click.echo(
         f"screening takes about {duration(total)} with {count(jobs, 'job')}; judging often takes as long"

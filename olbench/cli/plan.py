@@ -8,34 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olbench.cli.output import show_parts
 from olbench.engine.estimate import duration
-from olbench.quantities import mean_and_deviation
-from olbench.report.grid import count
+from olbench.quantities import SECONDS, mean_and_deviation
+from olbench.report.grid import DETAIL, KEPT, TIME, Grid, boxes, count, left, right
 
 if TYPE_CHECKING:
     from olbench.data.source import Source
     from olbench.protocols.definition import Cell, Known
     from olbench.specs import Config
-
-
-def new_table(headings: dict[str, str]) -> Any:
-    """Return an empty table for a terminal; `headings` gives the alignment of each column."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for heading, side in headings.items():
-        table.add_column(heading, justify="right" if side == "right" else "left", no_wrap=True)
-    return table
-
-
-def print_table(table: Any) -> None:
-    """Print a table, as wide as the terminal."""
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
-    with console.capture() as text:
-        console.print(table)
-    click.echo(text.get(), nl=False)
 
 
 @contextmanager
@@ -50,24 +31,36 @@ def ignore_closed_output() -> Iterator[None]:
 
 
 def show_results(cells: "Sequence[Cell]", known: "Known") -> None:
-    """Print mean and deviation of the quantities of each cell. Times are left out: they may be shared."""
-    protocol = cells[0].protocol
-    quantities = [each for each in protocol.quantities if each.judged or each is protocol.headline]
-    columns = {quantity.title: "right" for quantity in quantities}
-    table = new_table({"data set": "left", "algorithm": "left", **columns, "parameters": "left"})
-    before = ""
+    """Print mean and deviation of the quantities of each cell; times only if all were measured alone."""
+    protocol, alone = cells[0].protocol, is_timed_alone(cells, known)
+    quantities = [
+        each
+        for each in protocol.quantities
+        if each.judged or each is protocol.headline or (alone and each.name == SECONDS.name)
+    ]
+    columns = (
+        *left("data set", "algorithm"),
+        *(each for q in quantities for each in right(q.title, drop=TIME if q.name == SECONDS.name else KEPT)),
+        *left("parameters", drop=DETAIL),
+    )
+    rows = []
     for cell in cells:
         records = [cell.view(known[trial.key]) for trial in cell.reported(known) if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
-        name = cell.source.name if cell.source.name != before else ""
-        before = cell.source.name
         spreads = [
             each.spread(*mean_and_deviation(map(each.of, good))) if good else "" for each in quantities
         ]
         if not good:
             spreads[0] = "failed" if records else "not run"
-        table.add_row(name, cell.label, *spreads, _notes(cell, good, len(records) - len(good)))
-    print_table(table)
+        notes = _notes(cell, good, len(records) - len(good))
+        rows.append(boxes(cell.source.name, cell.label, *spreads, notes))
+    show_parts(Grid("", columns, tuple(rows)))
+
+
+def is_timed_alone(cells: "Sequence[Cell]", known: "Known") -> bool:
+    """Tell whether every reported trial that succeeded was timed alone."""
+    reported = (known.get(trial.key) for cell in cells for trial in cell.reported(known))
+    return all(record["timing"] == "exclusive" for record in reported if record and record["status"] == "ok")
 
 
 def _notes(cell: "Cell", records: list[dict[str, Any]], failed: int) -> str:
@@ -88,11 +81,15 @@ def _notes(cell: "Cell", records: list[dict[str, Any]], failed: int) -> str:
 
 def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: list[str]) -> None:
     """Print what a run would do: trials, tuning passes, memory, and the time that a short probe predicts."""
-    right = "right"
-    table = new_table(
-        {"data set": "left", "rows": right, "features": right, "trials": right, "tuning passes": right,
-         "data": right, "per worker": right, "time": right}
-    )  # fmt: skip
+    compiling = _compile(cells)
+    columns = (
+        *left("data set"),
+        *right("rows", "features", drop=DETAIL),
+        *right("trials", "tuning passes"),
+        *right("data", "per worker", drop=DETAIL),
+        *right("time"),
+    )
+    rows = []
     sources = {cell.source.name: cell.source for cell in cells}
     seconds, memory = 0.0, 0
     for source in sources.values():
@@ -100,12 +97,12 @@ def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: lis
         estimate = sum(_seconds(cell) for cell in own)
         seconds += estimate
         memory += source.bytes
-        table.add_row(*_row(source, own, estimate / jobs))
-    print_table(table)
-    click.echo("\n" + _describe_counts(config, len(sources), cells))
+        rows.append(boxes(*_row(source, own, estimate / jobs)))
+    show_parts(Grid("", columns, tuple(rows)), _describe_counts(config, len(sources), cells))
     memory += jobs * max(cell.memory for cell in cells)
-    time = f"about {duration(seconds / jobs)} with {count(jobs, 'job')}"
-    click.echo(f"{time}, and {memory / 2**20:,.0f} MiB of memory")
+    time = f"about {duration(compiling + seconds / jobs)} with {count(jobs, 'job')}"
+    start = f" ({duration(compiling)} of it to compile or load the kernels)"
+    click.echo(f"{time}{start}, and {memory / 2**20:,.0f} MiB of memory")
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`")
 
@@ -134,6 +131,19 @@ def _row(source: "Source", cells: "list[Cell]", seconds: float) -> list[str]:
         f"{max(cell.memory for cell in cells) / 2**20:,.1f} MiB",
         duration(seconds),
     ]
+
+
+def _compile(cells: "Sequence[Cell]") -> float:
+    """Compile all kernels or load them from numba's cache, as a run does; return how long it took."""
+    from time import perf_counter
+
+    from olbench.engine.executors import Task, warm_up
+    from olbench.engine.stopping import StopFlag
+
+    started = perf_counter()
+    tasks = [Task(cell.trial(cell.start, "report", 0), cell.source) for cell in cells]
+    warm_up([task for task in tasks if not task.is_object], StopFlag())
+    return perf_counter() - started
 
 
 def _seconds(cell: "Cell") -> float:

@@ -1,42 +1,67 @@
 """olbench rerun: run one trial again and compare it with its record."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from olbench.errors import UserError, suggest
+from olbench.report.grid import list_some
+
 if TYPE_CHECKING:
+    from olbench.protocols import Protocol
     from olbench.trials.trial import Record
 
 
 @click.command("rerun")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.argument("key")
-def command(folder: Path, key: str) -> None:
-    """Run the trial KEY of DIR again and compare it with its record; nothing is written.
+@click.argument("key", required=False)
+@click.option("--dataset", metavar="NAME", help="The data set of the trial.")
+@click.option(
+    "--algorithm", metavar="ID", help="The algorithm of the trial: its id, or its label in reports."
+)
+@click.option(
+    "--permutation", "--number", "number", type=click.IntRange(0),
+    help="The permutation, fold or split of the trial, from 0 [default: 0].",
+)  # fmt: skip
+def command(
+    folder: Path, key: str | None, dataset: str | None, algorithm: str | None, number: int | None
+) -> None:
+    """Run one trial of DIR again and compare it with its record; nothing is written.
 
-    The start of a key is enough. Exit code 1: a count differs from the record.
+    Name the trial by KEY, of which the start is enough, or by data set, algorithm and permutation. Exit code
+    1: a count differs from the record.
 
     \b
-    Example:
+    Examples:
+      olbench rerun results/quick --dataset synthetic --algorithm arow --permutation 3
       olbench rerun results/quick 3f2a
     """
     from olbench.data.source import find_named
     from olbench.engine import runfile
     from olbench.engine.executors import attempt
     from olbench.engine.stopping import stop_on_interrupt
+    from olbench.shipped import find_run
     from olbench.trials import ledger
     from olbench.trials.behaviour import behaviour
     from olbench.trials.trial import Trial
 
+    if bool(key) == bool(dataset or algorithm or number is not None):
+        raise UserError(
+            "name the trial either by its key or by --dataset, --algorithm and --permutation, as in "
+            f"`olbench rerun {folder} --dataset synthetic --algorithm arow --permutation 0`"
+        )
+    folder = find_run(folder)
     recorded = ledger.current(folder)
-    record = recorded[ledger.find_key(recorded, key, folder)]
+    chosen = ledger.find_key(recorded, key, folder) if key else ""
+    record = recorded[chosen or find_trial(folder, recorded, dataset, algorithm, number or 0)]
     trial = Trial.of(record)
     source = find_named(runfile.read_config(folder).datasets, trial.dataset)
     if source.fingerprint != trial.fingerprint:
         click.echo("the data has changed since the trial ran")
-    if behaviour(trial.algorithm, trial.options) != trial.code:
+    if behaviour(trial.algorithm, trial.options) != trial.code.partition("-")[0]:
         click.echo("the algorithm behaves differently from when the trial ran")
     with stop_on_interrupt() as stop:
         finished = attempt(trial, source, stop)
@@ -45,20 +70,66 @@ def command(folder: Path, key: str) -> None:
     sys.exit(show(record, finished.record))
 
 
+def find_trial(
+    folder: Path, recorded: "Mapping[str, Record]", dataset: str | None, algorithm: str | None, number: int
+) -> str:
+    """Return the key of a reported trial; a data set or algorithm that is the only one need not be named."""
+    from olbench.engine import runfile
+
+    cells = list(runfile.read(folder).cells)
+    for what, wanted, names in (
+        ("data set", dataset, {cell.dataset: {cell.dataset} for cell in cells}),
+        ("algorithm", algorithm, {cell.label: {cell.label, cell.algorithm} for cell in cells}),
+    ):
+        if wanted is None and len(names) > 1:
+            raise UserError(f"{folder} has {len(names)} {what}s; say which: {list_some(list(names), 10)}")
+        fitting = {name for name, also in names.items() if wanted is None or wanted in also}
+        if not fitting:
+            hint = suggest(str(wanted), list(names)) or f"; it has {list_some(list(names), 10)}"
+            raise UserError(f"{folder} has no {what} '{wanted}'{hint}")
+        if len(fitting) > 1:
+            raise UserError(f"{folder} has several '{wanted}'; say which: {', '.join(sorted(fitting))}")
+        cells = [cell for cell in cells if (cell.dataset if what == "data set" else cell.label) in fitting]
+    keys = {recorded[key]["number"]: key for cell in cells for key in cell.keys if key in recorded}
+    if number not in keys:
+        raise UserError(
+            f"{folder} has no trial {number} of {cells[0].label} on {cells[0].dataset}; "
+            + (f"its trials are numbered {min(keys)} to {max(keys)}" if keys else "none of them is done")
+        )
+    return keys[number]
+
+
 def show(record: "Record", again: "Record") -> int:
-    """Print a record beside the same trial run now; return the exit code."""
+    """Print a record beside the same trial run now, and the conclusion; return the exit code."""
     from olbench.protocols import get_protocol
 
     protocol = get_protocol(record["protocol"])
     params = ", ".join(f"{name}={value}" for name, value in record["params"].items())
     place = f"{record['dataset']}, {record['role']} {protocol.numbered} {record['number']}"
-    click.echo(f"{record['key']}: {record['algorithm']} ({params}) on {place}")
+    click.echo(f"{record['key']}: {record['algorithm']}{f' ({params})' if params else ''} on {place}")
     if again["status"] == "failed":
         click.echo(f"it fails: {again['error']}", err=True)
         return 3
-    exact = [quantity.name for quantity in protocol.exact]
-    others = [each.name for each in protocol.quantities if each.name not in exact and not each.ratio]
-    for name in (*exact, *others):
-        mark = "  DIFFERS" if name in exact and again[name] != record[name] else ""
-        click.echo(f"{name:18} {record[name]!s:>12} in the ledger {again[name]!s:>12} now{mark}")
-    return int(any(again[name] != record[name] for name in exact))
+    exact = list(protocol.exact)
+    others = [each for each in protocol.quantities if each not in exact and not each.ratio]
+    for each in (*exact, *others):
+        before, now = record.get(each.name), again[each.name]
+        mark = "  DIFFERS" if each in exact and now != before else ""
+        click.echo(f"{each.title:18} {before!s:>12} in the record {now!s:>12} now{mark}")
+    return conclude(record, again, protocol)
+
+
+def conclude(record: "Record", again: "Record", protocol: "Protocol") -> int:
+    """Say in words whether the counts are the same; return the exit code."""
+    titles = {each.name: each.title for each in protocol.exact}
+    different = {name: title for name, title in titles.items() if record.get(name) != again[name]}
+    if not different:
+        reported = {name for each in protocol.quantities for name in (each.ratio or (each.name,))[:1]}
+        counts = ", ".join(f"{title} {again[name]}" for name, title in titles.items() if name in reported)
+        click.echo(f"the same counts: {counts}")
+        return 0
+    changes = ", ".join(
+        f"{title} {again[name]} instead of {record.get(name)}" for name, title in different.items()
+    )
+    click.echo(f"differs: {changes}")
+    return 1

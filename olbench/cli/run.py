@@ -84,6 +84,7 @@ def command(
     from olbench.cli.stream import run_stream
     from olbench.data.compressed import STDIN
     from olbench.data.source import find_sources
+    from olbench.engine.activity import show_activity
     from olbench.engine.budget import refuse_excess
     from olbench.engine.executors import default_jobs
     from olbench.memory import limit_memory, parse_size
@@ -106,19 +107,58 @@ def command(
             sys.exit(run_stream(config, every or 0, as_json, quiet))
         if every or as_json:
             raise UserError("--every and --json go with -, a stream on standard input")
-        sources, skipped = find_sources(config.datasets, skip_missing)
+        folder = out or Path("results") / default_name(what)
+        if not is_config(what):
+            config = add_earlier(config, folder)
+        with show_activity(quiet) as activity:
+            sources, skipped = find_sources(config.datasets, skip_missing, activity.say)
+            planned = get_protocol(config.protocol).cells(config, sources)
+            if cluster is None:  # a cluster has its own memory
+                refuse_excess(planned, workers, folder)
         tell_preparation(sources, quiet)
-        planned = get_protocol(config.protocol).cells(config, sources)
-        if cluster is None:  # a cluster has its own memory
-            refuse_excess(planned, workers)
         if dry_run:
             from olbench.cli.plan import show_plan
 
             show_plan(config, planned, workers, skipped)
             return
-        folder = out or Path("results") / default_name(what)
         with open_executor(cluster, config.plugins) as executor:
             sys.exit(carry_out(planned, folder, workers, timing, quiet, skipped, executor))
+
+
+def add_earlier(config: "Config", folder: Path) -> "Config":
+    """Return the config of a look at a data set with the algorithms of earlier looks in the same folder.
+
+    Looks with other settings are not comparable; what they left out stays in the ledger.
+    """
+    import json
+    from dataclasses import replace
+
+    from olbench.engine import runfile
+
+    try:
+        earlier = runfile.read_config(folder)
+    except UserError:  # there is no earlier look, or its plugin is gone
+        return config
+    before, now = (json.loads(json.dumps(each.plain())) for each in (earlier, config))
+    different = [
+        name
+        for name in dict.fromkeys((*before, *now))
+        # An entry has its own covariance.
+        if name not in ("algorithms", "plugins", "covariance") and before.get(name) != now.get(name)
+    ]
+    missing = [spec for spec in earlier.algorithms if spec not in config.algorithms]
+    if not missing:
+        return config
+    names = ", ".join(spec.name or spec.id for spec in missing)
+    if different:
+        click.echo(
+            f"{folder} had {names} with other settings ({', '.join(different)}); this run leaves them out, "
+            "and --out would keep both",
+            err=True,
+        )
+        return config
+    plugins = dict.fromkeys((*earlier.plugins, *config.plugins))
+    return replace(config, algorithms=(*missing, *config.algorithms), plugins=tuple(plugins))
 
 
 def open_executor(cluster: str | None, plugins: tuple[str, ...]) -> AbstractContextManager["Executor | None"]:
@@ -190,11 +230,15 @@ def carry_out(
 ) -> int:  # fmt: skip
     """Run the missing trials in a folder, say how it ended, and return the exit code."""
     from olbench.cli.plan import ignore_closed_output
+    from olbench.engine.activity import show_activity
     from olbench.engine.runfile import now
     from olbench.engine.runner import open_run
 
     with open_run(folder, planned, jobs, quiet=quiet, timing=timing, executor=executor) as run:
-        if not run.missing and not run.stop.is_set() and run.is_recorded:
+        with show_activity(quiet) as activity:
+            activity.say("preparing the trials")
+            is_complete = not run.missing and not run.stop.is_set() and run.is_recorded
+        if is_complete:
             with ignore_closed_output():
                 say(quiet, f"nothing to do: all {count(run.reused, 'trial')} are in {folder}")
             return 0
@@ -213,10 +257,8 @@ def conclude(run: "Run", folder: Path, skipped: list[str], quiet: bool) -> int:
     with ignore_closed_output():
         if not quiet and (run.fresh or not run.stop.is_set()):
             show_results(run.cells, run.known)
-            click.echo(
-                f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused; the record is in {folder}"
-            )
-            click.echo(f"full report: olbench report {folder}")
+            say(quiet, f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused; the record is in {folder}")
+            say(quiet, f"next: olbench report {folder}")
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
     return exit_code(run)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 
 if TYPE_CHECKING:
     from olbench.engine.stream import RunningCounts, Stream
@@ -35,7 +35,7 @@ def run_stream(config: "Config", every: int, as_json: bool, quiet: bool) -> int:
                 lines.show(report)
         lines.conclude(stop.is_set(), time.perf_counter() - started)
     if stop.is_set():
-        click.echo(f"olbench: stopped after {stream.examples:,} examples", err=True)
+        click.echo(f"olbench: stopped after {count(stream.examples, 'example')}", err=True)
         return 130
     return 0
 
@@ -75,10 +75,9 @@ class _Lines:
         for entrant in stream.entrants:
             learner = entrant.learner
             rate = f" ({learner.mistakes / learner.rounds:.4f})" if learner.rounds else ""
-            click.echo(
-                f"{entrant.name}: {learner.mistakes:,} mistakes in {learner.rounds:,} examples{rate}, "
-                f"{learner.updates:,} updates, {stream.features:,} features"
-            )
+            mistakes, examples = count(learner.mistakes, "mistake"), count(learner.rounds, "example")
+            updates, features = count(learner.updates, "update"), count(stream.features, "feature")
+            click.echo(f"{entrant.name}: {mistakes} in {examples}{rate}, {updates}, {features}")
 
     def _print(self, line: str) -> None:
         click.echo(line, err=self.as_json)

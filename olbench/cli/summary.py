@@ -1,27 +1,30 @@
 """olbench summary: every paper on one page."""
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
 import click
 
-from olbench.cli.output import deliver
+from olbench.cli.output import SCREEN, deliver, screen_size
 
 
 @click.command("summary")
 @click.argument("folders", metavar="[DIR]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--format", "form", type=click.Choice(["text", "md", "json", "html"]), default="text", show_default=True,
-    help="What to make.",
+    help="Output format.",
 )  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file instead of the terminal.",
+)
 def command(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
     """Sum up the papers: how many of their numbers are reproduced, and how many of their claims hold.
 
-    Without DIR: every finished run of a paper below results/; of each config your own, or else the one that
-    ships. Several runs may speak for one paper: a number counts in the first of them that can be compared.
+    Without DIR: every finished run of a paper below results/, your own rather than the one that ships. If a
+    paper has several runs, a number counts in the first of them that can be compared.
 
     \b
     Examples:
@@ -42,5 +45,6 @@ def command(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
     elif form == "md":
         content = markdown.render(summary.parts(found))
     else:
-        content = text.render(summary.parts(found), shutil.get_terminal_size((160, 24)).columns)
+        width = screen_size()[0] if output is None else SCREEN[0]
+        content = text.render(summary.parts(found), width, output is None and sys.stdout.isatty())
     deliver(content, output, "summary")

@@ -3,8 +3,9 @@
 import io
 import lzma
 import math
+import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -26,6 +27,20 @@ _FOREIGN = (
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
 )
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError)
+
+
+#: Called with the position in a file and its size while it is read; a pipe has size 0.
+_listeners: list[Callable[[int, int], None]] = []
+
+
+@contextmanager
+def listen_to_reading(listener: Callable[[int, int], None]) -> Iterator[None]:
+    """Call `listener` with the position and the size of every file that is read while the block runs."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
 
 
 @contextmanager
@@ -87,7 +102,8 @@ class _Replayed(io.RawIOBase):
         self.head = b""
         while len(self.head) < LONGEST_MAGIC and (more := file.read(LONGEST_MAGIC - len(self.head))):
             self.head += more
-        self.replayed = 0
+        self.replayed, self.position = 0, len(self.head)
+        self.size = os.fstat(file.fileno()).st_size
         if digest is not None:
             digest.update(self.head)
 
@@ -103,6 +119,9 @@ class _Replayed(io.RawIOBase):
             self.replayed += len(piece)
             return len(piece)
         got = int(self.file.readinto(buffer) or 0)
+        self.position += got
+        for listener in _listeners:
+            listener(self.position, self.size)
         if self.digest is not None:
             self.digest.update(memoryview(buffer)[:got])
         return got

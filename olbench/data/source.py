@@ -1,7 +1,7 @@
 """The data sets of a config: whether they are downloaded, and one shared copy of each while it is needed."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from threading import Lock
@@ -158,8 +158,13 @@ def list_missing(specs: Sequence[DatasetSpec]) -> list[DatasetSpec]:
     return [spec for spec in specs if not spec.path and not is_present(spec.name)]
 
 
-def find_sources(specs: Sequence[DatasetSpec], skip_missing: bool) -> tuple[list[Source], list[str]]:
-    """Return the sources and the names of those skipped; without leave to skip, refuse to start."""
+def find_sources(
+    specs: Sequence[DatasetSpec], skip_missing: bool, say: Callable[[str], None] = lambda text: None
+) -> tuple[list[Source], list[str]]:
+    """Return the sources and the names of those skipped; without leave to skip, refuse to start.
+
+    `say` is told which of them is being loaded.
+    """
     from olbench.data.fetch import fetch_command
 
     absent = list_missing(specs)
@@ -170,7 +175,12 @@ def find_sources(specs: Sequence[DatasetSpec], skip_missing: bool) -> tuple[list
             f"{', '.join(names)} {verb} not downloaded; run `{fetch_command(names)}`"
             + ("" if skip_missing else ", or go on without with --skip-missing")
         )
-    return [find_source(spec) for spec in specs if spec not in absent], names
+    sources, present = [], [spec for spec in specs if spec not in absent]
+    for number, spec in enumerate(present, start=1):
+        place = f", {number} of {len(present)}" if len(present) > 1 else ""
+        say(f"loading {spec.name}{place}")
+        sources.append(find_source(spec))
+    return sources, names
 
 
 def find_named(specs: Sequence[DatasetSpec], name: str) -> Source:

@@ -1,24 +1,34 @@
 """Whether a run fits in memory, decided before its first trial."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
 from olbench.protocols.definition import Cell
+from olbench.trials import ledger
 
 
-def refuse_excess(cells: Sequence[Cell], jobs: int) -> None:
+def refuse_excess(cells: Sequence[Cell], jobs: int, folder: Path | None = None) -> None:
     """Raise a UserError with the remedy if the trials of a cell, `jobs` at a time, exceed the memory limit.
 
     Cached examples are memory maps, whose pages belong to the system, and count only by what is derived from
-    them.
+    them. Cells whose trials are all in the ledger of `folder` take no memory.
     """
     limit = memory_limit()
-    for cell in cells:
+    large = [cell for cell in cells if cell.shared_memory + jobs * cell.memory > limit]
+    for cell in _keep_unfinished(large, folder):
         held, each = cell.shared_memory, cell.memory
-        if held + jobs * each > limit:
-            fits_alone = held + each <= limit
-            raise UserError(_describe(cell, held + jobs * each, jobs, limit) + _advise(cell, fits_alone))
+        fits_alone = held + each <= limit
+        raise UserError(_describe(cell, held + jobs * each, jobs, limit) + _advise(cell, fits_alone))
+
+
+def _keep_unfinished(cells: Sequence[Cell], folder: Path | None) -> Sequence[Cell]:
+    """Return the cells that have something left to run."""
+    if not cells or folder is None or not folder.is_dir():
+        return cells
+    known = {key: record for key, record in ledger.current(folder).items() if record["status"] == "ok"}
+    return [cell for cell in cells if any(trial.key not in known for trial in cell.trials(known))]
 
 
 def _describe(cell: Cell, needed: int, jobs: int, limit: int) -> str:

@@ -66,3 +66,12 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def rate(trials: float) -> str:
+    """Return trials per second in the unit that suits them.
+
+    >>> rate(300.72), rate(0.25), rate(0.02)
+    ('300.7 trials/s', '0.2 trials/s', '1.2 trials/min')
+    """
+    return f"{trials:,.1f} trials/s" if trials >= 0.1 else f"{60 * trials:.1f} trials/min"

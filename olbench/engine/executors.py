@@ -78,6 +78,8 @@ class LocalExecutor:
 
     jobs: int
     plugins: Sequence[str] = ()
+    #: Told what is being compiled.
+    say: Callable[[str], None] = lambda text: None
 
     def __post_init__(self) -> None:
         most = JOBS_PER_CORE * count_cores()
@@ -93,7 +95,7 @@ class LocalExecutor:
         ordered = sorted(tasks, key=lambda task: task.cost, reverse=True)
         kernels = [task for task in ordered if not task.is_object]
         objects = [task for task in ordered if task.is_object]
-        warm_up(kernels, stop)
+        warm_up(kernels, stop, self.say)
         with threadpool_limits(1), silence_threads(stop):
             yield from self._run_in_threads(kernels, stop)
             yield from self._run_in_processes(objects, stop)
@@ -128,6 +130,9 @@ class LocalExecutor:
     def _run_in_pool(self, tasks: Sequence[Task], jobs: int, stop: StopFlag) -> Iterator[Finished]:
         if not tasks or stop.is_set():
             return
+        # loky starts a worker anew once it has grown, which is no news to the user. It warns in a thread of
+        # its own, so that the filter has to outlast this block.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         calls = (
             delayed(_attempt_in_process)(task.trial, task.source.spec, tuple(self.plugins))
             for task in tasks
@@ -158,10 +163,11 @@ def default_jobs() -> int:
     return int(given)
 
 
-def warm_up(tasks: Sequence[Task], stop: StopFlag) -> None:
+def warm_up(tasks: Sequence[Task], stop: StopFlag, say: Callable[[str], None] = lambda text: None) -> None:
     """Compile what the tasks need, or load it from numba's cache, before threads have to wait for it."""
     examples = {(task.trial.algorithm, str(task.trial.options)): task.trial for task in tasks}
-    for trial in examples.values():
+    for number, trial in enumerate(examples.values(), start=1):
+        say(f"compiling {trial.algorithm} ({number} of {len(examples)})")
         # If it does not compile, its trials fail one by one, and the ledger says so.
         with suppress(Exception):
             algorithm = make_algorithm(trial.algorithm, **trial.params, **trial.options)

@@ -2,16 +2,19 @@
 
 import sys
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from olbench.engine.estimate import Share, TimeLeft, duration
+from olbench.engine.estimate import Share, TimeLeft, duration, rate
 from olbench.protocols.definition import Kind
 from olbench.quantities import Quantity
 from olbench.trials.trial import Record
+
+#: The seconds that a pace is measured over: a run gets faster or slower as others use the machine.
+RECENT = 30.0
 
 
 class Progress:
@@ -22,10 +25,10 @@ class Progress:
         self.done: dict[str, int] = defaultdict(int)
         self.values: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
         self.quantity: Quantity | None = None
-        self.started = time.monotonic()
         self.fresh = 0
         self.time_left = TimeLeft({}, 1)
-        self.done_before = 0.0
+        #: When trials of this run ended, and the seconds of all trials by then; the recent past only.
+        self.past: deque[tuple[float, float]] = deque()
 
     def __enter__(self) -> "Progress":
         return self
@@ -42,7 +45,6 @@ class Progress:
     def start(self, shares: Mapping[Kind, Share], jobs: int) -> None:
         """Set how many trials there are of each kind."""
         self.time_left = TimeLeft(shares, jobs)
-        self.started = time.monotonic()
         self._count_totals()
 
     def expect(self, planned: Mapping[Kind, int]) -> None:
@@ -60,9 +62,11 @@ class Progress:
         """Count a trial."""
         self.done[record["dataset"]] += 1
         self.time_left.take(record, reused)
-        if not reused and self.fresh == 0:
-            # The time before the first trial went into compilation: it says nothing about the rest.
-            self.started, self.done_before = time.monotonic(), self.time_left.done
+        if not reused:
+            # What came before the first trial went into compilation and says nothing about the rest.
+            self.past.append((time.monotonic(), self.time_left.done))
+            while len(self.past) > 2 and self.past[-1][0] - self.past[1][0] > RECENT:
+                self.past.popleft()
         self.fresh += not reused
         if self.quantity and record["status"] == "ok" and record["role"] == "report":
             # A config can list an algorithm several times; the entries differ in at least one of these.
@@ -81,18 +85,28 @@ class Progress:
         return f"best {id} {quantity.text(mean)}"
 
     @property
-    def speed(self) -> float:
-        """Trials per second, not counting those of earlier runs."""
-        return (self.fresh - 1) / max(1e-9, time.monotonic() - self.started)
+    def seconds_left(self) -> float:
+        """The time left at the pace of the recent past, whichever trials are left."""
+        begin, done = self.past[0] if self.past else (time.monotonic(), 0.0)
+        return self.time_left.seconds(time.monotonic() - begin, self.time_left.done - done)
 
     @property
     def pace(self) -> str:
-        """Trials per second and the time left, in words."""
-        elapsed, done = time.monotonic() - self.started, self.time_left.done - self.done_before
-        return f"{self.speed:.1f} trials/s, about {duration(self.time_left.seconds(elapsed, done))} left"
+        """The rate and the time left, in words.
+
+        The longest trials run first, so the rate so far is no guide. The one shown is that of the trials
+        left, so that it agrees with the time left.
+        """
+        left, seconds = sum(self.totals.values()) - sum(self.done.values()), self.seconds_left
+        if left <= 0 or seconds <= 0:
+            return "almost done" if left <= 0 else "time left unknown"
+        return f"{rate(left / seconds)}, about {duration(seconds)} left"
 
     def show(self, dataset: str) -> None:
         """Show that a trial of this data set has finished."""
+
+    def say(self, text: str) -> None:
+        """Show what goes on between trials."""
 
     def close(self) -> None:
         """Stop showing."""
@@ -114,7 +128,17 @@ class Lines(Progress):
             return
         self.last = now
         done, total = sum(self.done.values()), sum(self.totals.values())
-        line = f"{done} of {total} trials, {self.pace}; {dataset}: {self.best(dataset)}"
+        self._print(f"{done:,} of {total:,} trials, {self.pace}; {dataset}: {self.best(dataset)}")
+
+    def say(self, text: str) -> None:
+        """Print what goes on between trials, if the last line is old enough."""
+        now = time.monotonic()
+        if now - self.last >= self.PAUSE:
+            self.last = now
+            self._print(text)
+
+    @staticmethod
+    def _print(line: str) -> None:
         with suppress(OSError):  # nobody reads standard error: no reason to end the run
             print(line, file=sys.stderr, flush=True)
 
@@ -153,6 +177,10 @@ class Bars(Progress):
         """Advance the bar of a data set and the overall bar."""
         self.bars.update(self.tasks[dataset], completed=self.done[dataset], note=self.best(dataset))
         self.bars.update(self.tasks[""], completed=sum(self.done.values()), note=self.pace)
+
+    def say(self, text: str) -> None:
+        """Show what goes on between trials beside the overall bar."""
+        self.bars.update(self.tasks[""], note=text)
 
     def close(self) -> None:
         """Remove the bars."""

@@ -29,9 +29,8 @@ def open_run(
     refuse_too_many(cells)
     with open_ledger(folder) as ledger, stop_on_interrupt() as stop, make_progress(quiet) as progress:
         progress.rank_by(cells[0].protocol.headline)
-        yield Run(
-            cells, ledger, executor or LocalExecutor(jobs, config.plugins), stop, progress, timing, folder
-        )
+        own = executor or LocalExecutor(jobs, config.plugins, progress.say)
+        yield Run(cells, ledger, own, stop, progress, timing, folder)
 
 
 #: Every trial of a run is kept in memory until the run ends.
@@ -177,7 +176,7 @@ class Run:
     def _measure_alone(self) -> None:
         """Run the reported trials again, one at a time and pinned to one core, and keep their times."""
         tasks = list(self._untimed())
-        warm_up(tasks, self.stop)
+        warm_up(tasks, self.stop, self.progress.say)
         with pin_to_one_core():
             for task in tasks:
                 finished = attempt(task.trial, task.source, self.stop)

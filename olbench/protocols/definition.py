@@ -221,6 +221,14 @@ class Protocol(ABC):
         """Return how many examples the trials of an entry tested in all, each of them counted once."""
         return int(trials["n"].sum()) if "n" in trials else 0
 
+    def name_order(self, setting: Mapping[str, Any]) -> str:
+        """Return what the number of a trial with this setting counts, in reports."""
+        return self.numbered
+
+    def describe_orders(self, config: Config, settings: Sequence[Mapping[str, Any]]) -> str:
+        """Return how a checklist describes splits and orders, given the settings of the trials."""
+        return self.orders_text.format(self.repeats(config))
+
     def facts(self, source: Source) -> Mapping[str, Any]:
         """Return what trials need to know of a data set besides its examples, as plain values.
 

@@ -1,6 +1,6 @@
 """The protocol `online`: tune on orders of their own, then one pass for each permutation."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olbench.algorithms import get_definition
@@ -31,6 +31,8 @@ OBJECT_COST = 50_000
 BLOCK_BYTES, WINDOW_BLOCKS = 4 << 20, 8
 #: The memory for a window: its rows, what they are copied from, and their norms.
 WINDOW_BYTES = 3 * BLOCK_BYTES * WINDOW_BLOCKS
+#: How a checklist calls them.
+WINDOWED = "windowed orders (random blocks of neighbouring rows, shuffled within windows)"
 #: The rows of data larger than memory that an estimate of the time may read.
 PROBED_ROWS = 20_000
 
@@ -93,6 +95,20 @@ class Online(Protocol):
         block = max(1, source.n * BLOCK_BYTES // max(1, source.bytes))
         return {"order": "windows", "block": block, "window": WINDOW_BLOCKS * block}
 
+    def name_order(self, setting: Mapping[str, Any]) -> str:
+        """Return "windowed order" for orders that are no permutations of all rows."""
+        return "windowed order" if _is_windowed(setting) else self.numbered
+
+    def describe_orders(self, config: Config, settings: Sequence[Mapping[str, Any]]) -> str:
+        """Return how orders are drawn; those of data larger than memory are drawn in windows."""
+        text, windowed = super().describe_orders(config, settings), [_is_windowed(each) for each in settings]
+        if not any(windowed):
+            return text
+        kind = (
+            WINDOWED if all(windowed) else f"random permutations or, for data larger than memory, {WINDOWED}"
+        )
+        return text.replace("random permutations", kind)
+
     def memory(self, cell: Cell) -> int:
         """Return roughly how many bytes a trial takes; with windows, its order takes none of the data's."""
         memory = super().memory(cell)
@@ -113,7 +129,7 @@ class Online(Protocol):
         """Run one pass over the trial's order."""
         algorithm = make_algorithm(trial.algorithm, **trial.params, **trial.options)
         part, points = trial.setting["part"], trial.setting["points"]
-        if trial.setting.get("order") == "windows":
+        if _is_windowed(trial.setting):
             result = _run_windows(algorithm, trial, source, stopped)
             return Outcome(_numbers(result), {"curve": columns_of(result.curve)})
         order = seeds.order(trial.seed, trial.dataset, trial.role, trial.number, part, source.n)
@@ -135,6 +151,10 @@ class Online(Protocol):
             if taken >= seconds or size == order.size:
                 return taken / size * source.n
             size = min(4 * size, order.size)
+
+
+def _is_windowed(setting: Mapping[str, Any]) -> bool:
+    return bool(setting.get("order") == "windows")
 
 
 def _run_windows(

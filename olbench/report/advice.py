@@ -11,6 +11,7 @@ from olbench.advice.names import Names
 from olbench.advice.sets import Advice, AdviceSet
 from olbench.data.labels import Labels
 from olbench.data.named import NamedDataset, load_named
+from olbench.errors import count
 from olbench.examples import Floats
 
 
@@ -56,8 +57,8 @@ def describe_rules(file: RuleFile, named: NamedDataset, domain: bool | None = No
     entries = tuple(_coverage(each, mask, y, names) for each, mask in zip(advice, masks, strict=True))
     positives = int((y > 0).sum())
     headline = (
-        f"{named.data.name}: {y.size:,} rows, {len(names.features)} features; {positives:,} {names.title(1)} "
-        f"({positives / y.size:.1%}), {y.size - positives:,} {names.title(-1)}"
+        f"{named.data.name}: {count(y.size, 'row')}, {count(len(names.features), 'feature')}; "
+        f"{positives:,} {names.title(1)} ({positives / y.size:.1%}), {y.size - positives:,} {names.title(-1)}"
     )
     gone = [rule for rule, _ in file.dropped(named.names) if _is_gone(rule.source.place, advice)]
     warnings = [
@@ -80,7 +81,7 @@ def _coverage(each: AdviceSet, mask: Any, y: Floats, names: Names) -> Coverage:
     )
     added = each.d.size - each.written
     if added:
-        rows = (*rows, f"and {added} rows for 0 <= x <= 1")
+        rows = (*rows, f"and {count(added, 'row')} for 0 <= x <= 1")
     right = int((y[mask] == each.z).sum())
     return Coverage(
         each.text,
@@ -139,7 +140,8 @@ def warn(advice: Advice, names: Names, masks: Any) -> list[str]:
     found = []
     for i, j in conflicts(advice):
         both = int((masks[i] & masks[j]).sum())
-        where = f"{both:,} rows of the data satisfy both" if both else "no row of the data satisfies both"
+        rows = count(both, "row") if both else "no row"
+        where = f"{rows} of the data {'satisfy' if both > 1 else 'satisfies'} both"
         found.append(
             f"rules {i + 1} and {j + 1} contradict each other: their conditions can hold together, and one "
             f"says {names.title(advice.sets[i].z)}, the other {names.title(advice.sets[j].z)}; {where}"

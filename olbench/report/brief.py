@@ -54,9 +54,13 @@ def parts(report: Report, name: str, width: int = 80, height: int = 40) -> list[
     after = [*filter(None, after), "\n".join(["Next", *_align(next_steps(report, name))])]
     taken = sum(_count_lines(text, width) + 1 for text in (before, *after))
     room = max(FEWEST, height - taken - AROUND)
+    return [before, best_rows(report, room), *after]
+
+
+def best_rows(report: Report, room: int) -> Grid:
+    """Return all rows, if there is room for them, or the best on each data set."""
     rows = [row for row in report.rows if is_contestant(row, report)]
-    table = all_rows(report, rows) if len(rows) <= room else winners(report, rows, room)
-    return [before, table, *after]
+    return all_rows(report, rows) if len(rows) <= room else winners(report, rows, room)
 
 
 def _count_lines(text: str, width: int) -> int:
@@ -126,10 +130,10 @@ def winners(report: Report, rows: list[Row], room: int) -> Grid:
     hidden = len(body) - room
     note = (
         f"As good: not significantly different from the best (paired t-test over the shared "
-        f"{report.protocol.numbered}s, 95%)."
+        f"{report.results.numbered}s, 95%)."
     )
     if hidden > 0:
-        note = f"{count(hidden, 'more data set')} with --full. {note}"
+        note = f"{count(hidden, 'more data set')} in `olbench report --full`. {note}"
     return Grid(f"Best on each data set: {headline.best} {headline.title}", columns, tuple(body[:room]), note)
 
 

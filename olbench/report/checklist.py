@@ -35,10 +35,11 @@ def render(report: Report) -> str:
 def _about_data(report: Report) -> dict[str, str]:
     run, protocol = report.results.run, report.protocol
     end = run.end or "now: the run is not finished"
+    drawn = [entry.recorded_setting for entry in report.results.entries if entry.done]
     return {
         "What was run": f"`{report.results.name}`, from {run.start} to {end}.",
         "Statistics of the data": markdown(dataset_parts(report)),
-        "Splits and orders": protocol.orders_text.format(protocol.repeats(run.config)) or "Not described.",
+        "Splits and orders": protocol.describe_orders(run.config, drawn) or "Not described.",
         "Seeds": SEEDS.format(run.config.seed),
     }
 

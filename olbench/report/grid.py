@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from olbench.errors import count as count  # most of those who draw tables count as well
+
 Side = Literal["left", "right", "center"]
 #: The order in which a narrow terminal drops columns: the paper's numbers first, then times, then details
 #: such as parameters. Names, and the quantities that a table is about, stay.
@@ -78,12 +80,3 @@ def list_some(names: Sequence[str], most: int) -> str:
     """
     listed = ", ".join(names[:most])
     return f"{listed} and {len(names) - most} more" if len(names) > most else listed
-
-
-def count(number: int, thing: str, things: str = "") -> str:
-    """Return a number and a noun, in the plural where it belongs.
-
-    >>> count(1, "data set"), count(12, "data set"), count(1200, "pass", "passes")
-    ('1 data set', '12 data sets', '1,200 passes')
-    """
-    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"

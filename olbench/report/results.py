@@ -6,7 +6,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,8 @@ class Entry:
     #: The points of the curves, and one array (trials, points) per series.
     points: NDArray[np.int64]
     curves: Mapping[str, Floats]
+    #: The setting of its trials in the record, such as how their orders are drawn; empty without trials.
+    recorded_setting: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Entry {self.label} on {self.dataset}: {self.done} of {count(self.planned, 'trial')}>"
@@ -205,6 +207,12 @@ class Results:
         """Return the entries of a data set that are compared with each other: those of the first tuning."""
         first = self.tunings[0]
         return [entry for entry in self.of(dataset) if self.tuning_of(entry) == first]
+
+    @cached_property
+    def numbered(self) -> str:
+        """What the numbers of the trials count: permutations or folds, or orders that are drawn otherwise."""
+        names = [self.protocol.name_order(entry.recorded_setting) for entry in self.entries if entry.done]
+        return " or ".join(dict.fromkeys(names)) or self.protocol.numbered
 
     @property
     def missing(self) -> list[str]:
@@ -419,6 +427,7 @@ class _Reading:
             tuned=tuned,
             points=points,
             curves=curves,
+            recorded_setting=good[0]["setting"] if good else {},
         )
 
     def _check(self, record: Record) -> None:

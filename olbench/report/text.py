@@ -119,7 +119,8 @@ def _count_names(grid: Grid) -> int:
 
 def _print_grid(console: Console, grid: Grid, width: int) -> None:
     narrow = fit(grid, width)
-    console.print(Text(grid.title, style="bold"))
+    if grid.title:
+        console.print(Text(grid.title, style="bold"))
     for number, piece in enumerate(stack(narrow, width)):
         widths = Widths(piece)
         widths.squeeze(piece, width)

@@ -1,7 +1,11 @@
 """What a run shows while it runs: how far it is, who leads, and a time left that can be believed."""
 
+import re
+
 import pytest
 
+from olbench.data.compressed import listen_to_reading, open_content
+from olbench.engine.activity import Activity, SpokenActivity, show_activity
 from olbench.engine.estimate import Share, TimeLeft, duration
 from olbench.engine.progress import Bars, Lines, Progress
 from olbench.quantities import MISTAKE_RATE, Quantity
@@ -80,7 +84,33 @@ def test_lines_tell_the_best_so_far_and_the_time_left(capsys, monkeypatch):
     progress.add(record(scw1, seconds=60.0))
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("2 of 4 trials, ")
-    assert last.endswith(" trials/s, about 2 min left; digits: best scw1 0.1000")
+    assert last.endswith(" trials/min, about 2 min left; digits: best scw1 0.1000")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_rate_and_the_time_left_agree_however_unequal_the_trials(jobs, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    progress = Progress()
+    progress.start({LONG: Share(4, cost=1000.0), SHORT: Share(400, cost=1.0)}, jobs=jobs)
+    for _ in range(3):
+        clock[0] += 10.0 / jobs
+        progress.add(record(LONG, 10.0))
+        shown = re.fullmatch(r"([\d.]+) trials/s, about ([\d.]+) s left", progress.pace)
+        left = 404 - sum(progress.done.values())
+        assert left / float(shown[1]) == pytest.approx(float(shown[2]), rel=0.1)
+    assert progress.seconds_left == pytest.approx((10 + 400 * 0.01) / jobs, rel=0.01)
+
+
+def test_the_pace_is_that_of_the_recent_past(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    progress = Progress()
+    progress.start({SHORT: Share(1000, cost=1.0)}, jobs=1)
+    for wait in [1.0] * 40 + [5.0] * 40:  # others begin to use the machine
+        clock[0] += wait
+        progress.add(record(SHORT, 1.0))
+    assert progress.seconds_left == pytest.approx(920 * 5.0, rel=0.01)
 
 
 def test_bars_draw_on_a_terminal():
@@ -109,3 +139,33 @@ def test_the_best_is_the_highest_where_higher_is_better():
     for kind, hits in zip(kinds, (3, 5), strict=True):
         progress.add(record(kind, hits=hits))
     assert progress.best("digits") == "best scw1 5.0"
+
+
+def test_what_takes_a_while_is_said_with_its_share(capsys, tmp_path):
+    activity = SpokenActivity()
+    try:
+        activity.speak()
+        assert capsys.readouterr().err == ""
+        activity.say("loading big, 2 of 3")
+        path = tmp_path / "big.libsvm"
+        path.write_bytes(b"+1 1:1\n" * 1000)
+        with listen_to_reading(activity.follow_reading), open_content(path) as stream:
+            stream.read(6)  # the first bytes, which tell the format, come alone
+            stream.read(3494)
+            activity.speak()
+    finally:
+        activity.close()
+    assert capsys.readouterr().err.startswith("loading big, 2 of 3, 50% (")
+
+
+def test_a_pipe_of_unknown_size_is_followed_in_megabytes():
+    activity = Activity()
+    activity.say("loading stdin")
+    activity.follow_reading(25_000_000, 0)
+    assert activity.words == "loading stdin, 25 MB"
+
+
+def test_nothing_is_said_where_nothing_is_asked_for(capsys):
+    with show_activity(quiet=True) as activity:
+        activity.say("loading")
+    assert capsys.readouterr() == ("", "")

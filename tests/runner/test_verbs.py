@@ -159,7 +159,7 @@ def test_rerun_computes_a_trial_again_and_compares(here, config, records):
     record = records("out")[-1]
     code, out, _ = here("rerun", "out", record["key"][:8])
     assert code == 0
-    assert f"{'mistakes':18} {record['mistakes']:>12} in the ledger {record['mistakes']:>12} now\n" in out
+    assert f"{'mistakes':18} {record['mistakes']:>12} in the record {record['mistakes']:>12} now\n" in out
     ledger = Path("out/trials.jsonl")
     text = ledger.read_text()
     right, wrong = f'"mistakes":{record["mistakes"]},"upd', f'"mistakes":{record["mistakes"] + 1},"upd'
@@ -168,6 +168,30 @@ def test_rerun_computes_a_trial_again_and_compares(here, config, records):
     code, out, _ = here("rerun", "out", record["key"])
     assert code == 1
     assert "DIFFERS" in out
+    mistakes = record["mistakes"]
+    assert out.endswith(f"differs: mistakes {mistakes} instead of {mistakes + 1}\n")
+
+
+def test_rerun_finds_a_trial_by_its_place_and_concludes_in_words(here, config, records):
+    here("run", config(), "--out", "out", "--quiet")
+    wanted = ("--dataset", "breast-cancer", "--algorithm", "scw1", "--permutation", "2")
+    [record] = [
+        each for each in records("out")
+        if each["role"] == "report" and (each["dataset"], each["algorithm"], each["number"])
+        == ("breast-cancer", "scw1", 2)
+    ]  # fmt: skip
+    code, out, _ = here("rerun", "out", *wanted)
+    assert (code, out.startswith(record["key"])) == (0, True)
+    assert out.endswith(f"the same counts: mistakes {record['mistakes']}, updates {record['updates']}\n")
+    for words, message in (
+        ((), "name the trial either by its key or by --dataset"),
+        (("3f", *wanted), "name the trial either by its key or by --dataset"),
+        (wanted[:2], "out has 3 algorithms; say which: perceptron, arow, scw1"),
+        (("--dataset", "breast-cancr"), "out has no data set 'breast-cancr' (did you mean 'breast-cancer'?)"),
+        ((*wanted[:4], "--permutation", "9"), "out has no trial 9 of scw1 on breast-cancer; its trials are "),
+    ):
+        code, _, err = here("rerun", "out", *words)
+        assert (code, message in err) == (2, True), err
 
 
 def test_init_writes_a_config_that_runs_and_replaces_nothing(here):
@@ -204,7 +228,7 @@ def test_the_quick_config_needs_no_data(here):
     assert "4 data sets x 14 algorithms x 5 permutations = 280 trials" in out
 
 
-@pytest.mark.parametrize("verb", ["run", "check", "forensics", "explain", "rerun", "init"])
+@pytest.mark.parametrize("verb", ["run", "watch", "check", "forensics", "explain", "rerun", "init"])
 def test_help_is_instant_and_has_an_example(verb):
     code = (
         f"import olbench.cli, sys; olbench.cli.cli(['{verb}', '--help'], standalone_mode=False)\n"

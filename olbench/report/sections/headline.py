@@ -31,7 +31,7 @@ def describe_run(report: Report) -> str:
     results = report.results
     counts = f"{count(len(results.datasets), 'data set')}, {count(len(results.names), 'algorithm')}"
     most = max((entry.planned for entry in results.entries), default=0)
-    numbered = count(most, report.protocol.numbered)
+    numbered = count(most, results.numbered)
     first, *others = results.tunings
     tuning = f"{first} (also {', '.join(others)})" if others else first
     return f"{results.name}: {counts}, {numbered}, tuning: {tuning}"

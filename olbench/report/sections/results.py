@@ -21,7 +21,7 @@ def bold_note(report: Report) -> str:
     """Return what bold means."""
     return (
         f"* or bold: the {report.headline.best} mean {report.headline.title}, and all not significantly "
-        f"different from it (paired t-test over the shared {report.protocol.numbered}s, 95%)."
+        f"different from it (paired t-test over the shared {report.results.numbered}s, 95%)."
     )
 
 

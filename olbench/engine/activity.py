@@ -1,0 +1,109 @@
+"""What goes on before the first trial: data is loaded, kernels are compiled. Said if it takes a while."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+from typing import Any
+
+from olbench.data.compressed import listen_to_reading
+from olbench.engine.estimate import duration
+
+
+class Activity:
+    """Knows what is going on and shows nothing."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.share = ""
+        self.started = time.monotonic()
+
+    def say(self, text: str) -> None:
+        """Set what is going on now."""
+        self.text, self.share, self.started = text, "", time.monotonic()
+        self.show()
+
+    def follow_reading(self, position: int, size: int) -> None:
+        """Take note of how many bytes of a file are read; a pipe has no size."""
+        share = f"{position / size:.0%}" if size else f"{position / 1e6:,.0f} MB"
+        if share != self.share:
+            self.share = share
+            self.show()
+
+    @property
+    def words(self) -> str:
+        """What is going on, and how far it is."""
+        return f"{self.text}, {self.share}" if self.share else self.text
+
+    def show(self) -> None:
+        """Show that something has changed."""
+
+    def close(self) -> None:
+        """Stop showing."""
+
+
+class SpokenActivity(Activity):
+    """A line on standard error every few seconds, as long as nothing else is printed."""
+
+    PAUSE = 5.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ended = Event()
+        self._thread = Thread(target=self._speak, daemon=True)
+        self._thread.start()
+
+    def _speak(self) -> None:
+        while not self._ended.wait(self.PAUSE):
+            self.speak()
+
+    def speak(self) -> None:
+        """Print what is going on and for how long."""
+        if self.text:
+            with suppress(OSError, ValueError):  # nobody reads standard error: no reason to end the run
+                elapsed = duration(time.monotonic() - self.started)
+                print(f"{self.words} ({elapsed})", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._ended.set()
+        self._thread.join()
+
+
+class Spinner(Activity):
+    """A line on a terminal that turns, and leaves no trace."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        self.line = Progress(*columns, console=Console(stderr=True), transient=True)
+        self.task: Any = None
+
+    def show(self) -> None:
+        """Turn to what is going on now."""
+        if self.task is None:
+            self.task = self.line.add_task(self.words)
+            self.line.start()
+        self.line.update(self.task, description=self.words)
+
+    def close(self) -> None:
+        """Remove the line."""
+        self.line.stop()
+
+
+@contextmanager
+def show_activity(quiet: bool) -> Iterator[Activity]:
+    """Yield what says on standard error what is going on, and how much of each file has been read."""
+    if quiet:
+        yield Activity()
+        return
+    activity = Spinner() if sys.stderr.isatty() else SpokenActivity()
+    try:
+        with listen_to_reading(activity.follow_reading):
+            yield activity
+    finally:
+        activity.close()

@@ -1,0 +1,97 @@
+"""How far a run is, read from its folder while another process works on it."""
+
+import os
+import time
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from olbench.engine import runfile
+from olbench.engine.estimate import duration, rate
+from olbench.engine.runfile import CellFacts, RunFile
+from olbench.trials import ledger
+from olbench.trials.trial import Record
+
+#: The seconds that the rate is measured over.
+RECENT = 60.0
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The trials that a run has done and those it has in all, by data set."""
+
+    run: RunFile
+    done: Counter[str]
+    totals: Counter[str]
+    failed: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run has ended; one that was stopped has not."""
+        return bool(self.run.end)
+
+
+def read_standing(folder: Path) -> Standing:
+    """Return how far the run in a folder is, whoever works on it."""
+    run = runfile.read(folder)
+    records = ledger.current(folder)
+    tuned = Counter(_kind(record) for record in records.values() if record.get("role") == "tune")
+    done, totals = Counter[str](), Counter[str]()
+    failed = 0
+    for cell in run.cells:
+        own = [records[key] for key in cell.keys if key in records]
+        failed += sum(record["status"] != "ok" for record in own)
+        # The ledger may have candidates of other grids as well, and cells may share their tuning.
+        passes = (
+            cell.tuning_passes if cell.params is not None else min(cell.tuning_passes, tuned[_kind_of(cell)])
+        )
+        done[cell.dataset] += len(own) + passes
+        totals[cell.dataset] += cell.planned + cell.tuning_passes
+    return Standing(run, done, totals, failed)
+
+
+def _kind(record: Record) -> tuple[str, str, str]:
+    return record["dataset"], record["algorithm"], str(sorted(dict(record["options"]).items()))
+
+
+def _kind_of(cell: CellFacts) -> tuple[str, str, str]:
+    return cell.dataset, cell.algorithm, str(sorted(cell.options.items()))
+
+
+@dataclass
+class Watch:
+    """Follows a run, and measures its rate between looks: a record does not say when a trial ended."""
+
+    folder: Path
+    past: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def look(self) -> Standing:
+        """Return how far the run is now."""
+        standing = read_standing(self.folder)
+        self.past.append((time.monotonic(), standing.done.total()))
+        while len(self.past) > 2 and self.past[-1][0] - self.past[1][0] > RECENT:
+            self.past.popleft()
+        return standing
+
+    def describe(self, standing: Standing) -> str:
+        """Return how far a run is, in one line."""
+        done, total = standing.done.total(), standing.totals.total()
+        line = f"{done:,} of {total:,} trials"
+        if standing.failed:
+            line += f", {standing.failed:,} failed"
+        if standing.is_complete:
+            return f"{line}; the run ended at {standing.run.end}"
+        (begin, first), (now, last) = self.past[0], self.past[-1]
+        if last > first and now > begin:
+            speed = (last - first) / (now - begin)
+            return f"{line}, {rate(speed)}, about {duration((total - done) / speed)} left"
+        return f"{line}; {self._describe_rest()}"
+
+    def _describe_rest(self) -> str:
+        """Return how long ago the last trial ended, which tells a slow run from one that was stopped."""
+        path = self.folder / ledger.NAME
+        try:
+            age = max(0.0, time.time() - os.stat(path).st_mtime)
+        except FileNotFoundError:
+            return "no trial has ended yet"
+        return f"the last trial ended {duration(age)} ago"
