@@ -19,9 +19,7 @@ def pa(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> A
     return loss, 1.0, loss / s
 
 
-@first_order(
-    "pa1", title="PA-I", source=SOURCE, parameters=(C,), traits=TRAITS, passive_above=lambda C: 1.0
-)
+@first_order("pa1", title="PA-I", source=SOURCE, parameters=(C,), traits=TRAITS, passive_above=lambda C: 1.0)
 def pa1(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Step as PA does, but by at most C (linear slack)."""
     loss = excess(1.0, m)
@@ -30,9 +28,7 @@ def pa1(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> 
     return loss, 1.0, min(p[0], loss / s)
 
 
-@first_order(
-    "pa2", title="PA-II", source=SOURCE, parameters=(C,), traits=TRAITS, passive_above=lambda C: 1.0
-)
+@first_order("pa2", title="PA-II", source=SOURCE, parameters=(C,), traits=TRAITS, passive_above=lambda C: 1.0)
 def pa2(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Step as PA does, with 1 / (2 C) added to the squared norm (squared slack)."""
     loss = excess(1.0, m)
