@@ -153,6 +153,19 @@ def test_bench_runs_on_real_data_and_prints_json(tmp_path):
     assert names[:2] == ["arow", "arow: natural order"]
 
 
+def test_bench_reads_a_file_of_ones_own(tmp_path, here):
+    path, out = tmp_path / "own.libsvm", tmp_path / "b.json"
+    path.write_text("+1 1:1 3:0.5\n-1 2:2\n" * 500)
+    code, shown, _ = here("bench", "--case", "reader", "--data", path, "--repeats", 1, "--output", out)
+    assert code == 0
+    assert "reader: n = 1,000, d = 3, own.libsvm" in shown
+    timings = json.loads(out.read_text())["timings"]
+    assert [timing["contestant"] for timing in timings] == [
+        "read", "read: one thread, elapsed", "read: two threads, elapsed", "read: scikit-learn",
+    ]  # fmt: skip
+    assert here("bench", "--case", "text", "--data", path)[0] == 2
+
+
 @pytest.mark.parametrize(
     ("words", "offered"),
     [

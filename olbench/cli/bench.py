@@ -61,7 +61,8 @@ def command(
     Every contestant runs on the same examples and on one thread. They take turns, and the best processor time
     of each counts. The ratio is its time divided by ours: above 1, ours is faster. "plain C" is the textbook
     loop, compiled for this machine if it has a C compiler; the last table compares it with ours for every d.
-    "BLAS floor" is the time that dsymv and dsyr alone need for the rounds that change the state.
+    "BLAS floor" is the time that dsymv and dsyr alone need for the rounds that change the state. The reader
+    also runs with one and two threads by elapsed time. With --case reader, --data is the file to read.
 
     \b
     Examples:
@@ -69,6 +70,7 @@ def command(
       olbench bench --peer "plain C"
       olbench bench --data ijcnn1
       olbench bench --case text --repeats 3 --json
+      olbench bench --case reader --data examples.libsvm
       olbench bench --parallel --jobs 2
       olbench bench --cluster
       pip install "olbench[peers]"      adds River and Vowpal Wabbit
@@ -84,16 +86,16 @@ def command(
     from threadpoolctl import threadpool_limits
 
     from olbench.bench.cases import CASES as ALL
-    from olbench.bench.cases import measure, real_data
+    from olbench.bench.cases import measure, reading_file, real_data
     from olbench.errors import UserError
 
     if not Path(output).absolute().parent.is_dir():
         raise UserError(f"--output {output}: there is no folder {Path(output).parent}")
-    if data is not None and names:
-        raise UserError("give --case or --data, not both")
+    if data is not None and names not in ((), ("reader",)):
+        raise UserError("give --case or --data, not both; only the case reader takes a file")
     timings: list[Timing] = []
     with threadpool_limits(1):
-        for case in ALL if data is None else [real_data(data)]:
+        for case in ALL if data is None else [reading_file(data) if names else real_data(data)]:
             if names and case.name not in names:
                 continue
             n = max(10, int(scale * case.n)) if data is None else case.n

@@ -6,12 +6,20 @@ second"). The few cases that neither method decides (subnormal numbers, ties bey
 `HARD` and left to Python.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 
-from olbench.kernels.compile import helper
+from olbench.data.words import (
+    as_double,
+    count_digits,
+    count_high_zeros,
+    join_digits,
+    load_byte,
+    load_word,
+    multiply_words,
+)
+from olbench.kernels.compile import inlined
 
 GOOD, BAD, HARD = 0, 1, 2
 
@@ -35,39 +43,27 @@ def _powers_of_ten() -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
 
 _POWERS = _powers_of_ten()
 _EXACT_POWERS = np.array([10.0**e for e in range(23)])
+_WHOLE_POWERS = np.array([10**e for e in range(9)], dtype=np.uint64)
 _EXACT = np.uint64(2**53)
-_HALF_WORD = np.uint64(32)
-_LOW_HALF = np.uint64(2**32 - 1)
 _NINE_BITS = np.uint64(0x1FF)
 _ALL_BITS = np.uint64(2**64 - 1)
 _ZERO, _ONE, _TWO, _THREE, _NINE, _TEN = (np.uint64(k) for k in (0, 1, 2, 3, 9, 10))
 _TOP = np.uint64(63)
+_BYTE, _MINUS = np.uint64(0xFF), np.uint64(ord("-"))
 _FRACTION_BITS = np.uint64(53)
+#: The fraction of a double without its first bit, which is not stored.
+_STORED_BITS, _STORED = np.uint64(52), np.uint64(2**52 - 1)
 
 
-@helper
-def _multiply(a: Any, b: Any) -> Any:
-    """Return the 128-bit product of two words as (high, low)."""
-    a_high, a_low = a >> _HALF_WORD, a & _LOW_HALF
-    b_high, b_low = b >> _HALF_WORD, b & _LOW_HALF
-    low = a_low * b_low
-    first = a_high * b_low + (low >> _HALF_WORD)
-    second = a_low * b_high + (first & _LOW_HALF)
-    high = a_high * b_high + (first >> _HALF_WORD) + (second >> _HALF_WORD)
-    return high, (second << _HALF_WORD) | (low & _LOW_HALF)
-
-
-@helper
+@inlined
 def _round(mantissa: Any, exponent: Any) -> Any:
     """Return (decided, mantissa * 10^exponent) for a mantissa above zero, by Lemire's method."""
-    zeros = 0
-    while mantissa >> _TOP == _ZERO:
-        mantissa <<= _ONE
-        zeros += 1
+    zeros = count_high_zeros(mantissa)
+    mantissa <<= np.uint64(zeros)
     row = exponent - _LOWEST
-    high, low = _multiply(mantissa, _POWERS[row, 0])
+    high, low = multiply_words(mantissa, _POWERS[row, 0])
     if high & _NINE_BITS == _NINE_BITS and low + mantissa < mantissa:
-        more, rest = _multiply(mantissa, _POWERS[row, 1])
+        more, rest = multiply_words(mantissa, _POWERS[row, 1])
         merged = low + more
         if merged < low:
             high += _ONE
@@ -87,10 +83,10 @@ def _round(mantissa: Any, exponent: Any) -> Any:
         binary += 1
     if binary < 1 or binary > 2046:
         return False, 0.0
-    return True, math.ldexp(np.float64(fraction), binary - 1075)
+    return True, as_double((np.uint64(binary) << _STORED_BITS) | (fraction & _STORED))
 
 
-@helper
+@inlined
 def _evaluate(mantissa: Any, exponent: Any, cut: Any) -> Any:
     """Return (status, value) of mantissa * 10^exponent, whose digits after the 19th may have been dropped."""
     if mantissa == _ZERO or exponent < _LOWEST:
@@ -108,7 +104,56 @@ def _evaluate(mantissa: Any, exponent: Any, cut: Any) -> Any:
     return (GOOD if decided else HARD), value
 
 
-@helper
+@inlined
+def ends_token(byte: Any) -> Any:
+    """Tell whether a byte is white space or starts a comment."""
+    return byte == 32 or 9 <= byte <= 13 or byte == ord("#")
+
+
+@inlined
+def read_short_number(text: Any, position: Any) -> Any:
+    """Read a number without an exponent and with few digits; return (is one, value, position after it).
+
+    Most numbers are: up to 7 digits before the point, up to 16 after it and 19 in all. The others, and
+    whatever is not a number, are left to `read_number`. The text must go on for two words after the number.
+    """
+    word = load_word(text, position)
+    negative = (word & _BYTE) == _MINUS
+    sign = np.int64(negative)
+    word >>= np.uint64(8 * sign)
+    whole = count_digits(word)
+    if whole == 0 or whole == 8:
+        return False, 0.0, position
+    mantissa = join_digits(word, whole)
+    position += sign + whole
+    if load_byte(text, position) != ord("."):
+        value = np.float64(np.int64(mantissa))
+        return ends_token(load_byte(text, position)), (-value if negative else value), position
+    word = load_word(text, position + 1)
+    places = count_digits(word)
+    if places == 0:
+        return False, 0.0, position
+    mantissa = mantissa * _WHOLE_POWERS[places] + join_digits(word, places)
+    position += 1 + places
+    if places == 8:
+        word = load_word(text, position)
+        more = count_digits(word)
+        if whole + more > 11:
+            return False, 0.0, position
+        if more > 0:
+            mantissa = mantissa * _WHOLE_POWERS[more] + join_digits(word, more)
+            position += more
+            places += more
+    if mantissa <= _EXACT:
+        value = np.float64(np.int64(mantissa)) / _EXACT_POWERS[places]
+    else:
+        decided, value = _round(mantissa, -places)
+        if not decided:
+            return False, 0.0, position
+    return ends_token(load_byte(text, position)), (-value if negative else value), position
+
+
+@inlined
 def read_number(text: Any, position: Any) -> Any:
     """Read a decimal number at a position; return (status, value, position after it).
 

@@ -6,12 +6,14 @@ a missing final newline are accepted; query ids are ignored. Features may come i
 row. Indices start at 1 unless a 0 occurs anywhere. Errors name the file, line, column and token.
 """
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from threading import Thread
+from typing import IO, Any
 
 import numpy as np
 
@@ -25,18 +27,25 @@ from olbench.errors import UserError
 READER_VERSION = 1
 
 BLOCK = 2 << 20
+#: Blocks of at least so many bytes are parsed by several threads: all but the last of a larger file.
+SHARED_BLOCK = 1 << 20
+#: Unless the caller asks for more: reading the file and counting its marks stay on one thread.
+MOST_THREADS = 2
 LONGEST_LINE = 1 << 30
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 
-def read_libsvm(paths: Sequence[str | Path], limit: int | None = None) -> tuple[Rows, int]:
+def read_libsvm(
+    paths: Sequence[str | Path], limit: int | None = None, threads: int | None = None
+) -> tuple[Rows, int]:
     """Read files as one; return their rows, with indices from 0, and the number of features.
 
-    `limit` bounds the uncompressed size of each file, in bytes.
+    `limit` bounds the uncompressed size of each file, in bytes. Large files are parsed by several threads, by
+    default two if the process may use two cores; their number changes neither the rows nor the errors.
     """
-    reader = _LibsvmReader()
+    reader = _LibsvmReader(threads)
     for path in paths:
         with open_content(path) as stream:
             reader.read(stream, str(path), limit)
@@ -57,7 +66,6 @@ class BlockReader:
         for text, size in whole_lines(stream, name, limit):
             lines = int(reader.counters[parsing.LINES])
             reader.rows.clear()
-            reader.counters[[parsing.ROWS, parsing.ENTRIES]] = 0
             reader.parse(text, size, name)
             found = found or reader.rows.n > 0
             yield TextBlock(reader.rows, name, lines, text, size)
@@ -101,8 +109,9 @@ class TextBlock:
 class _LibsvmReader:
     """The rows read so far, and the position in the files."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int | None = None) -> None:
         self.rows = Rows()
+        self.threads = threads or min(MOST_THREADS, _count_cores())
         self.counters = np.zeros(parsing.COUNTERS, dtype=np.int64)
         self.counters[parsing.LOWEST] = parsing.LARGEST_INDEX + 1
         self.counters[parsing.HIGHEST] = -1
@@ -119,24 +128,55 @@ class _LibsvmReader:
 
     def parse(self, block: bytearray, size: int, name: str) -> None:
         """Append the examples of some whole lines."""
-        rows, counters = self.rows, self.counters
-        entries, labels = block.count(b":", 0, size), block.count(b"\n", 0, size)
-        rows.reserve(labels, entries)
-        hard = np.empty((entries + labels, 3), dtype=np.int64)
-        counters[parsing.HARD_VALUES] = 0
-        lines = int(counters[parsing.LINES])
+        parts = self._divide(block, size)
+        others = []
+        for part in parts[1:]:
+            thread = Thread(target=part.parse, args=(self.rows,))
+            try:
+                thread.start()
+            except RuntimeError:  # the system allows no further thread
+                part.parse(self.rows)
+            else:
+                others.append(thread)
+        try:
+            parts[0].parse(self.rows)
+        finally:
+            for thread in others:
+                thread.join()
+        for part in parts:
+            self._take(part, block, name)
+
+    def _divide(self, block: bytearray, size: int) -> "list[_Part]":
+        """Cut a block at line ends, one part per thread, and make room for the examples of each."""
         text = np.frombuffer(block, dtype=np.uint8)
-        stopped = parsing.parse_lines(
-            text, size, rows.labels, rows.indptr, rows.indices, rows.data, hard, counters
-        )
-        rows.n, rows.entries = int(counters[parsing.ROWS]), int(counters[parsing.ENTRIES])
-        for row, index, position in hard[: counters[parsing.HARD_VALUES]].tolist():
+        parts: list[_Part] = []
+        begin, row, entry = 0, self.rows.n, self.rows.entries
+        for k in range(1, self.threads + 1 if size >= SHARED_BLOCK else 2):
+            share = size * k // self.threads if size >= SHARED_BLOCK else size
+            end = size if share == size else block.rfind(b"\n", begin, share) + 1
+            if end > begin:
+                entries, lines = parsing.count_marks(text, begin, end)
+                parts.append(_Part(text, begin, end, row, entry, entries + lines))
+                begin, row, entry = end, row + lines, entry + entries
+        self.rows.reserve(row - self.rows.n, entry - self.rows.entries)
+        return parts
+
+    def _take(self, part: "_Part", block: bytearray, name: str) -> None:
+        """Append the examples of a part to those before it, or raise its first error."""
+        rows, counters, lines = self.rows, self.counters, int(self.counters[parsing.LINES])
+        hard = part.hard[: part.counters[parsing.HARD_VALUES]]
+        hard[:, 0] -= part.row - rows.n
+        part.move(rows)
+        counters[parsing.LINES] += part.counters[parsing.LINES]
+        counters[parsing.LOWEST] = min(counters[parsing.LOWEST], part.counters[parsing.LOWEST])
+        counters[parsing.HIGHEST] = max(counters[parsing.HIGHEST], part.counters[parsing.HIGHEST])
+        for row, index, position in hard.tolist():
             if row < rows.n and index == parsing.LABEL:
-                rows.labels[row] = _read_label(name, lines, block, position)
+                rows.labels[row] = _read_label(name, lines, part.begin, block, position)
             elif row < rows.n:
-                self._settle(row, index, _read_finite(name, lines, block, position, index))
-        if stopped != parsing.FINE:
-            self._refuse(stopped, block, name)
+                self._settle(row, index, _read_finite(name, lines, part.begin, block, position, index))
+        if part.stopped != parsing.FINE:
+            self._refuse(part, block, name)
 
     def _settle(self, row: int, index: int, value: float) -> None:
         """Store a value that only Python's arithmetic rounds correctly."""
@@ -144,8 +184,8 @@ class _LibsvmReader:
         place = begin + np.searchsorted(self.rows.indices[begin:end], index)
         self.rows.data[place] = value
 
-    def _refuse(self, stopped: int, block: bytearray, name: str) -> None:
-        position = int(self.counters[parsing.POSITION])
+    def _refuse(self, part: "_Part", block: bytearray, name: str) -> None:
+        stopped, position = part.stopped, int(part.counters[parsing.POSITION])
         token = _read_token(block, position)
         if stopped == parsing.BAD_LABEL:
             reason = _explain_label(token)
@@ -154,7 +194,7 @@ class _LibsvmReader:
         elif stopped == parsing.BAD_ENTRY:
             reason = _explain_entry(token)
         else:
-            index = int(self.counters[parsing.INDEX])
+            index = int(part.counters[parsing.INDEX])
             position = _find_second(block, position, index)
             reason = f"{quote(_read_token(block, position))} gives feature {index} a second time"
         raise _error_at(name, int(self.counters[parsing.LINES]) + 1, block, position, reason)
@@ -168,11 +208,47 @@ class _LibsvmReader:
         return self.rows, max(1, int(self.counters[parsing.HIGHEST]) + 1 - first)
 
 
+class _Part:
+    """Whole lines of a block, which one thread parses into its own range of the rows."""
+
+    def __init__(self, text: Any, begin: int, end: int, row: int, entry: int, numbers: int):
+        self.text, self.begin, self.end = text, begin, end
+        #: Where the range starts. Lines without an example before the part make it start too late.
+        self.row, self.entry = row, entry
+        self.hard = np.empty((numbers, 3), dtype=np.int64)
+        self.counters = np.zeros(parsing.COUNTERS, dtype=np.int64)
+        self.counters[[parsing.ROWS, parsing.ENTRIES]] = row, entry
+        self.counters[[parsing.LOWEST, parsing.HIGHEST]] = parsing.LARGEST_INDEX + 1, -1
+        self.stopped = parsing.FINE
+
+    def parse(self, rows: Rows) -> None:
+        """Parse the lines; nothing outside of this part and its range is written."""
+        arrays = rows.labels, rows.indptr, rows.indices, rows.data
+        self.stopped = parsing.parse_lines(self.text, self.begin, self.end, *arrays, self.hard, self.counters)
+
+    def move(self, rows: Rows) -> None:
+        """Move the range to the end of the rows, where it usually is, and make it part of them."""
+        n, entries = (int(k) for k in self.counters[[parsing.ROWS, parsing.ENTRIES]])
+        late, late_entries = self.row - rows.n, self.entry - rows.entries
+        if late:
+            rows.labels[rows.n : n - late] = rows.labels[self.row : n]
+        if late or late_entries:
+            rows.indptr[rows.n + 1 : n - late + 1] = rows.indptr[self.row + 1 : n + 1] - late_entries
+        if late_entries:
+            rows.indices[rows.entries : entries - late_entries] = rows.indices[self.entry : entries]
+            rows.data[rows.entries : entries - late_entries] = rows.data[self.entry : entries]
+        rows.n, rows.entries = n - late, entries - late_entries
+
+
+def _count_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def whole_lines(stream: IO[bytes], name: str, limit: int | None) -> Iterator[tuple[bytearray, int]]:
     """Yield (buffer, size) such that buffer[:size] holds the next whole lines; the buffer is reused."""
-    buffer, kept, total = bytearray(BLOCK), 0, 0
+    buffer, kept, total = bytearray(BLOCK + parsing.PADDING), 0, 0
     while True:
-        got = stream.readinto(memoryview(buffer)[kept:])  # type: ignore[attr-defined]
+        got = stream.readinto(memoryview(buffer)[kept : -parsing.PADDING])  # type: ignore[attr-defined]
         if not got:
             break
         if not total and buffer.startswith(b"\xef\xbb\xbf"):
@@ -186,12 +262,12 @@ def whole_lines(stream: IO[bytes], name: str, limit: int | None) -> Iterator[tup
             yield buffer, end
             buffer[: kept - end] = buffer[end:kept]
             kept -= end
-        elif kept == len(buffer):
+        elif kept == len(buffer) - parsing.PADDING:
             if kept >= LONGEST_LINE:
                 raise UserError(
                     f"{name} has a line of more than {LONGEST_LINE:,} bytes; is it a LIBSVM file?"
                 )
-            buffer = buffer + bytearray(len(buffer))
+            buffer = buffer + bytearray(kept)
     if kept:
         buffer[kept] = ord("\n")
         yield buffer, kept + 1
@@ -208,23 +284,23 @@ def _error_at(name: str, line: int, block: bytearray, position: int, reason: str
     return UserError(f"{name}:{line}:{column}: {reason}")
 
 
-def _read_finite(name: str, lines: int, block: bytearray, position: int, index: int) -> float:
-    """Return the value at a position of a block that follows `lines` earlier lines."""
+def _read_finite(name: str, lines: int, begin: int, block: bytearray, position: int, index: int) -> float:
+    """Return the value at a position of a block; `lines` lines come before its byte `begin`."""
     token = _read_token(block, position)
     value = float(token)
     if not np.isfinite(value):
-        line = lines + block.count(b"\n", 0, position) + 1
-        begin = position - len(str(index)) - 1
-        raise _error_at(name, line, block, begin, _explain_overflow(token, index))
+        line = lines + block.count(b"\n", begin, position) + 1
+        entry = position - len(str(index)) - 1
+        raise _error_at(name, line, block, entry, _explain_overflow(token, index))
     return value
 
 
-def _read_label(name: str, lines: int, block: bytearray, position: int) -> float:
-    """Return the label at a position of a block that follows `lines` earlier lines."""
+def _read_label(name: str, lines: int, begin: int, block: bytearray, position: int) -> float:
+    """Return the label at a position of a block; `lines` lines come before its byte `begin`."""
     token = _read_token(block, position)
     label = float(token)
     if abs(label) > 2**53 or not label.is_integer():
-        line = lines + block.count(b"\n", 0, position) + 1
+        line = lines + block.count(b"\n", begin, position) + 1
         raise _error_at(name, line, block, position, _explain_label(token))
     return label + 0.0
 

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from numba import float64, int32, int64, types, uint8
 
-from olbench.data.decimals import BAD, HARD, read_number
-from olbench.kernels.compile import helper, kernel
+from olbench.data.decimals import BAD, HARD, ends_token, read_number, read_short_number
+from olbench.data.words import WORD, count_digits, join_digits, load_byte, load_word
+from olbench.kernels.compile import inlined, kernel
 
 #: Why the loop stopped, and the counters that it leaves behind.
 FINE, BAD_LABEL, BAD_QUERY, BAD_ENTRY, DUPLICATE = range(5)
@@ -19,22 +20,20 @@ LARGEST_INDEX = 2**31 - 2
 #: In place of the index of a feature.
 LABEL = -1
 
-_NEWLINE, _HASH, _COLON = ord("\n"), ord("#"), ord(":")
+#: Bytes that the text must have after its last line, because it is loaded in words.
+PADDING = 2 * WORD
+
+_NEWLINE, _HASH, _COLON, _SPACE = ord("\n"), ord("#"), ord(":"), ord(" ")
 
 
-@helper
+@inlined
 def _skip_spaces(text: Any, position: Any) -> Any:
     while text[position] == 32 or (9 <= text[position] <= 13 and text[position] != _NEWLINE):
         position += 1
     return position
 
 
-@helper
-def _ends_token(byte: Any) -> Any:
-    return byte == 32 or 9 <= byte <= 13 or byte == _HASH
-
-
-@helper
+@inlined
 def _is_query(text: Any, position: Any) -> Any:
     return (
         text[position] == ord("q")
@@ -44,7 +43,7 @@ def _is_query(text: Any, position: Any) -> Any:
     )
 
 
-@helper
+@inlined
 def _sink(indices: Any, data: Any, begin: Any, root: Any, size: Any) -> Any:
     while 2 * root + 1 < size:
         child = 2 * root + 1
@@ -58,7 +57,7 @@ def _sink(indices: Any, data: Any, begin: Any, root: Any, size: Any) -> Any:
         root = child
 
 
-@helper
+@inlined
 def _sort(indices: Any, data: Any, begin: Any, end: Any) -> Any:
     """Sort one row by index with heap sort, which no order of the input makes slow."""
     size = end - begin
@@ -75,96 +74,165 @@ _TEXT = types.Array(uint8, 1, "C", readonly=True)
 _FLOATS, _INT32, _INT64 = (types.Array(kind, 1, "C") for kind in (float64, int32, int64))
 
 
-@kernel(int64(_TEXT, int64, _FLOATS, _INT64, _INT32, _FLOATS, types.Array(int64, 2, "C"), _INT64))
-def parse_lines(
-    text: Any, size: Any, labels: Any, indptr: Any, indices: Any, data: Any, hard: Any, counters: Any
+@inlined
+def _read_index(text: Any, position: Any) -> Any:
+    """Return (index, position after it); the index is -1 if there is none or it is too large."""
+    word = load_word(text, position)
+    count = count_digits(word)
+    if 0 < count < WORD:
+        return np.int64(join_digits(word, count)), position + count
+    index, begin = np.int64(0), position
+    while ord("0") <= load_byte(text, position) <= ord("9"):
+        index = index * 10 + np.int64(load_byte(text, position) - ord("0"))
+        if index > LARGEST_INDEX:
+            return np.int64(-1), position
+        position += 1
+    return (index if position > begin else np.int64(-1)), position
+
+
+@inlined
+def _list_hard(hard: Any, counters: Any, row: Any, index: Any, position: Any) -> None:
+    k = counters[HARD_VALUES]
+    hard[k, 0], hard[k, 1], hard[k, 2] = row, index, position
+    counters[HARD_VALUES] = k + 1
+
+
+@inlined
+def _read_label(text: Any, begin: Any, row: Any, hard: Any, counters: Any) -> Any:
+    """Return (whether it is one, label, position after it)."""
+    status, label, position = read_number(text, begin)
+    if status == BAD or not ends_token(text[position]):
+        return False, 0.0, position
+    if status == HARD:
+        _list_hard(hard, counters, row, LABEL, begin)
+        return True, 0.0, position
+    return label == np.floor(label) and abs(label) <= 2.0**53, label + 0.0, position
+
+
+@inlined
+def _skip_query(text: Any, position: Any) -> Any:
+    """Return (whether there is no false query id, position after it)."""
+    position += 4
+    if text[position] == ord("-"):
+        position += 1
+    begin = position
+    while ord("0") <= text[position] <= ord("9"):
+        position += 1
+    return position > begin and ends_token(text[position]), position
+
+
+@inlined
+def _find_second(indices: Any, begin: Any, end: Any) -> Any:
+    """Return the first index that follows itself in a sorted row, or -1."""
+    for k in range(begin + 1, end):
+        if indices[k] == indices[k - 1]:
+            return np.int64(indices[k])
+    return np.int64(-1)
+
+
+@inlined
+def _read_entries(
+    text: Any, position: Any, row: Any, entry: Any, indices: Any, data: Any, hard: Any, counters: Any
 ) -> Any:
-    """Append the examples in text[:size], whole lines, to the arrays; return why it stopped, or FINE.
+    """Append the entries up to the end or the comment of a line; return (why it stopped, position, entry).
 
-    Numbers that need Python's arithmetic are listed in `hard` as (row, index or LABEL, position in the text).
+    The position is that of the token at fault, if any.
     """
-    position = 0
-    row, entry = counters[ROWS], counters[ENTRIES]
-    while position < size:
-        counters[POSITION] = position
-        position = _skip_spaces(text, position)
-        if text[position] == _NEWLINE or text[position] == _HASH:
-            while text[position] != _NEWLINE:
-                position += 1
-            position += 1
-            counters[LINES] += 1
-            continue
-
-        counters[POSITION] = position
-        status, label, position = read_number(text, position)
-        if status == BAD or not _ends_token(text[position]):
-            return BAD_LABEL
-        if status == HARD:
-            k = counters[HARD_VALUES]
-            hard[k, 0], hard[k, 1], hard[k, 2] = row, LABEL, counters[POSITION]
-            counters[HARD_VALUES] = k + 1
-        elif label != np.floor(label) or abs(label) > 2.0**53:
-            return BAD_LABEL
-        labels[row] = label + 0.0
-
-        position = _skip_spaces(text, position)
-        if text[position] == ord("q") and _is_query(text, position):
-            counters[POSITION] = position
-            position += 4
-            if text[position] == ord("-"):
-                position += 1
-            begin = position
-            while ord("0") <= text[position] <= ord("9"):
-                position += 1
-            if position == begin or not _ends_token(text[position]):
-                return BAD_QUERY
-
-        first, previous, sorted_so_far = entry, np.int64(-1), True
-        while True:
-            position = _skip_spaces(text, position)
+    first, previous, is_sorted = entry, np.int64(-1), True
+    while True:
+        begin = position
+        index, position = _read_index(text, begin)
+        if index < 0 or load_byte(text, position) != _COLON:
+            position = _skip_spaces(text, begin)
             if text[position] == _NEWLINE or text[position] == _HASH:
                 break
-            counters[POSITION] = position
-            index, begin = np.int64(0), position
-            while ord("0") <= text[position] <= ord("9"):
-                index = index * 10 + np.int64(text[position] - ord("0"))
-                if index > LARGEST_INDEX:
-                    return BAD_ENTRY
-                position += 1
-            if position == begin or text[position] != _COLON:
-                return BAD_ENTRY
-            begin = position + 1
-            status, value, position = read_number(text, begin)
-            if status == BAD or not _ends_token(text[position]) or np.isinf(value):
-                return BAD_ENTRY
+            if position > begin:
+                continue
+            return BAD_ENTRY, begin, entry
+        value_begin = position + 1
+        is_short, value, position = read_short_number(text, value_begin)
+        if not is_short:
+            status, value, position = read_number(text, value_begin)
+            if status == BAD or not ends_token(text[position]) or np.isinf(value):
+                return BAD_ENTRY, begin, entry
             if status == HARD:
-                k = counters[HARD_VALUES]
-                hard[k, 0], hard[k, 1], hard[k, 2] = row, index, begin
-                counters[HARD_VALUES] = k + 1
+                _list_hard(hard, counters, row, index, value_begin)
+        if index <= previous:
             if index == previous:
                 counters[INDEX] = index
-                return DUPLICATE
-            if index < previous:
-                sorted_so_far = False
-            previous = index
-            indices[entry] = index
-            data[entry] = value
-            entry += 1
+                return DUPLICATE, begin, entry
+            is_sorted = False
+        previous = index
+        indices[entry] = index
+        data[entry] = value
+        entry += 1
+        # One space is the rule; a newline or more spaces are no index, which is found out above.
+        position += np.int64(load_byte(text, position) == _SPACE)
+    if not is_sorted:
+        _sort(indices, data, first, entry)
+        index = _find_second(indices, first, entry)
+        if index >= 0:
+            counters[INDEX] = index
+            return DUPLICATE, begin, entry
+    return FINE, position, entry
 
-        if not sorted_so_far:
-            _sort(indices, data, first, entry)
-            for k in range(first + 1, entry):
-                if indices[k] == indices[k - 1]:
-                    counters[INDEX] = indices[k]
-                    return DUPLICATE
-        if entry > first:
-            counters[LOWEST] = min(counters[LOWEST], indices[first])
-            counters[HIGHEST] = max(counters[HIGHEST], indices[entry - 1])
-        row += 1
-        indptr[row] = entry
-        counters[ROWS], counters[ENTRIES] = row, entry
+
+@kernel(int64(_TEXT, int64, int64, _FLOATS, _INT64, _INT32, _FLOATS, types.Array(int64, 2, "C"), _INT64))
+def parse_lines(
+    text: Any, begin: Any, end: Any, labels: Any, indptr: Any, indices: Any, data: Any, hard: Any,
+    counters: Any,
+) -> Any:  # fmt: skip
+    """Append the examples in text[begin:end], whole lines, to the arrays; return why it stopped, or FINE.
+
+    Numbers that need Python's arithmetic are listed in `hard` as (row, index or LABEL, position in the text).
+    The text goes on for PADDING bytes, whatever they are.
+    """
+    position, fault, stopped = begin, begin, FINE
+    lines, row, first = counters[LINES], counters[ROWS], counters[ENTRIES]
+    lowest, highest = counters[LOWEST], counters[HIGHEST]
+    while position < end:
+        position = _skip_spaces(text, position)
+        if text[position] != _NEWLINE and text[position] != _HASH:
+            fault = position
+            is_label, label, position = _read_label(text, position, row, hard, counters)
+            if not is_label:
+                stopped = BAD_LABEL
+                break
+            position = _skip_spaces(text, position)
+            if text[position] == ord("q") and _is_query(text, position):
+                fault = position
+                is_query, position = _skip_query(text, position)
+                if not is_query:
+                    stopped = BAD_QUERY
+                    break
+                position = _skip_spaces(text, position)
+            stopped, position, entry = _read_entries(
+                text, position, row, first, indices, data, hard, counters
+            )
+            if stopped != FINE:
+                fault = position
+                break
+            if entry > first:
+                lowest = min(lowest, np.int64(indices[first]))
+                highest = max(highest, np.int64(indices[entry - 1]))
+            labels[row] = label
+            row += 1
+            indptr[row] = entry
+            first = entry
         while text[position] != _NEWLINE:
             position += 1
         position += 1
-        counters[LINES] += 1
-    return FINE
+        lines += 1
+    counters[LINES], counters[ROWS], counters[ENTRIES], counters[POSITION] = lines, row, first, fault
+    counters[LOWEST], counters[HIGHEST] = lowest, highest
+    return stopped
+
+
+@kernel(types.UniTuple(int64, 2)(_TEXT, int64, int64))
+def count_marks(text: Any, begin: Any, end: Any) -> Any:
+    """Return the numbers of colons and of newlines, which bound those of entries and rows."""
+    colons, newlines = 0, 0
+    for k in range(begin, end):
+        colons += text[k] == _COLON
+        newlines += text[k] == _NEWLINE
+    return colons, newlines
