@@ -114,7 +114,13 @@ def describe_config(_: str, page: str) -> str:
     )
     sections = [
         ("Keys of every config", "", schema["properties"]),
-        ("An entry of `datasets`", "A name, a path, or a mapping with these keys.", dataset["properties"]),
+        (
+            "An entry of `datasets`",
+            "A name, a path, or a mapping with these keys. `path` is relative to the config, and `name` is "
+            "then what the record calls the file. `positive` and `negative` are the labels that become +1 "
+            "and -1.",
+            dataset["properties"],
+        ),
     ]
     rules = {each["if"]["properties"]["protocol"]["const"]: each["then"] for each in schema["allOf"]}
     online = rules["online"]["properties"]["algorithms"]["items"]["anyOf"][1]["properties"]
@@ -151,6 +157,8 @@ def _describe_values(about: Mapping[str, Any]) -> str:
     if "anyOf" in about:
         return " or ".join(dict.fromkeys(filter(None, map(_describe_values, about["anyOf"]))))
     kind = about.get("type", "")
+    if isinstance(kind, list):
+        return " or ".join(_describe_values({**about, "type": each}) for each in kind)
     if kind == "array":
         items = _describe_values(about.get("items", {}))
         return f"a list, each {items}" if items else "a list"
@@ -184,6 +192,8 @@ def _describe_command(
     yield from ("```text", f"{path} {usage}", "```", "", *_help_text(command.help or ""), "")
     rows = []
     for parameter in command.get_params(context):
+        if isinstance(parameter, click.Argument):  # the usage names them
+            continue
         record = parameter.get_help_record(context)
         if record and not (parent and "--help" in record[0]):
             rows.append((f"`{record[0]}`", record[1]))
@@ -299,6 +309,7 @@ def _reproductions() -> dict[str, Any]:
 
 def describe_paper(id: str, page: str) -> str:
     """Return what the runs that ship say about a paper: verdicts on its numbers, then on its claims."""
+    from olbench.report.claims import NOT_CHECKED, OUTCOMES
     from olbench.report.verdicts import VERDICTS
 
     found = _reproductions()[id]
@@ -312,10 +323,10 @@ def describe_paper(id: str, page: str) -> str:
         lines += ["## Numbers", "", *table(("numbers", "all", *VERDICTS), rows, align="lrrrrr"), ""]
     claims: dict[str, Any] = {}
     for claim in (claim for report in found.reports for claim in report.claims):
-        if claims.get(claim.id, claim).verdict == "not checked" or claim.id not in claims:
+        if claims.get(claim.id, claim).verdict == NOT_CHECKED or claim.id not in claims:
             claims[claim.id] = claim
-    totals = ", ".join(f"{count} {verdict}" for verdict, count in found.claims.most_common())
-    lines += ["## Claims", "", f"{found.claims.total()} claims: {totals}.", ""]
+    totals = ", ".join(f"{each} {found.claims[each]}" for each in OUTCOMES if found.claims[each])
+    lines += ["## Claims", "", f"Of {found.claims.total()} claims: {totals}.", ""]
     rows = [(each.text, each.where, f"**{each.verdict}**", each.evidence) for each in claims.values()]
     lines += [*table(("claim", "where", "here", "evidence"), rows), ""]
     return "\n".join(lines)

@@ -19,6 +19,17 @@ WORDS = {
     "form": ["covariance", "root"],
     "kernel": ["linear", "rbf", "poly"],
 }
+#: What the options mean.
+MEANINGS = {
+    "covariance": "whether the covariance is a matrix or only its diagonal",
+    "projection": "how a diagonal covariance stays diagonal after an update",
+    "form": "whether the full covariance or a root of it is stored",
+    "kernel": "learn in the feature space of a kernel",
+    "a": "the initial variance of every weight",
+    "gamma": "the scale of the kernel",
+    "degree": "the degree of a polynomial kernel",
+    "coef0": "the constant of a polynomial kernel",
+}
 
 
 def make_schema() -> Schema:
@@ -30,20 +41,35 @@ def make_schema() -> Schema:
         "type": "object",
         "required": ["datasets", "algorithms"],
         "properties": {
-            "protocol": {"enum": [each.id for each in known], "default": "online"},
+            "protocol": {
+                "enum": [each.id for each in known], "default": "online",
+                "description": "what a trial does and measures",
+            },
             "paper": {
                 "type": "string",
                 "description": f"a paper's id ({', '.join(paper_ids())}) or the path of its file",
             },
-            "seed": {"type": "integer", "minimum": 0, "default": 0},
-            "covariance": {"enum": WORDS["covariance"], "default": "full"},
-            "plugins": {"type": "array", "minItems": 1, "items": {"type": "string"}},
-            "datasets": {"type": "array", "minItems": 1, "items": _dataset()},
-            "algorithms": {"type": "array", "minItems": 1},
+            "seed": {
+                "type": "integer", "minimum": 0, "default": 0,
+                "description": "decides all random orders and splits, which all algorithms share",
+            },
+            "covariance": {
+                "enum": WORDS["covariance"], "default": "full",
+                "description": "the covariance of second-order algorithms that do not say their own",
+            },
+            "plugins": {
+                "type": "array", "minItems": 1, "items": {"type": "string"},
+                "description": "Python files with algorithms or protocols, relative to the config",
+            },
+            "datasets": {
+                "type": "array", "minItems": 1, "items": _dataset(),
+                "description": "names of the catalogue or files, relative to the config",
+            },
+            "algorithms": {"type": "array", "minItems": 1, "description": "ids, or ids with settings"},
         },
         "allOf": [_protocol(each) for each in known],
         "unevaluatedProperties": False,
-    }
+    }  # fmt: skip
 
 
 def _dataset() -> Schema:
@@ -100,10 +126,13 @@ def _protocol(protocol: Protocol) -> Schema:
     condition = named if protocol.id == "online" else {**named, "required": ["protocol"]}
     own = {key.name: _key(key) for key in protocol.keys}
     tuning = {
-        "search": {"enum": list(protocol.searches)},
-        "ties": {"enum": list(TIES), "default": "last"},
+        "search": {"enum": list(protocol.searches), "description": "how parameters are searched"},
+        "ties": {
+            "enum": list(TIES), "default": "last",
+            "description": "which of several best candidates is taken, in the order of the grid",
+        },
         **{key.name: _key(key) for key in protocol.tuning_keys},
-    }
+    }  # fmt: skip
     return {
         "if": condition,
         "then": {
@@ -122,17 +151,25 @@ def _protocol(protocol: Protocol) -> Schema:
 def _entry(protocol: Protocol) -> Schema:
     """Return the schema of an entry of `algorithms`."""
     allowed = [each for each in definitions() if not protocol.refuse(each)]
-    options = {name: {"enum": words} for name, words in WORDS.items()}
-    numbers = {name: {"type": "number"} for name in OPTIONS if name not in WORDS}
+    options = {name: {"enum": words, "description": MEANINGS[name]} for name, words in WORDS.items()}
+    numbers = {
+        name: {"type": "number", "description": MEANINGS[name]} for name in OPTIONS if name not in WORDS
+    }
     content = {
-        "id": {"type": "string", "examples": [each.id for each in allowed]},
-        "name": {"type": "string"},
-        "params": {"type": "object"},
-        "grid": {"type": "object", "additionalProperties": {"type": "array", "minItems": 1}},
+        "id": {
+            "type": "string", "examples": [each.id for each in allowed],
+            "description": "one of `olbench algorithms`, or of a plugin",
+        },
+        "name": {"type": "string", "description": "what reports call it"},
+        "params": {"type": "object", "description": "parameters that are fixed"},
+        "grid": {
+            "type": "object", "additionalProperties": {"type": "array", "minItems": 1},
+            "description": "values to search, by parameter; by default those of the papers",
+        },
         **options,
         **numbers,
         **{key.name: _key(key) for key in protocol.entry_keys},
-    }
+    }  # fmt: skip
     return {
         "anyOf": [
             {"type": "string", "examples": [each.id for each in allowed]},
