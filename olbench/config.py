@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,8 +97,10 @@ def parse_config(root: Placed, folder: Path) -> Config:
         fields["tuning"] = _tuning(content["tuning"], protocol)
     tuning = fields.setdefault("tuning", Tuning(settings=_settings(protocol.tuning_keys, {})))
     entries = _Algorithms(protocol, tuning, fields.get("covariance", "full"))
+    datasets = _datasets(content["datasets"], folder)
+    _refuse_classes(content["datasets"], datasets, protocol)
     return Config(
-        datasets=_datasets(content["datasets"], folder),
+        datasets=datasets,
         algorithms=entries.all(content["algorithms"]),
         protocol=protocol.id,
         settings=_settings(protocol.keys, content),
@@ -173,7 +176,7 @@ def _datasets(node: Placed, folder: Path) -> tuple[DatasetSpec, ...]:
                 f"the name of the data set {shown} is not valid Unicode; rename the file, or give a "
                 "path and a name of its own in a config"
             )
-        if any((spec.name, spec.positive, spec.negative) == (s.name, s.positive, s.negative) for s in specs):
+        if replace(spec, path="") in [replace(other, path="") for other in specs]:
             raise item.fail(f"the data set '{spec.name}' is listed twice")
         if any(spec.name == other.name and (spec.path or other.path) for other in specs):
             raise item.fail(f"two data sets would be called '{spec.name}'; give one of them another name")
@@ -181,10 +184,21 @@ def _datasets(node: Placed, folder: Path) -> tuple[DatasetSpec, ...]:
     return tuple(specs)
 
 
+def _refuse_classes(node: Placed, specs: Iterable[DatasetSpec], protocol: Protocol) -> None:
+    """Raise a UserError if there are more classes than a protocol can tell apart."""
+    for item, spec in zip(node.items("datasets"), specs, strict=True):
+        if spec.labels and not protocol.multiclass:
+            able = ", ".join(each.id for each in protocols() if each.multiclass)
+            raise item.fail(
+                f"labels: {spec.labels} has no meaning for the protocol {protocol.id}; it runs under "
+                f"protocol: {able}"
+            )
+
+
 def _dataset(node: Placed, folder: Path) -> DatasetSpec:
     if not isinstance(node.value, dict):
         return _find_dataset(node.text("a data set"), node, folder)
-    content = node.mapping("a data set", ["name", "path", "positive", "negative"])
+    content = node.mapping("a data set", ["name", "path", "positive", "negative", "labels"])
     if "path" in content:
         spec = _find_file(content["path"].text("path"), content["path"], folder)
         name = content["name"].text("name") if "name" in content else spec.name
@@ -193,8 +207,11 @@ def _dataset(node: Placed, folder: Path) -> DatasetSpec:
         name = spec.name
     else:
         raise node.fail("a data set needs the key 'name' or 'path'")
+    labels = content["labels"].choice("labels", ("all",)) if "labels" in content else ""
+    if labels and ("positive" in content or "negative" in content):
+        raise content["labels"].fail("labels: all leaves nothing for positive and negative to choose")
     return _with_usual_labels(
-        DatasetSpec(name, spec.path, _labels(content, "positive"), _labels(content, "negative"))
+        DatasetSpec(name, spec.path, _labels(content, "positive"), _labels(content, "negative"), labels)
     )
 
 
@@ -252,7 +269,12 @@ def _with_usual_labels(spec: DatasetSpec) -> DatasetSpec:
     from olbench.data.catalog import catalog
 
     entry = None if spec.path else catalog()[spec.name]
-    usual = entry is not None and entry.positive == spec.positive and entry.negative == spec.negative
+    usual = (
+        entry is not None
+        and not spec.labels
+        and entry.positive == spec.positive
+        and entry.negative == spec.negative
+    )
     return DatasetSpec(spec.name) if usual else spec
 
 

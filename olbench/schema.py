@@ -53,7 +53,13 @@ def _dataset() -> Schema:
         "description": "a name of the catalogue or a path",
         "examples": list(catalog()),
     }
-    properties = {"name": name, "path": {"type": "string"}, "positive": labels, "negative": labels}
+    properties = {
+        "name": name,
+        "path": {"type": "string"},
+        "positive": labels,
+        "negative": labels,
+        "labels": {"const": "all", "description": "every label is a class of its own, one-vs-rest"},
+    }
     return {"anyOf": [name, {"type": "object", "properties": properties, "additionalProperties": False}]}
 
 

@@ -18,18 +18,19 @@ class DatasetSpec:
     path: str = ""
     positive: tuple[float, ...] | None = None
     negative: tuple[float, ...] | None = None
+    #: "all" if every label is a class of its own.
+    labels: str = ""
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return _given(
-            {"name": self.name, "path": self.path, "positive": self.positive, "negative": self.negative}
-        )
+        labels = {"positive": self.positive, "negative": self.negative, "labels": self.labels}
+        return _given({"name": self.name, "path": self.path, **labels})
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "DatasetSpec":
         """Return what `plain` wrote down."""
         labels = {name: tuple(content[name]) for name in ("positive", "negative") if content.get(name)}
-        return cls(content["name"], content.get("path", ""), **labels)
+        return cls(content["name"], content.get("path", ""), **labels, labels=content.get("labels", ""))
 
 
 @dataclass(frozen=True)

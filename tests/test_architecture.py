@@ -21,7 +21,7 @@ LAYERS = (
     ("kernels",),
     ("examples",),
     ("algorithms",),
-    ("learners", "contestants", "online", "advice"),
+    ("learners", "multiclass", "contestants", "online", "advice"),
     ("estimators",),
     ("specs",),
     ("data",),

@@ -26,6 +26,8 @@ from olbench.memory import memory_limit, show_size
 class Dataset:
     """Labelled examples. X is an array or a CSR matrix of doubles, y holds -1.0 and +1.0.
 
+    Where every label is a class, y holds the numbers of the classes: 0.0, 1.0, 2.0 and so on.
+
     Cached examples are memory-mapped and read-only. The fingerprint depends only on the content of X and y,
     not on the format, compression or storage.
     """
@@ -52,7 +54,7 @@ class Dataset:
         facts = {
             "examples": f"{n:,}",
             "features": f"{d:,}, {self.storage}",
-            "labels": ", ".join(f"{label:+g}: {k:,}" for label, k in zip(labels, counts, strict=True)),
+            "labels": ", ".join(f"{label:g}: {k:,}" for label, k in zip(labels, counts, strict=True)),
             "fingerprint": self.fingerprint,
         }
         if self.test_from is not None:
@@ -65,6 +67,7 @@ def load_dataset(
     positive: Labels = None,
     negative: Labels = None,
     *,
+    labels: str = "two",
     download: bool = True,
     mirror: str | None = None,
 ) -> Dataset:
@@ -74,13 +77,16 @@ def load_dataset(
 
     With two labels in a file, the smaller becomes -1 and the larger +1. Otherwise `positive` lists the labels
     of the positive examples and `negative` those of the negative ones (default: all others); rows with any
-    other label are dropped. Catalogue files that are not downloaded yet are fetched, unless `download` is
+    other label are dropped. With labels="all", every label is a class, and y holds the numbers of the classes
+    from 0 on, in the order of their labels. Catalogue files that are not downloaded yet are fetched, unless `download` is
     False.
 
     >>> data = load_dataset("breast-cancer")
     >>> data.X.shape, data.fingerprint[:8]
     ((569, 30), '09b79ee7')
     """
+    if labels != "two":
+        return _load_classes(name_or_path, labels, positive, negative, download, mirror)
     if is_pipe(name_or_path):
         return cache_pipe(name_or_path, positive, negative)[0]
     entry = resolve(name_or_path)
@@ -92,6 +98,31 @@ def load_dataset(
     if positive is not None or negative is not None:
         entry = _replace_labels(entry, positive, negative)
     return load_entry(entry, paths)
+
+
+def _load_classes(
+    name_or_path: str | Path, labels: str, positive: Labels, negative: Labels, download: bool,
+    mirror: str | None,
+) -> Dataset:  # fmt: skip
+    """Return a data set with a class for every label."""
+    if labels != "all":
+        raise UserError(f"labels must be 'two' or 'all', not {labels!r}")
+    if positive is not None or negative is not None:
+        raise UserError(f"{name_or_path}: labels='all' leaves nothing for positive and negative to choose")
+    entry = resolve(name_or_path) if not is_pipe(name_or_path) else Path(name_or_path)
+    if isinstance(entry, Path):
+        if is_pipe(entry) or entry.is_dir():
+            raise UserError(f"{entry}: labels='all' needs a file that can be read again; write it to one")
+        described = replace(_describe_file(entry, entry.name, None, None), multiclass=True)
+        return load_entry(described, [entry], where=str(entry))
+    if entry.format == "corpus":
+        raise UserError(f"{entry.name} has two classes by construction; leave out labels='all'")
+    paths = _find_paths(entry, download, mirror)
+    whole = replace(
+        entry, name=f"{entry.name}[all]", positive=None, negative=None, multiclass=True, labels={},
+        fingerprint="",
+    )  # fmt: skip
+    return load_entry(whole, paths)
 
 
 def _replace_labels(entry: CatalogEntry, positive: Labels, negative: Labels) -> CatalogEntry:

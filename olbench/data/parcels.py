@@ -91,7 +91,8 @@ def _load(spec: DatasetSpec) -> Dataset | None:
             return None
     elif spec.name not in catalog() or not _is_near(spec.name):
         return None
-    return load_dataset(spec.path or spec.name, spec.positive, spec.negative, download=False)
+    labels = spec.labels or "two"
+    return load_dataset(spec.path or spec.name, spec.positive, spec.negative, labels=labels, download=False)
 
 
 def _is_near(name: str) -> bool:

@@ -15,10 +15,12 @@ from olbench.kernels.compile import (
     READ_INT64,
     ROWS,
     WRITE_1D,
+    WRITE_2D,
     WRITE_INT64,
     inlined,
     kernel,
 )
+from olbench.kernels.margins import keep_margin
 from olbench.kernels.rows import announce, buffers, dot, locate, sources
 
 # Below this, the common factor is multiplied into w. Two such factors still multiply to a normal number, so
@@ -47,10 +49,12 @@ def add_row(w: Any, step: Any, columns: Any, c: Any, values: Any, o: Any, n: Any
 @kernel(
     void(
         types.FunctionType(FIRST_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_1D, WRITE_1D, WRITE_INT64,
+        WRITE_1D, WRITE_1D, WRITE_INT64, WRITE_2D,
     )
 )  # fmt: skip
-def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, counters: Any) -> None:
+def run(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, counters: Any, margins: Any
+) -> None:
     """Run the examples of `order`; the weights are scalars[0] * w, their squared norm is scalars[1]."""
     packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
@@ -66,6 +70,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, 
         mistake = (f >= 0.0) != (y[i] > 0.0)
         m = y[i] * f
         t += 1
+        keep_margin(margins, t, f, 0)
         mistakes += mistake
         s = norms[i]
         # A squared norm that over- or underflows gives no usable step; a row of zeros is no such case.

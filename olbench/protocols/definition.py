@@ -125,6 +125,8 @@ class Protocol(ABC):
     entry_keys: ClassVar[tuple[Key, ...]] = ()
     tuning_keys: ClassVar[tuple[Key, ...]] = ()
     searches: ClassVar[tuple[str, ...]] = ("grid", "coordinate", "none")
+    #: Whether it can tell more than two classes apart.
+    multiclass: ClassVar[bool] = False
     #: What the number of a trial counts: permutations, folds or splits.
     numbered: ClassVar[str] = "permutation"
     #: What is reported, the quantity that ranks algorithms first.
@@ -146,6 +148,10 @@ class Protocol(ABC):
     @abstractmethod
     def run(self, trial: Trial, source: Source, stopped: Callable[[], bool]) -> Outcome:
         """Run a trial. Long work asks `stopped` a few times a second, and raises StoppedError if so."""
+
+    def describe_measures(self, config: Config) -> str:
+        """Return how the checklist of a run describes its measures."""
+        return self.measures_text
 
     def repeats(self, config: Config) -> int:
         """Return how many trials report a cell; by default the value of the key `numbered` + "s"."""

@@ -88,13 +88,13 @@ def band_of(entry: Entry, series: Series) -> Band:
 
 
 def curves_figure(
-    results: Results, dataset: str, series: Sequence[Series] | None = None, run: Sequence[str] = ()
+    results: Results, dataset: str, only: Sequence[Series] | None = None, run: Sequence[str] = ()
 ) -> Figure:
     """Draw the curves of a data set, one panel per series, by default of all series of the protocol.
 
     `run` has all labels of the run where some are left out, so that the others keep their looks.
     """
-    entries, shown = _entries_on(results, dataset), series or results.protocol.series
+    entries, shown = _entries_on(results, dataset), only or results.protocol.series
     look, labels = styles(run or results.labels), [entry.label for entry in entries]
     samples = line_samples(labels, look)
     legend = legend_height(samples)
@@ -111,9 +111,7 @@ def curves_figure(
     return figure
 
 
-def draw_curves(
-    panel: Axes, results: Results, dataset: str, series: Series, run: Sequence[str] = ()
-) -> Axes:
+def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, run: Sequence[str] = ()) -> Axes:
     """Draw one series of a data set into axes that somebody else made, with a legend inside."""
     entries = _entries_on(results, dataset)
     _draw_panel(panel, [band_of(entry, series) for entry in entries], series, styles(run or results.labels))

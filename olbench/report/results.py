@@ -267,7 +267,9 @@ class Results:
         try:
             import pyarrow  # noqa: F401
         except ImportError:
-            raise UserError('Parquet needs pyarrow; install it with `pip install "olbench[parquet]"`') from None
+            raise UserError(
+                'Parquet needs pyarrow; install it with `pip install "olbench[parquet]"`'
+            ) from None
         trials = self.to_frame()
         for name in ("params", "setting", "choice"):
             trials[name] = [json.dumps(value) if isinstance(value, dict) else "{}" for value in trials[name]]
