@@ -169,7 +169,7 @@ class Learner(ABC):
         self.margins: Floats = np.empty((0, 2))
 
     def keep_margins(self, ring: Floats) -> None:
-        """Write the margin f of each round t from now on, and e if f is scaled by 2 ** e, to a ring of rounds.
+        """Keep the margin f of each round t from now on in a ring, and e if f is scaled by 2 ** e.
 
         The row of round t, counted from 1, is (t - 1) modulo the size of the ring, a power of two.
         """

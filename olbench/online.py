@@ -85,10 +85,10 @@ def online_pass(
     """Run an algorithm once over the examples and count the mistakes it makes before learning each of them.
 
     The algorithm is what `make_algorithm` returns, or an id with the settings of `make_algorithm` as
-    keywords. X is an array or a SciPy sparse matrix and y holds -1 and +1. `order` lists row numbers; by default the
-    rows are taken as they come. `curve` is the number of points at which the counters and the clock are read.
-    If given, `stopped` is called several times a second, and the pass ends with a StoppedError once it
-    returns true.
+    keywords. X is an array or a SciPy sparse matrix and y holds -1 and +1. `order` lists row numbers; by
+    default the rows are taken as they come. `curve` is the number of points at which the counters and the
+    clock are read. If given, `stopped` is called several times a second, and the pass ends with a
+    StoppedError once it returns true.
 
     With labels="all", y holds labels of any kind, and one learner per class runs one-vs-rest: see
     `olbench.multiclass` for what a mistake and an update are then.

@@ -22,7 +22,7 @@ LAYERS = (
     ("examples",),
     ("algorithms",),
     ("learners", "multiclass", "contestants", "online", "advice"),
-    ("estimators",),
+    ("estimators", "docstrings"),
     ("specs",),
     ("data",),
     ("trials",),

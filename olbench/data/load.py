@@ -78,8 +78,8 @@ def load_dataset(
     With two labels in a file, the smaller becomes -1 and the larger +1. Otherwise `positive` lists the labels
     of the positive examples and `negative` those of the negative ones (default: all others); rows with any
     other label are dropped. With labels="all", every label is a class, and y holds the numbers of the classes
-    from 0 on, in the order of their labels. Catalogue files that are not downloaded yet are fetched, unless `download` is
-    False.
+    from 0 on, in the order of their labels. Catalogue files that are not downloaded yet are fetched, unless
+    `download` is False.
 
     >>> data = load_dataset("breast-cancer")
     >>> data.X.shape, data.fingerprint[:8]

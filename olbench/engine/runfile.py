@@ -111,7 +111,9 @@ _MACHINE = {"processor": str, "cores": _WHOLE, "system": str}
 #: The kinds of what run.json holds, where it holds it: a type, a tuple of types, or the fields of a mapping.
 _RUN: dict[str, Any] = {
     "config": {
-        "datasets": _Each(list, {"name": str, "path": str, "positive": _NUMBERS, "negative": _NUMBERS, "labels": str}),
+        "datasets": _Each(list, {
+            "name": str, "path": str, "positive": _NUMBERS, "negative": _NUMBERS, "labels": str,
+        }),
         "algorithms": _Each(list, {"id": str, "name": str, "params": dict, "grid": _Each(dict, list)}),
         "protocol": str, "paper": str, "seed": _WHOLE, "covariance": str, "plugins": _Each(list, str),
         "tuning": {"search": str, "ties": str, "permutations": _WHOLE},

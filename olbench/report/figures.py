@@ -250,7 +250,8 @@ def draw_ranks(outer: Axes, across: "Across", run: Sequence[str] = ()) -> Axes:
     assert figure is not None
     side = _side_share(across.labels, outer.get_position().width * figure.get_figwidth())
     outer.set_axis_off()
-    _draw_ranks(outer.inset_axes((side, 0, 1 - 2 * side, 1)), across, run)
+    with our_settings():  # room is made for names of this size
+        _draw_ranks(outer.inset_axes((side, 0, 1 - 2 * side, 1)), across, run)
     return outer
 
 
