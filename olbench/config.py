@@ -110,8 +110,10 @@ def parse_config(root: Placed, folder: Path) -> Config:
         fields["tuning"] = _tuning(content["tuning"], protocol)
     tuning = fields.setdefault("tuning", Tuning(settings=_settings(protocol.tuning_keys, {})))
     entries = _Algorithms(protocol, tuning, fields.get("covariance", "full"))
+    datasets = _datasets(content["datasets"], folder, protocol)
+    _refuse_classes(content["datasets"], datasets, protocol)
     return Config(
-        datasets=_datasets(content["datasets"], folder, protocol),
+        datasets=datasets,
         algorithms=entries.all(content["algorithms"]),
         protocol=protocol.id,
         settings=_settings(protocol.keys, content),
@@ -191,7 +193,7 @@ def _datasets(node: Placed, folder: Path, protocol: Protocol) -> tuple[DatasetSp
                 f"the name of the data set {shown} is not valid Unicode; rename the file, or give a "
                 "path and a name of its own in a config"
             )
-        if any((spec.name, spec.positive, spec.negative) == (s.name, s.positive, s.negative) for s in specs):
+        if replace(spec, path="") in [replace(other, path="") for other in specs]:
             raise item.fail(f"the data set '{spec.name}' is listed twice")
         if any(spec.name == other.name and (spec.path or other.path) for other in specs):
             raise item.fail(f"two data sets would be called '{spec.name}'; give one of them another name")
@@ -199,10 +201,21 @@ def _datasets(node: Placed, folder: Path, protocol: Protocol) -> tuple[DatasetSp
     return tuple(specs)
 
 
+def _refuse_classes(node: Placed, specs: Iterable[DatasetSpec], protocol: Protocol) -> None:
+    """Raise a UserError if there are more classes than a protocol can tell apart."""
+    for item, spec in zip(node.items("datasets"), specs, strict=True):
+        if spec.labels and not protocol.multiclass:
+            able = ", ".join(each.id for each in protocols() if each.multiclass)
+            raise item.fail(
+                f"labels: {spec.labels} has no meaning for the protocol {protocol.id}; it runs under "
+                f"protocol: {able}"
+            )
+
+
 def _dataset(node: Placed, folder: Path) -> DatasetSpec:
     if not isinstance(node.value, dict):
         return _find_dataset(node.text("a data set"), node, folder)
-    content = node.mapping("a data set", ["name", "path", "positive", "negative", *READING_KEYS])
+    content = node.mapping("a data set", ["name", "path", "positive", "negative", "labels", *READING_KEYS])
     if "path" in content:
         spec = _find_file(content["path"].text("path"), content["path"], folder)
         name = content["name"].text("name") if "name" in content else spec.name
@@ -217,8 +230,11 @@ def _dataset(node: Placed, folder: Path) -> DatasetSpec:
         raise content[key].fail(
             f"{name} is read as the catalogue says; {key} is for your own files, which have the key path"
         )
-    labels = _labels(content, "positive"), _labels(content, "negative")
-    return _with_usual_labels(DatasetSpec(name, spec.path, *labels, reading))
+    labels = content["labels"].choice("labels", ("all",)) if "labels" in content else ""
+    if labels and ("positive" in content or "negative" in content):
+        raise content["labels"].fail("labels: all leaves nothing for positive and negative to choose")
+    chosen = _labels(content, "positive"), _labels(content, "negative")
+    return _with_usual_labels(DatasetSpec(name, spec.path, *chosen, labels, reading))
 
 
 def _reading(content: Mapping[str, Placed]) -> Reading:
@@ -306,7 +322,12 @@ def _with_usual_labels(spec: DatasetSpec) -> DatasetSpec:
     from olbench.data.catalog import catalog
 
     entry = None if spec.path else catalog()[spec.name]
-    usual = entry is not None and entry.positive == spec.positive and entry.negative == spec.negative
+    usual = (
+        entry is not None
+        and not spec.labels
+        and entry.positive == spec.positive
+        and entry.negative == spec.negative
+    )
     return DatasetSpec(spec.name) if usual else spec
 
 

@@ -95,19 +95,59 @@ class ObjectLearner(Learner):
             positive = step(rows, i, float(y[i]))
             self.counters[:4] += 1, positive != (y[i] > 0), 1, 1
 
+    def _keep(self, margin: float) -> None:
+        """Keep the margin of the round that comes next, if margins are asked for."""
+        if self.margins.shape[0]:
+            self.margins[self.rounds % self.margins.shape[0]] = margin, 0.0
+
     def _learn_one(self, rows: tuple[Any, ...], i: int, label: float) -> bool:
         features = _read_features(rows, i)
         predicted = self.model.predict_one(features)
+        positive = self.rounds == 0 or predicted is None or bool(predicted > 0)
+        if self.margins.shape[0]:
+            self._keep(self._score_one(features, positive))
         self.model.learn_one(features, label > 0)
-        return self.rounds == 0 or predicted is None or bool(predicted > 0)
+        return positive
+
+    def _score_one(self, features: dict[int, float], positive: bool) -> float:
+        """Return how sure a River learner is, by its probabilities if it has any."""
+        if self.rounds == 0:
+            return 0.0
+        try:
+            shares = self.model.predict_proba_one(features)
+        except (AttributeError, NotImplementedError):
+            return 1.0 if positive else -1.0
+        return float(shares.get(True, 0.0)) - float(shares.get(False, 0.0))
 
     def _partial_fit(self, rows: tuple[Any, ...], i: int, label: float) -> bool:
         indices, values = _read_row(rows, i)
         row = np.zeros((1, self.d))
         row[0, indices] = values
         positive = self.rounds == 0 or bool(self.model.predict(row)[0] > 0)
+        if self.margins.shape[0]:
+            self._keep(self._score_row(row, positive))
         self.model.partial_fit(row, np.array([label]), **self.classes)
         return positive
+
+    def _score_row(self, row: Floats, positive: bool) -> float:
+        """Return how sure a scikit-learn learner is, by its decision function if it has one."""
+        if self.rounds == 0:
+            return 0.0
+        if not hasattr(self.model, "decision_function"):
+            return 1.0 if positive else -1.0
+        return float(np.ravel(self.model.decision_function(row))[0])
+
+    def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return how sure the object is of each row of `order`, above zero for +1."""
+        labels = self.predict(rows, order)
+        if self.rounds == 0:
+            return np.zeros(order.size)
+        if self.style == "one":
+            pairs = zip(order, labels, strict=True)
+            return np.array([self._score_one(_read_features(rows, i), label > 0) for i, label in pairs])
+        matrix = as_matrix(rows)
+        pairs = zip(order, labels, strict=True)
+        return np.array([self._score_row(_as_row(matrix[i]), label > 0) for i, label in pairs])
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return the object's prediction for each row of `order`; +1 if it has seen nothing or abstains."""
@@ -166,6 +206,11 @@ class BatchLearner:
         """Return the predicted label, -1 or +1, of each row of `order`, or of all rows."""
         X = as_matrix(rows)
         return np.asarray(self.model.predict(X if order is None else X[order]), dtype=np.float64)
+
+
+def _as_row(row: Any) -> Floats:
+    """Return one row of a matrix, dense or sparse, as an array of two dimensions."""
+    return np.atleast_2d(row.toarray() if hasattr(row, "toarray") else row)
 
 
 def _read_features(rows: tuple[Any, ...], i: int) -> dict[int, float]:

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from olbench.advice.estimator import TakesAdvice
+from olbench.docstrings import describe_estimator
 from olbench.errors import UserError
 from olbench.examples import as_examples
 from olbench.learners import Learner, SecondOrderLearner, make_algorithm
@@ -262,9 +263,11 @@ class SecondOrderClassifier(OnlineClassifier):
         return scores[:, 0] if self._binary else scores
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class under the Gaussian over weights.
+        """Return the probability of each class under the Gaussian over weights, which is not calibrated.
 
-        For two classes it is Phi(m / sqrt(v)). For more, the classes' learners are assumed to be independent
+        It says how sure the weights are of the sign of the margin, not how often that sign is right.
+        scikit-learn's CalibratedClassifierCV turns it into a probability that can be used as such. For two
+        classes it is Phi(m / sqrt(v)). For more, the classes' learners are assumed to be independent
         and exactly one of them to be right, which gives each class the weight Phi / (1 - Phi).
         """
         scores = self.decision_function(X)
@@ -421,14 +424,7 @@ class IELLIP(OnlineClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CW(SecondOrderClassifier):
-    """Confidence-weighted learning, standard-deviation form.
-
-    Parameters
-    ----------
-    eta : confidence, the probability with which an example must be classified correctly; 0.7 if neither is
-        given.
-    phi : the same as a number of standard deviations, instead of eta.
-    """
+    """Confidence-weighted learning, standard-deviation form."""
 
     algorithm_id = "cw"
     eta: float | None = None
@@ -437,14 +433,7 @@ class CW(SecondOrderClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CWVar(SecondOrderClassifier):
-    """Confidence-weighted learning, variance form.
-
-    Parameters
-    ----------
-    eta : confidence, the probability with which an example must be classified correctly; 0.7 if neither is
-        given.
-    phi : its normal quantile, instead of eta.
-    """
+    """Confidence-weighted learning, variance form."""
 
     algorithm_id = "cw-var"
     eta: float | None = None
@@ -541,3 +530,41 @@ class AdviceptronExact(TakesAdvice, OnlineClassifier):
     mu: float = 1.0
     start: str = "zero"
     heads: str = "all"
+
+
+#: What the example of each estimator prints: its accuracy on the examples that it was fitted to. None for
+#: those whose example has rules.
+SCORES: dict[type[OnlineClassifier], float | None] = {
+    Perceptron: 0.93,
+    MarginPerceptron: 0.91,
+    PA: 0.9,
+    PA1: 0.9,
+    PA2: 0.91,
+    AveragedPerceptron: 0.93,
+    AveragedPA: 0.92,
+    AveragedPA1: 0.92,
+    ROMMA: 0.9,
+    AggressiveROMMA: 0.92,
+    ALMA: 0.85,
+    OGD: 0.89,
+    SGD: 0.73,
+    SOP: 0.97,
+    SOPLibol: 0.95,
+    IELLIP: 0.87,
+    CW: 0.98,
+    CWVar: 0.98,
+    NHERD: 0.96,
+    AROW: 0.97,
+    NAROW: 0.97,
+    NAROW2010: 0.93,
+    SCW1: 0.98,
+    SCW2: 0.98,
+    SCW2Libol: 0.97,
+    Adviceptron: None,
+    AdviceptronPrinted: None,
+    AdviceptronExact: None,
+}
+#: Settings of an example, where the default suits other scales of the features.
+_SETTINGS = {NAROW: "b=16.0, "}
+for _estimator, _score in SCORES.items():
+    _estimator.__doc__ = describe_estimator(_estimator, _score, _SETTINGS.get(_estimator, ""))

@@ -133,15 +133,16 @@ def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> A
     return algorithm
 
 
-def refuse_large(d: int) -> None:
-    """Raise a UserError if a full covariance of d features does not fit in memory."""
-    needed = 8 * d * d
+def refuse_large(d: int, count: int = 1) -> None:
+    """Raise a UserError if so many full covariances of d features do not fit in memory."""
+    needed = 8 * d * d * count
     if needed < ALWAYS_AVAILABLE:
         return
     available = available_memory()
     if needed > USABLE * available:
         raise UserError(
-            f"a full covariance of {d:,} features needs {needed / 2**30:,.1f} GiB, and "
+            f"{'a full covariance' if count == 1 else f'{count} full covariances'} of {d:,} features "
+            f"{'needs' if count == 1 else 'need'} {needed / 2**30:,.1f} GiB, and "
             f"{available / 2**30:,.1f} GiB are available; use covariance='diag'"
         )
 
@@ -164,6 +165,15 @@ class Learner(ABC):
         self.d = d
         self.counters: Ints = np.zeros(6, dtype=np.int64)
         self.p: Floats = algorithm.definition.rule_constants(algorithm.params)
+        #: A ring of the margins of the last rounds, with the exponents of their scales; see `keep_margins`.
+        self.margins: Floats = np.empty((0, 2))
+
+    def keep_margins(self, ring: Floats) -> None:
+        """Keep the margin f of each round t from now on in a ring, and e if f is scaled by 2 ** e.
+
+        The row of round t, counted from 1, is (t - 1) modulo the size of the ring, a power of two.
+        """
+        self.margins = ring
 
     def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         """Predict and then learn each example of `order`, one after another."""
@@ -251,16 +261,21 @@ class KernelLearner(Learner):
 
     @abstractmethod
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
-        """Return the kernel and its arguments after the order: the state, then options."""
+        """Return the kernel and its arguments after the order: the state, then options; not the margins."""
 
     def _trace(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
         from olbench.kernels.trace import Address, tracer
 
-        kernel, state = self._kernel()
+        kernel, state = self.kernel_state()
         rule = Address(self._rule, self._rule.address)
         tracer(kernel)(rule, self.p, rows, y, order, state, ends, self.counters, counts, seconds)
+
+    def kernel_state(self) -> tuple[Any, tuple[Any, ...]]:
+        """Return the kernel and all of its arguments after the order."""
+        kernel, state = self._kernel()
+        return kernel, (*state, self.margins)
 
     def warm_up(self) -> None:
         """Compile the kernel and the rule, or load them from the cache."""

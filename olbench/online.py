@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from olbench.display import facts_html
+from olbench.errors import UserError
 from olbench.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
 from olbench.learners import Algorithm, Learner, find_algorithm
+from olbench.multiclass import OneVsRest, as_classes
 
 #: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.
 SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000
+#: What labels a pass takes: -1 and +1, or those of any number of classes.
+LABELS = ("two", "all")
 #: Rows of the first slice, which measures how long a row takes.
 FIRST_ROWS = 16
 
@@ -75,22 +79,26 @@ def online_pass(
     order: ArrayLike | None = None,
     curve: int = 50,
     stopped: Callable[[], bool] | None = None,
+    labels: str = "two",
     **settings: Any,
 ) -> PassResult:
     """Run an algorithm once over the examples and count the mistakes it makes before learning each of them.
 
     The algorithm is what `make_algorithm` returns, or an id with the settings of `make_algorithm` as
-    keywords. X is an array or a SciPy sparse matrix and y holds -1 and +1. `order` lists row numbers; by default the
-    rows are taken as they come. `curve` is the number of points at which the counters and the clock are read.
-    If given, `stopped` is called several times a second, and the pass ends with a StoppedError once it
-    returns true.
+    keywords. X is an array or a SciPy sparse matrix and y holds -1 and +1. `order` lists row numbers; by
+    default the rows are taken as they come. `curve` is the number of points at which the counters and the
+    clock are read. If given, `stopped` is called several times a second, and the pass ends with a
+    StoppedError once it returns true.
+
+    With labels="all", y holds labels of any kind, and one learner per class runs one-vs-rest: see
+    `olbench.multiclass` for what a mistake and an update are then.
 
     >>> import numpy as np
     >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 50), np.array([1, -1] * 50)
     >>> online_pass("arow", X, y, r=0.5).mistakes
     1
     """
-    return next(train(algorithm, X, y, [order], curve, stopped, **settings))
+    return next(train(algorithm, X, y, [order], curve, stopped, labels, **settings))
 
 
 def train(
@@ -100,6 +108,7 @@ def train(
     orders: Iterable[ArrayLike | None],
     curve: int = 1,
     stopped: Callable[[], bool] | None = None,
+    labels: str = "two",
     **settings: Any,
 ) -> Iterator[PassResult]:
     """Run one learner over the examples epoch after epoch, and yield the measurements of each epoch.
@@ -119,11 +128,22 @@ def train(
     0 0
     """
     examples = as_examples(X)
-    labels = as_labels(y, examples.n)
-    learner = find_algorithm(algorithm, settings).start(examples.d)
+    made = find_algorithm(algorithm, settings)
+    learner: Learner
+    if _find_labels(labels) == "all":
+        targets, classes = as_classes(y, examples.n)
+        learner = OneVsRest(made, examples.d, classes.size)
+    else:
+        targets, learner = as_labels(y, examples.n), made.start(examples.d)
     learner.warm_up()
     checked = (as_order(order, examples.n) for order in orders)
-    return (_run_pass(learner, examples, labels, order, curve, stopped) for order in checked)
+    return (_run_pass(learner, examples, targets, order, curve, stopped) for order in checked)
+
+
+def _find_labels(labels: str) -> str:
+    if labels not in LABELS:
+        raise UserError(f"labels must be one of {', '.join(LABELS)}, not {labels!r}")
+    return labels
 
 
 def windowed_pass(
@@ -133,8 +153,11 @@ def windowed_pass(
     n: int,
     curve: int = 50,
     stopped: Callable[[], bool] | None = None,
+    classes: int = 0,
 ) -> PassResult:
     """Run an algorithm once over examples that come in windows, each with X, y and an order of its rows.
+
+    With `classes`, y holds the numbers of so many classes, from 0 on, and one learner per class runs.
 
     The result is that of `online_pass` over all n rows in the same order, but only one window is in memory.
 
@@ -145,7 +168,7 @@ def windowed_pass(
     >>> windowed_pass(make_algorithm("arow", r=1.0), halves, 2, 20).mistakes
     1
     """
-    learner = algorithm.start(d)
+    learner = OneVsRest(algorithm, d, classes) if classes else algorithm.start(d)
     learner.warm_up()
     points = curve_points(n, curve)
     counts, times = np.zeros((points.size, 2), dtype=np.int64), np.zeros(points.size)
@@ -155,7 +178,8 @@ def windowed_pass(
         rows = as_order(order, examples.n)
         first, last = np.searchsorted(points, (seen, seen + rows.size), side="right")
         inside = points[first:last] - seen
-        slices = _Slices(learner, examples.rows(), as_labels(y, examples.n), rows, inside)
+        targets = np.asarray(y, np.float64) if classes else as_labels(y, examples.n)
+        slices = _Slices(learner, examples.rows(), targets, rows, inside)
         cpu_started = time.thread_time()
         slices.run_until(stopped or (lambda: False))
         cpu_seconds += time.thread_time() - cpu_started

@@ -108,7 +108,7 @@ def ranks(results: "Results", *, ax: "Axes") -> "Axes": ...
 
 
 def ranks(results: "Results", *, ax: "Axes | None" = None) -> "Figure | Axes":
-    """Draw the average ranks over the data sets, with bars over those that the Nemenyi test does not separate.
+    """Draw average ranks over the data sets, with bars over those that the Nemenyi test does not separate.
 
     The unit of inference is the data set (Demšar, JMLR 7, 2006), so a run needs at least two of them. With
     `ax`, draw into these axes and return them.

@@ -86,6 +86,7 @@ def _dataset() -> Schema:
         "positive": labels,
         "negative": labels,
         **_reading(),
+        "labels": {"const": "all", "description": "every label is a class of its own, one-vs-rest"},
     }
     own = {key: ["path"] for key in READING_KEYS}
     return {

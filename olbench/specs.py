@@ -61,11 +61,13 @@ class DatasetSpec:
     path: str = ""
     positive: tuple[float | str, ...] | None = None
     negative: tuple[float | str, ...] | None = None
+    #: "all" if every label is a class of its own.
+    labels: str = ""
     reading: Reading = USUAL
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain values."""
-        labels = {"positive": self.positive, "negative": self.negative}
+        labels = {"positive": self.positive, "negative": self.negative, "labels": self.labels}
         return _given({"name": self.name, "path": self.path, **labels, **self.reading.plain()})
 
     @classmethod
@@ -73,7 +75,8 @@ class DatasetSpec:
         """Return what `plain` wrote down."""
         labels = {name: tuple(content[name]) for name in ("positive", "negative") if content.get(name)}
         reading = Reading(**{key: content[key] for key in (*READING_KEYS, "fitted") if key in content})
-        return cls(content["name"], content.get("path", ""), **labels, reading=reading)
+        name, path, all_labels = content["name"], content.get("path", ""), content.get("labels", "")
+        return cls(name, path, **labels, labels=all_labels, reading=reading)
 
 
 @dataclass(frozen=True)

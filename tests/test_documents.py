@@ -201,3 +201,14 @@ def test_the_table_of_a_million_documents_is_that_of_the_record_that_ships(datas
     page = (ROOT / "docs/scale.md").read_text(encoding="utf-8").replace("**", "")
     [row] = re.findall(rf"^\| {dataset} \| {shards} \| (.*) \|$", page, flags=re.MULTILINE)
     assert [float(text) for text in row.split(" | ")] == pytest.approx(numbers, abs=0.0051)
+
+
+def test_the_examples_of_the_python_page_print_what_they_show(tmp_path, monkeypatch):
+    import doctest
+
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    example = doctest.DocTestParser().get_doctest(page, {}, "python.md", "python.md", 0)
+    report = io.StringIO()
+    doctest.DocTestRunner(verbose=False).run(example, out=report.write)
+    assert report.getvalue() == ""

@@ -106,7 +106,7 @@ class _Pass:
         from olbench.kernels.trace import Address
 
         hits = np.empty((self.order.size + 1, 2))
-        kernel, state = self.learner._kernel()  # type: ignore[attr-defined]
+        kernel, state = self.learner.kernel_state()  # type: ignore[attr-defined]
         rule = self.learner.algorithm.definition.compiled_rule
         scalars = getattr(self.learner, "scalars", _ONE)
         follower(kernel)(

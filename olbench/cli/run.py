@@ -257,7 +257,10 @@ def conclude(run: "Run", folder: Path, skipped: list[str], quiet: bool) -> int:
     with ignore_closed_output():
         if not quiet and (run.fresh or not run.stop.is_set()):
             show_results(run.cells, run.known)
-            say(quiet, f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused; the record is in {folder}")
+            say(
+                quiet,
+                f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused; the record is in {folder}",
+            )
             say(quiet, f"next: olbench report {folder}")
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)

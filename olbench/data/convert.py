@@ -15,7 +15,7 @@ import numpy as np
 from olbench.data.cache import CHUNK, Draft, GrowingArray
 from olbench.data.compressed import open_content, show_path
 from olbench.data.entry import CatalogEntry
-from olbench.data.labels import as_signs
+from olbench.data.labels import as_targets
 from olbench.data.libsvm import BlockReader, TextBlock
 from olbench.data.rows import csr, dense_is_smaller
 from olbench.examples import Floats
@@ -75,8 +75,9 @@ class _Conversion:
     def finish(self, where: str) -> tuple[Any, Any, int | None]:
         """Bring the arrays into their final form."""
         draft, entries = self.draft, self.data.length
-        signs, mask = as_signs(self.distinct, self.entry.positive, self.entry.negative, where)
-        y = self._write_signs(self.distinct[mask], signs)
+        entry = self.entry
+        targets, mask = as_targets(self.distinct, entry.positive, entry.negative, where, entry.multiclass)
+        y = self._write_targets(self.distinct[mask], targets)
         offsets, indices, data = (draft.finish(name) for name in ("offsets", "indices", "data"))
         first = self.reader.first
         if first == 0:
@@ -90,15 +91,15 @@ class _Conversion:
         draft.drop("offsets")
         return X, y, self.last_start if self.entry.split else None
 
-    def _write_signs(self, labels: Floats, signs: Floats) -> Any:
+    def _write_targets(self, labels: Floats, targets: Floats) -> Any:
+        """Write what each of the sorted labels becomes in place of it."""
         found = self.draft.finish("labels")
-        if np.array_equal(labels, signs):
+        if np.array_equal(labels, targets):
             self.draft.rename("labels", "y")
             return self.draft.map("y")
-        positive = labels[signs > 0]
         y = self.draft.start("y", np.float64)
         for part in _slices(found.size, AT_ONCE):
-            y.append(np.where(np.isin(found[part], positive), 1.0, -1.0))
+            y.append(targets[np.searchsorted(labels, found[part])])
         self.draft.drop("labels")
         return self.draft.finish("y")
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from olbench.data.cells import NO_TEXT, Table, TextColumn
-from olbench.data.labels import as_signs, is_number, number_text, show_label
+from olbench.data.labels import as_targets, is_number, number_text, show_label
 from olbench.data.quoting import quote
 from olbench.errors import UserError
 from olbench.examples import Floats
@@ -230,11 +230,14 @@ def _fill(table: Table, X: Floats, missing: str) -> tuple[Floats, list[str]]:
     return np.where(gaps, means, X), [words + extra]
 
 
-def encode_signs(encoded: Encoded, positive: Any, negative: Any, where: str) -> tuple[Any, Floats, About]:
+def encode_targets(
+    encoded: Encoded, positive: Any, negative: Any, where: str, multiclass: bool = False
+) -> tuple[Any, Floats, About]:
     """Return (X, y) of encoded examples, and what was done with them."""
-    y, mask = as_signs(encoded.labels, positive, negative, where)
+    y, mask = as_targets(encoded.labels, positive, negative, where, multiclass)
     distinct, first, sizes = np.unique(encoded.labels[mask], return_index=True, return_counts=True)
     counts = list(zip(distinct.tolist(), y[first].astype(int).tolist(), sizes.tolist(), strict=True))
+    targets = _describe_classes(counts) if multiclass else _describe_signs(counts, positive)
     return (
         encoded.X if mask.all() else encoded.X[mask],
         y,
@@ -243,10 +246,16 @@ def encode_signs(encoded: Encoded, positive: Any, negative: Any, where: str) -> 
             tuple(
                 (str(label) if isinstance(label, str) else f"{label:g}", sign) for label, sign, _ in counts
             ),
-            (encoded.steps[0], _describe_signs(counts, positive), *encoded.steps[1:], *_describe_rest(mask)),
+            (encoded.steps[0], targets, *encoded.steps[1:], *_describe_rest(mask)),
             encoded.label,
         ),
     )
+
+
+def _describe_classes(counts: list[tuple[Any, int, int]]) -> str:
+    own = [f"{show_label(label)} ({count:,} rows)" for label, _, count in counts]
+    listed = ", ".join(own[:MOST_LISTED]) + (", ..." if len(own) > MOST_LISTED else "")
+    return f"{len(own)} classes: {listed}"
 
 
 def _describe_signs(counts: list[tuple[Any, int, int]], positive: Any) -> str:

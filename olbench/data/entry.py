@@ -48,6 +48,8 @@ class CatalogEntry:
     max_bytes: int = 1 << 30
     positive: tuple[float | str, ...] | None = None
     negative: tuple[float | str, ...] | None = None
+    #: Whether every label is a class of its own; y then holds the numbers of the classes.
+    multiclass: bool = False
     label_column: str = "last"
     preprocess: tuple[str, ...] = ()
     #: The name of the data set in scikit-learn, or the parameters of a synthetic one.
@@ -96,6 +98,8 @@ class CatalogEntry:
         # Left out where they have no meaning, so that the names of older cache entries stay valid.
         if self.members:
             recipe |= {"members": list(self.members.items()), "text": asdict(self.text)}
+        if self.multiclass:
+            recipe["multiclass"] = True
         if self.split:
             recipe["split"] = self.split
         if self.format == "corpus":

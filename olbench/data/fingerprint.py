@@ -10,15 +10,22 @@ VALUES_AT_ONCE = 1 << 20
 
 
 def fingerprint(X: Any, y: Any) -> str:
-    """Return 32 hex digits that depend only on the shape, the signs of y and the non-zero values of X."""
+    """Return 32 hex digits that depend only on the shape, the labels in y and the non-zero values of X.
+
+    Labels are -1 and +1, of which the signs count, or the numbers of classes.
+    """
     digests = [hashlib.sha256() for _ in range(3)]
     step = max(1, min(4096, VALUES_AT_ONCE // max(1, X.shape[1]))) if isinstance(X, np.ndarray) else 4096
     for begin in range(0, X.shape[0], step):
         for digest, part in zip(digests, _nonzeros(X, begin, begin + step), strict=True):
             digest.update(part.tobytes())
     whole = hashlib.sha256(f"olbench {X.shape[0]} {X.shape[1]} ".encode())
-    for begin in range(0, X.shape[0], VALUES_AT_ONCE):
-        whole.update(np.asarray(y[begin : begin + VALUES_AT_ONCE] > 0, dtype="<i1").tobytes())
+    blocks = [y[begin : begin + VALUES_AT_ONCE] for begin in range(0, X.shape[0], VALUES_AT_ONCE)]
+    # Signs alone would not tell classes apart.
+    has_signs = all((np.abs(labels) == 1.0).all() for labels in blocks)
+    for labels in blocks:
+        numbers = np.asarray(labels > 0, dtype="<i1") if has_signs else np.asarray(labels, dtype="<i4")
+        whole.update(numbers.tobytes())
     for digest in digests:
         whole.update(digest.digest())
     return whole.hexdigest()[:32]

@@ -54,6 +54,26 @@ def as_signs(labels: Any, positive: Labels, negative: Labels, where: str) -> tup
     return np.where(is_plus[mask], 1.0, -1.0), mask
 
 
+def as_targets(
+    labels: Any, positive: Labels, negative: Labels, where: str, multiclass: bool
+) -> tuple[Floats, Any]:
+    """Return -1 or +1 for each label as `as_signs` does, or with `multiclass` the numbers of the classes.
+
+    Classes are numbered from 0 in the order of their labels; no row is dropped.
+
+    >>> as_targets(np.array([3.0, 7.0, 1.0, 3.0]), None, None, "here", True)[0].tolist()
+    [1.0, 2.0, 0.0, 1.0]
+    """
+    if not multiclass:
+        return as_signs(labels, positive, negative, where)
+    classes, numbers = np.unique(labels, return_inverse=True)
+    if classes.size < 2:
+        raise UserError(
+            f"{where}: every example has the label {show_label(classes[0])}; two distinct labels are needed"
+        )
+    return numbers.astype(np.float64), np.ones(labels.size, bool)
+
+
 def _order_two(distinct: Any, where: str) -> tuple[Any, Any]:
     shown = describe(distinct)
     remedy = f"--positive {show_word(distinct[0])} (the key positive in a config or in Python)"

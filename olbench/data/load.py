@@ -30,6 +30,8 @@ from olbench.specs import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Read
 class Dataset:
     """Labelled examples. X is an array or a CSR matrix of doubles, y holds -1.0 and +1.0.
 
+    Where every label is a class, y holds the numbers of the classes: 0.0, 1.0, 2.0 and so on.
+
     Cached examples are memory-mapped and read-only. The fingerprint depends only on the content of X and y,
     not on the format, compression or storage.
     """
@@ -58,7 +60,7 @@ class Dataset:
         facts = {
             "examples": f"{n:,}",
             "features": f"{d:,}, {self.storage}",
-            "labels": ", ".join(f"{label:+g}: {k:,}" for label, k in zip(labels, counts, strict=True)),
+            "labels": ", ".join(f"{label:g}: {k:,}" for label, k in zip(labels, counts, strict=True)),
             "fingerprint": self.fingerprint,
         }
         if self.test_from is not None:
@@ -71,6 +73,7 @@ def load_dataset(
     positive: Labels = None,
     negative: Labels = None,
     *,
+    labels: str = "two",
     label: str | int = "",
     delimiter: str = "",
     missing: str = "",
@@ -89,8 +92,9 @@ def load_dataset(
 
     With two labels, the smaller number or the first text in alphabetical order becomes -1 and the other +1.
     Otherwise `positive` lists the labels of the positive examples and `negative` those of the negative ones
-    (default: all others); rows with any other label are dropped. Catalogue files that are not downloaded yet
-    are fetched, unless `download` is False.
+    (default: all others); rows with any other label are dropped. With labels="all", every label is a
+    class, and y holds the numbers of the classes from 0 on, in the order of their labels. Catalogue files
+    that are not downloaded yet are fetched, unless `download` is False.
 
     For one's own tables: `label` is the heading or the number (from 1) of the label column, the last by
     default; `delimiter` separates the columns of a text file; `missing` says what to do with missing values
@@ -108,18 +112,27 @@ def load_dataset(
     (('size', 'colour=blue', 'colour=red'), [3.0, 1.0, 0.0], [-1.0, 1.0])
     """
     reading = _check_reading(Reading(label, delimiter, missing, categorical, scale, bias))
+    if labels not in ("two", "all"):
+        raise UserError(f"labels must be 'two' or 'all', not {labels!r}")
+    multiclass = labels == "all"
+    if multiclass and (positive is not None or negative is not None):
+        raise UserError("labels='all' leaves nothing for positive and negative to choose")
     if not isinstance(data, str | Path):
-        X, y, about = read_frame(data, _as_tuple(positive), _as_tuple(negative), reading)
+        X, y, about = read_frame(data, _as_tuple(positive), _as_tuple(negative), reading, multiclass)
         return Dataset(name or "frame", X, y, fingerprint(X, y), None, about)
-    found = _load_named(data, positive, negative, reading, download, mirror)
+    if multiclass:
+        found = _load_classes(data, reading, download, mirror)
+    else:
+        found = _load_named(data, positive, negative, reading, download, mirror)
     return replace(found, name=name) if name else found
 
 
 def load_spec(spec: DatasetSpec) -> Dataset:
     """Return the data set of a config, as far as it can be prepared before its trials; nothing is fetched."""
-    return _load_named(
-        spec.path or spec.name, spec.positive, spec.negative, spec.reading.now(), download=False, mirror=None
-    )
+    place, reading = spec.path or spec.name, spec.reading.now()
+    if spec.labels == "all":
+        return _load_classes(place, reading, download=False, mirror=None)
+    return _load_named(place, spec.positive, spec.negative, reading, download=False, mirror=None)
 
 
 def _check_reading(reading: Reading) -> Reading:
@@ -146,14 +159,36 @@ def _load_named(
         return _load_folder(entry, positive, negative)
     if isinstance(entry, Path):
         return _load_path(entry, _as_tuple(positive), _as_tuple(negative), reading)
-    if reading != USUAL:
-        raise UserError(
-            f"{entry.name} is read as the catalogue says; {next(iter(reading.plain()))} is for your own files"
-        )
+    _refuse_own_reading(entry, reading)
     paths = _find_paths(entry, download, mirror)
     if positive is not None or negative is not None:
         entry = _replace_labels(entry, positive, negative)
     return load_entry(entry, paths)
+
+
+def _load_classes(name_or_path: str | Path, reading: Reading, download: bool, mirror: str | None) -> Dataset:
+    """Return a data set with a class for every label."""
+    entry = resolve(name_or_path) if not is_pipe(name_or_path) else Path(name_or_path)
+    if isinstance(entry, Path):
+        if is_pipe(entry) or entry.is_dir():
+            raise UserError(f"{entry}: labels='all' needs a file that can be read again; write it to one")
+        return _load_path(entry, None, None, reading, multiclass=True)
+    _refuse_own_reading(entry, reading)
+    if entry.format == "corpus":
+        raise UserError(f"{entry.name} has two classes by construction; leave out labels='all'")
+    paths = _find_paths(entry, download, mirror)
+    whole = replace(
+        entry, name=f"{entry.name}[all]", positive=None, negative=None, multiclass=True, labels={},
+        fingerprint="",
+    )  # fmt: skip
+    return load_entry(whole, paths)
+
+
+def _refuse_own_reading(entry: CatalogEntry, reading: Reading) -> None:
+    if reading != USUAL:
+        raise UserError(
+            f"{entry.name} is read as the catalogue says; {next(iter(reading.plain()))} is for your own files"
+        )
 
 
 def _replace_labels(entry: CatalogEntry, positive: Labels, negative: Labels) -> CatalogEntry:
@@ -342,9 +377,12 @@ def _load_folder(folder: Path, positive: Labels = None, negative: Labels = None)
     return Dataset(folder.name, *cached)
 
 
-def _load_path(path: Path, positive: Any, negative: Any, reading: Reading = USUAL) -> Dataset:
+def _load_path(
+    path: Path, positive: Any, negative: Any, reading: Reading = USUAL, multiclass: bool = False
+) -> Dataset:
     """Load a user's file: there are no facts to check and no size limit."""
-    entry = replace(_describe_file(path, path.name, positive, negative), is_own=True, reading=reading)
+    described = _describe_file(path, path.name, positive, negative)
+    entry = replace(described, is_own=True, reading=reading, multiclass=multiclass)
     refuse_reading(reading, entry.format, str(path))
     return load_entry(entry, [path], where=str(path))
 

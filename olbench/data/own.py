@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from olbench.data.cells import Table
-from olbench.data.encode import About, Encoded, encode, encode_signs
+from olbench.data.encode import About, Encoded, encode, encode_targets
 from olbench.data.entry import CatalogEntry
 from olbench.data.rows import choose_storage
 from olbench.data.scaling import describe_scaling, scale_features
@@ -69,17 +69,19 @@ def read_own(entry: CatalogEntry, path: Path, where: str) -> tuple[Any, Any, Abo
     refuse_reading(entry.reading, entry.format, where)
     if entry.format in TABLES:
         table = read_table_file(path, entry.format, entry.reading.delimiter, entry.max_bytes or None)
-        return prepare_table(table, entry.positive, entry.negative, entry.reading)
+        return prepare_table(table, entry.positive, entry.negative, entry.reading, entry.multiclass)
     from olbench.data.sources import read_examples
 
     X, y, _ = read_examples(entry, [path], where)
     return _finish(X, y, About(), entry.reading)
 
 
-def prepare_table(table: Table, positive: Any, negative: Any, reading: Reading) -> tuple[Any, Any, About]:
+def prepare_table(
+    table: Table, positive: Any, negative: Any, reading: Reading, multiclass: bool
+) -> tuple[Any, Any, About]:
     """Return (X, y) of a table, and what was done with it."""
     encoded = encode(table, reading)
-    return _finish(*encode_signs(encoded, positive, negative, table.where), reading)
+    return _finish(*encode_targets(encoded, positive, negative, table.where, multiclass), reading)
 
 
 def _finish(X: Any, y: Any, about: About, reading: Reading) -> tuple[Any, Any, About]:
@@ -91,7 +93,9 @@ def _finish(X: Any, y: Any, about: About, reading: Reading) -> tuple[Any, Any, A
     return choose_storage(X), y, replace(about, features=names, steps=(*about.steps, *steps))
 
 
-def read_frame(data: Any, positive: Any, negative: Any, reading: Reading) -> tuple[Any, Any, About]:
+def read_frame(
+    data: Any, positive: Any, negative: Any, reading: Reading, multiclass: bool = False
+) -> tuple[Any, Any, About]:
     """Return (X, y) of a pandas frame with a label column, of a pair (X, y), or of scikit-learn's Bunch."""
     from olbench.data.frames import as_pair, is_frame, pair_table, table_of
 
@@ -100,7 +104,7 @@ def read_frame(data: Any, positive: Any, negative: Any, reading: Reading) -> tup
     if is_frame(data):
         if not reading.label:
             raise UserError(f"say which column is the label, as in label={str(data.columns[-1])!r}")
-        return prepare_table(table_of(data, "the frame"), positive, negative, reading)
+        return prepare_table(table_of(data, "the frame"), positive, negative, reading, multiclass)
     pair = as_pair(data)
     if pair is None:
         raise UserError(
@@ -111,11 +115,11 @@ def read_frame(data: Any, positive: Any, negative: Any, reading: Reading) -> tup
         raise UserError("X and y come apart here, so leave out label")
     X, y = pair
     if not sp.issparse(X):
-        return prepare_table(pair_table(X, y, "the data"), positive, negative, reading)
+        return prepare_table(pair_table(X, y, "the data"), positive, negative, reading, multiclass)
     table = pair_table(np.zeros((X.shape[0], 1)), y, "the data")
     labels = encode(table, replace(reading, scale="", bias=False))
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if not np.isfinite(matrix.data).all():
         raise UserError("the data: X has values that are not finite; a sparse X may have no missing values")
     encoded = Encoded(matrix, labels.labels, (), labels.steps, "label")
-    return _finish(*encode_signs(encoded, positive, negative, "the data"), reading)
+    return _finish(*encode_targets(encoded, positive, negative, "the data", multiclass), reading)

@@ -45,6 +45,8 @@ class Source:
         self.name = spec.name if spec.path else data.name
         self.fingerprint = data.fingerprint
         self.n, self.d = (int(size) for size in data.X.shape)
+        #: The number of classes if every label is one; 0 for the labels -1 and +1.
+        self.classes = int(np.max(data.y)) + 1 if spec.labels == "all" and self.n else 0
         #: The first row for testing, if the data set comes with a split of its own.
         self.test_from = data.test_from
         #: What was done with one's own data, in words.
@@ -69,7 +71,7 @@ class Source:
                 data = self._read()
                 examples = as_examples(data.X)
                 _ = examples.norms  # computed here, before threads share it
-                self._open = OpenData(examples, as_labels(data.y, self.n))
+                self._open = OpenData(examples, self._check_labels(data.y, self.n))
             return self._open
 
     @cached_property
@@ -98,7 +100,7 @@ class Source:
         for begin in range(0, self.n, size):
             part = slice(begin, begin + size)
             rows = as_examples(data.X[part])
-            yield OpenData(rows, as_labels(data.y[part], rows.n))
+            yield OpenData(rows, self._check_labels(data.y[part], rows.n))
 
     def take(self, places: Sequence[slice]) -> OpenData:
         """Return copies of some ranges of rows, one after the other, without opening all of them."""
@@ -106,7 +108,12 @@ class Source:
         parts = [data.X[place] for place in places]
         X = np.concatenate(parts) if data.storage == "dense" else vstack(parts, format="csr")
         rows = as_examples(X)
-        return OpenData(rows, as_labels(np.concatenate([data.y[place] for place in places]), rows.n))
+        labels = np.concatenate([data.y[place] for place in places])
+        return OpenData(rows, self._check_labels(labels, rows.n))
+
+    def _check_labels(self, y: Any, n: int) -> Floats:
+        """Return -1 and +1, or the numbers of the classes."""
+        return np.ascontiguousarray(y, dtype=np.float64) if self.classes else as_labels(y, n)
 
     def _read(self) -> "Dataset":
         if self._data is None:

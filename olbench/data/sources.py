@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from olbench.data.catalog import CatalogEntry
-from olbench.data.labels import as_signs
+from olbench.data.labels import as_targets
 from olbench.data.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
 from olbench.data.rows import choose_storage
 from olbench.errors import UserError
@@ -27,7 +27,7 @@ def read_examples(
         X, y, boundary = _read_libsvm_examples(entry, paths, where)
     else:
         X, labels, boundary = _read_table(entry, paths, run)
-        y, mask = as_signs(labels, entry.positive, entry.negative, where)
+        y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
         X = X if mask.all() else X[mask]
         boundary = int(np.count_nonzero(mask[:boundary]))
     for step in entry.preprocess:
@@ -45,7 +45,8 @@ def _read_libsvm_examples(entry: CatalogEntry, paths: Sequence[Path], where: str
     from olbench.data.libsvm import read_libsvm
 
     rows, d = read_libsvm(paths, entry.max_bytes or None)
-    y, mask = as_signs(rows.labels[: rows.n], entry.positive, entry.negative, where)
+    labels = rows.labels[: rows.n]
+    y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
     boundary = int(np.count_nonzero(mask[: rows.starts[-1]]))
     rows.keep(mask)
     # A file need not mention its last features; the catalogue has their number, unless a step changes it.

@@ -121,7 +121,7 @@ _MACHINE = {"processor": str, "cores": _WHOLE, "system": str}
 _RUN: dict[str, Any] = {
     "config": {
         "datasets": _Each(list, {
-            "name": str, "path": str, "positive": _LABELS, "negative": _LABELS, "label": (str, int),
+            "name": str, "path": str, "positive": _LABELS, "negative": _LABELS, "labels": str, "label": (str, int),
             "delimiter": str, "missing": str, "categorical": str, "scale": str, "fitted": str,
         }),
         "algorithms": _Each(list, {"id": str, "name": str, "params": dict, "grid": _Each(dict, list)}),

@@ -23,6 +23,7 @@ from olbench.kernels.compile import (
 )
 from olbench.kernels.cone import factor_shifted, substitute
 from olbench.kernels.losses import excess
+from olbench.kernels.margins import keep_margin
 from olbench.kernels.rows import buffers, dot, locate, sources
 
 
@@ -89,7 +90,7 @@ def prepare(D: Any, d: Any, mu: Any, inverse: Any, direction: Any) -> Any:
 @kernel(
     void(
         types.FunctionType(ADVICE_STEP), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_1D, WRITE_1D, WRITE_1D, SETS, WRITE_1D, WRITE_INT64,
+        WRITE_1D, WRITE_1D, WRITE_1D, SETS, WRITE_1D, WRITE_INT64, WRITE_2D,
     )
 )  # fmt: skip
 def run(
@@ -104,6 +105,7 @@ def run(
     sets: Any,
     room: Any,
     counters: Any,
+    margins: Any,
 ) -> None:
     """Run the examples of `order` with p = (lam, mu); without advice it costs nnz a round, else d as well."""
     packed_columns, packed_values = buffers(rows)
@@ -116,6 +118,7 @@ def run(
         f = dot(w, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)
         counters[0] += 1
+        keep_margin(margins, counters[0], f, 0)
         counters[1] += mistake
         s = norms[i]
         # the margin of nu w + (1 - nu) r, to which w would move without the example

@@ -17,11 +17,13 @@ from olbench.kernels.compile import (
     READ_INT64,
     ROWS,
     WRITE_1D,
+    WRITE_2D,
     WRITE_INT64,
     inlined,
     kernel,
 )
 from olbench.kernels.first_order import multiply_out
+from olbench.kernels.margins import keep_margin
 from olbench.kernels.rows import buffers, dot, locate, sources
 
 # Below this scale the sum is settled, which costs d. S w is larger than the sum by about one over the scale,
@@ -42,12 +44,13 @@ def settle(w: Any, scalars: Any, deficit: Any) -> None:
 @kernel(
     void(
         types.FunctionType(FIRST_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64,
+        WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64, WRITE_2D,
     )
 )  # fmt: skip
 def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, deficit: Any, counters: Any
-) -> None:
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    w: Any, scalars: Any, deficit: Any, counters: Any, margins: Any,
+) -> None:  # fmt: skip
     """Run the examples of `order`, predicting with the weights themselves.
 
     The weights are scalars[0] * w, their squared norm is scalars[1], and S is scalars[2]. A round that
@@ -62,6 +65,7 @@ def run(
         mistake = (f >= 0.0) != (y[i] > 0.0)
         m = y[i] * f
         counters[0] += 1
+        keep_margin(margins, counters[0], f, 0)
         counters[1] += mistake
         s = norms[i]
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):

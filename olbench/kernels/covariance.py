@@ -24,6 +24,7 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
+from olbench.kernels.margins import keep_margin
 from olbench.kernels.matrix import project
 from olbench.kernels.rows import announce, buffers, dot, dot_row, locate, sources
 from olbench.kernels.screening import GATHER_COST, gathered_variance, largest_variance, tighten
@@ -75,12 +76,13 @@ def subtract_panel(sigma: Any, pending: Any, j: Any, like: Any) -> None:
 @kernel(
     void(
         types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean,
+        WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean, WRITE_2D,
     )
 )  # fmt: skip
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
     mu: Any, sigma: Any, pending: Any, axis: Any, bound: Any, counters: Any, screened: bool, adaptive: bool,
+    margins: Any,
 ) -> None:  # fmt: skip
     """Run the examples of `order`; counters: rounds, mistakes, updates, effective, breakdowns, pending.
 
@@ -106,6 +108,7 @@ def run(
         m = y[i] * f
         counters[0] += 1
         t = counters[0]
+        keep_margin(margins, t, f, 0)
         counters[1] += mistake
         s = norms[i]
         # A square that over- or underflows gives no usable variance; a row of zeros is no such case.

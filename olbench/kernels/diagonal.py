@@ -19,6 +19,7 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
+from olbench.kernels.margins import keep_margin
 from olbench.kernels.rows import announce, buffers, locate, sources
 from olbench.kernels.vectors import (
     add,
@@ -89,10 +90,12 @@ def update_four(
 @kernel(
     void(
         types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_2D, WRITE_INT64, boolean,
+        WRITE_2D, WRITE_INT64, boolean, WRITE_2D,
     )
 )  # fmt: skip
-def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any, kl: bool) -> None:
+def run(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any, kl: bool, margins: Any
+) -> None:
     """Run the examples of `order`; moments[j] is (mu_j, Sigma_j).
 
     The full update is projected onto the diagonal. With `kl` (the Kullback-Leibler projection) each precision
@@ -109,6 +112,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
         mistake = (f >= 0.0) != (y[i] > 0.0)
         m = y[i] * f
         counters[0] += 1
+        keep_margin(margins, counters[0], f, 0)
         counters[1] += mistake
         if not np.isfinite(f):
             counters[4] += 1

@@ -27,11 +27,13 @@ from olbench.kernels.compile import (
     ROWS,
     SECOND_ORDER_RULE,
     WRITE_1D,
+    WRITE_2D,
     WRITE_INT64,
     WRITE_UINT32,
     inlined,
     kernel,
 )
+from olbench.kernels.margins import keep_margin
 from olbench.kernels.rows import buffers, dot, locate, sources, squared_norm
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, subtract, zeros
 
@@ -147,13 +149,13 @@ def solve_backward(factor: Any, size: Any, b: Any) -> None:
 @kernel(
     void(
         types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64, SHAPE, float64, WRITE_1D,
-        WRITE_1D, WRITE_1D, WRITE_UINT32, WRITE_INT64, WRITE_1D, WRITE_INT64, boolean,
+        WRITE_1D, WRITE_1D, WRITE_UINT32, WRITE_INT64, WRITE_1D, WRITE_INT64, boolean, WRITE_2D,
     )
 )  # fmt: skip
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
     shape: Any, a: float, nu: Any, factor: Any, support_data: Any, support_columns: Any, support_indptr: Any,
-    support_norms: Any, counters: Any, screened: bool,
+    support_norms: Any, counters: Any, screened: bool, margins: Any,
 ) -> None:  # fmt: skip
     """Run the examples of `order`; counters: rounds, mistakes, updates, effective, breakdowns, support.
 
@@ -177,6 +179,7 @@ def run(
         m = y[i] * f
         counters[0] += 1
         t = counters[0]
+        keep_margin(margins, t, f, 0)
         counters[1] += mistake
         top = a * evaluate(shape, s, s, s)
         # An empty row is the origin: with a linear kernel nothing can be learnt from it, with others it can.

@@ -27,6 +27,7 @@ from olbench.kernels.compile import (
     kernel,
 )
 from olbench.kernels.diagonal import margin_and_variance, update_four
+from olbench.kernels.margins import keep_margin
 from olbench.kernels.rows import announce, buffers, locate, sources
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
 
@@ -127,9 +128,10 @@ def solve_gain(shares: Any, n: Any, squares: Any, r: Any, A: Any, b0: Any, b1: A
 @kernel(
     void(
         types.FunctionType(EXACT_RULE), READ_1D, ROWS, READ_1D, READ_INT64, WRITE_2D, WRITE_INT64,
+        WRITE_2D,
     )
 )  # fmt: skip
-def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any) -> None:
+def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any, margins: Any) -> None:
     """Run the examples of `order`; moments[j] is (mu_j, Sigma_j)."""
     d = moments.shape[0]
     packed_columns, packed_values = buffers(rows)
@@ -143,6 +145,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         m = y[i] * f
         counters[0] += 1
+        keep_margin(margins, counters[0], f, 0)
         counters[1] += (f >= 0.0) != (y[i] > 0.0)
         if not np.isfinite(f):
             counters[4] += 1

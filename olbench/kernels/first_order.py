@@ -18,10 +18,12 @@ from olbench.kernels.compile import (
     READ_INT64,
     ROWS,
     WRITE_1D,
+    WRITE_2D,
     WRITE_INT64,
     inlined,
     kernel,
 )
+from olbench.kernels.margins import keep_margin
 from olbench.kernels.rows import announce, buffers, dot, locate, sources
 from olbench.kernels.vectors import add, load, multiply, spread, store, zeros
 
@@ -60,12 +62,13 @@ def add_row(w: Any, step: Any, columns: Any, c: Any, values: Any, o: Any, n: Any
 @kernel(
     void(
         types.FunctionType(FIRST_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_1D, WRITE_1D, WRITE_INT64, float64,
+        WRITE_1D, WRITE_1D, WRITE_INT64, float64, WRITE_2D,
     )
 )  # fmt: skip
 def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, counters: Any, passive_above: Any
-) -> None:
+    rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, counters: Any,
+    passive_above: Any, margins: Any,
+) -> None:  # fmt: skip
     """Run the examples of `order`; the weights are scalars[0] * w, their squared norm is scalars[1].
 
     At a margin above `passive_above`, which is not negative, the rule has no loss and changes nothing.
@@ -82,6 +85,7 @@ def run(
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f = scale * dot(w, columns, at, values, o, n)
         m = y[i] * f
+        keep_margin(margins, before + now + 1, f, 0)
         s = norms[i]
         # A positive margin is no mistake, and the number of the round is counted by the loop: nothing is left
         # to do. Compared with infinity, LLVM would take apart the bits of s instead.

@@ -22,6 +22,7 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
+from olbench.kernels.margins import keep_margin
 from olbench.kernels.rows import announce, buffers, locate, sources
 
 
@@ -51,9 +52,10 @@ def score(moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> An
 @kernel(
     void(
         types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64, WRITE_2D, WRITE_INT64,
+        WRITE_2D,
     )
 )  # fmt: skip
-def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any) -> None:
+def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any, margins: Any) -> None:
     """Run the examples of `order`; moments[j] is (w_j, Sigma_j).
 
     A round with a loss adds y x to w, and the gain c of the rule adds c x_j^2 to each precision. The step
@@ -69,6 +71,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
         f, v = score(moments, columns, at, values, o, n)
         mistake = (f >= 0.0) != (y[i] > 0.0)
         counters[0] += 1
+        keep_margin(margins, counters[0], f, 0)
         counters[1] += mistake
         # x' S x is at most n. It is zero only if every square over- or underflows.
         if not np.isfinite(f) or (n > 0 and not v > 0.0):

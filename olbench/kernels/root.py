@@ -22,6 +22,7 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
+from olbench.kernels.margins import keep_margin
 from olbench.kernels.matrix import inner_row, largest_column_sum, project, row_sums
 from olbench.kernels.rows import buffers, dot, locate, sources, squared_norm
 
@@ -99,12 +100,13 @@ def normalise(a: Any) -> Any:
 @kernel(
     void(
         types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean,
+        WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean, WRITE_2D,
     )
 )  # fmt: skip
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
     mu: Any, root: Any, bound: Any, reach: Any, counters: Any, screened: bool, scale_free: bool,
+    margins: Any,
 ) -> None:  # fmt: skip
     """Run the examples of `order`; counters: rounds, mistakes, updates, effective, breakdowns, exponent.
 
@@ -125,6 +127,7 @@ def run(
         m = y[i] * f
         counters[0] += 1
         t = counters[0]
+        keep_margin(margins, t, f, counters[5])
         counters[1] += mistake
         s = norms[i]
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):

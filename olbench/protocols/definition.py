@@ -128,6 +128,8 @@ class Protocol(ABC):
     #: The keys that leave the orders and splits of the trials as they are; those of `tuning` with its name.
     #: Only runs that agree in all other keys can be compared in pairs, trial by trial.
     order_free: ClassVar[tuple[str, ...]] = ()
+    #: Whether it can tell more than two classes apart.
+    multiclass: ClassVar[bool] = False
     #: What the number of a trial counts: permutations, folds or splits.
     numbered: ClassVar[str] = "permutation"
     #: What is reported, the quantity that ranks algorithms first.
@@ -170,6 +172,10 @@ class Protocol(ABC):
     def finish(self, trial: Trial, source: Source, joined: Any, stopped: Callable[[], bool]) -> Outcome:
         """Return the outcome of a trial from what came of all its parts."""
         raise NotImplementedError
+
+    def describe_measures(self, config: Config) -> str:
+        """Return how the checklist of a run describes its measures."""
+        return self.measures_text
 
     def repeats(self, config: Config) -> int:
         """Return how many trials report a cell; by default the value of the key `numbered` + "s"."""

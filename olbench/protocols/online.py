@@ -36,12 +36,20 @@ WINDOWED = "windowed orders (random blocks of neighbouring rows, shuffled within
 #: The rows of data larger than memory that an estimate of the time may read.
 PROBED_ROWS = 20_000
 
+#: What the measures are on data whose every label is a class.
+CLASSES_TEXT = (
+    "Data sets with `labels: all` have one learner per class (one-vs-rest), which all see every example: the "
+    "predicted class is that of the highest margin, of equals the first; a mistake is a wrong class, and "
+    "updates are summed over the classes."
+)
+
 
 @protocol
 class Online(Protocol):
     """Predict each example, count a mistake, then learn from it; over random permutations of the data."""
 
     id = "online"
+    multiclass = True
     keys = (
         Key("permutations", whole(1), 20, "random orders of each data set, the same for every algorithm"),
         Key("curve", whole(1), 50, "points of the online curves"),
@@ -73,6 +81,11 @@ class Online(Protocol):
         "permutations."
     )
 
+    def describe_measures(self, config: Config) -> str:
+        """Return what is measured, and what it means on data with more than two classes if there is any."""
+        several = any(spec.labels for spec in config.datasets)
+        return f"{self.measures_text} {CLASSES_TEXT}" if several else self.measures_text
+
     def refuse(self, definition: Definition) -> str:
         """Return why an algorithm has no online pass, or an empty text."""
         return refuse_batch(definition)
@@ -88,7 +101,14 @@ class Online(Protocol):
         return {"part": part, "points": self.setting_of(config, "curve") if role == "report" else 1}
 
     def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
-        """Return how orders are drawn if they are not exact permutations; only then does a record say so."""
+        """Return how many classes there are, and how orders are drawn if they are not exact permutations.
+
+        A record says neither for two classes and exact permutations.
+        """
+        classes = {"labels": "all", "classes": source.classes} if source.classes else {}
+        return {**classes, **self._window_setting(config, source)}
+
+    def _window_setting(self, config: Config, source: Source) -> dict[str, Any]:
         order = self.setting_of(config, "order") or "auto"
         if order == "exact" or (order == "auto" and source.bytes <= machine_limit()):
             return {}
@@ -110,17 +130,22 @@ class Online(Protocol):
         return text.replace("random permutations", kind)
 
     def memory(self, cell: Cell) -> int:
-        """Return roughly how many bytes a trial takes; with windows, its order takes none of the data's."""
-        memory = super().memory(cell)
-        return memory - 8 * cell.source.n + WINDOW_BYTES if cell.source_setting else memory
+        """Return roughly how many bytes a trial takes; with windows, its order takes none of the data's.
+
+        Every class has a learner, and there is one array of labels besides.
+        """
+        memory, n = super().memory(cell), cell.source.n
+        if cell.source.classes:
+            memory += (cell.source.classes - 1) * (memory - 8 * n) + 8 * n
+        return memory - 8 * n + WINDOW_BYTES if _has_windows(cell) else memory
 
     def shared_memory(self, cell: Cell) -> int:
         """Return the memory that an open data set takes; with windows it is never opened as a whole."""
-        return cell.source.memory_bytes if cell.source_setting else super().shared_memory(cell)
+        return cell.source.memory_bytes if _has_windows(cell) else super().shared_memory(cell)
 
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
         """Return roughly how many multiplications a pass takes."""
-        n, d = float(source.n), source.d
+        n, d = float(source.n) * max(1, source.classes), source.d
         if get_definition(algorithm).order == "object":
             return n * (d + OBJECT_COST)
         return n * d * (d if options.get("covariance") == "full" else 1)
@@ -134,20 +159,23 @@ class Online(Protocol):
             return Outcome(_numbers(result), {"curve": columns_of(result.curve)})
         order = seeds.order(trial.seed, trial.dataset, trial.role, trial.number, part, source.n)
         data = source.open()
-        result = online_pass(algorithm, data.examples, data.labels, order, points, stopped)
+        labels = trial.setting.get("labels", "two")
+        result = online_pass(algorithm, data.examples, data.labels, order, points, stopped, labels)
         return Outcome(_numbers(result), {"curve": columns_of(result.curve)})
 
     def probe_seconds(self, cell: Cell, seconds: float = 0.03) -> float:
         """Return an estimate of the seconds that a pass takes, from its first examples."""
         source = cell.source
-        data = source.take([slice(0, PROBED_ROWS)]) if cell.source_setting else source.open()
+        data = source.take([slice(0, PROBED_ROWS)]) if _has_windows(cell) else source.open()
+        labels = "all" if source.classes else "two"
         first = {name: values[0] for name, values in cell.grid.items()}
         algorithm = make_algorithm(cell.spec.id, **{**cell.start, **first}, **cell.spec.options)
         order = seeds.order(cell.config.seed, source.name, "report", 0, seeds.ALL, data.examples.n)
         size = min(64, order.size)
-        online_pass(algorithm, data.examples, data.labels, order[:1], 1)
+        online_pass(algorithm, data.examples, data.labels, order[:1], 1, None, labels)
         while True:
-            taken = online_pass(algorithm, data.examples, data.labels, order[:size], 1).seconds
+            part = order[:size]
+            taken = online_pass(algorithm, data.examples, data.labels, part, 1, None, labels).seconds
             if taken >= seconds or size == order.size:
                 return taken / size * source.n
             size = min(4 * size, order.size)
@@ -171,7 +199,13 @@ def _run_windows(
             data = source.take(places)
             yield data.examples, data.labels, rows
 
-    return windowed_pass(algorithm, take(), source.d, n, trial.setting["points"], stopped)
+    points, classes = trial.setting["points"], trial.setting.get("classes", 0)
+    return windowed_pass(algorithm, take(), source.d, n, points, stopped, classes)
+
+
+def _has_windows(cell: Cell) -> bool:
+    """Tell whether the orders of a cell come in windows."""
+    return "order" in cell.source_setting
 
 
 def refuse_batch(definition: Definition) -> str:

@@ -64,7 +64,7 @@ def _about_runs(report: Report) -> dict[str, str]:
     packages = ", ".join(f"{name} {version}" for name, version in run.versions.items())
     return {
         "Number of runs": _count_runs(report),
-        "Measures": report.protocol.measures_text or "Not described.",
+        "Measures": report.protocol.describe_measures(report.results.config) or "Not described.",
         "Time": _describe_time(report),
         "Hardware": f"{machine_text(run)}.",
         "Software": packages + _commit(run),

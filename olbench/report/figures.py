@@ -88,13 +88,13 @@ def band_of(entry: Entry, series: Series) -> Band:
 
 
 def curves_figure(
-    results: Results, dataset: str, series: Sequence[Series] | None = None, run: Sequence[str] = ()
+    results: Results, dataset: str, only: Sequence[Series] | None = None, run: Sequence[str] = ()
 ) -> Figure:
     """Draw the curves of a data set, one panel per series, by default of all series of the protocol.
 
     `run` has all labels of the run where some are left out, so that the others keep their looks.
     """
-    entries, shown = _entries_on(results, dataset), series or results.protocol.series
+    entries, shown = _entries_on(results, dataset), only or results.protocol.series
     look, labels = styles(run or results.labels), [entry.label for entry in entries]
     samples = line_samples(labels, look)
     legend = legend_height(samples)
@@ -250,7 +250,8 @@ def draw_ranks(outer: Axes, across: "Across", run: Sequence[str] = ()) -> Axes:
     assert figure is not None
     side = _side_share(across.labels, outer.get_position().width * figure.get_figwidth())
     outer.set_axis_off()
-    _draw_ranks(outer.inset_axes((side, 0, 1 - 2 * side, 1)), across, run)
+    with our_settings():  # room is made for names of this size
+        _draw_ranks(outer.inset_axes((side, 0, 1 - 2 * side, 1)), across, run)
     return outer
 
 

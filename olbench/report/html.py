@@ -127,7 +127,8 @@ def render_comparison(runs: Sequence[Results]) -> str:
         name=" and ".join([", ".join([first, *others[:-1]]), others[-1]]),
         lead=f"{count(len(shown['side']['rows']), 'row')} on {count(len(shown['side']['datasets']), 'data set')}",
         sections=[
-            _render(f"{id}.html.j2", id, COMPARED[id], large, make_finite(values)) for id, values in shown.items()
+            _render(f"{id}.html.j2", id, COMPARED[id], large, make_finite(values))
+            for id, values in shown.items()
         ],
         kicker="olbench comparison",
         drawn=drawn and make_finite(drawn),

@@ -32,7 +32,9 @@ def styled_table(results: Results, quantity: Quantity | None = None) -> "Styler"
         styles[entry.dataset][entry.label] = BOLD if row.bold and shown == report.headline else ""
     frame, looks = (pd.DataFrame(each, index=results.labels).fillna("") for each in (texts, styles))
     frame.index.name = shown.title
-    styler = frame.style.apply(lambda _: looks, axis=None).format_index(display_name, axis=0)
+    styler = frame.style.apply(lambda _: looks, axis=None).format_index(
+        lambda label: display_name(str(label)), axis=0
+    )
     return styler.set_table_styles(
         [{"selector": "td", "props": "text-align: right"}, {"selector": "th", "props": "text-align: left"}]
     )

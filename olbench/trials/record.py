@@ -30,6 +30,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 _LATER: Record = {"options": {}, "seed": 0, "code": "", "fingerprint": ""}
 #: Counts, and those of them that cannot exceed the number of examples.
 PARTS_OF_N = ("mistakes", "updates", "effective_updates", "errors")
+SUMS_OVER_CLASSES = ("updates", "effective_updates")
 COUNTS = ("n", *PARTS_OF_N, "breakdowns", "training_n", "training_errors", "epochs")
 TIMES = ("seconds", "cpu_seconds")
 #: The largest number of an array of whole numbers.
@@ -112,10 +113,14 @@ def check_fields(record: Mapping[str, Any]) -> None:
 
 def _check_measured(record: Mapping[str, Any]) -> None:
     most = record.get("n")
+    # With one learner per class, updates are sums over the classes.
+    several = record["setting"].get("classes", 1)
+    times = several if isinstance(several, int) and not isinstance(several, bool) and several > 0 else 1
     for name, value in record.items():
         if name in COUNTS:
             whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
-            if not whole or (name in PARTS_OF_N and isinstance(most, int) and value > most):
+            parts = times if name in SUMS_OVER_CLASSES else 1
+            if not whole or (name in PARTS_OF_N and isinstance(most, int) and value > parts * most):
                 raise BrokenRecordError(f"its {name} is {_show(value)}" + (f" of {most}" if whole else ""))
         elif _is_impossible(name, value):
             raise BrokenRecordError(f"its {name} is {_show(value)}")

@@ -1,0 +1,179 @@
+"""Docstrings of the estimators in scikit-learn's form, made from the definitions of their algorithms."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import fields
+from textwrap import fill
+from typing import Any
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.definition import Parameter
+
+#: Columns of a docstring.
+WIDTH = 100
+#: What the sources of the definitions call the papers.
+PAPERS = {
+    "Kunapuli et al., ECML 2010 (adviceptron2010)": (
+        "Kunapuli, Bennett, Shabbeer, Maclin and Shavlik, Online knowledge-based support vector machines, "
+        "ECML 2010"
+    ),
+    "cw2008": "Crammer, Dredze and Pereira, Exact convex confidence-weighted learning, NIPS 2008",
+    "cw2012": (
+        "Crammer, Dredze and Pereira, Confidence-weighted linear classification for text categorization, "
+        "JMLR 13 (2012)"
+    ),
+    "scw2012": "Wang, Zhao and Hoi, Exact soft confidence-weighted learning, ICML 2012",
+}
+#: The parameters that several estimators share: type and meaning.
+SHARED = {
+    "epochs": ("int", "Number of passes over the data in `fit`."),
+    "shuffle": ("bool", "Whether each pass uses a new random order."),
+    "random_state": ("int, RandomState instance or None", "Seed of these orders."),
+    "fit_intercept": (
+        "bool",
+        "Whether to learn a bias, as the weight of an additional feature that is always one.",
+    ),
+    "covariance": ("{'full', 'diag'}", "A d x d covariance, or one variance per feature."),
+    "projection": (
+        "{'kl', 'l2', 'exact'}",
+        "How an update is projected onto a diagonal covariance; only CW and CWVar have 'exact'.",
+    ),
+    "form": (
+        "{'covariance', 'root'} or None",
+        "How a full covariance is stored; None for the default of the algorithm.",
+    ),
+    "a": ("float", "Initial variance of every weight."),
+    "kernel": (
+        "{'linear', 'rbf', 'poly'} or None",
+        "Learn in the feature space of a kernel; None for the features themselves. It suits data of a few "
+        "thousand rows: time grows with the square of the support.",
+    ),
+    "gamma": ("float", "gamma in exp(-gamma ||x - z||^2) and (gamma x.z + coef0)^degree."),
+    "degree": ("int", "Degree of the kernel 'poly'."),
+    "coef0": ("float", "coef0 of the kernel 'poly'."),
+    "rules": (
+        "list of str, str, path or None",
+        'Rules such as "bmi >= 30 and glucose >= 126 => diabetes", or a rule file by its path or, for one '
+        "that ships with olbench, its name. Classes are named by their labels.",
+    ),
+    "feature_names": (
+        "list of str or None",
+        "Names of the columns; by default those of a DataFrame, else x1, x2, ...",
+    ),
+    "missing": ("{'refuse', 'drop'}", "What to do with conditions on features that the data lacks."),
+    "domain": (
+        "bool",
+        "Whether to add 0 <= x <= 1 to every rule, for features that hold only 0 and 1.",
+    ),
+}
+ATTRIBUTES = {
+    "classes_": ("ndarray of shape (n_classes,)", "The classes, sorted."),
+    "n_features_in_": ("int", "Number of features seen in the first fit."),
+    "coef_": (
+        "ndarray of shape (1, n_features) or (n_classes, n_features)",
+        "The weights: one learner for two classes, otherwise one per class (one-vs-rest).",
+    ),
+    "intercept_": ("ndarray of shape (1,) or (n_classes,)", "The bias; zero unless `fit_intercept`."),
+    "mistakes_": (
+        "ndarray of shape (1,) or (n_classes,)",
+        "Mistakes of each learner, counted before each example was learnt.",
+    ),
+    "updates_": ("ndarray of shape (1,) or (n_classes,)", "Rounds of each learner with a loss above zero."),
+    "breakdowns_": (
+        "ndarray of shape (1,) or (n_classes,)",
+        "Numerical breakdowns of each learner; if there are any, rescale the data or change the form.",
+    ),
+    "learners_": ("list of Learner", "The online learners themselves."),
+}
+ADVICE = ("list of Advice", "The compiled rules of each learner.")
+PROBABILITIES = (
+    "`predict_proba` is the probability under the Gaussian over weights. It is not calibrated: wrap the "
+    "estimator in scikit-learn's `CalibratedClassifierCV` where probabilities are used as such."
+)
+EXAMPLE = """
+>>> from sklearn.datasets import load_breast_cancer
+>>> from olbench.estimators import {name}
+>>> X, y = load_breast_cancer(return_X_y=True)
+>>> X = X / X.max(axis=0)
+>>> model = {name}({settings}random_state=0).fit(X, y)
+>>> round(model.score(X, y), 2)
+{score}
+"""
+ADVICE_EXAMPLE = """
+>>> import numpy as np
+>>> from olbench.estimators import {name}
+>>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 20), np.array(["ham", "spam"] * 20)
+>>> model = {name}(rules=["x2 >= 1 => spam"], random_state=0).fit(X, y)
+>>> model.predict([[0.0, 2.0]]).tolist()
+['spam']
+"""
+
+
+def describe_estimator(estimator: type[Any], score: float | None, settings: str = "") -> str:
+    """Return the docstring of an estimator with an example.
+
+    `score` is what the example prints, None for one with rules; `settings` are arguments of the estimator in
+    it.
+    """
+    definition = get_definition(estimator.algorithm_id)
+    own = {parameter.name: parameter for parameter in definition.parameters}
+    names = [each.name for each in fields(estimator)]
+    ordered = [*(name for name in names if name in own), *(name for name in names if name not in own)]
+    defaults = {each.name: each.default for each in fields(estimator)}
+    parameters = (
+        _describe(name, *_explain(own.get(name), name, defaults[name]), f", default={_show(defaults[name])}")
+        for name in ordered
+    )
+    attributes = {**ATTRIBUTES, **({"advice_": ADVICE} if "rules" in names else {})}
+    body = [_wrap(estimator.__doc__ or "")]
+    body += [_wrap(PROBABILITIES)] if hasattr(estimator, "predict_proba") else []
+    example = ADVICE_EXAMPLE if score is None else EXAMPLE
+    sections = {
+        "Parameters": "\n".join(parameters),
+        "Attributes": "\n".join(_describe(name, *about) for name, about in attributes.items()),
+        "References": "\n".join(_number_references(definition.source)),
+        "Examples": example.strip().format(name=estimator.__name__, score=score, settings=settings),
+    }
+    body += [f"{title}\n{'-' * len(title)}\n{text}" for title, text in sections.items()]
+    return "\n\n".join(body) + "\n"
+
+
+def _explain(parameter: Parameter | None, name: str, default: Any) -> tuple[str, str]:
+    """Return the type and the meaning of a parameter."""
+    if parameter is None:
+        return SHARED[name]
+    words = parameter.doc[0].upper() + parameter.doc[1:]
+    if parameter.choices:
+        return "{" + ", ".join(repr(word) for word in parameter.choices) + "}", f"{words}."
+    kind, extra = "float", f"; it lies in {parameter.interval}"
+    if default is None:
+        kind = "float or None"
+        extra += (
+            f", and replaces {parameter.instead_of}"
+            if parameter.instead_of
+            else f"; {parameter.default:g} if nothing is given"
+        )
+    return kind, f"{words}{extra}."
+
+
+def _describe(name: str, kind: str, words: str, default: str = "") -> str:
+    text = fill(words, WIDTH, initial_indent="    ", subsequent_indent="    ")
+    return f"{name} : {kind}{default}\n{text}"
+
+
+def _number_references(source: str) -> Iterable[str]:
+    """Yield the parts of a source as numbered references, ids of papers written out."""
+    for number, part in enumerate(source.split("; "), 1):
+        names = "|".join(re.escape(name) for name in sorted(PAPERS, key=len, reverse=True))
+        # The longest name first: scw2012 ends with the name of another paper.
+        full = re.sub(names, lambda found: PAPERS[found[0]], part)
+        yield fill(f".. [{number}] {full}.", WIDTH, subsequent_indent="       ")
+
+
+def _wrap(text: str) -> str:
+    """Return a text with a summary line and paragraphs; only paragraphs are wrapped."""
+    return "\n\n".join(fill(" ".join(part.split()), WIDTH) for part in text.split("\n\n"))
+
+
+def _show(value: Any) -> str:
+    return repr(float(f"{value:.6g}")) if isinstance(value, float) else repr(value)

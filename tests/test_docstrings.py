@@ -1,0 +1,60 @@
+"""The docstrings of the estimators say what the estimators have."""
+
+import ast
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+from olbench.docstrings import PAPERS
+from olbench.estimators import SCORES, OnlineClassifier
+from olbench.papers import load_paper, paper_ids
+
+SECTIONS = ("Parameters", "Attributes", "References", "Examples")
+
+
+def section(text: str, title: str) -> str:
+    parts = re.split(r"^(\w+)\n-+\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))[title]
+
+
+def subclasses(cls):
+    return [cls, *(below for each in cls.__subclasses__() for below in subclasses(each))]
+
+
+def test_every_estimator_is_described():
+    found = [
+        each
+        for each in subclasses(OnlineClassifier)
+        if "algorithm_id" in vars(each) and each.__module__ == "olbench.estimators"
+    ]
+    assert set(found) == set(SCORES)
+
+
+@pytest.mark.parametrize("estimator", SCORES, ids=lambda each: each.__name__)
+def test_a_docstring_has_every_parameter_and_attribute(estimator):
+    text = inspect.getdoc(estimator)
+    assert re.findall(r"^(\w+)\n-+$", text, flags=re.MULTILINE) == list(SECTIONS)
+    parameters = re.findall(r"^(\w+) : .*, default=(.*)$", section(text, "Parameters"), flags=re.MULTILINE)
+    signature = inspect.signature(estimator).parameters
+    assert {name for name, _ in parameters} == set(signature)
+    for name, default in parameters:
+        given = signature[name].default
+        expected = pytest.approx(given, rel=1e-5) if isinstance(given, float) else given
+        assert ast.literal_eval(default) == expected
+    model = estimator().fit(np.array([[1.0, 0.0], [0.0, 1.0]] * 5), [0, 1] * 5)
+    for name in re.findall(r"^(\w+) : ", section(text, "Attributes"), flags=re.MULTILINE):
+        assert hasattr(model, name)
+    assert not any(id in text for id in paper_ids())
+    assert ("not calibrated" in text) == hasattr(model, "predict_proba")
+
+
+def test_references_are_those_of_the_papers():
+    for id in paper_ids():
+        [full] = [full for name, full in PAPERS.items() if re.search(rf"\b{id}\b", name)]
+        paper = load_paper(id)
+        authors, _, rest = paper.citation.partition(", ")
+        assert full.startswith(authors)
+        assert paper.title.casefold()[:20] in full.casefold()
+        assert all(word in full for word in rest.partition(", pages")[0].split()[-2:])

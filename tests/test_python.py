@@ -1,0 +1,158 @@
+"""The Python interface: figures, tables, notebook displays, short reprs, Parquet files."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import olbench
+from olbench import UserError
+from olbench.data.load import Dataset
+
+
+@pytest.fixture(scope="module")
+def scw():
+    return olbench.load_results("scw")
+
+
+def test_a_pass_takes_an_id_and_the_settings_of_its_algorithm():
+    X, y = np.random.default_rng(0).standard_normal((50, 4)), np.resize([1, -1, -1], 50)
+    made = olbench.make_algorithm("scw1", C=0.5, covariance="diag")
+    by_id = olbench.online_pass("scw1", X, y, C=0.5, covariance="diag")
+    np.testing.assert_array_equal(by_id.weights, olbench.online_pass(made, X, y).weights)
+    with pytest.raises(UserError, match="C: scw1 is made already"):
+        olbench.online_pass(made, X, y, C=1.0)
+    with pytest.raises(UserError, match="unknown parameter"):
+        olbench.online_pass("scw1", X, y, D=1.0)
+    with pytest.raises(UserError, match="arrow"):
+        olbench.online_pass("arrow", X, y)
+
+
+def test_reprs_are_short_and_have_the_facts(scw):
+    data = Dataset("many", np.zeros((100_000, 3)), np.ones(100_000), "0123456789abcdef")
+    assert repr(data) == "<Dataset 'many': 100,000 × 3, dense, fingerprint 01234567>"
+    X, y = np.eye(2), np.array([1, -1])
+    result = olbench.online_pass("pa", X, y)
+    assert repr(result).startswith("<PassResult of pa: examples 2, mistakes 1 (50.00%), updates 2, seconds")
+    assert repr(scw.entries[0]) == "<Entry perceptron on splice: 20 of 20 trials>"
+    assert "arow" in repr(olbench.make_algorithm("arow", kernel="rbf"))
+    for each in (data, result, scw.entries[0], scw):
+        assert len(repr(each)) < 120
+
+
+def test_notebooks_show_facts_and_escape_names(scw):
+    data = Dataset("<b>", np.zeros((3, 3)), np.array([1.0, 1.0, -1.0]), "f" * 32, 2)
+    html = data._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "<b><b>" not in html
+    assert "-1: 1, 1: 2" in html
+    assert "1 examples from row 2" in html
+    result = olbench.online_pass("pa", np.eye(2), [1, -1])
+    assert "1 (50.00%)" in result._repr_html_()
+    html = scw._repr_html_()
+    assert html.count("<table") == 1
+    assert html.count("<tr>") == 2 + len(scw.labels)
+    assert "12 data sets, 14 algorithms" in html
+    assert "Bold: the lowest mean mistake rate" in html
+
+
+def test_the_table_is_that_of_the_report(scw):
+    from olbench.report.build import Report
+
+    styler = olbench.plot.table(scw)
+    row = next(row for row in Report(scw, None).rows if row.entry.label == "arow")
+    headline = scw.protocol.headline
+    assert styler.data.loc["arow", row.entry.dataset] == headline.spread(*row.spreads[headline.name])
+    html = styler.to_html()
+    bold = sum(row.bold for row in Report(scw, None).rows)
+    assert len([rule for rule in html.split("font-weight: bold")[0].split("#T_") if "row" in rule]) == bold
+    assert "font-weight" not in olbench.plot.table(scw, "updates").to_html()
+    with pytest.raises(UserError, match="measures no 'speed'"):
+        olbench.plot.table(scw, "speed")
+
+
+def test_curves_come_as_a_figure_or_in_given_axes(scw):
+    figure = olbench.plot.curves(scw, "w7a")
+    assert isinstance(figure, Figure)
+    assert len(figure.axes) == 3
+    assert len(olbench.plot.curves(scw, "w7a", "updates").axes) == 1
+    assert len(olbench.plot.curves(scw).axes) == len(scw.datasets)
+    ax = Figure().add_subplot()
+    assert olbench.plot.curves(scw, "w7a", "mistake_rate", algorithms=["scw2", "arow"], ax=ax) is ax
+    # One entry after the other, in the order of the run, as they look among all.
+    labels = [line.get_label() for line in ax.get_lines()]
+    entries = [entry for entry in scw.of("w7a") if entry.label in ("scw2", "arow")]
+    assert labels == [{"scw2": "SCW-II", "arow": "AROW"}[entry.label] for entry in entries]
+    drawn = dict(zip(labels, ax.get_lines(), strict=True))
+    [arow] = [entry for entry in entries if entry.label == "arow"]
+    expected = arow.curves["mistakes"].mean(axis=0) / arow.points
+    np.testing.assert_allclose(drawn["AROW"].get_ydata(), expected)
+    whole = olbench.plot.curves(scw, "w7a").axes[0].get_lines()
+    [same] = [line for line in whole if line.get_label() == "AROW"]
+    assert same.get_color() == drawn["AROW"].get_color()
+
+
+def test_curves_refuse_what_the_run_does_not_have(scw):
+    with pytest.raises(UserError, match=r"no data set 'w7'.*w7a"):
+        olbench.plot.curves(scw, "w7")
+    with pytest.raises(UserError, match="no curve of 'speed'"):
+        olbench.plot.curves(scw, "w7a", "speed")
+    with pytest.raises(UserError, match="no algorithm 'scw3'"):
+        olbench.plot.curves(scw, algorithms=["scw3"])
+    with pytest.raises(UserError, match="say which to draw"):
+        olbench.plot.curves(scw, ax=Figure().add_subplot())
+
+
+def test_ranks_come_as_a_figure_or_inside_given_axes(scw):
+    assert isinstance(olbench.plot.ranks(scw), Figure)
+    figure = Figure((12, 4))
+    ax = figure.subplots(1, 2)[1]
+    assert isinstance(olbench.plot.ranks(scw, ax=ax), Axes)
+    figure.canvas.draw()
+    [inset] = ax.child_axes
+    outer = ax.get_window_extent()
+    for text in inset.texts:
+        extent = text.get_window_extent()
+        assert outer.x0 <= extent.x0 < extent.x1 <= outer.x1, text.get_text()
+    alone = olbench.Results(scw.folder, scw.run, tuple(scw.of("w7a")))
+    with pytest.raises(UserError, match="no average ranks"):
+        olbench.plot.ranks(alone)
+
+
+def test_a_figure_shows_itself_without_pyplot(scw):
+    data, size = olbench.plot.ranks(scw)._repr_png_()
+    assert data.startswith(b"\x89PNG")
+    assert size["width"] == 770
+
+
+def test_parquet_files_hold_what_the_frames_hold(scw, tmp_path):
+    pytest.importorskip("pyarrow")
+    trials, curves = (pd.read_parquet(path) for path in scw.to_parquet(tmp_path / "new"))
+    frame = scw.to_frame()
+    assert trials["mistake_rate"].tolist() == frame["mistake_rate"].tolist()
+    assert [json.loads(text) for text in trials["params"]] == frame["params"].tolist()
+    ends = curves.groupby(["dataset", "label", "number"]).last()
+    wanted = frame.set_index(["dataset", "label", "number"]).loc[ends.index]
+    assert (ends["mistakes"] == wanted["mistakes"]).all()
+    assert (ends["t"] == wanted["n"]).all()
+    assert curves["updates"].dtype == np.int64
+
+
+def test_parquet_without_pyarrow_says_what_to_install(scw, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UserError, match=r"olbench\[parquet\]"):
+        scw.to_parquet(tmp_path)
+
+
+def test_the_plots_load_nothing_heavy_before_they_are_asked_to_draw():
+    code = (
+        "import olbench, olbench.plot, sys; "
+        "print([name for name in ('matplotlib', 'pandas', 'numpy', 'numba') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
