@@ -218,6 +218,10 @@ def _dataset(node: Placed, folder: Path) -> DatasetSpec:
             f"{name} is read as the catalogue says; {key} is for your own files, which have the key path"
         )
     labels = _labels(content, "positive"), _labels(content, "negative")
+    for key, given in zip(("positive", "negative"), labels, strict=True):
+        for label in given or ():
+            if isinstance(label, str) and not spec.path:
+                raise content[key].fail(f"{key} must be a label or a list of labels, not {label!r}")
     return _with_usual_labels(DatasetSpec(name, spec.path, *labels, reading))
 
 

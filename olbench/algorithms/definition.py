@@ -112,7 +112,7 @@ class Definition:
 
         if REGISTRY.get(self.id) is not self:
             return Definition, tuple(getattr(self, each.name) for each in fields(self))
-        return restore, (self.id, self.module, self._file)
+        return restore, (self.id, self.module, self.file)
 
     @property
     def module(self) -> str:
@@ -120,9 +120,15 @@ class Definition:
         return getattr(self.rule or self.factory, "__module__", "")
 
     @property
-    def _file(self) -> str:
+    def file(self) -> str:
+        """The file that defines the rule or the factory, or an empty text."""
         code = getattr(self.rule or self.factory, "__code__", None)
         return code.co_filename if code else ""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it comes from a user's own file."""
+        return bool(self.file) and not self.module.startswith("olbench.")
 
     @property
     def online(self) -> bool:
@@ -213,7 +219,7 @@ class Definition:
         elif self.rule is not None and not self.module.startswith("olbench."):
             from olbench.algorithms.probing import check_rule
 
-            check_rule(self.id, self.order, self.rule, self.rule_constants(self.resolve({})), self._file)
+            check_rule(self.id, self.order, self.rule, self.rule_constants(self.resolve({})), self.file)
         return self._compile(signature, self.rule)
 
     @cached_property
@@ -234,7 +240,7 @@ class Definition:
             return compile.rule(signature, rule)
         except NumbaError as error:
             line, reason = _find_cause(str(error))
-            place = f"{self._file}:{line}" if line else self._file
+            place = f"{self.file}:{line}" if line else self.file
             raise UserError(f"{place}: the rule of '{self.id}' does not compile: {reason}") from error
 
 
@@ -253,9 +259,9 @@ REGISTRY: dict[str, Definition] = {}
 def register(definition: Definition) -> Definition:
     """Add a definition to the list; only the file that defined an id may define it again."""
     known = REGISTRY.get(definition.id)
-    if known is not None and known._file != definition._file and not known._file.startswith("<"):
+    if known is not None and known.file != definition.file and not known.file.startswith("<"):
         raise UserError(
-            f"an algorithm named '{definition.id}' already exists ({known._file}); choose another id"
+            f"an algorithm named '{definition.id}' already exists ({known.file}); choose another id"
         )
     reserved = RESERVED.intersection(parameter.name for parameter in definition.parameters)
     if definition.order == "second" and reserved:
