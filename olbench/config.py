@@ -234,6 +234,10 @@ def _dataset(node: Placed, folder: Path) -> DatasetSpec:
     if labels and ("positive" in content or "negative" in content):
         raise content["labels"].fail("labels: all leaves nothing for positive and negative to choose")
     chosen = _labels(content, "positive"), _labels(content, "negative")
+    for key, given in zip(("positive", "negative"), chosen, strict=True):
+        for label in given or ():
+            if isinstance(label, str) and not spec.path:
+                raise content[key].fail(f"{key} must be a label or a list of labels, not {label!r}")
     return _with_usual_labels(DatasetSpec(name, spec.path, *chosen, labels, reading))
 
 

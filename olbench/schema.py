@@ -74,6 +74,8 @@ def make_schema() -> Schema:
 
 def _dataset() -> Schema:
     label = {"type": ["number", "string"], "minLength": 1}
+    number = {"type": "number"}
+    numbers = {"anyOf": [number, {"type": "array", "minItems": 1, "items": number}]}
     labels = {"anyOf": [label, {"type": "array", "minItems": 1, "items": label}]}
     name = {
         "type": "string",
@@ -97,7 +99,9 @@ def _dataset() -> Schema:
                 "anyOf": [{"required": ["name"]}, {"required": ["path"]}],
                 # A name may be a path as well, so only names of the catalogue are known not to be files.
                 "if": {"properties": {"name": {"enum": list(catalog())}}, "required": ["name"]},
-                "then": {"dependentRequired": own},
+                "then": {
+                    "dependentRequired": own, "properties": {"positive": numbers, "negative": numbers},
+                },
             },
         ],
     }  # fmt: skip

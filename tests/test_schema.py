@@ -57,6 +57,16 @@ def test_every_config_that_ships_is_valid(name):
         "datasets: []\n" + ALGORITHMS,
         GOOD + "protocol: crossval\ntuning: {search: nested, also: 3}\n",
         DATA + "algorithms: arow\n",
+        "datasets: [{name: breast-cancer, scale: unit}]\n" + ALGORITHMS,
+        "datasets: [{name: breast-cancer, positive: one}]\n" + ALGORITHMS,
+        "datasets: [{positive: 1}]\n" + ALGORITHMS,
+        "datasets: [{path: bad.yaml, missing: maybe}]\n" + ALGORITHMS,
+        "datasets: [{path: bad.yaml, categorical: hash}]\n" + ALGORITHMS,
+        "datasets: [{path: bad.yaml, scale: 3}]\n" + ALGORITHMS,
+        "datasets: [{path: bad.yaml, bias: 1}]\n" + ALGORITHMS,
+        "datasets: [{path: bad.yaml, label: 1.5}]\n" + ALGORITHMS,
+        "datasets: [{path: bad.yaml, positive: true}]\n" + ALGORITHMS,
+        "datasets: [{path: bad.yaml, delimiter: ''}]\n" + ALGORITHMS,
     ],
 )
 def test_what_the_parser_refuses_the_schema_refuses(text, here, tmp_path, monkeypatch):

@@ -113,7 +113,7 @@ class Definition:
 
         if REGISTRY.get(self.id) is not self:
             return Definition, tuple(getattr(self, each.name) for each in fields(self))
-        return restore, (self.id, self.module, self._file)
+        return restore, (self.id, self.module, self.file)
 
     @property
     def module(self) -> str:
@@ -121,9 +121,15 @@ class Definition:
         return getattr(self.rule or self.factory, "__module__", "")
 
     @property
-    def _file(self) -> str:
+    def file(self) -> str:
+        """The file that defines the rule or the factory, or an empty text."""
         code = getattr(self.rule or self.factory, "__code__", None)
         return code.co_filename if code else ""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it comes from a user's own file."""
+        return bool(self.file) and not self.module.startswith("olbench.")
 
     @property
     def online(self) -> bool:
@@ -225,7 +231,7 @@ class Definition:
 
             params = self.resolve({})
             check_rule(
-                self.id, self.order, self.rule, self.rule_constants(params), self._file,
+                self.id, self.order, self.rule, self.rule_constants(params), self.file,
                 self.find_passive_margin(params),
             )  # fmt: skip
         return self._compile(signature, self.rule)
@@ -248,7 +254,7 @@ class Definition:
             return compile.rule(signature, rule)
         except NumbaError as error:
             line, reason = _find_cause(str(error))
-            place = f"{self._file}:{line}" if line else self._file
+            place = f"{self.file}:{line}" if line else self.file
             raise UserError(f"{place}: the rule of '{self.id}' does not compile: {reason}") from error
 
 
@@ -267,9 +273,9 @@ REGISTRY: dict[str, Definition] = {}
 def register(definition: Definition) -> Definition:
     """Add a definition to the list; only the file that defined an id may define it again."""
     known = REGISTRY.get(definition.id)
-    if known is not None and known._file != definition._file and not known._file.startswith("<"):
+    if known is not None and known.file != definition.file and not known.file.startswith("<"):
         raise UserError(
-            f"an algorithm named '{definition.id}' already exists ({known._file}); choose another id"
+            f"an algorithm named '{definition.id}' already exists ({known.file}); choose another id"
         )
     reserved = RESERVED.intersection(parameter.name for parameter in definition.parameters)
     if definition.order == "second" and reserved:

@@ -1,6 +1,7 @@
-"""olbench check: compare the counts of an experiment with a committed baseline."""
+"""olbench check: compare the counts, and if asked for the times, of an experiment with a baseline."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,11 @@ from olbench.errors import UserError
 from olbench.report.grid import count
 
 if TYPE_CHECKING:
-    from olbench.engine.baseline import Comparison
+    from olbench.engine.regression import Comparison
     from olbench.engine.runner import Run
     from olbench.protocols.definition import Cell
 
-#: How many changes are printed at most.
+#: How many failures are printed at most.
 MAX_LINES = 20
 
 
@@ -30,33 +31,54 @@ MAX_LINES = 20
     help="How much a count may change, as a fraction of the number of examples.",
 )  # fmt: skip
 @click.option("--update", is_flag=True, help="Write the current counts as the new baseline.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "junit", "github"]), default="text",
+    show_default=True, help="github: annotations for a workflow of GitHub Actions.",
+)  # fmt: skip
+@click.option("--time", "timed", is_flag=True, help="Time the trials as well, alone, and compare the times.")
+@click.option(
+    "--slower", default=1.2, show_default=True, type=click.FloatRange(1.0, min_open=True),
+    help="With --time: the ratio of times from which an algorithm counts as slower.",
+)  # fmt: skip
+@click.option(
+    "--rounds", default=5, show_default=True, type=click.IntRange(1),
+    help="With --time: how often each trial is timed; its shortest time counts.",
+)  # fmt: skip
 @experiment
 def command(
-    config: Path, against: Path, tolerance: float, update: bool, jobs: int | None,
-    overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
+    config: Path, against: Path, tolerance: float, update: bool, form: str, timed: bool, slower: float,
+    rounds: int, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Run CONFIG and compare the counts of every trial with a baseline.
+    """Run CONFIG and compare every trial with a baseline; say what changed, and whether the code is why.
 
-    Exit codes: 1 if a count has changed, 3 if trials failed, 4 if nothing was compared.
+    Changed data, another seed and other parameters are named as such. With --time, exclusive times are
+    compared by their ratios with an interval.
+
+    Exit codes: 1 if anything changed, 3 if trials failed, 4 if nothing was compared.
 
     \b
     Examples:
       olbench check configs/ci.yaml --against results/ci-baseline.json
       olbench check configs/ci.yaml --update
+      olbench check configs/ci.yaml --format github
+      olbench check my.yaml --time --update --against times.json && git checkout new &&
+        olbench check my.yaml --time --against times.json
       olbench check configs/scw.yaml --set 'datasets=[synthetic]' --against results/scw/reference
     """
     from olbench.config import read_config
     from olbench.data.source import find_sources
-    from olbench.engine import baseline
+    from olbench.engine import baseline, times
     from olbench.engine.budget import refuse_excess
     from olbench.engine.executors import default_jobs
+    from olbench.engine.regression import compare
+    from olbench.engine.stopping import stop_on_interrupt
     from olbench.protocols import get_protocol
     from olbench.shipped import find_config
 
     if update and against.is_dir():
         raise UserError(f"{against} is the folder of a run; --update writes a file: name one with --against")
     plan = read_config(find_config(str(config)), overrides)
-    before = [] if update else baseline.read(against)
+    before = baseline.Baseline(()) if update else baseline.read(against)
     sources, skipped = find_sources(plan.datasets, skip_missing)
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded", err=True)
@@ -64,20 +86,30 @@ def command(
     planned = protocol.cells(plan, sources)
     # A check may leave out the large data sets of a run; a baseline file covers its whole config.
     present = {source.name for source in sources}
-    before = [
+    kept = [
         row
-        for row in before
+        for row in before.rows
         if row["dataset"] in present or not (against.is_dir() or row["dataset"] in skipped)
     ]
+    before = replace(before, rows=tuple(kept))
     workers = jobs or default_jobs()
     refuse_excess(planned, workers)
     run = measure(planned, workers, quiet)
-    now = baseline.rows_of(planned, run.known)
+    seconds = {}
+    if timed and not run.failed:
+        with stop_on_interrupt() as stop:
+            seconds = times.time_trials(planned, run.known, rounds, stop)
+    now = baseline.baseline_of(planned, run.known, seconds)
     if update and not run.failed:
         baseline.write(against, now)
-        click.echo(f"{against}: {count(len(now), 'row')} written")
+        click.echo(f"{against}: {count(len(now.rows), 'row')} written")
         return
-    sys.exit(verdict(run, baseline.compare(before, now, tolerance, protocol.numbered)))
+    comparison = compare(before, now, tolerance, protocol)
+    if timed:
+        _, found = times.compare_times(before, now, slower, comparison.findings)
+        comparison = replace(comparison, findings=(*comparison.findings, *found))
+    click.echo(render(comparison, run, form, str(config)), nl=False)
+    sys.exit(verdict(run, comparison))
 
 
 def measure(planned: "list[Cell]", jobs: int, quiet: bool) -> "Run":
@@ -94,19 +126,35 @@ def measure(planned: "list[Cell]", jobs: int, quiet: bool) -> "Run":
         return run
 
 
-def verdict(run: "Run", comparison: "Comparison") -> int:
-    """Print what has changed, and return the exit code."""
-    for change in comparison.changes[:MAX_LINES]:
-        click.echo(str(change))
-    if len(comparison.changes) > MAX_LINES:
-        click.echo(f"... and {len(comparison.changes) - MAX_LINES} more")
-    for cell in comparison.unknown:
-        click.echo(f"{cell}: not in the baseline; add it with --update")
+def render(comparison: "Comparison", run: "Run", form: str, config: str) -> str:
+    """Return what was found in a format, and say on standard error which trials failed."""
+    from olbench.report import regression
+
     for record in run.failed[:MAX_LINES]:
         click.echo(f"{record['dataset']}, {record['algorithm']}: failed: {record['error']}", err=True)
-    click.echo(f"{count(comparison.compared, 'count')} compared, {len(comparison.changes)} changed")
-    if not comparison.compared:
-        return 3 if run.failed else 4
+    if form == "json":
+        return regression.render_json(comparison, run.failed)
+    if form == "junit":
+        places = [(cell.source.name, cell.label) for cell in run.cells]
+        return regression.render_junit(comparison, run.failed, places)
+    if form == "github":
+        own = {cell.label: _relative(cell.definition.file) for cell in run.cells if cell.definition.is_own}
+        return regression.render_github(comparison, run.failed, config, own)
+    return regression.render_text(comparison, run.failed)
+
+
+def _relative(file: str) -> str:
+    """Return a path as seen from the current folder, if it is below."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def verdict(run: "Run", comparison: "Comparison") -> int:
+    """Return the exit code."""
+    if run.failed and not comparison.compared:
+        return 3
     if comparison.changes:
         return 1
-    return 3 if run.failed else 0
+    if run.failed:
+        return 3
+    return 0 if comparison.compared else 4

@@ -1,54 +1,48 @@
-"""Baselines: the counts of an experiment in a committed file, and what has changed since."""
+"""Baselines: the counts of an experiment in a committed file, with everything that decides them."""
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from olbench.engine import runfile
+from olbench.engine import provenance, runfile
+from olbench.engine.runfile import RunFile
 from olbench.errors import UserError
 from olbench.files import write_text
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell, Known
+from olbench.specs import AlgorithmSpec
 from olbench.trials import ledger
 from olbench.trials.trial import Record
 
 Row = dict[str, Any]
 #: The keys that describe the cell of a row; every other key has a list of numbers, one per trial.
-ABOUT = ("dataset", "algorithm", "params", "setting", "n")
+ABOUT = ("dataset", "algorithm", "params", "grid", "options", "setting", "fingerprint", "n", "seconds")
+VERSION = 2
 
 
 @dataclass(frozen=True)
-class Change:
-    """A number of one trial that has changed; None where only one side has the trial."""
+class Baseline:
+    """The rows of a baseline and what they have in common; version 1 of the file had the rows alone."""
 
-    cell: str
-    #: Such as "permutation 3".
-    trial: str
-    quantity: str
-    before: float | None
-    now: float | None
+    rows: tuple[Row, ...]
+    protocol: str = ""
+    seed: int | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    #: The processor, which times depend on.
+    processor: str = ""
 
-    def __str__(self) -> str:
-        place = f"{self.cell}, {self.trial}: {self.quantity}"
-        if self.before is None or self.now is None:
-            return f"{place} {self._show(self.before)} in the baseline, {self._show(self.now)} now"
-        return f"{place} {self.before} in the baseline, {self.now} now ({self.now - self.before:+})"
+    def plain(self) -> dict[str, Any]:
+        """Return what the rows have in common as plain values."""
+        head: dict[str, Any] = {"version": VERSION, "protocol": self.protocol, "seed": self.seed}
+        head["versions"] = dict(self.versions)
+        return {**head, "processor": self.processor} if self.has_times else head
 
-    @staticmethod
-    def _show(value: float | None) -> str:
-        return "missing" if value is None else str(value)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """How many numbers were compared, and the changes beyond the tolerance."""
-
-    compared: int
-    changes: tuple[Change, ...]
-    #: Cells that are not in the baseline yet.
-    unknown: tuple[str, ...]
+    @property
+    def has_times(self) -> bool:
+        """Whether the rows have exclusive times."""
+        return any("seconds" in row for row in self.rows)
 
 
 def baseline_numbers(protocol: Protocol) -> list[str]:
@@ -57,70 +51,56 @@ def baseline_numbers(protocol: Protocol) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def rows_of(cells: Sequence[Cell], known: Known) -> list[Row]:
-    """Return one row per cell whose trials all succeeded."""
+def baseline_of(cells: Sequence[Cell], known: Known, seconds: Mapping[str, float] | None = None) -> Baseline:
+    """Return the baseline of a run: one row per cell whose trials all succeeded.
+
+    `seconds` has an exclusive time for each trial by its key, if times are kept.
+    """
     rows = []
     for cell in cells:
         records = [cell.view(known[trial.key]) for trial in cell.reported(known) if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
         if len(good) == cell.repeats:
-            rows.append(_row(cell.protocol, cell.source.name, cell.label, good))
-    return rows
+            row = _row(cell.protocol, cell.source.name, cell.label, cell.spec, good)
+            if seconds:
+                row["seconds"] = [round(seconds[record["key"]], 9) for record in good]
+            rows.append(row)
+    machine = provenance.machine()
+    config = cells[0].config
+    return Baseline(
+        tuple(rows), config.protocol, config.seed, provenance.versions(), str(machine["processor"])
+    )
 
 
-def _row(protocol: Protocol, dataset: str, label: str, records: list[Record]) -> Row:
-    numbers = {name: [record[name] for record in records] for name in baseline_numbers(protocol)}
-    about: Row = {"dataset": dataset, "algorithm": label, "params": dict(records[0]["params"])}
-    if "n" in records[0]:
-        about["n"] = records[0]["n"]
-    return {**about, **numbers}
+def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, records: Sequence[Record]) -> Row:
+    first = records[0]
+    about: Row = {"dataset": dataset, "algorithm": label, "params": dict(first["params"])}
+    if spec.grid:
+        about["grid"] = {name: list(values) for name, values in spec.grid.items()}
+    about |= {name: dict(first[name]) for name in ("options", "setting") if first.get(name)}
+    about["fingerprint"] = first["fingerprint"]
+    if "n" in first:
+        about["n"] = first["n"]
+    return {**about, **{name: [record[name] for record in records] for name in baseline_numbers(protocol)}}
 
 
-def compare(before: Sequence[Row], now: Sequence[Row], tolerance: float, numbered: str) -> Comparison:
-    """Compare rows trial by trial; the tolerance is a fraction of the number of examples."""
-    old, new = _by_cell(before), _by_cell(now)
-    changes: list[Change] = []
-    compared = 0
-    for cell, row in old.items():
-        for change in _pairs(cell, row, new.get(cell, {}), numbered):
-            compared += change.now is not None and change.before is not None
-            if _differs(change, tolerance * row.get("n", 1)):
-                changes.append(change)
-    return Comparison(compared, tuple(changes), tuple(cell for cell in new if cell not in old))
-
-
-def _by_cell(rows: Sequence[Row]) -> dict[str, Row]:
-    return {f"{row['dataset']}, {row['algorithm']}": row for row in rows}
-
-
-def _pairs(cell: str, before: Row, now: Row, numbered: str) -> Iterator[Change]:
-    """Yield every number of a cell, before and now."""
-    for name in (name for name in before if name not in ABOUT):
-        old, new = before[name], now.get(name, [])
-        for p in range(max(len(old), len(new))):
-            sides = (side[p] if p < len(side) else None for side in (old, new))
-            yield Change(cell, f"{numbered} {p}", name, *sides)
-
-
-def _differs(change: Change, allowed: float) -> bool:
-    if change.before is None or change.now is None:
-        return True
-    return abs(change.now - change.before) > allowed
-
-
-def read(path: Path) -> list[Row]:
-    """Return the rows of a baseline: a file, or the folder of a run."""
+def read(path: Path) -> Baseline:
+    """Return a baseline from its file, or from the folder of a run."""
     if path.is_dir():
         return read_run(path)
     try:
-        rows: list[Row] = json.loads(path.read_text(encoding="utf-8"))["rows"]
-        for row in rows:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        for row in content["rows"]:
             _check_row(row)
+        if content.get("version", 1) > VERSION:
+            raise UserError(f"{path} was written by a newer olbench; update this one")
+        versions = dict(content.get("versions", {}))
+        seed, processor = content.get("seed"), str(content.get("processor", ""))
+        return Baseline(tuple(content["rows"]), str(content.get("protocol", "")), seed, versions, processor)
     except FileNotFoundError:
         raise UserError(f"there is no baseline {path}; write one with --update") from None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise UserError(f"{path} is not a baseline; write a new one with --update") from None
-    return rows
 
 
 def _check_row(row: Row) -> None:
@@ -129,10 +109,12 @@ def _check_row(row: Row) -> None:
     numbers = [value for name, value in row.items() if name not in ABOUT]
     if not numbers or not all(isinstance(value, list) for value in numbers):
         raise TypeError("a row needs lists of numbers")
+    if not all(isinstance(row.get(name, {}), dict) for name in ("params", "grid", "options", "setting")):
+        raise TypeError("what describes a row is a mapping")
 
 
-def read_run(folder: Path) -> list[Row]:
-    """Return the rows of a run, such as the reference results that ship with the code."""
+def read_run(folder: Path) -> Baseline:
+    """Return the baseline of a recorded run, such as the reference results that ship with the code."""
     records = ledger.current(folder)
     run = runfile.read(folder)
     protocol = runfile.protocol_of(run.config)
@@ -140,11 +122,19 @@ def read_run(folder: Path) -> list[Row]:
     for cell in run.cells:
         own = [protocol.view(records[key], cell.setting) for key in cell.keys if key in records]
         if own and all(record["status"] == "ok" for record in own):
-            rows.append(_row(protocol, cell.dataset, cell.label, own))
-    return rows
+            row = _row(protocol, cell.dataset, cell.label, run.config.algorithms[cell.entry], own)
+            if all(record.get("timing") == "exclusive" for record in own):
+                row["seconds"] = [record["seconds"] for record in own]
+            rows.append(row)
+    return Baseline(tuple(rows), run.config.protocol, run.config.seed, run.versions, _processor(run))
 
 
-def write(path: Path, rows: Sequence[Row]) -> None:
+def _processor(run: RunFile) -> str:
+    return str(run.machine.get("processor", ""))
+
+
+def write(path: Path, baseline: Baseline) -> None:
     """Write a baseline, one line per row so that a change shows well in a diff."""
-    lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
-    write_text(path, f'{{"rows": [\n{lines}\n]}}\n')
+    head = ", ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in baseline.plain().items())
+    lines = ",\n".join(f"  {json.dumps(row)}" for row in baseline.rows)
+    write_text(path, f'{{{head},\n"rows": [\n{lines}\n]}}\n')

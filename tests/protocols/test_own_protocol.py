@@ -111,7 +111,8 @@ def test_check_guards_what_must_repeat(here):
     Path("base.json").write_text(json.dumps(content))
     code, out, _ = here("check", "halves.yaml", "--against", "base.json", "--quiet")
     assert code == 1
-    assert "breast-cancer, perceptron, split 2: accuracy 0.125 in the baseline" in out
+    assert "perceptron on breast-cancer: accuracy " in out
+    assert ", better (1 of 4 splits changed)\n" in out
 
 
 def test_the_report_ranks_the_highest_first_and_speaks_of_splits(here):

@@ -1,0 +1,235 @@
+"""What has changed since a baseline, and why: other data, another seed, other parameters, or the code."""
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olbench.engine.baseline import ABOUT, Baseline, Row
+from olbench.protocols import Protocol
+from olbench.quantities import Quantity
+
+#: Kinds of findings that say that the experiment is another one; the code may be as it was.
+CAUSES = ("protocol", "seed", "data", "parameters")
+#: Kinds of findings that leave the check passing.
+HARMLESS = ("new", "faster", "note")
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A quantity of one algorithm on one data set, averaged over the trials, before and now."""
+
+    quantity: str
+    title: str
+    before: float
+    now: float
+    #: How many of the trials changed.
+    trials: int
+    of: int
+    percent: bool
+
+    def __str__(self) -> str:
+        return f"{self.title} {' -> '.join(self._shown())}"
+
+    def _shown(self) -> tuple[str, str]:
+        """Return both numbers with as many digits as it takes to tell them apart."""
+        for digits in range(1, 7):
+            shown = self._show(self.before, digits), self._show(self.now, digits)
+            if shown[0] != shown[1]:
+                break
+        return shown
+
+    def _show(self, value: float, digits: int) -> str:
+        return f"{100 * value:.{digits}f} %" if self.percent else f"{value:,.{digits}f}"
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One thing to say: about an algorithm on a data set, about a data set, or about the whole run."""
+
+    kind: str
+    message: str
+    dataset: str = ""
+    algorithm: str = ""
+    shifts: tuple[Shift, ...] = ()
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it makes the check fail."""
+        return self.kind not in HARMLESS
+
+    @property
+    def name(self) -> str:
+        """What it is about."""
+        return " on ".join(part for part in (self.algorithm, self.dataset) if part) or "the run"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How many numbers were compared and how many of them changed, and the findings."""
+
+    compared: int
+    changed: int
+    findings: tuple[Remark, ...]
+
+    @property
+    def changes(self) -> tuple[Remark, ...]:
+        """The findings that make the check fail."""
+        return tuple(finding for finding in self.findings if finding.is_change)
+
+
+def compare(before: Baseline, now: Baseline, tolerance: float, protocol: Protocol) -> Comparison:
+    """Compare the counts of all cells; the tolerance is a fraction of the number of examples."""
+    for kind, old, new, why in (
+        ("protocol", before.protocol, now.protocol, "another protocol measures other things"),
+        ("seed", before.seed, now.seed, "other orders give other counts"),
+    ):
+        if old not in ("", None) and old != new:
+            message = f"the {kind} changed: {old} -> {new}; {why}, so nothing was compared"
+            return Comparison(0, 0, (Remark(kind, message),))
+    return _Comparer(before, now, tolerance, protocol).compare()
+
+
+class _Comparer:
+    """Compares two baselines cell by cell."""
+
+    def __init__(self, before: Baseline, now: Baseline, tolerance: float, protocol: Protocol):
+        self.before, self.now, self.tolerance, self.protocol = before, now, tolerance, protocol
+        self.old, self.new = by_cell(before), by_cell(now)
+        self.compared = self.changed = 0
+
+    def compare(self) -> Comparison:
+        """Return what is to be said, causes first, then changes, then what is missing or new."""
+        other_data = list(self._other_data())
+        changed = {finding.dataset for finding in other_data}
+        findings: list[Remark] = []
+        for key, row in self.old.items():
+            if key in self.new and row["dataset"] not in changed:
+                findings += self._compare_rows(row, self.new[key])
+        causes = [finding for finding in findings if finding.kind in CAUSES]
+        missing = [finding for finding in findings if finding.kind == "missing"]
+        others = [finding for finding in findings if finding.kind not in (*CAUSES, "missing")]
+        gone = [
+            Remark("missing", f"{_name(row)}: missing now", row["dataset"], row["algorithm"])
+            for key, row in self.old.items()
+            if key not in self.new
+        ]
+        absent = "not in the baseline; add it with --update"
+        added = [
+            Remark("new", f"{_name(row)}: {absent}", row["dataset"], row["algorithm"])
+            for key, row in self.new.items()
+            if key not in self.old
+        ]
+        notes = self._notes() if others else []
+        return Comparison(
+            self.compared, self.changed, (*other_data, *causes, *others, *notes, *missing, *gone, *added)
+        )
+
+    def _other_data(self) -> Iterator[Remark]:
+        """Yield a finding for each data set that is another one now."""
+        seen: dict[str, list[tuple[Row, Row]]] = {}
+        for key in self.old.keys() & self.new.keys():
+            old, new = self.old[key], self.new[key]
+            if (old.get("fingerprint") or new["fingerprint"]) != new["fingerprint"]:
+                seen.setdefault(old["dataset"], []).append((old, new))
+        for dataset, pairs in sorted(seen.items()):
+            old, new = pairs[0]
+            sizes = [f"{row['n']:,} examples" for row in (old, new) if "n" in row]
+            grown = f"{' -> '.join(sizes)}, " if len(set(sizes)) == 2 else ""
+            prints = f"{old['fingerprint'][:12]} -> {new['fingerprint'][:12]}"
+            results = f"{len(pairs)} result{'s' if len(pairs) > 1 else ''}"
+            changed = f"{dataset}: the data changed ({grown}fingerprint {prints})"
+            yield Remark("data", f"{changed}; {results} not compared", dataset)
+
+    def _compare_rows(self, old: Row, new: Row) -> Iterator[Remark]:
+        """Yield what is to be said about a cell that both sides have, on the same data."""
+        shifts, lacking = [], 0
+        for name in (name for name in old if name not in ABOUT):
+            pairs = list(zip(old[name], new.get(name, []), strict=False))
+            lacking = max(lacking, len(old[name]) - len(pairs))
+            allowed = self.tolerance * old.get("n", 1)
+            apart = sum(abs(after - first) > allowed for first, after in pairs)
+            self.compared += len(pairs)
+            self.changed += apart
+            if apart:
+                shifts.append(self._shift(name, pairs, apart, old.get("n"), new.get("n")))
+        place = {"dataset": old["dataset"], "algorithm": old["algorithm"]}
+        if shifts:
+            yield Remark(*self._judge(old, new, shifts), **place, shifts=tuple(shifts))
+        if lacking:
+            word = self.protocol.numbered + ("s" if lacking > 1 else "")
+            yield Remark("missing", f"{_name(old)}: {lacking} {word} missing now", **place)
+
+    def _shift(
+        self, name: str, pairs: Sequence[tuple[float, float]], apart: int, n: int | None, m: int | None
+    ) -> Shift:
+        quantity = self._quantity(name)
+        before, now = (statistics.fmean(side) for side in zip(*pairs, strict=True))
+        is_rate = quantity is not None and quantity.ratio is not None and quantity.ratio[1] == "n" and n and m
+        if is_rate and n and m:
+            before, now = before / n, now / m
+        title = quantity.title if quantity and (is_rate or not quantity.ratio) else name.replace("_", " ")
+        percent = bool(is_rate) or bool(quantity and quantity.percent and not quantity.ratio)
+        return Shift(name, title.removesuffix(" (%)"), before, now, apart, len(pairs), percent)
+
+    def _quantity(self, name: str) -> Quantity | None:
+        for quantity in self.protocol.quantities:
+            if name == (quantity.ratio[0] if quantity.ratio else quantity.name):
+                return quantity
+        return None
+
+    def _judge(self, old: Row, new: Row, shifts: Sequence[Shift]) -> tuple[str, str]:
+        """Return the kind and the message of a change: its cause if the config is it, else its direction."""
+        shown = "; ".join(map(str, shifts))
+        altered = "; ".join(_differences(old, new))
+        if altered:
+            return "parameters", f"{_name(old)}: the parameters changed ({altered}); {shown}"
+        kind = self._direction(shifts[0])
+        chosen = _list_changes(old.get("params", {}), new.get("params", {}))
+        tuned = f"; the tuning now chooses {', '.join(chosen)}" if chosen else ""
+        trials = f"{shifts[0].trials} of {shifts[0].of} {self.protocol.numbered}s changed"
+        return kind, f"{_name(old)}: {shown}, {kind} ({trials}){tuned}"
+
+    def _direction(self, shift: Shift) -> str:
+        """Return worse or better for the quantity that ranks algorithms, changed for any other."""
+        headline, quantity = self.protocol.headline, self._quantity(shift.quantity)
+        if quantity is not headline or headline.better == "neither" or shift.now == shift.before:
+            return "changed"
+        return "better" if headline.is_better(shift.now, shift.before) else "worse"
+
+    def _notes(self) -> list[Remark]:
+        """Return which versions changed, which may be why counts did."""
+        changed = _list_changes(self.before.versions, self.now.versions) if self.before.versions else []
+        if not changed:
+            return []
+        return [Remark("note", f"other versions than in the baseline: {', '.join(changed)}")]
+
+
+def by_cell(baseline: Baseline) -> dict[tuple[str, str], Row]:
+    """Return the rows by data set and algorithm."""
+    return {(row["dataset"], row["algorithm"]): row for row in baseline.rows}
+
+
+def _name(row: Row) -> str:
+    return f"{row['algorithm']} on {row['dataset']}"
+
+
+def _differences(old: Row, new: Row) -> list[str]:
+    """Return what the config says otherwise: fixed parameters, grids, options, settings of the protocol."""
+    grid = new.get("grid", {})
+    fixed = [{k: v for k, v in row.get("params", {}).items() if k not in grid} for row in (old, new)]
+    words = _list_changes(*fixed)
+    if "fingerprint" in old:  # the first version of baselines had neither grids nor options
+        words += [f"grid of {text}" for text in _list_changes(old.get("grid", {}), grid)]
+        for name in ("options", "setting"):
+            words += _list_changes(old.get(name, {}), new.get(name, {}))
+    return words
+
+
+def _list_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
+    return [f"{name} {_show(old.get(name))} -> {_show(new.get(name))}" for name in names]
+
+
+def _show(value: Any) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

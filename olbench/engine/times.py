@@ -1,0 +1,116 @@
+"""Exclusive times, and whether an algorithm became slower: ratios of paired trials with an interval.
+
+A trial is timed several times, in rounds over all trials, and its shortest time counts: what else runs on the
+machine can only make it longer. A cell compares the same permutations before and now. The logarithms of their
+ratios have a Student interval at a level of 95% for all cells together (Bonferroni). A cell is slower if the
+interval is above 1 and the mean ratio above a threshold.
+"""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from olbench.engine.baseline import Baseline, Row
+from olbench.engine.executors import Task, attempt, warm_up
+from olbench.engine.regression import CAUSES, Remark, by_cell
+from olbench.engine.runner import pin_to_one_core
+from olbench.engine.stopping import StopFlag
+from olbench.protocols.definition import Cell, Known
+
+#: All intervals of a comparison hold together with this probability, if noise is independent.
+LEVEL = 0.95
+#: Fewer pairs have no interval worth the name.
+FEWEST = 3
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A time now over the time before, with the ends of its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f} times as long [{self.low:.2f}, {self.high:.2f}]"
+
+
+def time_trials(cells: Sequence[Cell], known: Known, rounds: int, stop: StopFlag) -> dict[str, float]:
+    """Return the shortest of several exclusive times of each reported trial, by its key."""
+    tasks = {
+        trial.key: Task(trial, cell.source)
+        for cell in cells
+        for trial in cell.reported(known)
+        if known[trial.key]["status"] == "ok"
+    }
+    shortest = dict.fromkeys(tasks, math.inf)
+    warm_up(list(tasks.values()), stop)
+    with pin_to_one_core():
+        for _ in range(rounds):
+            for key, task in tasks.items():
+                finished = attempt(task.trial, task.source, stop)
+                if finished is None:
+                    raise KeyboardInterrupt
+                if finished.record["status"] == "ok":
+                    shortest[key] = min(shortest[key], finished.record["seconds"])
+    return shortest
+
+
+def estimate_ratio(before: Sequence[float], now: Sequence[float], level: float) -> Ratio:
+    """Return the mean ratio of paired times and a Student interval of its logarithm.
+
+    >>> estimate_ratio([1.0, 2.0, 4.0], [2.0, 4.0, 8.0], 0.95)
+    Ratio(mean=2.0, low=2.0, high=2.0)
+    """
+    from scipy.stats import t
+
+    logs = [math.log(after / first) for first, after in zip(before, now, strict=True)]
+    mean, deviation = statistics.fmean(logs), statistics.stdev(logs)
+    half = float(t.ppf((1 + level) / 2, len(logs) - 1)) * deviation / math.sqrt(len(logs))
+    return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
+
+
+def compare_times(
+    before: Baseline, now: Baseline, threshold: float, findings: Sequence[Remark]
+) -> tuple[int, list[Remark]]:
+    """Return how many cells were timed on both sides, and those that became slower or faster.
+
+    Cells that `findings` say to be another experiment have no comparable time.
+    """
+    if not before.has_times:
+        return 0, [Remark("note", "the baseline has no exclusive times; write them with --time --update")]
+    if before.processor != now.processor:
+        shown = f"{before.processor} -> {now.processor}"
+        return 0, [Remark("note", f"the machine changed ({shown}), so times were not compared")]
+    pairs = _comparable(before, now, findings)
+    if not pairs:
+        return 0, [Remark("note", f"no times to compare: a cell needs {FEWEST} trials on both sides")]
+    level = 1 - (1 - LEVEL) / len(pairs)
+    ratios = [(old, estimate_ratio(old["seconds"], new["seconds"], level)) for old, new in pairs]
+    slower = [_say("slower", old, ratio) for old, ratio in ratios if ratio.low > 1 and ratio.mean > threshold]
+    faster = [
+        _say("faster", old, ratio) for old, ratio in ratios if ratio.high < 1 and ratio.mean < 1 / threshold
+    ]
+    middle = statistics.median(ratio.mean for _, ratio in ratios)
+    note = f"times of {len(ratios)} results compared, median ratio {middle:.2f}"
+    return len(pairs), [*slower, *faster, Remark("note", note)]
+
+
+def _comparable(before: Baseline, now: Baseline, findings: Sequence[Remark]) -> list[tuple[Row, Row]]:
+    others = [each for each in findings if each.kind in CAUSES]
+    old, new = by_cell(before), by_cell(now)
+    pairs = []
+    for key in old.keys() & new.keys():
+        first, after = old[key], new[key]
+        if any(each.dataset in ("", key[0]) and each.algorithm in ("", key[1]) for each in others):
+            continue
+        times = [row.get("seconds", []) for row in (first, after)]
+        if len(times[0]) == len(times[1]) >= FEWEST and min(*times[0], *times[1]) > 0:
+            pairs.append((first, after))
+    return sorted(pairs, key=lambda pair: (pair[0]["dataset"], pair[0]["algorithm"]))
+
+
+def _say(kind: str, row: Row, ratio: Ratio) -> Remark:
+    message = f"{row['algorithm']} on {row['dataset']}: takes {ratio}, {kind}"
+    return Remark(kind, message, row["dataset"], row["algorithm"])

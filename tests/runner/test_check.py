@@ -1,0 +1,261 @@
+"""check names the cause: other data, another seed, other parameters, or the code."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from olbench.data.source import find_source
+from olbench.engine.baseline import Baseline
+from olbench.engine.times import compare_times
+from olbench.engine.worker import _unload
+
+RULE = """\
+from olbench import Parameter, first_order
+
+
+@first_order("check-sgd", parameters=(Parameter("eta", 0.5, "the length of a step"),))
+def step(m, s, mistake, q, t, k, p):
+    '''Step.'''
+    return max(0.0, 1.0 - m), 1.0, {tau}
+"""
+CONFIG = """\
+seed: 3
+permutations: 3
+datasets: [{{name: ok, path: ok.csv}}]
+algorithms: [perceptron, {{id: check-sgd, name: my-sgd, params: {{eta: {eta}}}}}]
+plugins: [rule.py]
+"""
+
+
+def write_data(flipped=0):
+    random = np.random.default_rng(5)
+    rows = random.normal(size=(90, 3))
+    labels = np.where(rows @ [2.0, -1.0, 0.5] > 0, 1, 0)
+    labels[:flipped] = 1 - labels[:flipped]
+    lines = [",".join(f"{x:.6f}" for x in row) + f",{label}" for row, label in zip(rows, labels, strict=True)]
+    Path("ok.csv").write_text("a,b,c,y\n" + "\n".join(lines) + "\n")
+
+
+def write_rule(tau="p[0] if m < 1.0 else 0.0", eta=0.5):
+    Path("rule.py").write_text(RULE.format(tau=tau))
+    Path("my.yaml").write_text(CONFIG.format(eta=eta))
+
+
+def forget():
+    """Forget files that were read: a user's next command is a new process."""
+    find_source.cache_clear()
+    for module in [name for name in sys.modules if name.startswith("olbench_plugin_rule_")]:
+        _unload(module)
+
+
+@pytest.fixture
+def check(here):
+    """A repository of one's own with a baseline, and its check."""
+    forget()
+    write_data()
+    write_rule()
+    words = ("check", "my.yaml", "--against", "base.json", "--quiet", "--jobs", 1)
+    assert here(*words, "--update")[0] == 0
+
+    def run(*more):
+        forget()
+        return here(*words, *more)
+
+    yield run
+    forget()
+
+
+def test_nothing_changed(check):
+    assert check() == (0, "12 counts compared, 0 changed\n", "")
+
+
+def test_a_rule_that_became_worse_is_a_regression(check):
+    write_rule(tau="-p[0] if m < 1.0 else 0.0")
+    code, out, _ = check()
+    assert code == 1
+    line, _ = out.splitlines()
+    assert line.startswith("my-sgd on ok: mistake rate ")
+    assert line.endswith(", worse (3 of 3 permutations changed)")
+    write_rule(tau="2.0 * p[0] if m < 1.0 else 0.0")
+    assert check("--tolerance", 1)[0] == 0
+
+
+def test_changed_data_is_said_to_be_that(check):
+    write_data(flipped=10)
+    write_rule(tau="-p[0]")
+    code, out, _ = check()
+    assert code == 1
+    line, summary = out.splitlines()
+    assert line.startswith("ok: the data changed (fingerprint ")
+    assert line.endswith("; 2 results not compared")
+    assert summary == "0 counts compared, 0 changed"
+
+
+def test_another_seed_is_said_to_be_that(check):
+    code, out, _ = check("--set", "seed=4")
+    assert code == 1
+    cause = "the seed changed: 3 -> 4; other orders give other counts, so nothing was compared\n"
+    assert out == cause + "0 counts compared, 0 changed\n"
+
+
+def test_other_parameters_are_said_to_be_that(check):
+    Path("my.yaml").write_text(CONFIG.format(eta=0.001).replace("perceptron", "{id: pa1, name: perceptron}"))
+    code, out, _ = check()
+    assert code == 1
+    assert "perceptron on ok: the parameters changed (C none -> 1); mistake rate" in out
+    assert "worse" not in out
+    content = json.loads(Path("base.json").read_text())
+    content["rows"][0] |= {"params": {"C": 1.0}, "grid": {"C": [1.0, 2.0]}}
+    Path("base.json").write_text(json.dumps(content))
+    assert "the parameters changed (grid of C [1.0, 2.0] -> none)" in check()[1]
+
+
+def test_what_the_tuning_chooses_is_no_cause(here):
+    text = (
+        "permutations: 2\ndatasets: [digits-1-vs-7]\nalgorithms: [{id: pa1, grid: {C: [0.001, 1.0]}}]\n"
+        "tuning: {search: grid}\n"
+    )
+    Path("tuned.yaml").write_text(text)
+    words = ("check", "tuned.yaml", "--against", "base.json", "--quiet")
+    assert here(*words, "--update")[0] == 0
+    content = json.loads(Path("base.json").read_text())
+    chosen = content["rows"][0]["params"]["C"]
+    content["rows"][0]["params"]["C"] = 7.0
+    content["rows"][0]["mistakes"] = [1, 1]
+    content["versions"]["numpy"] = "1.0"
+    Path("base.json").write_text(json.dumps(content))
+    code, out, _ = here(*words)
+    assert code == 1
+    assert f"worse (2 of 2 permutations changed); the tuning now chooses C 7 -> {chosen:g}\n" in out
+    assert "other versions than in the baseline: numpy 1.0 -> " in out
+
+
+def test_missing_results_are_apart(check):
+    code, out, _ = check("--set", "permutations=2")
+    assert code == 1
+    assert out.splitlines()[:2] == [
+        "perceptron on ok: 1 permutation missing now", "my-sgd on ok: 1 permutation missing now",
+    ]  # fmt: skip
+    assert check("--set", "permutations=4")[:2] == (0, "12 counts compared, 0 changed\n")
+    code, out, _ = check("--set", "algorithms=[perceptron]")
+    assert (code, out) == (1, "my-sgd on ok: missing now\n6 counts compared, 0 changed\n")
+
+
+def test_a_baseline_of_the_first_version_is_still_read(check):
+    rows = json.loads(Path("base.json").read_text())["rows"]
+    kept = ("dataset", "algorithm", "params", "n", "mistakes", "updates")
+    old = [{name: row[name] for name in kept} for row in rows]
+    Path("base.json").write_text(json.dumps({"rows": old}))
+    assert check()[:2] == (0, "12 counts compared, 0 changed\n")
+    old[1]["mistakes"][0] += 9
+    Path("base.json").write_text(json.dumps({"rows": old}))
+    assert ", better (1 of 3 permutations changed)" in check()[1]
+
+
+def test_every_format_says_the_same(check):
+    write_rule(tau="-p[0]")
+    text = check()[1].splitlines()[0]
+    code, out, _ = check("--format", "json")
+    content = json.loads(out)
+    [finding] = content["findings"]
+    assert (code, finding["kind"], finding["message"]) == (1, "worse", text)
+    assert finding["shifts"][0]["before"] < finding["shifts"][0]["now"]
+    suite = ElementTree.fromstring(check("--format", "junit")[1])
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert [case.get("name") for case in suite] == ["perceptron", "my-sgd"]
+    assert suite[1][0].get("message") == text
+    out = check("--format", "github")[1].splitlines()
+    assert out[0] == f"::error file=rule.py,title=olbench check::{text.replace('%', '%25')}"
+    write_data(flipped=3)
+    suite = ElementTree.fromstring(check("--format", "junit")[1])
+    assert (suite.get("failures"), suite.get("skipped"), suite[2].get("name")) == ("1", "2", "the data")
+
+
+ROW = {"dataset": "d", "params": {}, "n": 10, "mistakes": [1] * 10, "updates": [1] * 10}
+
+
+def timed(seconds):
+    """A baseline with times: one row of ten trials for each algorithm."""
+    rows = tuple({**ROW, "algorithm": f"a{k}", "seconds": list(times)} for k, times in enumerate(seconds))
+    return Baseline(rows, "online", 1, {}, "this one")
+
+
+def draw_times(random, cells=20, rounds=5):
+    """Times of 10 permutations: their work, the least of five noises of 5%, now and then disturbed."""
+    work = np.exp(np.random.default_rng(1).normal(-6, 1, (cells, 10)))
+    disturbed = np.where(random.random((rounds, cells, 10)) < 0.1, 3.0, 1.0)
+    noise = np.exp(0.05 * np.abs(random.normal(size=(rounds, cells, 10)))) * disturbed
+    return work * noise.min(axis=0)
+
+
+def test_the_same_code_is_hardly_ever_slower_than_itself():
+    """A/A: 100 comparisons of 20 results each; by chance at most 5% of them may say anything."""
+    alarms = 0
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        count, found = compare_times(timed(draw_times(random)), timed(draw_times(random)), 1.2, ())
+        assert count == 20
+        alarms += any(each.kind in ("slower", "faster") for each in found)
+    assert alarms <= 5
+
+
+def test_code_that_is_slower_is_found():
+    found_in = 0
+    for seed in range(50):
+        random = np.random.default_rng(seed)
+        now = draw_times(random)
+        now[3] *= 1.5
+        now[5] /= 1.5
+        _, found = compare_times(timed(draw_times(random)), timed(now), 1.2, ())
+        kinds = {each.algorithm: each.kind for each in found}
+        found_in += kinds.get("a3") == "slower" and kinds.get("a5") == "faster"
+    assert found_in >= 48
+
+
+def test_a_difference_below_the_threshold_is_no_regression():
+    random = np.random.default_rng(0)
+    before = draw_times(random)
+    _, found = compare_times(timed(before), timed(1.15 * before), 1.2, ())
+    assert [each.kind for each in found] == ["note"]
+    _, found = compare_times(timed(before), timed(1.15 * before), 1.1, ())
+    assert {each.kind for each in found} == {"slower", "note"}
+
+
+def test_times_of_another_machine_or_of_none_are_not_compared():
+    times = timed(draw_times(np.random.default_rng(0)))
+    other = replace(times, processor="another")
+    assert "the machine changed (another -> this one)" in compare_times(other, times, 1.2, ())[1][0].message
+    without = replace(times, rows=({**ROW, "algorithm": "a0"},))
+    assert "has no exclusive times" in compare_times(without, times, 1.2, ())[1][0].message
+
+
+def test_check_with_times(check):
+    words = ("--time", "--rounds", 1)
+    code, out, _ = check(*words)
+    assert (code, out.splitlines()[0]) == (
+        0, "the baseline has no exclusive times; write them with --time --update",
+    )  # fmt: skip
+    assert check(*words, "--update")[0] == 0
+    content = json.loads(Path("base.json").read_text())
+    assert all(len(row["seconds"]) == 3 for row in content["rows"])
+    content["rows"][1]["seconds"] = [time / 1000 for time in content["rows"][1]["seconds"]]
+    content["rows"][0]["seconds"] = [time * 1000 for time in content["rows"][0]["seconds"]]
+    Path("base.json").write_text(json.dumps(content))
+    code, out, _ = check(*words)
+    assert code == 1
+    assert "my-sgd on ok: takes " in out
+    assert ", slower\n" in out
+    assert "perceptron on ok: takes 0.00 times as long" in out
+    assert "times of 2 results compared, median ratio " in out
+
+
+def test_check_takes_the_times_of_a_run(here, check):
+    assert here("run", "my.yaml", "--out", "out", "--timing", "exclusive", "--quiet")[0] == 0
+    code, out, _ = here("check", "my.yaml", "--against", "out", "--time", "--slower", 1e9, "--quiet")
+    assert code == 0
+    assert "times of 2 results compared" in out
