@@ -338,4 +338,4 @@ def test_a_rule_of_the_wrong_form_is_refused_before_the_first_trial(tmp_path, he
     assert code == 2
     assert "short.py:4: the rule of 'short' takes (m, s); it must be (m, s, mistake, q, t, k, p) -> " in err
     assert err.count("\n") == 1
-    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out" / "trials.jsonl").exists()
