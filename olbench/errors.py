@@ -29,6 +29,17 @@ def shorten(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
 
 
+def escape_controls(text: str) -> str:
+    r"""Return a text in one line: a name may hold a line break, or what a terminal takes for a command.
+
+    >>> escape_controls("no\nsuch file é")
+    'no\\nsuch file é'
+    """
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text
+    )
+
+
 def is_file(path: str | Path) -> bool:
     """Tell whether a user's path is a file; one that no file can have, such as one too long, is not."""
     try:

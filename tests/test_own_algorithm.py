@@ -261,7 +261,8 @@ def test_wrapped_linear_models_show_their_weights(examples):
     ("code", "reason"),
     [
         ("import sys\nsys.exit(0)\n", "SystemExit: 0"),
-        ("import sys\nraise KeyboardInterrupt\n", "KeyboardInterrupt: "),
+        ("import sys\nraise KeyboardInterrupt\n", "KeyboardInterrupt"),
+        ("import os\nos._exit(0)\n", "SystemExit: 0"),
         ("import os\nos.fork()\n", "RuntimeError: it forks while it is loaded"),
         ("import os\nos.fork() or os._exit(0)\n", "RuntimeError: it forks while it is loaded"),
     ],
@@ -341,3 +342,17 @@ def test_a_grid_outside_the_bounds_of_its_parameter_is_refused(tmp_path):
         UserError, match=r"mine-grid, its default or grid: r must lie in \(0, inf\), not -2.0"
     ):
         load_plugin(file)
+
+
+def test_a_rule_of_the_wrong_form_is_refused_before_the_first_trial(tmp_path, here, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "short.py").write_text(
+        "from olbench import first_order\n\n\n@first_order('short', title='x', source='y')\n"
+        "def short(m, s):\n    '''Take too little.'''\n    return 1.0, 1.0, 1.0\n"
+    )
+    words = ("run", "breast-cancer", "--algorithms", "short", "--plugin", "short.py", "--out", "out")
+    code, _, err = here(*words)
+    assert code == 2
+    assert "short.py:4: the rule of 'short' takes (m, s); it must be (m, s, mistake, q, t, k, p) -> " in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "out" / "trials.jsonl").exists()

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import NoReturn
 
 from olbench.algorithms.definition import REGISTRY, Definition
 from olbench.errors import UserError, is_file
 
 PREFIX = "olbench_plugin_"
+_end_process = os._exit
 
 
 def restore(id: str, module: str, file: str) -> Definition:
@@ -46,7 +48,7 @@ def _execute(name: str, file: Path, given: str) -> None:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with _forbid_fork():
+        with _forbid_leaving():
             spec.loader.exec_module(module)
     # sys.exit in a plugin would end the command as if all were well.
     except BaseException as error:
@@ -57,7 +59,8 @@ def _execute(name: str, file: Path, given: str) -> None:
         if isinstance(error, UserError):
             raise
         line = _find_line(error, str(file))
-        raise UserError(f"{given}{line}: the plugin failed: {type(error).__name__}: {error}") from error
+        reason = ": ".join(filter(None, (type(error).__name__, str(error))))
+        raise UserError(f"{given}{line}: the plugin failed: {reason}") from error
 
 
 class _Forks:
@@ -75,19 +78,25 @@ class _Forks:
     def end_child(cls) -> None:
         """End the copy of this process: it would run the whole command a second time."""
         if cls.watched:
-            os._exit(1)
+            _end_process(1)
 
 
 @contextmanager
-def _forbid_fork() -> Iterator[None]:
+def _forbid_leaving() -> Iterator[None]:
     _watch_forks()
     _Forks.watched, _Forks.seen = True, False
+    os._exit = _raise_exit  # it would end the command with a code of the plugin's choice
     try:
         yield
     finally:
+        os._exit = _end_process
         _Forks.watched = False
     if _Forks.seen:
         raise RuntimeError("it forks while it is loaded; start processes when the algorithm runs")
+
+
+def _raise_exit(status: int) -> NoReturn:
+    raise SystemExit(status)
 
 
 @cache
@@ -99,7 +108,7 @@ def _watch_forks() -> None:
 def _find_line(error: BaseException, filename: str) -> str:
     """Return ':' and the last line of this file in a traceback, or an empty text."""
     if isinstance(error, SyntaxError):
-        return f":{error.lineno}"
+        return f":{error.lineno}" if error.lineno else ""
     line, trace = "", error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == filename:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from olbench import __version__
-from olbench.errors import UserError
+from olbench.errors import UserError, escape_controls
 
 VERBS = {
     "run": "Run an experiment, or finish one that was stopped.",
@@ -138,7 +138,7 @@ def leave(sentence: str, code: int) -> NoReturn:
     """Print a sentence, if there is one and anybody to read it, and exit with a code."""
     with suppress(OSError):
         if sentence:
-            click.echo(f"olbench: {sentence}", err=True)
+            click.echo(f"olbench: {escape_controls(sentence)}", err=True)
     # What a full disk or a closed pipe did not take is dropped; at exit, Python would fail on it once more.
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -317,6 +317,8 @@ class Protocol(ABC):
                 value = record.get(name, None if name in ranked else 0)
                 if not is_number(value) or (name == ranked[-1] and self.headline.ratio and not value):
                     return f"its {name} is {'missing' if value is None else shorten(repr(value))}"
+            if quantity.ratio and record.get(quantity.ratio[0]) and not record.get(quantity.ratio[1]):
+                return f"it has {quantity.ratio[0]}, but its {quantity.ratio[1]} is 0"
         return ""
 
     def succeed(self, trial: Trial, outcome: Outcome, seconds: float) -> Record:

@@ -25,6 +25,7 @@ from olbench.advice.sets import Advice, AdviceSet
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
 from olbench.data.folders import cache_folder
+from olbench.errors import UserError
 from olbench.examples import Examples, Floats, as_examples
 from olbench.learners import make_algorithm
 from olbench.online import online_pass
@@ -90,6 +91,9 @@ def _observe(algorithm: str, options: Mapping[str, Any]) -> str:
         if definition.takes_advice:
             passes += [_probe_with_advice(definition, params) for params in _advised_settings(definition)]
     except Exception as error:
+        # What is wrong with the form of a rule is known before the first trial.
+        if isinstance(error, UserError) and _own_file(definition):
+            raise
         # The trials of a rule that does not compile or run will fail and say why.
         return _hash(own, type(error).__name__)
     return _hash(json.dumps(passes), own if _own_file(definition) else "")

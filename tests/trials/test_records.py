@@ -236,3 +236,14 @@ def test_a_line_of_a_hundred_thousand_brackets_is_refused():
 def test_a_version_is_shown_in_one_line():
     with pytest.raises(RecordError, match=r"^this record has version '\\n', which"):
         read_line(json.dumps({**RECORD, "version": "\n"}).encode())
+
+
+def test_a_count_out_of_nothing_is_a_defect_and_no_infinite_rate():
+    from olbench.protocols import get_protocol
+
+    protocol = get_protocol("crossval")
+    quantities = (*protocol.quantities, *protocol.recorded)
+    record = dict.fromkeys([name for each in quantities for name in each.ratio or (each.name,)], 1)
+    assert protocol.find_defect(record) == ""
+    reason = protocol.find_defect({**record, "training_n": 0})
+    assert reason == "it has training_errors, but its training_n is 0"
