@@ -114,16 +114,21 @@ def all_rows(report: Report, rows: list[Row]) -> Grid:
 def winners(report: Report, rows: list[Row], room: int) -> Grid:
     """Return the best algorithm on each data set, those as good, and the paper's number."""
     headline, body = report.headline, []
+    alone = all(row.entry.exclusive for row in rows)
+    times = [each for each in report.protocol.quantities if alone and is_time(each)]
     for dataset in dict.fromkeys(row.entry.dataset for row in rows):
         own = [row for row in rows if row.entry.dataset == dataset]
         best = min(own, key=lambda row: float(headline.loss(row.spreads[headline.name][0])))
         equals = [row.entry.label for row in own if row.bold and row is not best]
         paper = [_paper_text(best, report)] if report.judgements else []
-        texts = (dataset, best.entry.label, spread_text(best, headline), list_some(equals, NAMED), *paper)
-        body.append(boxes(*texts))
+        seconds = [time_text(best, each) for each in times]
+        names, number = (dataset, best.entry.label), spread_text(best, headline)
+        body.append(boxes(*names, number, *seconds, list_some(equals, NAMED), *paper))
     columns: tuple[Column, ...] = (
         *left("data set", "best"),
         *right(headline.title),
+        # Beside the winners, the paper's numbers say more than times do.
+        *right(*(each.title for each in times), drop=PAPER + 1),
         *left("as good", drop=DETAIL),
     )
     columns += right("paper", drop=PAPER) if report.judgements else ()
