@@ -83,8 +83,14 @@ def find(run: Results, key: Key) -> Entry | None:
 
 def shared_keys(runs: Sequence[Results]) -> list[Key]:
     """Return the rows that at least two runs have, in the order of the runs."""
-    found = [dict.fromkeys((entry.dataset, entry.label) for entry in run.entries if entry.done) for run in runs]
-    keys = [key for key in dict.fromkeys(key for each in found for key in each) if sum(key in each for each in found) > 1]
+    found = [
+        dict.fromkeys((entry.dataset, entry.label) for entry in run.entries if entry.done) for run in runs
+    ]
+    keys = [
+        key
+        for key in dict.fromkeys(key for each in found for key in each)
+        if sum(key in each for each in found) > 1
+    ]
     if not keys:
         raise UserError("the runs have no algorithm on the same data set in common: nothing to compare")
     return keys
@@ -115,7 +121,9 @@ def untested(runs: Sequence[Results], titles: Sequence[str]) -> list[str]:
             sentences += [f"{name}: {reason} in all runs, so no change is tested" for name in datasets]
         else:
             where = "on any data set" if len(datasets) == len(compared) else f"on {', '.join(datasets)}"
-            sentences.append(f"{title}: {reason}, so the orders are not shared and no change is tested {where}")
+            sentences.append(
+                f"{title}: {reason}, so the orders are not shared and no change is tested {where}"
+            )
     return list(dict.fromkeys(sentences))
 
 
@@ -140,7 +148,11 @@ def _why_other_rows(first: Results, other: Results) -> str:
     ours = first.protocol.setting(first.config, "report")
     theirs = first.protocol.setting(other.config.with_settings(**free), "report")
     changed = [name for name in ours if ours[name] != theirs.get(name)]
-    return f"the {changed[0]} of the rows differs ({ours[changed[0]]} and {theirs.get(changed[0])})" if changed else ""
+    return (
+        f"the {changed[0]} of the rows differs ({ours[changed[0]]} and {theirs.get(changed[0])})"
+        if changed
+        else ""
+    )
 
 
 def _order_keys(config: Config, entry: Entry) -> dict[str, Any]:

@@ -16,7 +16,13 @@ from olbench.report.sections.provenance import machine_text
 
 #: The outcomes of a comparison of two means, and the colour of each on the page.
 BETTER, WORSE, CHANGED, ALIKE, UNTESTED = "better", "worse", "changed", "no significant change", "not tested"
-COLOURS = {BETTER: "reproduced", WORSE: "differs", CHANGED: "close", ALIKE: "not-comparable", UNTESTED: "open"}
+COLOURS = {
+    BETTER: "reproduced",
+    WORSE: "differs",
+    CHANGED: "close",
+    ALIKE: "not-comparable",
+    UNTESTED: "open",
+}
 #: With more algorithms, the page at first draws the curves of those that change.
 FEW_CURVES = 6
 
@@ -102,7 +108,9 @@ def judge(found: Change, quantity: Quantity) -> str:
 def _params(entries: Sequence[Entry | None]) -> str:
     """Return the chosen parameters, those of each run if they differ."""
     texts = [
-        ", ".join(f"{name}={short(value)}" for name, value in {**(entry.params or {}), **entry.setting}.items())
+        ", ".join(
+            f"{name}={short(value)}" for name, value in {**(entry.params or {}), **entry.setting}.items()
+        )
         if entry
         else NOTHING
         for entry in entries

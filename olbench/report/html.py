@@ -112,9 +112,13 @@ def _pack(html: Any, large: bool) -> Any:
 
 
 def render_plain(title: str, lead: str, parts: Iterable[Part]) -> str:
-    """Return a page of tables and paragraphs alone, in the style of a report."""
-    values = {"parts": [_part(part) for part in parts], "figures": []}
-    return _page(title, lead, [_render(PLAIN, "summary", title, False, values)], kicker="olbench summary")
+    """Return a page of tables and paragraphs alone, one section each, in the style of a report."""
+    sections = []
+    for number, part in enumerate(parts):
+        heading = part.title if isinstance(part, Grid) else "Summary"
+        shown = {"parts": [_part(part)], "figures": []}
+        sections.append(_render(PLAIN, f"part-{number}", heading, False, shown))
+    return _page(title, lead, sections, kicker="olbench summary")
 
 
 def render_comparison(runs: Sequence[Results]) -> str:
@@ -127,7 +131,8 @@ def render_comparison(runs: Sequence[Results]) -> str:
         name=" and ".join([", ".join([first, *others[:-1]]), others[-1]]),
         lead=f"{count(len(shown['side']['rows']), 'row')} on {count(len(shown['side']['datasets']), 'data set')}",
         sections=[
-            _render(f"{id}.html.j2", id, COMPARED[id], large, make_finite(values)) for id, values in shown.items()
+            _render(f"{id}.html.j2", id, COMPARED[id], large, make_finite(values))
+            for id, values in shown.items()
         ],
         kicker="olbench comparison",
         drawn=drawn and make_finite(drawn),

@@ -95,7 +95,10 @@ def test_without_a_paper_nothing_is_judged(copy: Path):
     rewrite(copy / "run.json", lambda text: re.sub(r'"paper": "scw2012",', "", text))
     page = without_scripts(render(make_report(copy)))
     assert 'class="map"' not in page
-    assert not re.search(r"\b(paper|Table \d|Figure \d|judged|reproduced)", re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
+    assert not re.search(
+        r"\b(paper|Table \d|Figure \d|judged|reproduced)",
+        re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL),
+    )
 
 
 def test_a_number_of_ours_stands_beside_each_of_the_paper():
