@@ -112,9 +112,13 @@ def _pack(html: Any, large: bool) -> Any:
 
 
 def render_plain(title: str, lead: str, parts: Iterable[Part]) -> str:
-    """Return a page of tables and paragraphs alone, in the style of a report."""
-    values = {"parts": [_part(part) for part in parts], "figures": []}
-    return _page(title, lead, [_render(PLAIN, "summary", title, False, values)], kicker="olbench summary")
+    """Return a page of tables and paragraphs alone, one section each, in the style of a report."""
+    sections = []
+    for number, part in enumerate(parts):
+        heading = part.title if isinstance(part, Grid) else "Summary"
+        shown = {"parts": [_part(part)], "figures": []}
+        sections.append(_render(PLAIN, f"part-{number}", heading, False, shown))
+    return _page(title, lead, sections, kicker="olbench summary")
 
 
 def render_comparison(runs: Sequence[Results]) -> str:

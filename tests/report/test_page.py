@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from olbench.report.build import make_report
 from olbench.report.data import render_csv
-from olbench.report.html import render
+from olbench.report.html import render, render_comparison
+from olbench.report.results import load_results
 from tests.report.large import write_large
 from tests.report.test_html import HOSTILE, poison
 
@@ -27,7 +29,8 @@ FLAGS = (
     "headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
     "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage",
 )  # fmt: skip
-RATE, UPDATES = 3, 6
+#: Columns of the results.
+RATE, UPDATES = 2, 5
 #: How far the page can be scrolled sideways, in pixels. On a phone innerWidth would grow with the content.
 SIDEWAYS = "const all = document.documentElement; return all.scrollWidth - all.clientWidth"
 #: As long as a path can be, with nothing to break it at.
@@ -63,7 +66,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def opened(browser: Any, address: str) -> Any:
-    """The page, opened once: five megabytes of script take a while to read."""
+    """The page, opened once for all tests."""
     resize(browser, 1280, 900)
     colours(browser, "light")
     browser.get(address)
@@ -79,7 +82,7 @@ def page(opened: Any) -> Iterator[Any]:
         const first = document.getElementById("dataset");
         first.selectedIndex = 0;
         first.dispatchEvent(new Event("change"));
-        for (const each of ["#reset", "#all", "[value=mistakes]", "[value=linear]"])
+        for (const each of ["#reset", "#all", "[value=mistakes]", "[value=cumulative]", "[value=linear]"])
             document.querySelector(each).click();""")
     yield opened
     assert opened.get_log("browser") == []
@@ -125,20 +128,33 @@ def order(page: Any, column: int) -> str:
     return str(header(page, column).find_element(By.XPATH, "..").get_attribute("aria-sort"))
 
 
-def curves(page: Any) -> dict[str, bool]:
-    """Which lines the plot has, and whether each is seen."""
-    return dict(
-        page.execute_script("""return Object.fromEntries(document.getElementById("plot").data
-        .filter(trace => !trace.name.endsWith(" band"))
-        .map(trace => [trace.name, trace.visible !== false]))""")
-    )
+def curves(page: Any) -> list[str]:
+    """The algorithms whose lines are drawn."""
+    script = "return [...document.querySelectorAll('#plot .line')].map(line => line.dataset.label)"
+    return list(page.execute_script(script))
 
 
 def axis(page: Any) -> tuple[str, str]:
-    script = (
-        'const axis = document.getElementById("plot")._fullLayout.yaxis; return [axis.title.text, axis.type]'
-    )
+    script = """const svg = document.querySelector("#plot svg");
+        return [svg.querySelector(".title").textContent, svg.dataset.scale]"""
     return tuple(page.execute_script(script))
+
+
+def reading(page: Any) -> tuple[str, list[str]]:
+    """Where the cursor of the curves is, and the algorithms that it reads."""
+    script = """return [document.querySelector("#reading caption").textContent,
+        [...document.querySelectorAll("#reading th")].map(cell => cell.textContent)]"""
+    return tuple(page.execute_script(script))
+
+
+def press_keys(page: Any, *keys: str) -> None:
+    ActionChains(page, duration=0).send_keys(*keys).perform()
+
+
+def focused(page: Any) -> Any:
+    """What has the focus, in short."""
+    return page.execute_script("""const at = document.activeElement;
+        return at.id || at.value || at.dataset.label || at.className || at.getAttribute("href") || at.tagName""")
 
 
 def test_the_page_asks_the_network_for_nothing(browser: Any, page: Any, address: str):
@@ -192,28 +208,48 @@ def test_the_filter_keeps_the_rows_of_a_data_set_and_an_algorithm(page: Any):
 def test_a_press_on_an_algorithm_hides_its_curve_and_its_band(page: Any):
     button = find(page, '.series[data-label="arow"]')
     button.click()
-    assert curves(page) == {"perceptron": True, "cw": True, "arow": False, "scw1": True, "scw2": True}
+    assert curves(page) == ["perceptron", "cw", "scw1", "scw2"]
     assert button.get_attribute("aria-pressed") == "false"
-    assert len(page.find_elements(By.CSS_SELECTOR, "#plot .scatterlayer .trace")) == 2 * 4
+    assert len(page.find_elements(By.CSS_SELECTOR, "#plot .band")) == 4
     button.send_keys(Keys.ENTER)
-    assert curves(page)["arow"]
+    assert "arow" in curves(page)
 
 
 def test_the_switches_change_what_the_axis_shows(page: Any):
     assert axis(page) == ("Online cumulative mistake rate", "linear")
+    find(page, "#window [value=windows]").click()
+    assert axis(page) == ("Mistake rate within each window", "linear")
     find(page, "#quantity [value=updates]").click()
-    assert axis(page) == ("Cumulative number of updates", "linear")
+    assert axis(page) == ("Updates per example within each window", "linear")
+    find(page, "#window [value=cumulative]").click()
     find(page, "#scale [value=log]").click()
     assert axis(page) == ("Cumulative number of updates", "log")
     find(page, "#quantity [value=seconds]").send_keys(Keys.SPACE)
     assert axis(page) == ("Cumulative time (s)", "log")
+    # A time has no rate within windows.
+    assert not find(page, "#window [value=windows]").is_enabled()
+
+
+def test_a_cursor_reads_all_curves_with_the_keyboard_and_with_the_mouse(page: Any):
+    plot = find(page, "#plot")
+    plot.send_keys(Keys.END)
+    where, read = reading(page)
+    assert where == "Number of samples: 1,243"
+    assert sorted(read) == sorted(curves(page))
+    plot.send_keys(Keys.HOME, Keys.ARROW_RIGHT)
+    assert reading(page)[0] == "Number of samples: 497"
+    plot.send_keys(Keys.ESCAPE)
+    assert not find(page, "#reading").is_displayed()
+    find(page, "#window [value=windows]").click()
+    ActionChains(page, duration=0).move_to_element(plot).perform()
+    assert re.fullmatch(r"Number of samples: 49\d–7\d\d", reading(page)[0])
 
 
 def test_another_data_set_brings_its_own_curve(page: Any):
-    last = 'return document.getElementById("plot").data.at(-1).x.at(-1)'
-    assert page.execute_script(last) == 1243
+    plot = find(page, "#plot")
     find(page, "#dataset").send_keys("synthetic")
-    assert page.execute_script(last) == 5000
+    plot.send_keys(Keys.END)
+    assert reading(page)[0] == "Number of samples: 5,000"
 
 
 def test_the_map_is_read_with_the_arrow_keys_and_leads_to_its_row(page: Any):
@@ -239,6 +275,40 @@ def test_the_first_stop_of_the_keyboard_skips_to_the_results(fresh: Any):
     assert page.execute_script("return getComputedStyle(document.activeElement).outlineStyle") != "none"
 
 
+def tab_through(page: Any, most: int) -> list[Any]:
+    """Press Tab until the focus leaves the page; each stop must have a visible outline."""
+    stops = []
+    page.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
+    for _ in range(most):
+        press_keys(page, Keys.TAB)
+        stops.append(focused(page))
+        outline, seen = (
+            page.execute_script("""const at = document.activeElement, box = at.getBoundingClientRect();
+            return [getComputedStyle(at).outlineStyle, box.width > 0 && box.bottom > 0 && box.top < innerHeight]""")
+        )
+        if stops[-1] == "BODY":
+            break
+        assert (outline, seen) == ("auto", True) or (outline, seen) == ("solid", True), stops[-1]
+    return stops
+
+
+def test_the_keyboard_alone_reaches_every_control_in_order(fresh: Any):
+    stops = tab_through(fresh, 120)
+    wanted = [
+        "skip", "#headline", "theme", "only", "filter", "reset", "sort", "dataset", "mistakes", "updates", "seconds",
+        "cumulative", "windows", "linear", "log", "bands", "save", "plot", "perceptron", "scw2", "all", "none",
+    ]  # fmt: skip
+    places = [stops.index(each) for each in wanted]
+    assert places == sorted(places)
+
+
+def test_a_switch_is_turned_with_the_keyboard(page: Any):
+    page.execute_script("document.querySelector('#quantity button:last-child').focus()")
+    press_keys(page, Keys.TAB, Keys.TAB, Keys.SPACE)
+    assert focused(page) == "windows"
+    assert axis(page)[0] == "Mistake rate within each window"
+
+
 @pytest.mark.parametrize("width", [390, 768, 1280])
 def test_the_page_never_scrolls_sideways(page: Any, width: int):
     resize(page, width, 844)
@@ -246,18 +316,86 @@ def test_the_page_never_scrolls_sideways(page: Any, width: int):
     assert page.execute_script(SIDEWAYS) <= 0
 
 
+#: The elements that the window cuts off, or a box that would have to be scrolled sideways.
+CUT = """const width = document.documentElement.clientWidth;
+    return [...document.querySelectorAll(arguments[0])].filter((each) => {
+        const { left, right, width: own } = each.getBoundingClientRect();
+        const box = each.closest(".scroll");
+        return own > 0 && (left < 0 || right > width + 1
+            || (box && getComputedStyle(box).overflowX !== "visible" && right > box.getBoundingClientRect().right + 1));
+    }).map((each) => each.textContent.trim().slice(0, 40))"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_number_and_no_way_to_a_section_is_cut(page: Any, width: int, scheme: str):
+    resize(page, width, 844)
+    colours(page, scheme)
+    settle(page)
+    for selector in (
+        "#results-table tbody td",
+        "#headline td",
+        "nav a",
+        ".diagram svg",
+        ".diagram text",
+        ".cell",
+    ):
+        assert page.execute_script(CUT, selector) == [], selector
+    shown = page.execute_script("""return [...document.querySelectorAll("#results-table tbody .mean")]
+        .every(number => number.getBoundingClientRect().width > 0)""")
+    assert shown
+    cards = page.execute_script(
+        "return getComputedStyle(document.querySelector('#results-table tr.judged')).display"
+    )
+    assert cards == ("grid" if width == 390 else "table-row")
+
+
+def settle(page: Any) -> None:
+    """Wait until the script has followed a new width."""
+    page.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+
+
+def test_the_heading_of_the_results_stays_in_sight_below_the_navigation(page: Any):
+    settle(page)
+    page.execute_script("document.querySelector('#results-table tbody tr:nth-child(8)').scrollIntoView()")
+    head, nav = (
+        page.execute_script(f"return document.querySelector('{each}').getBoundingClientRect().toJSON()")
+        for each in ("#results-table thead", "nav")
+    )
+    assert nav["top"] == 0
+    assert abs(head["top"] - nav["bottom"]) <= 1
+    last = page.execute_script(
+        "return document.querySelector('#results-table tr:last-child td:last-child').cellIndex"
+    )
+    assert names(page, last)[1] == "eta=0.65"
+
+
+def test_a_phone_sorts_its_cards_with_a_menu(page: Any):
+    resize(page, 390, 844)
+    find(page, "#sort-by").send_keys("Updates")
+    assert values(page, UPDATES) == sorted(values(page, UPDATES))
+    find(page, "#reset").click()
+    assert find(page, "#sort-by").get_attribute("value") == ""
+
+
+def test_the_data_sets_can_be_looked_at_one_by_one(page: Any):
+    find(page, "#only").send_keys("splice")
+    assert set(names(page, 0)) == {"splice"}
+    assert find(page, "#shown").text == "5 of 15 rows"
+
+
 def test_long_names_do_not_widen_the_page_of_a_phone(page: Any, tmp_path: Path):
     folder = Path(shutil.copytree(SMALL, tmp_path / "long"))
     lengthen(folder)
     (tmp_path / "long.html").write_text(render(make_report(folder)), encoding="utf-8")
     with other_tab(page, (tmp_path / "long.html").as_uri()):
-        resize(page, 390, 844)
-        assert LONG in names(page, 0)
-        page.execute_script("document.querySelectorAll('details').forEach(each => { each.open = true })")
-        assert page.execute_script("return document.documentElement.clientWidth") == 390
-        assert page.execute_script(SIDEWAYS) <= 0
-        # The names stay in sight, and must leave room for the numbers.
-        assert find(page, "#results-table tbody tr:last-child th").rect["width"] < 390 / 2
+        for width in (390, 1280):
+            resize(page, width, 844)
+            assert LONG in names(page, 0)
+            page.execute_script("document.querySelectorAll('details').forEach(each => { each.open = true })")
+            settle(page)
+            assert page.execute_script(SIDEWAYS) <= 0
+            assert page.execute_script(CUT, ".diagram text") == []
 
 
 def lengthen(folder: Path) -> None:
@@ -301,7 +439,8 @@ def test_text_is_readable_on_either_ground(page: Any, scheme: str):
     colours(page, scheme)
     elements = (
         "h2", "nav a", "#results td", "#results .pm", "#results .quiet", ".cell.reproduced", ".cell.close",
-        ".cell.not-comparable", ".badge.holds", ".kicker", ".files a", "pre code", "#quantity button",
+        ".cell.not-comparable", ".badge.holds", ".kicker", ".files a", "pre code", "#quantity button", ".ranks td",
+        ".winners .equals",
     )  # fmt: skip
     assert {each: contrast(page, each) for each in elements if contrast(page, each) < 4.5} == {}
     ground = page.execute_script("return getComputedStyle(document.body).backgroundColor")
@@ -309,7 +448,7 @@ def test_text_is_readable_on_either_ground(page: Any, scheme: str):
 
 
 def test_the_button_turns_the_page_dark_and_the_plot_with_it(page: Any):
-    ink = 'return document.getElementById("plot")._fullLayout.font.color'
+    ink = "return document.querySelector('#plot .title').getAttribute('fill')"
     light = page.execute_script(ink)
     find(page, "#theme").click()
     assert page.execute_script(ink) != light
@@ -333,6 +472,9 @@ def test_on_paper_everything_is_unfolded_light_and_without_controls(fresh: Any):
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert not find(page, "nav").is_displayed()
     assert not find(page, "#filter").is_displayed()
+    # A4 between the margins of the style sheet.
+    resize(page, 703, 1000)
+    assert page.execute_script(SIDEWAYS) <= 0
     assert luminance(page.execute_script("return getComputedStyle(document.body).backgroundColor")) > 0.9
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     page.execute_script("dispatchEvent(new Event('afterprint'))")
@@ -359,9 +501,29 @@ def test_a_large_page_unpacks_its_tables(browser: Any, tmp_path: Path):
     WebDriverWait(browser, 60).until(lambda _: browser.execute_script(rows) == 9 * 230)
     browser.find_element(By.ID, "filter").send_keys("data-003")
     shown = browser.find_element(By.ID, "shown")
-    WebDriverWait(browser, 60).until(lambda _: shown.text == "230 of 2070 rows")
+    WebDriverWait(browser, 60).until(lambda _: shown.text == "230 of 2,070 rows")
     second = browser.find_elements(By.CSS_SELECTOR, ".within details")[1]
     assert not second.find_elements(By.CSS_SELECTOR, "tbody tr")
     second.find_element(By.TAG_NAME, "summary").click()
     WebDriverWait(browser, 60).until(lambda _: len(second.find_elements(By.CSS_SELECTOR, "tbody tr")) == 229)
     assert browser.get_log("browser") == []
+
+
+def test_runs_are_compared_on_a_page(page: Any, tmp_path: Path):
+    after = Path(shutil.copytree(SMALL, tmp_path / "after"))
+    info = json.loads((after / "run.json").read_text())
+    info["config"]["seed"] = 7
+    (after / "run.json").write_text(json.dumps(info))
+    html = render_comparison([load_results(SMALL), load_results(after)])
+    (tmp_path / "both.html").write_text(html, encoding="utf-8")
+    with other_tab(page, (tmp_path / "both.html").as_uri()):
+        assert find(page, "#changes .notes").text.startswith("after: the seeds differ (2012 and 7)")
+        assert len(curves(page)) == 2 * 5
+        for width in (390, 1280):
+            resize(page, width, 844)
+            settle(page)
+            assert page.execute_script(SIDEWAYS) <= 0
+            assert page.execute_script(CUT, "#results-table tbody td, .differences td, nav a") == []
+        find(page, "#filter").send_keys("=splice =arow")
+        assert (names(page, 0), names(page, 1)) == (["splice"], ["arow"])
+        assert page.get_log("browser") == []

@@ -67,8 +67,9 @@ def stack_ranks(
     A group is a bar beside the rows of its algorithms. Of very many algorithms, the best are drawn.
     """
     ordered = sorted(ranks, key=lambda label: (ranks[label], label))[:MOST_DRAWN]
-    highest = max(2.0, *(ranks[label] for label in ordered)) if ordered else 2.0
-    begin = 10 + LETTER * min(LETTERS_STACKED, max(map(len, ordered), default=0))
+    highest = max(2.0, *(ranks[label] for label in ordered))
+    # At least the width of the caption of the ruler, "CD 12.34".
+    begin = 10 + LETTER * min(LETTERS_STACKED, max(8, *map(len, ordered)))
 
     def place(rank: float) -> float:
         return round(begin + (rank - 1) / (highest - 1) * LENGTH, 1)

@@ -159,7 +159,7 @@ const Plot = (() => {
 
   // Draw `shown`, curves with x, mean, low and high, into a host; return the frame for a cursor.
   function draw(host, shown, options) {
-    const width = Math.max(260, host.clientWidth), height = Math.max(240, host.clientHeight);
+    const width = Math.max(260, host.clientWidth), height = width < 600 ? 380 : 480;
     const frame = makeFrame(shown, options, width, height);
     const svg = document.createElementNS(NAMESPACE, "svg");
     Object.entries({ viewBox: `0 0 ${width} ${height}`, "font-family": FONT, "data-scale": options.scale,
@@ -190,7 +190,7 @@ const Plot = (() => {
   const number = (value) => {
     const size = Math.abs(value);
     if (size && (size < 1e-4 || size >= 1e7)) return value.toExponential(2).replace("e+", "e");
-    return Number(value.toPrecision(4)).toLocaleString("en", { maximumFractionDigits: 8 });
+    return size >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 1 }) : value ? value.toPrecision(4) : "0";
   };
 
   // What all curves are at one place of the axis, highest first.
