@@ -151,7 +151,7 @@ def as_labels(y: ArrayLike, n: int) -> Floats:
     if wrong.size:
         raise UserError(
             f"y must hold only -1 and +1, but {wrong.size} labels are something else, such as {wrong[0]:g}; "
-            "load_dataset and the estimators map other labels"
+            "load_dataset and the estimators map other labels, and labels='all' takes any number of classes"
         )
     return labels
 

@@ -140,9 +140,9 @@ def refuse_large(d: int, count: int = 1) -> None:
         return
     available = available_memory()
     if needed > USABLE * available:
+        classes = f" for {count} classes" if count > 1 else ""
         raise UserError(
-            f"{'a full covariance' if count == 1 else f'{count} full covariances'} of {d:,} features "
-            f"{'needs' if count == 1 else 'need'} {needed / 2**30:,.1f} GiB, and "
+            f"a full covariance of {d:,} features needs {needed / 2**30:,.1f} GiB{classes}, and "
             f"{available / 2**30:,.1f} GiB are available; use covariance='diag'"
         )
 

@@ -61,9 +61,11 @@ def test_values_whose_sum_overflows_are_fine():
     ("y", "message"),
     [
         ([0, 1, 1], "y must hold only -1 and +1, but 1 labels are something else, such as 0; "
-                    "load_dataset and the estimators map other labels"),
+                    "load_dataset and the estimators map other labels, and labels='all' takes any number "
+                    "of classes"),
         ([1, np.nan, 1], "y must hold only -1 and +1, but 1 labels are something else, such as nan; "
-                         "load_dataset and the estimators map other labels"),
+                         "load_dataset and the estimators map other labels, and labels='all' takes any "
+                         "number of classes"),
         (["a", "b", "c"], "y must hold the labels -1 and +1 as numbers"),
         ([[1], [-1], [1]], "y must have one dimension, not 2"),
         ([1, -1], "X has 3 rows but y has 2 labels"),
