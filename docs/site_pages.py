@@ -79,11 +79,9 @@ def _turn_links(text: str, page: str) -> str:
         target = {"CONTRIBUTING.md": "docs/contributing.md", "CHANGELOG.md": "docs/changelog.md"}.get(
             link[1], link[1]
         )
-        if target.startswith("docs/"):
-            return f"]({posixpath.relpath(target.removeprefix('docs/'), folder or '.')}"
-        return (
-            link[0] if "://" in target or target.startswith("#") else f"]({posixpath.relpath('..')}/{target}"
-        )
+        if "://" in target:
+            return link[0]
+        return f"]({posixpath.relpath(target, posixpath.join('docs', folder))}"
 
     return re.sub(r"\]\(([^)#]+)", turn, text)
 

@@ -26,7 +26,7 @@ def test_the_tour_of_the_readme_prints_what_it_says():
 
 
 def test_every_page_that_is_linked_exists():
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     for page in pages:
         for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             assert link.startswith("http") or (page.parent / link).exists(), f"{page.name}: {link}"
