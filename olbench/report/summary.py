@@ -29,7 +29,7 @@ class Reproduction:
     def counts(self) -> dict[str, Counter[str]]:
         """How many numbers have each verdict, by quantity; those that nothing explains are left out."""
         judged = {each.name: each for report in self.reports for each in report.judged}
-        return {name: verdicts.count(self._judgements, quantity) for name, quantity in judged.items()}
+        return {name: verdicts.count(self.judgements, quantity) for name, quantity in judged.items()}
 
     @property
     def claims(self) -> Counter[str]:
@@ -41,7 +41,8 @@ class Reproduction:
         return Counter(decided.values())
 
     @cached_property
-    def _judgements(self) -> list[verdicts.Judgement]:
+    def judgements(self) -> list[verdicts.Judgement]:
+        """The verdict on every reported number, from the first run that can judge it."""
         decided: dict[str, verdicts.Judgement] = {}
         for each in (each for report in self.reports for each in report.judgements):
             known = decided.get(each.key)
@@ -93,9 +94,14 @@ def _numbers(found: Sequence[Reproduction]) -> Grid:
         for name, counts in each.counts.items():
             quantity = each.quantity(name)
             numbers = [str(counts[verdict]) for verdict in verdicts.VERDICTS]
+            if leaning := verdicts.count_leaning(each.judgements, quantity):
+                numbers[0] += f" ({leaning}{verdicts.LEANS})"
             rows.append(boxes(each.paper.id, quantity.counted, str(counts.total()), *numbers))
     columns = (*left("paper", "numbers"), *right("all", *verdicts.VERDICTS))
-    note = f"Reproduced: {verdicts.MEANINGS[verdicts.REPRODUCED]}. {verdicts.BINOMIAL}"
+    note = (
+        f"Reproduced: {verdicts.MEANINGS[verdicts.REPRODUCED]}. {verdicts.BINOMIAL} "
+        f"{verdicts.LEANS} {verdicts.LEANS_MEANING}."
+    )
     return Grid("Published numbers, ours beside them", columns, tuple(rows), note)
 
 

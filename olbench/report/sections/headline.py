@@ -100,6 +100,8 @@ def _tally(report: Report, quantity: Any) -> dict[str, Any]:
         "counted": quantity.counted,
         "total": counts.total(),
         "verdicts": {name: counts[name] for name in verdicts.VERDICTS},
+        "leaning": verdicts.count_leaning(report.judgements, quantity),
+        "mark": verdicts.LEANS,
         "apart": verdicts.summary_apart(report.judgements, quantity),
     }
 
