@@ -565,6 +565,13 @@ SCORES: dict[type[OnlineClassifier], float | None] = {
     AdviceptronExact: None,
 }
 #: Settings of an example, where the default suits other scales of the features.
-_SETTINGS = {NAROW: "b=16.0, "}
-for _estimator, _score in SCORES.items():
-    _estimator.__doc__ = describe_estimator(_estimator, _score, _SETTINGS.get(_estimator, ""))
+SETTINGS: dict[type[OnlineClassifier], str] = {NAROW: "b=16.0, "}
+
+
+def _describe_estimators() -> None:
+    """Replace the summary of each estimator by a docstring in full."""
+    for estimator, score in SCORES.items():
+        estimator.__doc__ = describe_estimator(estimator, score, SETTINGS.get(estimator, ""))
+
+
+_describe_estimators()

@@ -64,8 +64,10 @@ class PassResult:
         return facts_html(f"One pass of {self.learner.algorithm.id}", self._facts())
 
     def _facts(self) -> dict[str, str]:
+        several = isinstance(self.learner, OneVsRest)
         return {
             "examples": f"{self.n:,}",
+            **({"classes": f"{len(self.weights):,}"} if several else {}),
             "mistakes": f"{self.mistakes:,} ({self.mistake_rate:.2%})",
             "updates": f"{self.updates:,}",
             "seconds": f"{self.seconds:.4f}",

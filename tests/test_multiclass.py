@@ -127,7 +127,7 @@ def test_labels_can_be_words_and_the_learner_predicts_their_numbers(digits):
     assert result.mistakes == numbers.mistakes
     predicted = predict_signs(result.learner, X)
     assert np.mean(predicted == y) > 0.9
-    assert "mistakes" in repr(result)
+    assert "examples 300, classes 10, mistakes" in repr(result)
 
 
 def test_who_knows_nothing_predicts_the_first_class():
