@@ -279,7 +279,7 @@ def test_a_plugin_that_leaves_is_an_error_and_no_success(tmp_path, code, reason)
         assert f"{plugin}:2: " in str(caught.value)
 
 
-MINE = """from olbench import Parameter, second_order
+MINE = """import math; seen = {{}}; from olbench import Parameter, second_order
 
 @second_order("{id}", parameters=(Parameter("r", 1.0, "how much to regularise"{grid}),))
 def mine({takes}):
@@ -303,6 +303,24 @@ FORM = r"\(m, v, mistake, t, p\) -> \(loss, alpha, c\)"
         (TAKES, "return 1.0, 0.5", f"returns 2 values; it must be {FORM}"),
         (TAKES, "return 1.0", f"returns one value, 1.0; it must be {FORM}"),
         (TAKES, "pass", f"returns nothing; it must be {FORM}"),
+        (
+            TAKES,
+            "return los, 0.5, 0.5",
+            r"mine.py:6: the rule of 'mine-.*' fails: NameError: name 'los' is not",
+        ),
+        (
+            TAKES,
+            "return math.sqroot(v), 0.5, 0.5",
+            r"mine.py:6: the rule of .* fails: AttributeError: module",
+        ),
+        (TAKES, "return 'a', 0.5, 0.5", rf"returns \('a', 0.5, 0.5\); it must be {FORM}"),
+        (TAKES, "seen[t] = m; return 1.0, 0.5, 0.5", r"mine.py:6: the rule of .* does not compile: Untyped"),
+        (TAKES, "raise RuntimeError('no')", r"mine.py:6: the rule of 'mine-.*' has `raise`, which compiled"),
+        (
+            TAKES,
+            "assert t < 200; return 1.0, 0.5, 0.5",
+            r"mine.py:6: the rule of 'mine-.*' has `assert`, .* zeros for no update$",
+        ),
         ("m, v, p", "return 1.0, 0.5, 0.5", rf"takes \(m, v, p\); it must be {FORM}"),
     ],
 )

@@ -54,6 +54,9 @@ def check_rule(
             ) from None
         except (ArithmeticError, ValueError):
             continue  # compiled code gives infinity or NaN here, which a pass counts as a breakdown
+        except Exception as error:
+            where, reason = _find_place(error, file) or place, f"{type(error).__name__}: {error}"
+            raise UserError(f"{where}: the rule of '{id}' fails: {reason}") from None
         numbers = isinstance(found, tuple) and all(
             isinstance(each, int | float | np.number) for each in found
         )
@@ -73,13 +76,19 @@ def _rounds(order: str) -> Any:
 
 
 def _check_indices(id: str, rule: Callable[..., Any], name: str, count: int, file: str) -> None:
-    """Refuse a constant index of the parameters that is out of range, wherever the rule has it."""
+    """Refuse a constant index of the parameters that is out of range, and exceptions, wherever they are."""
     try:
         lines, start = inspect.getsourcelines(rule)
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except (OSError, TypeError, SyntaxError):
         return  # typed into a shell, or otherwise without a source
     for node in ast.walk(tree):
+        if isinstance(node, ast.Raise | ast.Assert):
+            word = "raise" if isinstance(node, ast.Raise) else "assert"
+            raise UserError(
+                f"{file}:{start + node.lineno - 1}: the rule of '{id}' has `{word}`, which compiled code "
+                "ignores; return numbers in every case, zeros for no update"
+            )
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
             index = _read_index(node.slice)
             if index is not None and not -count <= index < count:
@@ -87,6 +96,16 @@ def _check_indices(id: str, rule: Callable[..., Any], name: str, count: int, fil
                     f"{file}:{start + node.lineno - 1}: the rule of '{id}' reads {name}[{index}], but has "
                     f"{count} parameter{'' if count == 1 else 's'}, {name}[0] being the first"
                 )
+
+
+def _find_place(error: BaseException, file: str) -> str:
+    """Return the last line of a file in a traceback, or an empty text."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            place = f"{file}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
 
 
 def _read_index(node: ast.expr) -> int | None:

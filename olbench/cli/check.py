@@ -95,11 +95,12 @@ def command(
     workers = jobs or default_jobs()
     refuse_excess(planned, workers)
     run = measure(planned, workers, quiet)
-    seconds = {}
+    seconds: dict[str, float] = {}
+    pace = 0.0
     if timed and not run.failed:
         with stop_on_interrupt() as stop:
-            seconds = times.time_trials(planned, run.known, rounds, stop)
-    now = baseline.baseline_of(planned, run.known, seconds)
+            seconds, pace = times.time_trials(planned, run.known, rounds, stop)
+    now = baseline.baseline_of(planned, run.known, seconds, pace)
     if update and not run.failed:
         baseline.write(against, now)
         click.echo(f"{against}: {count(len(now.rows), 'row')} written")

@@ -32,12 +32,14 @@ class Baseline:
     versions: Mapping[str, str] = field(default_factory=dict)
     #: The processor, which times depend on.
     processor: str = ""
+    #: The seconds of a fixed computation, taken among the times: how fast the machine was.
+    pace: float = 0.0
 
     def plain(self) -> dict[str, Any]:
         """Return what the rows have in common as plain values."""
         head: dict[str, Any] = {"version": VERSION, "protocol": self.protocol, "seed": self.seed}
         head["versions"] = dict(self.versions)
-        return {**head, "processor": self.processor} if self.has_times else head
+        return {**head, "processor": self.processor, "pace": self.pace} if self.has_times else head
 
     @property
     def has_times(self) -> bool:
@@ -51,7 +53,9 @@ def baseline_numbers(protocol: Protocol) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def baseline_of(cells: Sequence[Cell], known: Known, seconds: Mapping[str, float] | None = None) -> Baseline:
+def baseline_of(
+    cells: Sequence[Cell], known: Known, seconds: Mapping[str, float] | None = None, pace: float = 0.0
+) -> Baseline:
     """Return the baseline of a run: one row per cell whose trials all succeeded.
 
     `seconds` has an exclusive time for each trial by its key, if times are kept.
@@ -68,7 +72,7 @@ def baseline_of(cells: Sequence[Cell], known: Known, seconds: Mapping[str, float
     machine = provenance.machine()
     config = cells[0].config
     return Baseline(
-        tuple(rows), config.protocol, config.seed, provenance.versions(), str(machine["processor"])
+        tuple(rows), config.protocol, config.seed, provenance.versions(), str(machine["processor"]), pace
     )
 
 
@@ -95,8 +99,10 @@ def read(path: Path) -> Baseline:
         if content.get("version", 1) > VERSION:
             raise UserError(f"{path} was written by a newer olbench; update this one")
         versions = dict(content.get("versions", {}))
-        seed, processor = content.get("seed"), str(content.get("processor", ""))
-        return Baseline(tuple(content["rows"]), str(content.get("protocol", "")), seed, versions, processor)
+        return Baseline(
+            tuple(content["rows"]), str(content.get("protocol", "")), content.get("seed"), versions,
+            str(content.get("processor", "")), float(content.get("pace", 0.0)),
+        )  # fmt: skip
     except FileNotFoundError:
         raise UserError(f"there is no baseline {path}; write one with --update") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

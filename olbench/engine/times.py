@@ -3,11 +3,13 @@
 A trial is timed several times, in rounds over all trials, and its shortest time counts: what else runs on the
 machine can only make it longer. A cell compares the same permutations before and now. The logarithms of their
 ratios have a Student interval at a level of 95% for all cells together (Bonferroni). A cell is slower if the
-interval is above 1 and the mean ratio above a threshold.
+interval is above 1 and the mean ratio above a threshold, both as measured and after division by the change of
+pace: between the trials, a fixed computation shows how fast the machine itself was.
 """
 
 import math
 import statistics
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,29 +34,56 @@ class Ratio:
     low: float
     high: float
 
+    def is_above(self, threshold: float, drift: float) -> bool:
+        """Tell whether it is surely longer than the drift of the machine, and by more than a threshold."""
+        return self.low > drift and self.mean > threshold * drift
+
+    def is_below(self, threshold: float, drift: float) -> bool:
+        """Tell whether it is surely shorter, and by more than a threshold."""
+        return self.high < drift and self.mean < drift / threshold
+
     def __str__(self) -> str:
         return f"{self.mean:.2f} times as long [{self.low:.2f}, {self.high:.2f}]"
 
 
-def time_trials(cells: Sequence[Cell], known: Known, rounds: int, stop: StopFlag) -> dict[str, float]:
-    """Return the shortest of several exclusive times of each reported trial, by its key."""
+#: What a machine of any speed computes in about a millisecond.
+_STEPS = 20_000
+
+
+def measure_pace() -> float:
+    """Return the seconds of a fixed computation that no code of olbench takes part in."""
+    started = time.perf_counter()
+    total = 0
+    for step in range(_STEPS):
+        total = (total * 31 + step) & 0xFFFF
+    return time.perf_counter() - started
+
+
+def time_trials(
+    cells: Sequence[Cell], known: Known, rounds: int, stop: StopFlag
+) -> tuple[dict[str, float], float]:
+    """Return the shortest of several exclusive times of each reported trial, by its key, and the pace.
+
+    The pace is measured before each trial and treated alike: the shortest of all rounds, then the median.
+    """
     tasks = {
         trial.key: Task(trial, cell.source)
         for cell in cells
         for trial in cell.reported(known)
         if known[trial.key]["status"] == "ok"
     }
-    shortest = dict.fromkeys(tasks, math.inf)
+    shortest, paces = dict.fromkeys(tasks, math.inf), dict.fromkeys(tasks, math.inf)
     warm_up(list(tasks.values()), stop)
     with pin_to_one_core():
         for _ in range(rounds):
             for key, task in tasks.items():
+                paces[key] = min(paces[key], measure_pace())
                 finished = attempt(task.trial, task.source, stop)
                 if finished is None:
                     raise KeyboardInterrupt
                 if finished.record["status"] == "ok":
                     shortest[key] = min(shortest[key], finished.record["seconds"])
-    return shortest
+    return shortest, statistics.median(paces.values())
 
 
 def estimate_ratio(before: Sequence[float], now: Sequence[float], level: float) -> Ratio:
@@ -88,12 +117,17 @@ def compare_times(
         return 0, [Remark("note", f"no times to compare: a cell needs {FEWEST} trials on both sides")]
     level = 1 - (1 - LEVEL) / len(pairs)
     ratios = [(old, estimate_ratio(old["seconds"], new["seconds"], level)) for old, new in pairs]
-    slower = [_say("slower", old, ratio) for old, ratio in ratios if ratio.low > 1 and ratio.mean > threshold]
+    drift = now.pace / before.pace if now.pace and before.pace else 1.0
+    slower = [
+        _say("slower", old, ratio) for old, ratio in ratios if ratio.is_above(threshold, max(1.0, drift))
+    ]
     faster = [
-        _say("faster", old, ratio) for old, ratio in ratios if ratio.high < 1 and ratio.mean < 1 / threshold
+        _say("faster", old, ratio) for old, ratio in ratios if ratio.is_below(threshold, min(1.0, drift))
     ]
     middle = statistics.median(ratio.mean for _, ratio in ratios)
-    note = f"times of {len(ratios)} results compared, median ratio {middle:.2f}"
+    note = (
+        f"times of {len(ratios)} results compared, median ratio {middle:.2f}, the machine's own {drift:.2f}"
+    )
     return len(pairs), [*slower, *faster, Remark("note", note)]
 
 

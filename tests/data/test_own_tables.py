@@ -1,6 +1,8 @@
 """One's own tables: labels of text, gaps, separators, formats, frames; every refusal has a remedy."""
 
+import doctest
 import gzip
+from pathlib import Path
 
 import hypothesis
 import numpy as np
@@ -15,6 +17,7 @@ from olbench import UserError, load_dataset
 from olbench.data.encode import MOST_CATEGORIES
 from olbench.data.scaling import fit_scaler, scale_features
 
+ROOT = Path(__file__).resolve().parents[2]
 SHOP = """\
 sold,size,colour,weight
 yes,1.5,red,10
@@ -216,6 +219,12 @@ def test_frames_pairs_and_bunches(table):
         load_dataset(3)
     truths = load_dataset((np.eye(2), [True, False]))
     assert truths.y.tolist() == [1, -1]
+
+
+def test_the_examples_of_the_page_on_data_hold():
+    failed, tried = doctest.testfile(str(ROOT / "docs" / "data.md"), module_relative=False)
+    assert failed == 0
+    assert tried > 5
 
 
 @pytest.mark.parametrize("scale", ["unit", "minmax", "standard"])

@@ -226,6 +226,17 @@ def test_a_difference_below_the_threshold_is_no_regression():
     assert {each.kind for each in found} == {"slower", "note"}
 
 
+def test_a_slower_machine_is_not_slower_code():
+    before = draw_times(np.random.default_rng(0))
+    old, new = replace(timed(before), pace=1.0), replace(timed(1.5 * before), pace=1.5)
+    assert [each.kind for each in compare_times(old, new, 1.2, ())[1]] == ["note"]
+    assert [each.kind for each in compare_times(new, old, 1.2, ())[1]] == ["note"]
+    code = replace(new, pace=1.0)
+    assert [each.kind for each in compare_times(old, code, 1.2, ())[1]] == ["slower"] * 20 + ["note"]
+    lucky = replace(timed(before), pace=0.5)  # a pace that changed alone proves nothing
+    assert [each.kind for each in compare_times(old, lucky, 1.2, ())[1]] == ["note"]
+
+
 def test_times_of_another_machine_or_of_none_are_not_compared():
     times = timed(draw_times(np.random.default_rng(0)))
     other = replace(times, processor="another")
