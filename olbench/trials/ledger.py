@@ -134,15 +134,18 @@ class Ledger:
             if os.write(self.file, line) < len(line):
                 raise OSError("there is no room for a whole line")
             os.fsync(self.file)
-            # A removed file takes every line and keeps none.
-            if os.fstat(self.file).st_nlink == 0:
-                raise OSError("it was removed during the run")
         except OSError as error:
             self._undo()
             raise LedgerFullError(
                 f"cannot write {self.path}: {error.strerror or error}; what is in it is kept, and the same "
                 "command goes on from there once there is room"
             ) from None
+        # A removed file takes every line and keeps none.
+        if os.fstat(self.file).st_nlink == 0:
+            raise LedgerFullError(
+                f"{self.path} was removed during the run, and its trials with it; the same command runs "
+                "them again"
+            )
         self.size += len(line)
         self.records[record["key"]] = kept = without_series(record)
         return kept

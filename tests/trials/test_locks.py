@@ -64,5 +64,7 @@ def test_a_folder_that_disappears_during_a_run_is_noticed_at_the_next_record(tmp
     with open_ledger(folder) as ledger:
         ledger.append({"key": "a", "status": "ok"})
         shutil.rmtree(folder)
-        with pytest.raises(LedgerFullError, match="it was removed during the run"):
+        with pytest.raises(
+            LedgerFullError, match="was removed during the run, and its trials with it; the same"
+        ):
             ledger.append({"key": "b", "status": "ok"})
