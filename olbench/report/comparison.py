@@ -21,7 +21,7 @@ NOTHING = "\N{EN DASH}"
 
 
 @dataclass(frozen=True)
-class Change:
+class MeanChange:
     """How far a mean is from that of the first run; p is None where no test is legal."""
 
     difference: float
@@ -162,17 +162,17 @@ def _order_keys(config: Config, entry: Entry) -> dict[str, Any]:
 
 def change(
     first: Results, before: Entry | None, other: Results, after: Entry | None, quantity: Quantity
-) -> Change | None:
+) -> MeanChange | None:
     """Return the change of a quantity, tested in pairs where the orders are shared; None without both."""
     if before is None or after is None:
         return None
     difference = after.mean(quantity) - before.mean(quantity)
     if why_unpaired(first, before, other, after):
-        return Change(difference, None)
+        return MeanChange(difference, None)
     one, two = before.aligned(quantity), after.aligned(quantity)
     shared = min(one.size, two.size)
     _, p = paired_t(two[:shared], one[:shared])
-    return Change(difference, None if math.isnan(p) else p)
+    return MeanChange(difference, None if math.isnan(p) else p)
 
 
 def _grid(runs: Sequence[Results], titles: list[str], keys: list[Key], quantity: Quantity) -> Grid:
@@ -201,7 +201,7 @@ def _spread_text(entry: Entry | None, quantity: Quantity) -> str:
     return quantity.spread(*values) if values else ""
 
 
-def _change_box(found: Change | None, quantity: Quantity) -> Box:
+def _change_box(found: MeanChange | None, quantity: Quantity) -> Box:
     return Box(quantity.text(found.difference, sign="+"), found.significant) if found else Box("")
 
 
@@ -225,8 +225,8 @@ def config_differences(runs: Sequence[Results]) -> list[tuple[str, list[str]]]:
 def flatten(config: Mapping[str, Any]) -> dict[str, str]:
     """Return a config as one text per key; data sets and algorithms are keys by their names.
 
-    >>> flatten({"seed": 1, "tuning": {"search": "grid"}, "algorithms": [{"id": "arow", "params": {"r": 2.0}}]})
-    {'seed': '1', 'tuning.search': 'grid', 'algorithm arow': 'listed', 'algorithm arow: params.r': '2'}
+    >>> flatten({"tuning": {"search": "grid"}, "algorithms": [{"id": "arow", "params": {"r": 2.0}}]})
+    {'tuning.search': 'grid', 'algorithm arow': 'listed', 'algorithm arow: params.r': '2'}
     """
     flat: dict[str, str] = {}
     for name, value in config.items():

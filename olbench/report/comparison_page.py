@@ -7,7 +7,7 @@ from typing import Any
 
 from olbench.quantities import Quantity
 from olbench.report import comparison
-from olbench.report.comparison import NOTHING, Change, change, find, quantities_of
+from olbench.report.comparison import NOTHING, MeanChange, change, find, quantities_of
 from olbench.report.grid import short
 from olbench.report.page.style import line_styles
 from olbench.report.results import Entry, Results
@@ -31,7 +31,7 @@ def values(runs: Sequence[Results]) -> dict[str, dict[str, Any]]:
     """Return what each section of the page shows, by its id."""
     titles = comparison.names(runs)
     rows = [_row(runs, key) for key in comparison.shared_keys(runs)]
-    shown = {
+    shown: dict[str, dict[str, Any]] = {
         "changes": {
             "first": titles[0],
             "tallies": _tallies(runs, titles, rows),
@@ -80,7 +80,7 @@ def _numbers(runs: Sequence[Results], entries: Sequence[Entry | None], quantity:
     }
 
 
-def _change(found: Change | None, quantity: Quantity) -> dict[str, Any] | None:
+def _change(found: MeanChange | None, quantity: Quantity) -> dict[str, Any] | None:
     if found is None:
         return None
     outcome = judge(found, quantity)
@@ -94,7 +94,7 @@ def _change(found: Change | None, quantity: Quantity) -> dict[str, Any] | None:
     }
 
 
-def judge(found: Change, quantity: Quantity) -> str:
+def judge(found: MeanChange, quantity: Quantity) -> str:
     """Return whether a change is better, worse, or not significant; UNTESTED where no test is legal."""
     if found.p is None:
         return UNTESTED
@@ -221,7 +221,7 @@ def _styles(labels: Sequence[str], titles: Sequence[str]) -> dict[str, dict[str,
 
 
 def _unchanged(labels: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the labels whose curves are hidden at first: of many, those that change significantly nowhere."""
+    """Return the labels whose curves are hidden at first: of many, those that never change significantly."""
     if len(labels) <= FEW_CURVES:
         return []
     changed = {

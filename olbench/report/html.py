@@ -127,9 +127,10 @@ def render_comparison(runs: Sequence[Results]) -> str:
     large = len(shown["side"]["rows"]) > MANY_ROWS
     drawn = {key: shown["curves"][key] for key in DRAWN} if "curves" in shown else None
     first, *others = comparison.names(runs)
+    rows, datasets = len(shown["side"]["rows"]), len(shown["side"]["datasets"])
     return _page(
         name=" and ".join([", ".join([first, *others[:-1]]), others[-1]]),
-        lead=f"{count(len(shown['side']['rows']), 'row')} on {count(len(shown['side']['datasets']), 'data set')}",
+        lead=f"{count(rows, 'row')} on {count(datasets, 'data set')}",
         sections=[
             _render(f"{id}.html.j2", id, COMPARED[id], large, make_finite(values))
             for id, values in shown.items()

@@ -22,7 +22,7 @@ class Winner:
 
 
 @dataclass(frozen=True)
-class Standing:
+class RankedLabel:
     """How an algorithm does over all data sets."""
 
     label: str
@@ -56,13 +56,13 @@ def rank_algorithms(report: Report) -> dict[str, float]:
     return our_ranks(report) if isinstance(report.across, str) else dict(report.across.ranks)
 
 
-def standings(report: Report) -> list[Standing]:
+def standings(report: Report) -> list[RankedLabel]:
     """Return all algorithms that compete, best first: by rank, then by wins."""
     won = winners(report)
     wins = Counter(each.label for each in won)
     among = Counter(label for each in won for label in (each.label, *each.equals))
     ranks = rank_algorithms(report)
     labels = list(dict.fromkeys(label for row in our_means(report).values() for label in row))
-    found = [Standing(label, ranks.get(label), wins[label], among[label]) for label in labels]
+    found = [RankedLabel(label, ranks.get(label), wins[label], among[label]) for label in labels]
     worst = len(labels) + 1.0
     return sorted(found, key=lambda each: (worst if each.rank is None else each.rank, -each.among_best))

@@ -115,9 +115,13 @@ def test_several_folders_stand_side_by_side(here, run):
     code, out, _ = here("report", run, "after")
     assert code == 0
     assert "after − small" in out
-    code, _, err = here("report", run, "after", "--format", "html")
+    code, out, _ = here("report", run, "after", "--format", "html")
+    assert code == 0
+    assert "<h1>small and after</h1>" in out
+    assert "The configs are the same." in out
+    code, _, err = here("report", run, "after", "--format", "checklist")
     assert code == 2
-    assert "several folders have no html report" in err
+    assert "several folders have no checklist report" in err
     code, _, err = here("report", run, run)
     assert code == 2
     assert "the same folder is named twice" in err

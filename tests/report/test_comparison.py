@@ -1,0 +1,113 @@
+"""Runs are compared in pairs only where both saw the same orders, and their configs side by side."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from olbench.quantities import MISTAKE_RATE, Quantity
+from olbench.report import comparison, comparison_page
+from olbench.report.comparison import MeanChange
+from olbench.report.comparison_page import ALIKE, BETTER, CHANGED, UNTESTED, WORSE, judge
+from olbench.report.html import render_comparison
+from olbench.report.results import Results, load_results
+from olbench.report.sections import curves
+
+SMALL = Path(__file__).with_name("small")
+
+
+@pytest.fixture
+def before() -> Results:
+    return load_results(SMALL)
+
+
+def changed(folder: Path, **config) -> Results:
+    """Return the small run with other keys in its config."""
+    after = Path(shutil.copytree(SMALL, folder / "after"))
+    info = json.loads((after / "run.json").read_text())
+    for name, value in config.items():
+        if name == "search":
+            info["config"]["tuning"]["search"] = value
+        else:
+            info["config"][name] = value
+    (after / "run.json").write_text(json.dumps(info))
+    return load_results(after)
+
+
+def test_the_same_orders_are_tested_in_pairs(before: Results, tmp_path: Path):
+    runs = [before, changed(tmp_path)]
+    assert comparison.untested(runs, ["before", "after"]) == []
+    found = comparison.change(runs[0], runs[0].entries[0], runs[1], runs[1].entries[0], MISTAKE_RATE)
+    assert found == MeanChange(0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"seed": 7}, "the seeds differ (2012 and 7)"),
+        ({"search": "holdout"}, "the part of the rows differs (all and reported half)"),
+        ({"order": "windows"}, "order differs (– and windows)"),
+    ],
+)
+def test_other_orders_are_not_tested_and_the_reason_is_said(before: Results, tmp_path: Path, config, reason):
+    after = changed(tmp_path, **config)
+    [sentence] = comparison.untested([before, after], ["before", "after"])
+    assert sentence == (
+        f"after: {reason}, so the orders are not shared and no change is tested on any data set"
+    )
+    shown = comparison_page.values([before, after])
+    outcomes = {row["numbers"]["mistake_rate"]["changes"][0]["outcome"] for row in shown["side"]["rows"]}
+    assert outcomes == {UNTESTED}
+
+
+@pytest.mark.parametrize("config", [{"curve": 9}, {"permutations": 20}])
+def test_keys_that_leave_the_orders_as_they_are_do_not_forbid_a_test(before: Results, tmp_path: Path, config):
+    assert comparison.untested([before, changed(tmp_path, **config)], ["before", "after"]) == []
+
+
+def test_the_difference_of_two_configs_names_each_key(before: Results, tmp_path: Path):
+    after = changed(tmp_path, seed=7, covariance="diag", datasets=[{"name": "splice"}, {"name": "usps"}])
+    assert dict(comparison.config_differences([before, after])) == {
+        "data set svmguide3": ["listed", "–"],
+        "data set synthetic": ["listed", "–"],
+        "data set usps": ["–", "listed"],
+        "seed": ["2012", "7"],
+        "covariance": ["full", "diag"],
+    }
+
+
+def test_of_an_algorithm_that_only_one_config_lists_the_grid_is_not_a_difference(before: Results):
+    flat = comparison.flatten(before.config.plain())
+    assert flat["algorithm cw: grid.eta"].startswith("0.5, 0.55, ")
+    config = replace(before.config, algorithms=before.config.algorithms[:1])
+    after = replace(before, run=replace(before.run, config=config))
+    found = dict(comparison.config_differences([before, after]))
+    assert set(found) == {f"algorithm {id}" for id in ("cw", "arow", "scw1", "scw2")}
+
+
+def test_a_change_is_judged_by_the_direction_of_its_quantity():
+    higher = Quantity("accuracy", "accuracy", 2, better="higher")
+    neither = Quantity("size", "size", 2, better="neither")
+    assert judge(MeanChange(-0.1, 0.01), MISTAKE_RATE) == BETTER
+    assert judge(MeanChange(-0.1, 0.01), higher) == WORSE
+    assert judge(MeanChange(-0.1, 0.01), neither) == CHANGED
+    assert judge(MeanChange(-0.1, 0.06), MISTAKE_RATE) == ALIKE
+    assert judge(MeanChange(-0.1, None), MISTAKE_RATE) == UNTESTED
+
+
+def test_the_page_of_a_comparison_is_safe_and_repeatable(before: Results, tmp_path: Path):
+    after = changed(tmp_path, seed=7)
+    page = render_comparison([before, after])
+    assert page == render_comparison([before, after])
+    assert "default-src &#39;none&#39;" in page
+    assert "<h1>small and after</h1>" in page
+
+
+def test_the_rates_within_windows_average_to_the_rate_of_the_whole_pass(before: Results):
+    for entry in before.entries:
+        rates = curves.window_rates(entry, "mistakes", 3)
+        ends = entry.points[curves.thin(entry.points.size, 3)]
+        widths = [end - start for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+        assert rates @ widths / ends[-1] == pytest.approx(entry.values(MISTAKE_RATE))

@@ -1,0 +1,55 @@
+"""The summary names the winner on each data set and ranks all algorithms."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench.report.build import Report, make_report
+from olbench.report.page.diagram import MOST_DRAWN, fits_beside, stack_ranks
+from olbench.report.sections.results import group_digits
+from olbench.report.standings import standings, winners
+from tests.report import made
+
+SMALL = Path(__file__).with_name("small")
+
+
+def test_the_winner_has_the_best_mean_and_its_equals_are_bold():
+    report = make_report(SMALL)
+    for each in winners(report):
+        block = report.block(each.dataset)
+        means = {row.entry.label: row.spreads["mistake_rate"][0] for row in block}
+        assert each.label == min(means, key=means.get)
+        assert {each.label, *each.equals} == {row.entry.label for row in block if row.bold}
+        assert each.compared == 5
+
+
+def test_algorithms_are_ranked_by_their_mean_rank_with_their_wins():
+    rates = {"perceptron": [0.3, 0.3, 0.3], "arow": [0.1, 0.1, 0.2], "scw1": [0.2, 0.2, 0.1]}
+    noise = np.array([0.001, -0.001, 0.002, -0.002])
+    entries = [
+        made.entry(dataset, id, rate + noise)
+        for id, each in rates.items()
+        for dataset, rate in zip(("splice", "usps", "w7a"), each, strict=True)
+    ]
+    found = standings(Report(made.results(entries), None))
+    assert [each.label for each in found] == ["arow", "scw1", "perceptron"]
+    assert [each.rank for each in found] == pytest.approx([4 / 3, 5 / 3, 3])
+    assert [each.wins for each in found] == [2, 1, 0]
+
+
+def test_a_stacked_diagram_keeps_every_mark_within_its_picture():
+    ranks = {f"an-algorithm-with-a-long-name-{place}": 1 + place for place in range(60)}
+    assert not fits_beside(ranks)
+    drawn = stack_ranks(ranks, [list(ranks)[:10], list(ranks)[50:]], 7.0)
+    assert len(drawn["rows"]) == MOST_DRAWN
+    assert all(0 < row["x"] < drawn["width"] - 40 and row["y"] < drawn["height"] for row in drawn["rows"])
+    assert all(len(row["text"]) < len(row["full"]) for row in drawn["rows"])
+    # The second group is not drawn, and has no bar.
+    [bar] = drawn["bars"]
+    assert bar["x"] < drawn["width"]
+    assert bar["y1"] < drawn["rows"][0]["y"] < drawn["rows"][9]["y"] < bar["y2"]
+
+
+def test_numbers_of_a_paper_have_separators():
+    assert [group_digits(text) for text in ("12345.6", "999", "1170.30")] == ["12,345.6", "999", "1,170.30"]
