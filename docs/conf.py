@@ -24,7 +24,8 @@ default_role = "code"
 # Blocks without a language are commands and their output.
 highlight_language = "none"
 myst_heading_anchors = 3
-copybutton_prompt_text = "$ "
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
 
 autodoc_member_order = "bysource"
@@ -45,6 +46,7 @@ html_last_updated_fmt = None
 def setup(app: Any) -> None:
     """Fill the marked places of a page when it is read, and write the JSON schema beside the pages."""
     app.connect("source-read", fill)
+    app.connect("autodoc-process-docstring", begin_examples, priority=100)
     app.connect("autodoc-process-docstring", escape_names, priority=900)
     app.connect("build-finished", write_schema)
 
@@ -52,6 +54,13 @@ def setup(app: Any) -> None:
 def fill(app: Any, name: str, source: list[str]) -> None:
     """Fill the marked places of one page."""
     source[0] = site_pages.fill(source[0], name)
+
+
+def begin_examples(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """End a section of parameters before the examples that follow it without a heading."""
+    starts = [number for number, line in enumerate(lines) if line.startswith(">>> ")]
+    if "----------" in lines and "Examples" not in lines and starts:
+        lines[starts[0] : starts[0]] = ["Examples", "--------"]
 
 
 def escape_names(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:

@@ -152,7 +152,9 @@ def _describe_values(about: Mapping[str, Any]) -> str:
     """Return in words what a key takes, as far as the schema says."""
     if "enum" in about:
         return ", ".join(_show(value) for value in about["enum"])
-    if "anyOf" in about:
+    if "const" in about:
+        return _show(about["const"])
+    if "anyOf" in about and "type" not in about:
         return " or ".join(dict.fromkeys(filter(None, map(_describe_values, about["anyOf"]))))
     kind = about.get("type", "")
     if isinstance(kind, list):
