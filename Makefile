@@ -75,7 +75,7 @@ lint: $(VENV)/.ready
 docs: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	rm -rf site
-	$(BIN)/python -m sphinx --builder html --fresh-env --fail-on-warning --keep-going --quiet --doctree-dir $(VENV)/doctrees docs site
+	$(BIN)/python -m sphinx --builder html --fresh-env --fail-on-warning --quiet --doctree-dir $(VENV)/doctrees docs site
 	@echo "the documentation is in site/index.html"
 
 bench: $(VENV)/.ready

@@ -46,7 +46,7 @@ html_last_updated_fmt = None
 def setup(app: Any) -> None:
     """Fill the marked places of a page when it is read, and write the JSON schema beside the pages."""
     app.connect("source-read", fill)
-    app.connect("autodoc-process-docstring", begin_examples, priority=100)
+    app.connect("autodoc-process-docstring", complete_sections, priority=100)
     app.connect("autodoc-process-docstring", escape_names, priority=900)
     app.connect("build-finished", write_schema)
 
@@ -56,11 +56,21 @@ def fill(app: Any, name: str, source: list[str]) -> None:
     source[0] = site_pages.fill(source[0], name)
 
 
-def begin_examples(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """End a section of parameters before the examples that follow it without a heading."""
+def complete_sections(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Add what numpydoc expects: a heading above examples, and descriptions on lines of their own.
+
+    An entry such as "epochs : passes over the data." has no type. Its text is a sentence, or goes on in lower
+    case on the next line; a type does neither.
+    """
+    if "----------" not in lines:
+        return
     starts = [number for number, line in enumerate(lines) if line.startswith(">>> ")]
-    if "----------" in lines and "Examples" not in lines and starts:
+    if "Examples" not in lines and starts:
         lines[starts[0] : starts[0]] = ["Examples", "--------"]
+    for number in reversed(range(len(lines) - 1)):
+        entry = re.fullmatch(r"([\w, ]+) : (.+)", lines[number])
+        if entry and (entry[2].endswith(".") or lines[number + 1].strip()[:1].islower()):
+            lines[number : number + 1] = [entry[1], f"    {entry[2]}"]
 
 
 def escape_names(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:

@@ -310,7 +310,7 @@ def _reproductions() -> dict[str, Any]:
 def describe_paper(id: str, page: str) -> str:
     """Return what the runs that ship say about a paper: verdicts on its numbers, then on its claims."""
     from olbench.report.claims import NOT_CHECKED, OUTCOMES
-    from olbench.report.verdicts import VERDICTS
+    from olbench.report.verdicts import VERDICTS, summary
 
     found = _reproductions()[id]
     lines = []
@@ -321,6 +321,13 @@ def describe_paper(id: str, page: str) -> str:
     ]
     if rows:
         lines += ["## Numbers", "", *table(("numbers", "all", *VERDICTS), rows, align="lrrrrr"), ""]
+        lines += ["By run:", ""]
+        lines += [
+            f"- `{report.results.folder.parent.name}`: {summary(report.judgements, quantity)}"
+            for report in found.reports
+            for quantity in (report.judged if report.judgements else ())
+        ]
+        lines += [""]
     claims: dict[str, Any] = {}
     for claim in (claim for report in found.reports for claim in report.claims):
         if claims.get(claim.id, claim).verdict == NOT_CHECKED or claim.id not in claims:
