@@ -122,7 +122,8 @@ _RUN: dict[str, Any] = {
     "config": {
         "datasets": _Each(list, {
             "name": str, "path": str, "positive": _LABELS, "negative": _LABELS, "labels": str,
-            "label": (str, int), "delimiter": str, "missing": str, "categorical": str, "scale": str, "fitted": str,
+            "label": (str, int), "delimiter": str, "missing": str, "categorical": str, "scale": str,
+            "fitted": str,
         }),
         "algorithms": _Each(list, {"id": str, "name": str, "params": dict, "grid": _Each(dict, list)}),
         "protocol": str, "paper": str, "seed": _WHOLE, "covariance": str, "plugins": _Each(list, str),

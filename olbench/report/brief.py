@@ -27,9 +27,9 @@ from olbench.report.grid import (
 from olbench.report.guessing import describe_guesses
 from olbench.report.sections.headline import describe_run, list_gaps
 from olbench.report.sections.overview import is_contestant
-from olbench.report.sections.ranks import our_means, our_ranks
+from olbench.report.sections.ranks import our_means
 from olbench.report.sections.results import bold_note, is_time, spread_text, time_text
-from olbench.report.verdicts import LETTERS
+from olbench.report.standings import rank_algorithms
 from olbench.specs import AlgorithmSpec
 
 #: How many names are listed before the rest is counted.
@@ -144,12 +144,12 @@ def winners(report: Report, rows: list[Row], room: int) -> Grid:
 
 def _paper_text(row: Row, report: Report) -> str:
     judgement = row.judgements.get(report.headline.name)
-    return f"{judgement.reported.printed} {LETTERS[judgement.verdict]}" if judgement else ""
+    return f"{judgement.reported.printed} {judgement.letter}" if judgement else ""
 
 
 def describe_ranks(report: Report) -> str:
     """Return the mean ranks in one sentence, or an empty text if there are none to compare."""
-    ranks = our_ranks(report)
+    ranks = rank_algorithms(report)
     complete = sum(len(row) == len(ranks) for row in our_means(report).values())
     if len(ranks) < 2 or complete < 2:
         return ""
