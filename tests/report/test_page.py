@@ -16,6 +16,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+from olbench.report import html
 from olbench.report.build import make_report
 from olbench.report.data import render_csv
 from olbench.report.html import render, render_comparison
@@ -497,16 +498,17 @@ def test_a_name_that_wants_to_be_a_script_is_only_shown(page: Any, tmp_path: Pat
         assert page.get_log("browser") == []
 
 
-def test_a_large_page_unpacks_its_tables(browser: Any, tmp_path: Path):
-    write_large(tmp_path / "run", datasets=9, algorithms=230, permutations=2, points=4)
+def test_a_large_page_unpacks_its_tables(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(html, "MANY_ROWS", 1000)
+    write_large(tmp_path / "run", datasets=5, algorithms=230, permutations=2, points=4)
     (tmp_path / "large.html").write_text(render(make_report(tmp_path / "run")), encoding="utf-8")
     browser.get_log("browser")
     browser.get((tmp_path / "large.html").as_uri())
     rows = "return document.querySelectorAll('#results-table tbody tr').length"
-    WebDriverWait(browser, 60).until(lambda _: browser.execute_script(rows) == 9 * 230)
+    WebDriverWait(browser, 60).until(lambda _: browser.execute_script(rows) == 5 * 230)
     browser.find_element(By.ID, "filter").send_keys("data-003")
     shown = browser.find_element(By.ID, "shown")
-    WebDriverWait(browser, 60).until(lambda _: shown.text == "230 of 2,070 rows")
+    WebDriverWait(browser, 60).until(lambda _: shown.text == "230 of 1,150 rows")
     second = browser.find_elements(By.CSS_SELECTOR, ".within details")[1]
     assert not second.find_elements(By.CSS_SELECTOR, "tbody tr")
     second.find_element(By.TAG_NAME, "summary").click()
@@ -519,8 +521,8 @@ def test_runs_are_compared_on_a_page(page: Any, tmp_path: Path):
     info = json.loads((after / "run.json").read_text())
     info["config"]["seed"] = 7
     (after / "run.json").write_text(json.dumps(info))
-    html = render_comparison([load_results(SMALL), load_results(after)])
-    (tmp_path / "both.html").write_text(html, encoding="utf-8")
+    content = render_comparison([load_results(SMALL), load_results(after)])
+    (tmp_path / "both.html").write_text(content, encoding="utf-8")
     with other_tab(page, (tmp_path / "both.html").as_uri()):
         assert find(page, "#changes .notes").text.startswith("after: the seeds differ (2012 and 7)")
         assert len(curves(page)) == 2 * 5
