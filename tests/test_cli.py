@@ -160,6 +160,28 @@ def test_bench_runs_on_real_data_and_prints_json(tmp_path):
     assert names[:2] == ["arow", "arow: natural order"]
 
 
+def test_bench_shows_where_the_time_of_a_diagonal_pass_goes(tmp_path, here):
+    out = tmp_path / "b.json"
+    words = ("--case", "diagonal-300", "--peer", "part", "--scale", 0.001, "--repeats", 1, "--output", out)
+    assert here("bench", *words)[0] == 0
+    names = [timing["contestant"] for timing in json.loads(out.read_text())["timings"]]
+    parts = ("rows", "state", "margin and variance", "rule")
+    assert names[:5] == ["arow", *(f"arow: part up to {part}" for part in parts)]
+
+
+def test_the_memory_floor_reads_every_line_of_every_row():
+    """Dense and sparse, in any order: the rows have as many entries as fill two lines and a bit."""
+    from olbench.bench.parts import touch_rows
+    from olbench.examples import as_examples
+
+    X, y = np.ones((30, 17)), np.ones(30)
+    order = np.random.default_rng(0).permutation(30)
+    # Per row: the label, the norm, one entry for each line that begins in the row, and the last one.
+    for storage, columns in ((np.asarray, 0), (sp.csr_matrix, 16 + 16)):
+        total = touch_rows(as_examples(storage(X)).rows(), y, order)
+        assert total == 30 * (1 + 17 + 3 + 1 + columns)
+
+
 def test_bench_reads_a_file_of_ones_own(tmp_path, here):
     path, out = tmp_path / "own.libsvm", tmp_path / "b.json"
     path.write_text("+1 1:1 3:0.5\n-1 2:2\n" * 500)

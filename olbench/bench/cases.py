@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.bench import peers
+from olbench.bench.parts import diagonal_parts, fetch_rows
 from olbench.bench.peers import Pass
 from olbench.bench.plain_c import IDS, plain_c
 
@@ -103,6 +104,8 @@ def real_data(name: str) -> Case:
             passes[id] = peers.kernel(id, X, y, order)
             passes[f"{id}: natural order"] = peers.kernel(id, X, y, np.arange(n))
             passes[f"{id}: {PLAIN_C}"] = plain_c(id, X, y, order)
+        passes["pa1: memory floor"] = fetch_rows(X, y, order)
+        passes["pa1: memory floor, natural order"] = fetch_rows(X, y, np.arange(n))
         return passes
 
     n, d = X.shape
@@ -139,6 +142,8 @@ def diagonal_and_plain_c(X: Any, y: NDArray[np.float64]) -> Contestants:
     passes: Contestants = {}
     for id in ("arow", "scw1"):
         passes[id] = peers.kernel(id, X, y, covariance="diag")
+        for part, run in diagonal_parts(id, X, y).items():
+            passes[f"{id}: part up to {part}"] = run
         passes[f"{id}: {PLAIN_C}"] = plain_c(id, X, y, diagonal=True)
     passes["pa1"] = peers.kernel("pa1", X, y)
     passes[f"pa1: {PLAIN_C}"] = plain_c("pa1", X, y)

@@ -2,6 +2,7 @@
 
 A round moves w towards the example and towards r, the mean of what the sets say about w, and then each u
 towards the new w. How u moves is the step, a first-class function of one signature; everything else is here.
+Sweeps over w and r, d each, and over the inequalities of all sets bound a round; the example costs nnz.
 """
 
 from typing import Any

@@ -1,5 +1,6 @@
 """First-order passes that also keep the mean of the weights over all rounds, at a cost of nnz per round.
 
+Short rows are bound by the call of the rule, long ones by reading the row, w and the deficit.
 After round t the weights are scale_t w_t. Their sum over the rounds is not touched in every round. Let S be
 the sum of the scales so far. A change of w by delta in round k is missing from the rounds before it, so
 

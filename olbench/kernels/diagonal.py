@@ -1,7 +1,8 @@
 """Second-order passes with a diagonal covariance: a round costs nnz, whatever d is.
 
 The mean and the variance of a feature are stored side by side, so that a round touches one cache line per
-feature. With large d these lines come from memory, and fetching them is most of the cost.
+feature. docs/kernels.md has the shares: with large d, fetching these lines and summing; for short rows over
+few features, the sums, the rule and the change of the state alike.
 """
 
 from typing import Any

@@ -11,7 +11,8 @@ kernel values of x and the support, and u = L^-1 (a k):
     v = a K(x, x) - u.u,    Sigma x = a x - a sum_j b_j x_j,  b = L^-T u,
 
 and a new support example appends the row (u, sqrt(1 / c + v)) to L. No other row changes. A round costs nnz
-for each support example, n^2 / 2 if its variance is needed and as much again if it changes the state.
+for each support example, n^2 / 2 if its variance is needed and as much again if it changes the state. With a
+large support, reading L bounds a round.
 """
 
 import math

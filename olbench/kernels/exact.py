@@ -1,5 +1,7 @@
 """Diagonal second-order passes whose step is the optimum over diagonal covariances.
 
+A round that changes the state is bound by the divisions of Newton's method, one per entry and step.
+
 The step meets the rule's constraint for the diagonal Sigma that it leaves behind, so it depends on the whole
 row and not only on m and v. Let w_j = Sigma_j x_j^2 / v, which sum to one, and measure margins in a unit that
 the rule chooses: r = m / unit is the margin before the step, g the gain, s = r + g the margin after it. The

@@ -2,7 +2,7 @@
 
 The prediction for x already counts x: it uses S = (Sigma^-1 + diag(x_j^2))^-1, which differs from row to row,
 so no weight vector stands for it. With a full Sigma the product S w . x is mu . x up to a positive factor,
-which is why that form needs no kernel of its own.
+which is why that form needs no kernel of its own. One division per entry bounds a round.
 """
 
 from typing import Any

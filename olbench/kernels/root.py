@@ -2,6 +2,7 @@
 
 The variance is a sum of squares, so it cannot turn negative however far Sigma shrinks (Potter's form of the
 Kalman filter). A round costs nnz d for a = R' x; a change of state sweeps R once and costs d^2.
+Reading R bounds both.
 """
 
 import math
