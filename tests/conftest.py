@@ -16,7 +16,8 @@ DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdige
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"olbench-numba-{DIGEST}"))
 
 #: Tables are as wide as a pipe has them, whoever runs the tests.
-os.environ.pop("COLUMNS", None)
+for name in ("COLUMNS", "LINES"):
+    os.environ.pop(name, None)
 
 settings.register_profile("olbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("olbench")

@@ -37,7 +37,7 @@ rule  class    covers  of all rows  right  precision
 where rules of one class only apply, 100.0% of 3 rows have that class
 
 warning: rules 1 and 3 contradict each other: their conditions can hold together, and one says ill, the \
-other not ill; 1 rows of the data satisfy both
+other not ill; 1 row of the data satisfies both
 warning: rule 2 cannot be satisfied without a constant feature: the origin satisfies the conditions, and w.x \
 is zero there for every w; learn with a bias
 """

@@ -408,7 +408,7 @@ def test_bench_states_throughput_and_the_cost_of_a_task(nursery, here):
     code, out, _ = here("bench", "--cluster", nursery.file, "--scale", "0.01", "--repeats", "1")
     assert code == 0
     first, jobs, cluster, task = out.splitlines()
-    assert re.fullmatch(r"24 trials with \d\.\d{3} s of a processor each, medians of 1 turns:", first)
+    assert re.fullmatch(r"24 trials with \d\.\d{3} s of a processor each, medians of 1 turn:", first)
     assert re.fullmatch(r"  jobs = 2: [\d.]+ trials/s", jobs)
     assert re.fullmatch(rf"  {nursery.file}: [\d.]+ trials/s, [\d.]+ of the jobs in the same turn", cluster)
     assert re.match(r"a task costs [\d.]+ ms: ", task)

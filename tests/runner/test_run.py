@@ -213,7 +213,7 @@ def test_a_first_look_takes_a_rule_of_ones_own(here):
     assert "timid-arow" in out
     code, _, err = here("run", "my.yaml", "--plugin", plugin)
     assert code == 2
-    assert "--plugin go with a data set" in err
+    assert "--plugin and flags for files (--positive, --label and so on) go with a data set" in err
 
 
 def test_a_file_that_is_not_there_is_said_before_anything_else(here):
