@@ -5,6 +5,7 @@ of them knows a quantity by name. A protocol lists the quantities that it measur
 protocols are defined here.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -46,15 +47,15 @@ class Quantity:
         """Return its value in the record of a trial that succeeded."""
         if self.ratio is None:
             return float(record[self.name])
-        count, total = self.ratio
-        return float(record[count] / record[total])
+        count, total = (record[name] for name in self.ratio)
+        return float(count / total) if total else math.nan
 
     def column(self, frame: Any) -> Floats:
         """Return its values from a frame with one row per trial."""
         if self.ratio is None:
             return np.array(frame[self.name], np.float64)
         count, total = (np.array(frame[name], np.float64) for name in self.ratio)
-        return np.asarray(count / total, np.float64)
+        return np.asarray(np.divide(count, total, out=np.full(count.shape, math.nan), where=total != 0))
 
     def is_better(self, one: float, other: float) -> bool:
         """Tell whether one value is strictly better than another."""
