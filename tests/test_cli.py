@@ -221,3 +221,14 @@ def test_plain_c_leaves_the_arithmetic_of_the_process_alone():
     assert smallest > 0.0
     assert np.array([smallest])[0] * 1.0 == smallest
     assert smallest / 2.0 == 0.0
+
+
+def test_the_reader_is_not_measured_on_a_compressed_file(here, tmp_path):
+    import gzip
+
+    path = tmp_path / "small.gz"
+    path.write_bytes(gzip.compress(b"+1 1:1\n-1 2:1\n"))
+    code, _, err = here("bench", "--case", "reader", "--data", path, "--output", tmp_path / "bench.json")
+    assert (code, err) == (
+        2, f"olbench: {path} is compressed; unpack it, so that only the reader is measured\n"
+    )  # fmt: skip

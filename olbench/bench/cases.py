@@ -15,6 +15,7 @@ from olbench.bench import peers
 from olbench.bench.parts import diagonal_parts, fetch_rows
 from olbench.bench.peers import Pass
 from olbench.bench.plain_c import IDS, plain_c
+from olbench.errors import UserError
 
 Contestants = dict[str, Pass | None]
 #: The name of the peer of olbench.bench.plain_c.
@@ -172,9 +173,12 @@ def readers(path: Path, folder: object = None) -> Contestants:
 
 def reading_file(path: str) -> Case:
     """Return the case of reading a file of LIBSVM text."""
+    from olbench.data.compressed import is_compressed
     from olbench.data.libsvm import read_libsvm
 
     rows, d = read_libsvm([path])
+    if is_compressed(path):
+        raise UserError(f"{path} is compressed; unpack it, so that only the reader is measured")
     return Case("reader", rows.n, d, Path(path).name, lambda n, d: readers(Path(path)))
 
 
