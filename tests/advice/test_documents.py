@@ -56,6 +56,7 @@ def test_three_rules_for_a_file_of_ones_own_give_a_figure_and_a_report(here, tmp
     assert "glucose + 2*bmi &gt;= 220 =&gt; diabetes" in page
     # Figure 1 of the paper, for one's own rules
     assert "my: examples, rules (shaded) and planes after the first training set." in page
+    assert "in the paper" not in page
     assert page.count('src="data:image/svg+xml;base64,') >= 1
     assert {path.stem for path in Path("figures").glob("*.pdf")} >= {"curves-my", "rules-my"}
 
