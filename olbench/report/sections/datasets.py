@@ -30,7 +30,8 @@ def parts(report: Report) -> Iterator[Grid]:
         *left("source", "preprocessing", drop=DETAIL),
         *left("fingerprint", optional=True, drop=DETAIL),
     )
-    yield Grid(title(report), columns, tuple(rows))
+    table = Grid(title(report), columns, tuple(rows))
+    yield table if report.paper else table.keep([number for number in range(len(columns)) if number != 3])
 
 
 def in_paper(report: Report, name: str, facts: DataFacts) -> str:
