@@ -318,7 +318,8 @@ def _labels(content: Mapping[str, Placed], key: str) -> tuple[float | str, ...] 
         if not isinstance(item.value, int | float | str) or item.value == "":
             raise item.fail(f"{key} must be a label or a list of labels, not {item.shown()}")
     values = [item.value for item in node.value] if isinstance(node.value, list) else [node.value]
-    return tuple(map(read_label, values))
+    with place_errors(node):
+        return tuple(map(read_label, values))
 
 
 def _with_usual_labels(spec: DatasetSpec) -> DatasetSpec:

@@ -40,6 +40,11 @@ def escape_controls(text: str) -> str:
     )
 
 
+def show_name(name: str) -> str:
+    """Return a name that somebody wrote as a sentence shows it: in quotes, in one line, and not too long."""
+    return f"'{escape_controls(shorten(name))}'"
+
+
 def is_file(path: str | Path) -> bool:
     """Tell whether a user's path is a file; one that no file can have, such as one too long, is not."""
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from olbench.errors import UserError, shorten, suggest
+from olbench.errors import UserError, shorten, show_name, suggest
 
 #: A config is written by hand. More values than this come from aliases that repeat each other.
 MOST_VALUES = 100_000
@@ -37,7 +37,8 @@ class Placed:
             raise self.fail(f"{what} must be a mapping, not {self.shown()}")
         for key in self.value:
             if key not in known:
-                raise UserError(f"{self.keys[key]}: unknown key '{key}' in {what}{suggest(key, known)}")
+                reason = f"unknown key {show_name(str(key))} in {what}{suggest(key, known)}"
+                raise UserError(f"{self.keys[key]}: {reason}")
         return self.value
 
     def items(self, what: str) -> "list[Placed]":

@@ -5,7 +5,7 @@ import warnings
 from functools import cache
 
 from olbench.algorithms.definition import REGISTRY, Definition
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError, show_name, suggest
 
 FILES = (
     "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
@@ -43,7 +43,6 @@ def get_definition(id: str) -> Definition:
     """Return the algorithm with this id."""
     known = {definition.id: definition for definition in definitions()}
     if id not in known:
-        raise UserError(
-            f"unknown algorithm '{id}'{suggest(id, list(known))}; `olbench algorithms` lists all of them"
-        )
+        hint = suggest(id, list(known))
+        raise UserError(f"unknown algorithm {show_name(id)}{hint}; `olbench algorithms` lists all of them")
     return known[id]

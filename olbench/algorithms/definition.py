@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.errors import UserError, shorten, suggest
+from olbench.errors import UserError, shorten, show_name, suggest
 
 Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
@@ -185,7 +185,9 @@ class Definition:
         for name in named:
             if name not in names:
                 known = f"its parameters are {', '.join(names)}" if names else "it has no parameters"
-                raise UserError(f"{self.id}: unknown parameter '{name}'{suggest(name, names)}; {known}")
+                raise UserError(
+                    f"{self.id}: unknown parameter {show_name(name)}{suggest(name, names)}; {known}"
+                )
         absent = self._find_absent(named)
         return {
             parameter.name: parameter.check(given.get(parameter.name, parameter.default), self.id)

@@ -126,7 +126,10 @@ def number_text(number: float) -> str:
 
 def read_label(label: float | str) -> float | str:
     """Return a label that a user gives: as a number if it is one."""
-    return float(label) if not isinstance(label, str) or is_number(label.strip()) else label.strip()
+    try:
+        return float(label) if not isinstance(label, str) or is_number(label.strip()) else label.strip()
+    except OverflowError:
+        raise UserError("a whole number is too large for a label; write it in quotes") from None
 
 
 def show_label(label: Any) -> str:

@@ -4,7 +4,7 @@ import importlib
 import warnings
 from functools import cache
 
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError, show_name, suggest
 from olbench.protocols.definition import REGISTRY, Protocol, protocol
 
 __all__ = ["Protocol", "get_protocol", "protocol", "protocols"]
@@ -37,5 +37,7 @@ def get_protocol(id: str) -> Protocol:
     """Return the protocol of this id."""
     known = {each.id: each for each in protocols()}
     if id not in known:
-        raise UserError(f"unknown protocol '{id}'{suggest(id, list(known))}; there are {', '.join(known)}")
+        raise UserError(
+            f"unknown protocol {show_name(id)}{suggest(id, list(known))}; there are {', '.join(known)}"
+        )
     return known[id]

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from olbench.errors import UserError
+
 GOOD = "datasets: [breast-cancer]\nalgorithms: [arow]\n"
 DATA, ALGORITHMS = "datasets: [breast-cancer]\n", "algorithms: [arow]\n"
 
@@ -219,3 +221,29 @@ def test_a_name_that_is_too_long_for_a_file_is_refused_with_its_line(key, here, 
     assert code == 2
     assert err.startswith("olbench: small.yaml:")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            f"datasets: [{{path: my.libsvm, positive: 1{'0' * 400}}}]\nalgorithms: [arow]\n",
+            "broken.yaml:1: a whole number is too large for a label; write it in quotes",
+        ),
+        (
+            'datasets: [breast-cancer]\nalgorithms: ["arow\\n- cw"]\n',
+            "broken.yaml:2: unknown algorithm 'arow\\n- cw' (did you mean 'arow'?); `olbench algorithms` lists all "
+            "of them",
+        ),
+    ],
+)
+def test_labels_beyond_all_numbers_and_names_of_two_lines_are_one_sentence(tmp_path, text, reason):
+    from olbench.config import read_config
+
+    (tmp_path / "my.libsvm").write_text("+1 1:1\n-1 2:1\n")
+    path = tmp_path / "broken.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError) as refusal:
+        read_config(path)
+    assert str(refusal.value).endswith(reason)
+    assert "\n" not in str(refusal.value)
