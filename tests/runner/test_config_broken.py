@@ -232,8 +232,8 @@ def test_a_name_that_is_too_long_for_a_file_is_refused_with_its_line(key, here, 
         ),
         (
             'datasets: [breast-cancer]\nalgorithms: ["arow\\n- cw"]\n',
-            "broken.yaml:2: unknown algorithm 'arow\\n- cw' (did you mean 'arow'?); `olbench algorithms` lists all "
-            "of them",
+            "broken.yaml:2: unknown algorithm 'arow\\n- cw' (did you mean 'arow'?); "
+            "`olbench algorithms` lists all of them",
         ),
     ],
 )
