@@ -13,6 +13,10 @@ class UserError(ValueError):
     #: The exit code of the command line.
     exit_code = 2
 
+    def __str__(self) -> str:
+        """Return the message in one line, whatever names it holds."""
+        return escape_controls(super().__str__())
+
 
 def suggest(word: str, known: list[str]) -> str:
     """Return ' (did you mean ...?)' when one of the known words is close to this one, else nothing."""

@@ -6,13 +6,15 @@ from typing import Any, Literal
 import numpy as np
 
 from olbench.algorithms.definition import RESERVED, Definition, Parameter
-from olbench.errors import UserError
+from olbench.errors import UserError, shorten
 
 Covariance = Literal["full", "diag"]
 Projection = Literal["kl", "l2", "exact"]
 Form = Literal["covariance", "root"]
 KernelName = Literal["linear", "rbf", "poly"]
 
+#: The largest number that a double holds; a whole number may be larger, and is compared as it is.
+LARGEST = float(np.finfo(np.float64).max)
 _CHOICES = {
     "covariance": ("full", "diag"),
     "form": ("covariance", "root"),
@@ -62,8 +64,8 @@ def _check_choices(definition: Definition, given: dict[str, Any]) -> None:
         if given.get(name, allowed[0]) not in allowed:
             raise UserError(f"{id}: {name} must be {_list_words(allowed)}, not {given[name]!r}")
     a = given.get("a", 1.0)
-    if isinstance(a, bool) or not isinstance(a, int | float | np.number) or not 0.0 < a < np.inf:
-        raise UserError(f"{id}: the initial variance a must be above zero, not {a!r}")
+    if isinstance(a, bool) or not isinstance(a, int | float | np.number) or not 0.0 < a <= LARGEST:
+        raise UserError(f"{id}: the initial variance a must be above zero, not {shorten(repr(a))}")
     diagonal = given.get("covariance") == "diag"
     if diagonal and "form" in given:
         raise UserError(

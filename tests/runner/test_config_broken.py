@@ -231,6 +231,16 @@ def test_a_name_that_is_too_long_for_a_file_is_refused_with_its_line(key, here, 
             "broken.yaml:1: a whole number is too large for a label; write it in quotes",
         ),
         (
+            f"datasets: [breast-cancer]\nalgorithms: [{{id: arow, a: 1{'0' * 400}}}]\n",
+            "broken.yaml:2: arow: the initial variance a must be above zero, "
+            f"not 1{'0' * 59}... (401 characters)",
+        ),
+        (
+            'datasets: ["no\\nset"]\nalgorithms: [arow]\n',
+            "broken.yaml:1: there is no data set 'no\\nset'; `olbench data list` shows all, and a path to a "
+            "LIBSVM file works as well",
+        ),
+        (
             'datasets: [breast-cancer]\nalgorithms: ["arow\\n- cw"]\n',
             "broken.yaml:2: unknown algorithm 'arow\\n- cw' (did you mean 'arow'?); "
             "`olbench algorithms` lists all of them",
