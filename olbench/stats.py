@@ -250,7 +250,7 @@ def mean_ranks(means: Mapping[str, Mapping[str, float]], better: str = "lower") 
     """
     labels = tuple(dict.fromkeys(label for row in means.values() for label in row))
     rows = [[row[label] for label in labels] for row in means.values() if _is_complete(row, labels)]
-    if not rows:
+    if not rows or not labels:
         return {}
     table = np.array(rows, np.float64)
     losses = _drop_noise(-table if better == "higher" else table, float(np.abs(table).max()))

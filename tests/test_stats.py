@@ -351,3 +351,9 @@ def test_the_approximation_is_near_the_exact_p(counts):
 def test_mcnemar_needs_the_same_examples():
     with pytest.raises(ValueError, match="on the same examples"):
         stats.mcnemar(np.zeros(3, bool), np.zeros(4, bool))
+
+
+def test_data_sets_without_a_finished_algorithm_have_no_ranks():
+    from olbench.stats import mean_ranks
+
+    assert mean_ranks({"a": {}, "b": {}}) == mean_ranks({}) == {}
