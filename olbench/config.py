@@ -10,7 +10,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.options import Kernel
 from olbench.algorithms.plugins import load_plugin
-from olbench.errors import UserError, expand_home, is_file, shorten
+from olbench.errors import UserError, expand_home, is_file, is_unicode, shorten
 from olbench.learners import make_algorithm
 from olbench.places import Placed, from_plain, parse_placed, read_placed
 from olbench.protocols import Protocol, get_protocol, protocols
@@ -187,7 +187,7 @@ def _datasets(node: Placed, folder: Path, protocol: Protocol) -> tuple[DatasetSp
             spec = replace(spec, reading=replace(spec.reading, fitted=TRAINING_ROWS))
         if reason := protocol.refuse_data(spec):
             raise item.fail(reason)
-        if not _is_unicode(spec.name):
+        if not is_unicode(spec.name):
             shown = ascii(spec.name)
             raise UserError(
                 f"the name of the data set {shown} is not valid Unicode; rename the file, or give a "
@@ -262,15 +262,6 @@ def _reading(content: Mapping[str, Placed]) -> Reading:
             raise node.fail(f"label must be the heading or the number of a column, not {node.shown()}")
         given["label"] = node.value
     return Reading(**given)
-
-
-def _is_unicode(name: str) -> bool:
-    """Tell whether a name can be written down: a file name may have bytes that are no characters."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _find_dataset(name: str, node: Placed, folder: Path) -> DatasetSpec:

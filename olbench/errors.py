@@ -33,6 +33,15 @@ def shorten(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
 
 
+def is_unicode(name: str) -> bool:
+    """Tell whether a name can be written down: a file name may have bytes that are no characters."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def escape_controls(text: str) -> str:
     r"""Return a text in one line: a name may hold a line break, or what a terminal takes for a command.
 

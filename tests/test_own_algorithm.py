@@ -374,3 +374,10 @@ def test_a_rule_of_the_wrong_form_is_refused_before_the_first_trial(tmp_path, he
     assert "short.py:4: the rule of 'short' takes (m, s); it must be (m, s, mistake, q, t, k, p) -> " in err
     assert err.count("\n") == 1
     assert not (tmp_path / "out" / "trials.jsonl").exists()
+
+
+def test_a_plugin_path_that_is_not_unicode_is_refused():
+    from olbench.algorithms.plugins import load_plugin
+
+    with pytest.raises(UserError, match="there is no plugin file"):
+        load_plugin("no\ud800.py")

@@ -31,9 +31,9 @@ def load_plugin(path: str | Path) -> list[Definition]:
     from olbench.algorithms import definitions
 
     definitions()
-    file = Path(path).resolve()
-    if not is_file(file):
+    if not is_file(Path(path)):
         raise UserError(f"there is no plugin file {path}")
+    file = Path(path).resolve()
     # The module name depends on the path alone, so that numba finds what another process has compiled.
     name = f"{PREFIX}{file.stem}_{sha256(str(file).encode()).hexdigest()[:8]}"
     if name not in sys.modules:

@@ -10,7 +10,7 @@ from typing import Any
 
 from olbench.algorithms.plugins import load_plugin
 from olbench.engine import provenance
-from olbench.errors import UserError, shorten
+from olbench.errors import UserError, is_unicode, shorten
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import Cell, Known
 from olbench.specs import Config
@@ -115,19 +115,20 @@ class _Each:
     kind: Any
 
 
+_NAME = "a name that can be written down"
 _TEXT_OR_NONE, _WHOLE, _LABELS = (str, type(None)), "a whole number from 0", _Each(list, (int, float, str))
 _MACHINE = {"processor": str, "cores": _WHOLE, "system": str}
 #: The kinds of what run.json holds, where it holds it: a type, a tuple of types, or the fields of a mapping.
 _RUN: dict[str, Any] = {
     "config": {
         "datasets": _Each(list, {
-            "name": str, "path": str, "positive": _LABELS, "negative": _LABELS, "labels": str,
+            "name": _NAME, "path": str, "positive": _LABELS, "negative": _LABELS, "labels": str,
             "label": (str, int), "delimiter": str, "missing": str, "categorical": str, "scale": str,
             "fitted": str,
         }),
-        "algorithms": _Each(list, {"id": str, "name": str, "params": dict, "grid": _Each(dict, list)}),
+        "algorithms": _Each(list, {"id": _NAME, "name": _NAME, "params": dict, "grid": _Each(dict, list)}),
         "protocol": str, "paper": str, "seed": _WHOLE, "covariance": str, "plugins": _Each(list, str),
-        "tuning": {"search": str, "ties": str, "permutations": _WHOLE},
+        "tuning": {"search": str, "also": _Each(list, str), "ties": str, "permutations": _WHOLE},
         "permutations": _WHOLE, "curve": _WHOLE,
     },
     "data": _Each(dict, {
@@ -135,7 +136,7 @@ _RUN: dict[str, Any] = {
         "prepared": _Each(list, str),
     }),
     "cells": _Each(list, {
-        "dataset": str, "algorithm": str, "entry": _WHOLE, "label": str, "params": (dict, type(None)),
+        "dataset": _NAME, "algorithm": _NAME, "entry": _WHOLE, "label": _NAME, "params": (dict, type(None)),
         "setting": dict, "options": dict, "tuning_passes": _WHOLE, "planned": _WHOLE,
         "keys": _Each(list, str),
     }),
@@ -157,6 +158,9 @@ def _check_kinds(name: str, value: Any, kind: Any) -> None:
     elif kind is _WHOLE:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
             raise TypeError(f"{name} is not a whole number from 0")
+    elif kind is _NAME:
+        if not isinstance(value, str) or not is_unicode(value):
+            raise TypeError(f"{name} is not {_NAME}")
     elif not isinstance(value, kind) or (isinstance(value, bool) and kind != (bool, type(None))):
         raise TypeError(f"{name} has the wrong kind")
 

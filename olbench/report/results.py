@@ -480,7 +480,8 @@ class _Reading:
         for each in self.protocol.series:
             columns = record.get(each.of)
             if not isinstance(columns, dict) or not all(
-                isinstance(columns.get(column), np.ndarray) for column in (each.name, each.along)
+                isinstance(columns.get(column), np.ndarray) and columns[column].ndim == 1
+                for column in (each.name, each.along)
             ):
                 raise self._refuse(record, f"its {each.of} lacks numbers for {each.name}")
         if not np.array_equal(record[name][along], first[name][along]):

@@ -178,3 +178,39 @@ def test_a_run_file_whose_cell_is_beyond_its_algorithms_is_refused(entry, tmp_pa
     (tmp_path / "run.json").write_text(json.dumps(run))
     with pytest.raises(UserError, match=r"cells\.0\.entry is beyond the algorithms of the config"):
         load_results(tmp_path)
+
+
+def copy_small(tmp_path):
+    return Path(shutil.copytree(Path(__file__).with_name("small"), tmp_path / "small"))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda run: run["cells"][0].update(label="\ud800"), "run.json.cells.0.label is not a name"),
+        (lambda run: run["config"]["datasets"][0].update(name="\ud800"), "datasets.0.name is not a name"),
+        (
+            lambda run: run["config"]["tuning"].update(also=[0.5]),
+            "run.json.config.tuning.also.0 has the wrong",
+        ),
+    ],
+)
+def test_a_damaged_name_or_tuning_in_run_json_is_refused(tmp_path, change, reason):
+    folder = copy_small(tmp_path)
+    content = json.loads((folder / "run.json").read_text())
+    change(content)
+    (folder / "run.json").write_text(json.dumps(content))
+    with pytest.raises(UserError, match=reason):
+        load_results(folder)
+
+
+def test_a_curve_of_lists_is_refused_with_its_line(tmp_path):
+    folder = copy_small(tmp_path)
+    lines = (folder / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    at = next(k for k, line in enumerate(lines) if json.loads(line)["role"] == "report")
+    record = json.loads(lines[at])
+    record["curve"]["mistakes"] = [[count] for count in record["curve"]["mistakes"]]
+    lines[at] = json.dumps(record).encode() + b"\n"
+    (folder / "trials.jsonl").write_bytes(b"".join(lines))
+    with pytest.raises(UserError, match="its curve lacks numbers for mistakes"):
+        load_results(folder)
