@@ -75,6 +75,18 @@ def expand_home(path: str | Path) -> Path:
         raise UserError(f"{path}: there is no home folder for '{user}'; write the path out") from None
 
 
+def find_line(error: BaseException, file: str) -> int:
+    """Return the last line of a file that an error has passed through, or zero."""
+    if isinstance(error, SyntaxError):
+        return error.lineno or 0
+    line, trace = 0, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
 def count(number: int, thing: str, things: str = "") -> str:
     """Return a number and a noun, in the plural where it belongs.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from olbench.algorithms.definition import REGISTRY, Definition
-from olbench.errors import UserError, is_file
+from olbench.errors import UserError, find_line, is_file
 
 PREFIX = "olbench_plugin_"
 _end_process = os._exit
@@ -58,9 +58,10 @@ def _execute(name: str, file: Path, given: str) -> None:
             del REGISTRY[id]
         if isinstance(error, UserError):
             raise
-        line = _find_line(error, str(file))
+        line = find_line(error, str(file))
+        place = f"{given}:{line}" if line else given
         reason = ": ".join(filter(None, (type(error).__name__, str(error))))
-        raise UserError(f"{given}{line}: the plugin failed: {reason}") from error
+        raise UserError(f"{place}: the plugin failed: {reason}") from error
 
 
 class _Forks:
@@ -103,15 +104,3 @@ def _raise_exit(status: int) -> NoReturn:
 def _watch_forks() -> None:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_parent=_Forks.note, after_in_child=_Forks.end_child)
-
-
-def _find_line(error: BaseException, filename: str) -> str:
-    """Return ':' and the last line of this file in a traceback, or an empty text."""
-    if isinstance(error, SyntaxError):
-        return f":{error.lineno}" if error.lineno else ""
-    line, trace = "", error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == filename:
-            line = f":{trace.tb_lineno}"
-        trace = trace.tb_next
-    return line

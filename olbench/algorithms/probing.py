@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.errors import UserError
+from olbench.errors import UserError, find_line
 
 #: What a rule of each order takes and gives, by the names that the documents use.
 TAKES = {"first": ("m", "s", "mistake", "q", "t", "k", "p"), "second": ("m", "v", "mistake", "t", "p")}
@@ -55,7 +55,9 @@ def check_rule(
         except (ArithmeticError, ValueError):
             continue  # compiled code gives infinity or NaN here, which a pass counts as a breakdown
         except Exception as error:
-            where, reason = _find_place(error, file) or place, f"{type(error).__name__}: {error}"
+            failed = find_line(error, file)
+            where = f"{file}:{failed}" if failed else place
+            reason = f"{type(error).__name__}: {error}"
             raise UserError(f"{where}: the rule of '{id}' fails: {reason}") from None
         numbers = isinstance(found, tuple) and all(
             isinstance(each, int | float | np.number) for each in found
@@ -96,16 +98,6 @@ def _check_indices(id: str, rule: Callable[..., Any], name: str, count: int, fil
                     f"{file}:{start + node.lineno - 1}: the rule of '{id}' reads {name}[{index}], but has "
                     f"{count} parameter{'' if count == 1 else 's'}, {name}[0] being the first"
                 )
-
-
-def _find_place(error: BaseException, file: str) -> str:
-    """Return the last line of a file in a traceback, or an empty text."""
-    place, trace = "", error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == file:
-            place = f"{file}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return place
 
 
 def _read_index(node: ast.expr) -> int | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.errors import UserError
+from olbench.errors import UserError, escape_controls
 from olbench.files import write_text
 
 if TYPE_CHECKING:
@@ -98,19 +98,9 @@ def command(file: Path, label: str, positive: tuple[str, ...], delimiter: str, f
 
 def _write_for_data(file: Path, label: str, positive: tuple[str, ...], delimiter: str, force: bool) -> None:
     from olbench.data.compressed import base_name
-    from olbench.data.labels import read_label
-    from olbench.data.look import look_at
-    from olbench.specs import Reading
 
-    look = look_at(file, Reading(label=label, delimiter=delimiter), tuple(map(read_label, positive)))
     config = Path(Path(base_name(file.name)).stem + ".yaml")
-    covariance = "full" if look.features <= MOST_FULL else "diag"
-    keys = "\n".join(f"    {line}" for line in _keys(look))
-    seen = "\n".join(f"# {line}" for line in look.lines())
-    path = json.dumps(str(file), ensure_ascii=False)
-    text = DATA_TEMPLATE.format(
-        file=file.name, config=config, look=seen, path=path, keys=keys, covariance=covariance
-    )
+    text, look = make_config(file, config, label, positive, delimiter)
     _write(config, text, force)
     for line in look.lines():
         click.echo(f"{file}: {line}")
@@ -118,6 +108,25 @@ def _write_for_data(file: Path, label: str, positive: tuple[str, ...], delimiter
     click.echo(f"  olbench run {config} --dry-run   # the plan, with a time estimate")
     click.echo(f"  olbench run {config}")
     click.echo(f"  olbench report results/{config.stem}")
+
+
+def make_config(
+    file: Path, config: Path, label: str = "", positive: tuple[str, ...] = (), delimiter: str = ""
+) -> "tuple[str, Look]":
+    """Return the text of a config for a data file, and the look at the file that it comes from."""
+    from olbench.data.labels import read_label
+    from olbench.data.look import look_at
+    from olbench.specs import Reading
+
+    look = look_at(file, Reading(label=label, delimiter=delimiter), tuple(map(read_label, positive)))
+    covariance = "full" if look.features <= MOST_FULL else "diag"
+    keys = "\n".join(f"    {line}" for line in _keys(look))
+    names = escape_controls(file.name), escape_controls(str(config))
+    text = DATA_TEMPLATE.format(
+        file=names[0], config=names[1], look="\n".join(f"# {line}" for line in look.lines()),
+        path=_show(str(file)), keys=keys, covariance=covariance,
+    )  # fmt: skip
+    return text, look
 
 
 def _keys(look: "Look") -> list[str]:
@@ -144,7 +153,7 @@ def _show(value: Any) -> str:
         return f"[{', '.join(map(_show, value))}]"
     if isinstance(value, str) and value in PLAIN_WORDS:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return escape_controls(json.dumps(value, ensure_ascii=False))
 
 
 #: Words of olbench, which need no quotes.

@@ -19,7 +19,7 @@ from olbench.errors import UserError
 #: One value: quoted with a backslash before what is meant literally, or up to a comma; and what follows it.
 _VALUE = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"{}]*))\s*(,|$)""")
 _NAME = re.compile(r"""(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\S+))\s*(.*)""")
-_ENTRY = re.compile(r"(\d+)\s+(.*)", re.ASCII | re.DOTALL)
+_ENTRY = re.compile(r"(\d{1,18})\s+(.*)", re.ASCII | re.DOTALL)
 _NUMERIC = ("numeric", "real", "integer")
 
 

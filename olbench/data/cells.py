@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from olbench.data.labels import is_number
 from olbench.data.quoting import quote
-from olbench.errors import UserError
+from olbench.errors import UserError, shorten
 from olbench.examples import Floats
 
 #: What stands for a missing value, besides a blank cell.
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})
 #: What a text column holds where it has a number or nothing.
 NO_TEXT = -1
+#: The number of a column has fewer; Python refuses to read a number of thousands of digits.
+MOST_DIGITS = 20
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,12 @@ class Table:
     def _find_number(self, label: str | int, width: int) -> int:
         text = str(label)
         if text.removeprefix("-").isdecimal() and text.isascii():
-            number = int(text)
+            number = int(text) if len(text) < MOST_DIGITS else 0
             if 1 <= number <= width or -width <= number <= -1:
                 return number - 1 if number > 0 else width + number
-            raise UserError(f"{self.where}: there is no column {number}; it has {width}; correct --label")
+            raise UserError(
+                f"{self.where}: there is no column {shorten(text)}; it has {width}; correct --label"
+            )
         shown = ", ".join(quote(name) for name in self.names[:10]) + (", ..." if width > 10 else "")
         known = (
             f"the headings are {shown}" if self.has_heading else f"it has no headings, and {width} columns"

@@ -224,7 +224,11 @@ def _fill(table: Table, X: Floats, missing: str) -> tuple[Floats, list[str]]:
     if missing == "zero":
         return np.where(gaps, 0.0, X), [f"{count:,} missing values replaced by 0"]
     empty = gaps.all(axis=0)
-    means = np.where(gaps, 0.0, X).sum(axis=0) / np.maximum(1, (~gaps).sum(axis=0))
+    known, counts = np.where(gaps, 0.0, X), np.maximum(1, (~gaps).sum(axis=0))
+    with np.errstate(over="ignore"):
+        means = known.sum(axis=0) / counts
+    if not np.isfinite(means).all():  # the sum of large numbers overflows, and their mean does not
+        means = (known / counts).sum(axis=0)
     words = f"{count:,} missing values replaced by the mean of their column over all rows"
     extra = f" (0 in {int(empty.sum()):,} columns without values)" if empty.any() else ""
     return np.where(gaps, means, X), [words + extra]

@@ -11,7 +11,7 @@ from olbench.data.compressed import base_name
 from olbench.data.encode import MOST_CATEGORIES, keep, read_labels
 from olbench.data.labels import is_number, show_label
 from olbench.data.own import TABLES, format_of, read_table_file
-from olbench.errors import UserError
+from olbench.errors import UserError, escape_controls
 from olbench.examples import Floats
 from olbench.specs import Reading
 
@@ -59,7 +59,8 @@ class Look:
         if self.mixed:
             lines.append(f"numbers and text in one column: {', '.join(self.mixed[:10])}")
         low, high = self.deviations
-        return [*lines, f"scale: standard deviations of the features from {low:.3g} to {high:.3g}"]
+        lines.append(f"scale: standard deviations of the features from {low:.3g} to {high:.3g}")
+        return [escape_controls(line) for line in lines]
 
 
 def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:

@@ -12,6 +12,9 @@ from olbench.examples import Floats
 from olbench.memory import memory_limit, show_size
 from olbench.specs import TRAINING_ROWS
 
+#: A square of a length outside loses digits.
+SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e300
+
 
 @dataclass(frozen=True)
 class Scaler:
@@ -74,12 +77,36 @@ def _refuse_large(X: Any) -> None:
 
 
 def scale_rows(X: Any) -> Any:
-    """Return rows of Euclidean length 1; a row of zeros stays as it is."""
+    """Return rows of Euclidean length 1; a row of zeros stays as it is.
+
+    >>> scale_rows(np.array([[3e-200, 4e-200], [3e200, 4e200], [0.0, 0.0]])).round(9).tolist()
+    [[0.6, 0.8], [0.6, 0.8], [0.0, 0.0]]
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        squares = _sum_squares(X)
+    extreme = ~((squares > SMALLEST_SQUARE) & (squares < LARGEST_SQUARE))
+    if extreme.any():  # the squares have no room for these rows; scaled to a largest value of 1, they have
+        X = _multiply_rows(X, np.where(extreme, _invert(_largest(X)), 1.0))
+        squares = _sum_squares(X)
+    return _multiply_rows(X, _invert(np.sqrt(squares)))
+
+
+def _sum_squares(X: Any) -> Floats:
     if sp.issparse(X):
-        lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-        return sp.csr_matrix(sp.diags_array(_invert(lengths)) @ X)
-    lengths = np.sqrt((X * X).sum(axis=1))
-    return X * _invert(lengths)[:, None]
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    squares: Floats = (X * X).sum(axis=1)
+    return squares
+
+
+def _largest(X: Any) -> Floats:
+    """Return the largest absolute value of each row, but none below what has an inverse."""
+    largest = abs(X).max(axis=1)
+    largest = largest.toarray().ravel() if sp.issparse(X) else largest
+    return np.where(largest > 0, np.maximum(largest, np.finfo(np.float64).tiny), 0.0)
+
+
+def _multiply_rows(X: Any, factors: Floats) -> Any:
+    return sp.csr_matrix(sp.diags_array(factors) @ X) if sp.issparse(X) else X * factors[:, None]
 
 
 def add_bias(X: Any) -> Any:

@@ -8,18 +8,21 @@ from typing import Any
 
 from olbench.engine import provenance, runfile
 from olbench.engine.runfile import RunFile
-from olbench.errors import UserError
+from olbench.errors import UserError, is_unicode, shorten, show_name
 from olbench.files import write_text
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell, Known
 from olbench.specs import AlgorithmSpec
 from olbench.trials import ledger
+from olbench.trials.record import is_number
 from olbench.trials.trial import Record
 
 Row = dict[str, Any]
 #: The keys that describe the cell of a row; every other key has a list of numbers, one per trial.
 ABOUT = ("dataset", "algorithm", "params", "grid", "options", "setting", "fingerprint", "n", "seconds")
 VERSION = 2
+#: No trial takes more seconds.
+LONGEST = 1e9
 
 
 @dataclass(frozen=True)
@@ -94,29 +97,80 @@ def read(path: Path) -> Baseline:
         return read_run(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        for row in content["rows"]:
-            _check_row(row)
-        if content.get("version", 1) > VERSION:
-            raise UserError(f"{path} was written by a newer olbench; update this one")
-        versions = dict(content.get("versions", {}))
-        return Baseline(
-            tuple(content["rows"]), str(content.get("protocol", "")), content.get("seed"), versions,
-            str(content.get("processor", "")), float(content.get("pace", 0.0)),
-        )  # fmt: skip
     except FileNotFoundError:
         raise UserError(f"there is no baseline {path}; write one with --update") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError, MemoryError):
         raise UserError(f"{path} is not a baseline; write a new one with --update") from None
+    if reason := _find_fault(content):
+        raise UserError(f"{path} is not a baseline: {reason}; write a new one with --update")
+    if content.get("version", 1) > VERSION:
+        raise UserError(f"{path} was written by a newer olbench; update this one")
+    return Baseline(
+        tuple(content["rows"]), content.get("protocol", ""), content.get("seed"), content.get("versions", {}),
+        content.get("processor", ""), content.get("pace", 0.0),
+    )  # fmt: skip
 
 
-def _check_row(row: Row) -> None:
-    """Raise KeyError or TypeError if this is not a row."""
-    _ = row["dataset"], row["algorithm"]
-    numbers = [value for name, value in row.items() if name not in ABOUT]
-    if not numbers or not all(isinstance(value, list) for value in numbers):
-        raise TypeError("a row needs lists of numbers")
-    if not all(isinstance(row.get(name, {}), dict) for name in ("params", "grid", "options", "setting")):
-        raise TypeError("what describes a row is a mapping")
+def _find_fault(content: Any) -> str:
+    """Return what is wrong with the content of a file, or an empty text."""
+    if not isinstance(content, dict) or not isinstance(content.get("rows"), list):
+        return "it has no rows"
+    for name, value, is_right in (
+        ("version", content.get("version", 1), lambda value: _is_whole(value, 1)),
+        ("protocol", content.get("protocol", ""), _is_text),
+        ("seed", content.get("seed"), lambda value: value is None or _is_whole(value, 0)),
+        ("versions", content.get("versions", {}), _is_mapping_of_text),
+        ("processor", content.get("processor", ""), _is_text),
+        ("pace", content.get("pace", 0.0), lambda value: is_number(value) and value >= 0),
+    ):
+        if not is_right(value):
+            return f"its {name} is {shorten(repr(value))}"
+    places = set()
+    for number, row in enumerate(content["rows"], start=1):
+        if fault := _find_fault_in_row(row):
+            return f"in row {number}, {fault}"
+        if (place := (row["dataset"], row["algorithm"])) in places:
+            return f"in row {number}, {row['algorithm']} on {row['dataset']} comes a second time"
+        places.add(place)
+    return ""
+
+
+def _find_fault_in_row(row: Any) -> str:
+    if not isinstance(row, dict):
+        return f"{shorten(repr(row))} is not a result"
+    for name in ("dataset", "algorithm"):
+        if not row.get(name) or not _is_text(row[name]):
+            return f"the {name} is {shorten(repr(row.get(name)))}"
+    for name in ("params", "grid", "options", "setting"):
+        if not isinstance(row.get(name, {}), dict) or not is_unicode(repr(row.get(name))):
+            return f"{name} is {shorten(repr(row[name]))}"
+    if not _is_text(row.get("fingerprint", "")):
+        return f"the fingerprint is {shorten(repr(row['fingerprint']))}"
+    if not _is_whole(row.get("n", 1), 1):
+        return f"n is {shorten(repr(row['n']))}"
+    lists = {name: value for name, value in row.items() if name not in ABOUT or name == "seconds"}
+    for name, numbers in lists.items():
+        if not _is_text(name) or not isinstance(numbers, list) or not all(map(is_number, numbers)):
+            return f"{show_name(name)} is not a list of numbers"
+    if any(not 0 <= seconds <= LONGEST for seconds in row.get("seconds", [])):
+        return "a time is negative or endless"
+    if not lists.keys() - {"seconds"} or len({len(numbers) for numbers in lists.values()}) > 1:
+        return "the counts are missing, or there are not as many of each"
+    return ""
+
+
+def _is_whole(value: Any, low: int) -> bool:
+    return isinstance(value, int) and is_number(value) and value >= low
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and is_unicode(value)
+
+
+def _is_mapping_of_text(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_text, (*value, *value.values())))
 
 
 def read_run(folder: Path) -> Baseline:

@@ -116,9 +116,9 @@ class _Comparer:
         ]
         absent = "not in the baseline; add it with --update"
         added = [
-            Remark("new", f"{_name(row)}: {absent}", row["dataset"], row["algorithm"])
+            Remark("new", f"{_name(row)}: {lacking}{absent}", row["dataset"], row["algorithm"])
             for key, row in self.new.items()
-            if key not in self.old
+            if (lacking := _list_lacking(self.old.get(key), row)) is not None
         ]
         notes = self._notes() if others else []
         return Comparison(
@@ -208,6 +208,14 @@ class _Comparer:
 def by_cell(baseline: Baseline) -> dict[tuple[str, str], Row]:
     """Return the rows by data set and algorithm."""
     return {(row["dataset"], row["algorithm"]): row for row in baseline.rows}
+
+
+def _list_lacking(old: Row | None, new: Row) -> str | None:
+    """Return which counts a baseline lacks, nothing if all of them, and None if none."""
+    if old is None:
+        return ""
+    names = [name.replace("_", " ") for name in new if name not in ABOUT and name not in old]
+    return f"{', '.join(names)} " if names else None
 
 
 def _name(row: Row) -> str:

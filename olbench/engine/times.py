@@ -48,6 +48,10 @@ class Ratio:
         return f"{self.mean:.2f} times as long [{self.low:.2f}, {self.high:.2f}]"
 
 
+#: The exponential of more is infinite.
+_LARGEST_LOG = 700.0
+#: A shorter time is none.
+_SHORTEST = 1e-9
 #: What a machine of any speed computes in about a millisecond.
 _STEPS = 20_000
 
@@ -111,7 +115,7 @@ def estimate_ratio(before: Sequence[float], now: Sequence[float], level: float) 
     logs = [math.log(after / first) for first, after in zip(before, now, strict=True)]
     mean, deviation = statistics.fmean(logs), statistics.stdev(logs)
     half = float(t.ppf((1 + level) / 2, len(logs) - 1)) * deviation / math.sqrt(len(logs))
-    return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
+    return Ratio(*(math.exp(min(end, _LARGEST_LOG)) for end in (mean, mean - half, mean + half)))
 
 
 def compare_times(
@@ -154,7 +158,7 @@ def _comparable(before: Baseline, now: Baseline, findings: Sequence[Remark]) -> 
         if any(each.dataset in ("", key[0]) and each.algorithm in ("", key[1]) for each in others):
             continue
         times = [row.get("seconds", []) for row in (first, after)]
-        if len(times[0]) == len(times[1]) >= FEWEST and min(*times[0], *times[1]) > 0:
+        if len(times[0]) == len(times[1]) >= FEWEST and min(*times[0], *times[1]) >= _SHORTEST:
             pairs.append((first, after))
     return sorted(pairs, key=lambda pair: (pair[0]["dataset"], pair[0]["algorithm"]))
 

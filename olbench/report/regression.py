@@ -52,7 +52,8 @@ def render_junit(comparison: Comparison, failed: Sequence[Record], cells: Sequen
     failures = skipped = 0
     for (dataset, algorithm), findings in by_place.items():
         name = algorithm or ("the data" if dataset else "the run")
-        case = ElementTree.SubElement(suite, "testcase", classname=dataset or "run", name=name)
+        about = {"classname": _clean(dataset or "run"), "name": _clean(name)}
+        case = ElementTree.SubElement(suite, "testcase", about)
         causes = {finding.kind for place in (("", ""), (dataset, "")) for finding in by_place.get(place, [])}
         if causes and algorithm and not findings:
             skipped += 1

@@ -248,3 +248,40 @@ def test_scaled_features_have_the_range_and_the_moments_they_should(values):
         standard = fit_scaler(column, "standard").apply(column)
         assert abs(standard.mean()) < 1e-6
         assert abs(standard.std() - 1) < 1e-6
+
+
+def test_rows_with_tiny_and_huge_values_are_scaled_to_length_one():
+    X = np.array(
+        [[3e-200, 4e-200], [3e200, -4e200], [5e-324, 0.0], [1.7e308, 1.7e308], [0.0, 0.0], [3.0, 4.0]]
+    )
+    for rows in (X, sp.csr_matrix(X)):
+        scaled = scale_features(rows, "unit", False)
+        dense = scaled if isinstance(scaled, np.ndarray) else scaled.toarray()
+        np.testing.assert_allclose(np.linalg.norm(dense, axis=1), [1, 1, 1, 1, 0, 1], rtol=1e-12)
+        assert np.array_equal(np.sign(dense), np.sign(X))
+
+
+def test_the_mean_of_numbers_whose_sum_overflows_is_finite(table):
+    path = table("a,b,y\n1e308,1,0\n1.5e308,2,1\n,3,1\n")
+    assert load_dataset(path, missing="mean").X[2, 0] == pytest.approx(1.25e308)
+
+
+def test_a_column_number_of_thousands_of_digits_is_refused(table):
+    with pytest.raises(UserError, match=r"there is no column 999.*; it has 3; correct --label"):
+        load_dataset(table("1,2,0\n3,4,1\n"), label="9" * 5000)
+    path = table("@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n{%s 1}\n" % ("9" * 5000))
+    arff = path.rename(path.with_suffix(".arff"))
+    with pytest.raises(UserError, match=r"arff:5: '9+\.\.\.' must be the number of an attribute"):
+        load_dataset(arff)
+
+
+def test_headings_with_line_breaks_stay_inside_the_comments_of_a_config(table):
+    from olbench.cli.init import make_config
+    from olbench.config import read_config
+
+    path = table('"a\nb","# c\nd",y\nred,1,0\nblue,2,1\n')
+    config = path.with_suffix(".yaml")
+    config.write_text(make_config(path, config)[0])
+    [spec] = read_config(config).datasets
+    assert spec.path == str(path)
+    assert spec.reading.categorical == "onehot"

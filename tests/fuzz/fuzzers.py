@@ -1,14 +1,19 @@
 """All fuzzers by name."""
 
+from tests.fuzz.baseline import BaselineFuzzer
 from tests.fuzz.config import ConfigFuzzer
 from tests.fuzz.fetch import FetchFuzzer
 from tests.fuzz.harness import Fuzzer
 from tests.fuzz.ledger import RecordFuzzer, ResultsFuzzer
 from tests.fuzz.libsvm import LibsvmFuzzer
+from tests.fuzz.own import OwnTableFuzzer
 from tests.fuzz.rules import RuleFuzzer
 from tests.fuzz.table import TableFuzzer
 
-FUZZERS = (LibsvmFuzzer, TableFuzzer, ConfigFuzzer, RecordFuzzer, ResultsFuzzer, FetchFuzzer, RuleFuzzer)
+FUZZERS = (
+    LibsvmFuzzer, TableFuzzer, OwnTableFuzzer, ConfigFuzzer, RecordFuzzer, ResultsFuzzer, BaselineFuzzer,
+    FetchFuzzer, RuleFuzzer,
+)  # fmt: skip
 NAMES = tuple(each.name for each in FUZZERS)
 
 

@@ -14,6 +14,8 @@ from tests.fuzz.harness import Difference, fuzz, judge, save
 INPUTS = {
     "libsvm": 1500,
     "csv": 2500,
+    "own": 300,
+    "baseline": 2000,
     "config": 300,
     "record": 4000,
     "results": 40,

@@ -83,14 +83,37 @@ def test_check_of_failing_trials_exits_3(here, config):
     assert Path("base.json").read_text() == '{"rows": []}'
 
 
+NO_BASELINE = "base.json is not a baseline"
+ROW = '{"dataset": "a", "algorithm": "b"'
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (None, "there is no baseline base.json; write one with --update"),
-        ("[]", "base.json is not a baseline; write a new one with --update"),
+        ("[]", "base.json is not a baseline: it has no rows; write a new one with --update"),
         ("{", "base.json is not a baseline; write a new one with --update"),
+        ("[" * 100_000, "base.json is not a baseline; write a new one with --update"),
+        *(
+            (f'{{{head}"rows": [{row}]}}', f"{NO_BASELINE}: {fault}; write a new one with --update")
+            for head, row, fault in (
+                ('"seed": "x", ', "", "its seed is 'x'"),
+                ('"pace": -1, ', "", "its pace is -1"),
+                ("", "7", "in row 1, 7 is not a result"),
+                ("", '{"dataset": ["a"]}', "in row 1, the dataset is ['a']"),
+                ("", f'{ROW}, "mistakes": [1, NaN]}}', "in row 1, 'mistakes' is not a list of numbers"),
+                ("", f'{ROW}, "mistakes": [1, "2"]}}', "in row 1, 'mistakes' is not a list of numbers"),
+                ("", f'{ROW}, "mistakes": [1], "n": "9"}}', "in row 1, n is '9'"),
+                ("", f'{ROW}, "mistakes": [1], "seconds": [-1]}}', "in row 1, a time is negative or endless"),
+                ("", f'{ROW}, "mistakes": [1], "fingerprint": 3}}', "in row 1, the fingerprint is 3"),
+                ("", f'{ROW}, "mistakes": [1], "updates": []}}',
+                 "in row 1, the counts are missing, or there are not as many of each"),
+                ("", f'{ROW}, "mistakes": [1]}}, {ROW}, "mistakes": [1]}}',
+                 "in row 2, b on a comes a second time"),
+            )
+        ),
     ],
-)
+)  # fmt: skip
 def test_check_refuses_what_is_no_baseline(content, message, here, config):
     if content is not None:
         Path("base.json").write_text(content)
