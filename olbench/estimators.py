@@ -18,9 +18,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from olbench.advice.estimator import TakesAdvice
+from olbench.algorithms import get_definition
 from olbench.docstrings import describe_estimator
 from olbench.errors import UserError
-from olbench.examples import as_examples
+from olbench.examples import Ints, as_examples
 from olbench.learners import Learner, SecondOrderLearner, make_algorithm
 
 Floats = NDArray[np.float64]
@@ -252,11 +253,17 @@ class SecondOrderClassifier(OnlineClassifier):
         has a score of zero.
         """
         X = self._validate_rows(X)
+        scaled, exponents = X, np.zeros(X.shape[0], int)
         if self.kernel in (None, "linear"):
-            X = _scale_large_rows(X)
-        rows, order = as_examples(X).rows(), np.arange(X.shape[0])
+            scaled, exponents = _scale_large_rows(X)
+        rows, order = as_examples(scaled).rows(), np.arange(X.shape[0])
+        if get_definition(self.algorithm_id).product and self.covariance == "diag":
+            rows = as_examples(X).rows()  # the margin is no multiple of that of a scaled row
+        else:
+            exponents = np.zeros(X.shape[0], int)
         scores = np.column_stack([
-            learner.scores(rows, order) / np.sqrt(np.maximum(learner.margin_variance(X), TINY))
+            np.ldexp(learner.scores(rows, order), -exponents)
+            / np.sqrt(np.maximum(learner.margin_variance(scaled), TINY))
             for learner in self.learners_
             if isinstance(learner, SecondOrderLearner)
         ])  # fmt: skip
@@ -281,14 +288,18 @@ class SecondOrderClassifier(OnlineClassifier):
         return probabilities
 
 
-def _scale_large_rows(X: Any) -> Any:
-    """Return the rows, large ones divided by a power of two: m / sqrt(v) stays, and v does not overflow."""
+def _scale_large_rows(X: Any) -> tuple[Any, Ints]:
+    """Return the rows, large ones divided by a power of two, and the exponents of these.
+
+    m / sqrt(v) stays as it is if m is linear in the row, and v does not overflow.
+    """
     largest = np.asarray(abs(X).max(axis=1).todense() if sp.issparse(X) else abs(X).max(axis=1)).ravel()
     if not (largest > LARGE_FEATURE).any():
-        return X
+        return X, np.zeros(X.shape[0], int)
     exponents = np.where(largest > LARGE_FEATURE, np.frexp(largest)[1], 0)
     scales = np.ldexp(1.0, -exponents)
-    return (sp.diags_array(scales) @ X).tocsr() if sp.issparse(X) else X * scales[:, None]
+    scaled = (sp.diags_array(scales) @ X).tocsr() if sp.issparse(X) else X * scales[:, None]
+    return scaled, exponents
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 BLOCK = 1024
 # Below this many bytes the available memory is not read: reading it takes as long as a short pass.
 ALWAYS_AVAILABLE = 2**20
+# The same for weights and variances, which are no square of the number of features.
+LARGE_VECTORS = 2**28
 # From this d on a full covariance exceeds a near cache: a kernel of its own works on tiles of TILE rows and
 # columns.
 BLOCKED_FROM, TILE = 128, 8
@@ -77,12 +79,14 @@ class Algorithm:
 
             return AdviceLearner(self, d)
         if self.definition.order == "first":
+            refuse_wide(self, d)
             return AveragedLearner(self, d) if self.definition.averaged else FirstOrderLearner(self, d)
         if self.kernel is not None:
             return DualLearner(self, d, self.kernel)
         if self.covariance == "diag":
+            refuse_wide(self, d)
             return self._start_diagonal(d)
-        refuse_large(d)
+        refuse_large(self.definition, d)
         return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
 
     def state_bytes(self, d: int) -> int:
@@ -133,7 +137,7 @@ def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> A
     return algorithm
 
 
-def refuse_large(d: int, count: int = 1) -> None:
+def refuse_large(definition: Definition, d: int, count: int = 1) -> None:
     """Raise a UserError if so many full covariances of d features do not fit in memory."""
     needed = 8 * d * d * count
     if needed < ALWAYS_AVAILABLE:
@@ -143,8 +147,25 @@ def refuse_large(d: int, count: int = 1) -> None:
         classes = f" for {count} classes" if count > 1 else ""
         raise UserError(
             f"a full covariance of {d:,} features needs {needed / 2**30:,.1f} GiB{classes}, and "
-            f"{available / 2**30:,.1f} GiB are available; use covariance='diag'"
+            f"{available / 2**30:,.1f} GiB are available; {advise_smaller(definition)}"
         )
+
+
+def refuse_wide(algorithm: Algorithm, d: int) -> None:
+    """Raise a UserError if a learner with a few numbers for each feature does not fit in memory."""
+    needed = algorithm.state_bytes(d)
+    if needed > LARGE_VECTORS and needed > USABLE * (available := available_memory()):
+        raise UserError(
+            f"{algorithm.id} needs {needed / 2**30:,.1f} GiB for {d:,} features, and "
+            f"{available / 2**30:,.1f} GiB are available; give features smaller numbers"
+        )
+
+
+def advise_smaller(definition: Definition) -> str:
+    """Return what to do where a full covariance is too large."""
+    if definition.diagonal:
+        return "use covariance='diag'"
+    return f"{definition.id} has no diagonal form: use fewer features, or another algorithm"
 
 
 def refuse_large_factor(size: int) -> None:
@@ -203,7 +224,8 @@ class Learner(ABC):
 
     def _extend(self, d: int) -> None:
         """Extend the state to d features; by default a learner cannot."""
-        remedy = "; use covariance='diag'" if self.algorithm.definition.order == "second" else ""
+        definition = self.algorithm.definition
+        remedy = "; use covariance='diag'" if definition.order == "second" and definition.diagonal else ""
         raise UserError(
             f"{self.algorithm.id} must know the number of features before the first example, which a stream "
             f"does not tell{remedy}"
@@ -540,11 +562,15 @@ class ProductLearner(DiagonalLearner):
         return run, (self.moments, self.counters)
 
     def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
-        """Return w . S x of each row of `order`, where S counts the row itself."""
+        """Return w . S x of each row of `order`, where S counts the row itself.
+
+        A row whose squares overflow against variances of zero has a score of zero.
+        """
         from olbench.kernels.product import score_rows
 
         scores = np.empty(order.size)
         score_rows(rows, order, self.moments, scores)
+        scores[np.isnan(scores)] = 0.0
         return scores
 
     @property

@@ -33,7 +33,7 @@ class OneVsRest(Learner):
         self.algorithm, self.d = algorithm, d
         self.counters: Ints = np.zeros(6, dtype=np.int64)
         if algorithm.definition.order == "second" and algorithm.covariance == "full":
-            refuse_large(d, classes)
+            refuse_large(algorithm.definition, d, classes)
         self.learners = [algorithm.start(d) for _ in range(classes)]
         ring = np.zeros((RING, 2))
         for learner in self.learners:

@@ -62,12 +62,14 @@ class Placed:
             raise self.fail(f"{what} must be one of {', '.join(allowed)}, not {self.shown()}{hint}")
         return str(self.value)
 
-    def whole(self, what: str, low: int) -> int:
-        """Return the whole number, or refuse another type or one below `low`."""
+    def whole(self, what: str, low: int, most: int = 2**63 - 1) -> int:
+        """Return the whole number, or refuse another type, one below `low` or one above `most`."""
         if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < low:
             raise self.fail(f"{what} must be a whole number from {low}, not {self.shown()}")
         if self.value >= 2**63:
             raise self.fail(f"{what} must be below 2^63, and {self.shown()} is not")
+        if self.value > most:
+            raise self.fail(f"{what} must be at most {most:,}, and {self.shown()} is more")
         return self.value
 
     def shown(self) -> str:

@@ -87,6 +87,7 @@ def command(
     from olbench.engine.activity import show_activity
     from olbench.engine.budget import refuse_excess
     from olbench.engine.executors import default_jobs
+    from olbench.engine.runner import refuse_too_many
     from olbench.memory import limit_memory, parse_size
     from olbench.protocols import get_protocol
 
@@ -113,6 +114,7 @@ def command(
         with show_activity(quiet) as activity:
             sources, skipped = find_sources(config.datasets, skip_missing, activity.say)
             planned = get_protocol(config.protocol).cells(config, sources)
+            refuse_too_many(planned)
             if cluster is None:  # a cluster has its own memory
                 refuse_excess(planned, workers, folder)
         tell_preparation(sources, quiet)

@@ -176,9 +176,12 @@ def _deviations(values: Floats) -> tuple[float, float]:
 
 
 def _sparse_deviations(values: Any) -> tuple[float, float]:
-    mean = np.asarray(values.mean(axis=0)).ravel()
-    square = np.asarray(values.multiply(values).mean(axis=0)).ravel()
-    return _range(np.sqrt(np.maximum(0.0, square - mean**2)))
+    # Of the features that occur alone: there may be billions of numbers for features, and few of them.
+    _, places = np.unique(values.indices, return_inverse=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.bincount(places, values.data) / values.shape[0]
+        square = np.bincount(places, values.data**2) / values.shape[0]
+        return _range(np.sqrt(np.maximum(0.0, square - mean**2)))
 
 
 def _range(deviation: Floats) -> tuple[float, float]:

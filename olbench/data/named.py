@@ -13,6 +13,9 @@ from olbench.data.load import Dataset, load_dataset
 from olbench.errors import UserError
 from olbench.specs import USUAL, Reading
 
+#: Every feature has a name, and every inequality of a rule a number for it.
+MOST_FEATURES = 1_000_000
+
 
 @dataclass(frozen=True)
 class NamedDataset:
@@ -44,6 +47,11 @@ def load_named(
     entry = resolve(name_or_path)
     data = load_dataset(name_or_path, positive, negative, download=download, **reading.now().plain())
     d = data.X.shape[1]
+    if d > MOST_FEATURES:
+        raise UserError(
+            f"{data.name} has {d:,} features, and rules can name {MOST_FEATURES:,}; give features smaller "
+            "numbers, or leave out those that no rule names"
+        )
     if isinstance(entry, Path):
         known, classes = _table_names(data) if data.about.classes else _file_names(entry, d, positive)
         zeros: tuple[str, ...] = ()

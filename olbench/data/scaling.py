@@ -12,6 +12,8 @@ from olbench.examples import Floats
 from olbench.memory import memory_limit, show_size
 from olbench.specs import TRAINING_ROWS
 
+#: How many arrays with a number for each feature scaling takes at a time.
+ARRAYS = 5
 #: A square of a length outside loses digits.
 SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e300
 
@@ -58,6 +60,7 @@ def fit_scaler(X: Any, scale: str) -> Scaler:
 
 def _extremes(X: Any) -> tuple[Floats, Floats]:
     if sp.issparse(X):
+        refuse_wide(X.shape[1], "a factor for each of them")
         return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
     return X.min(axis=0), X.max(axis=0)
 
@@ -73,6 +76,16 @@ def _refuse_large(X: Any) -> None:
         raise UserError(
             f"scaled this way, hardly a value would be zero, and {X.shape[0]:,} x {X.shape[1]:,} numbers "
             f"take {show_size(size)}, more than the {show_size(limit)} of memory that may be used; use unit"
+        )
+
+
+def refuse_wide(d: int, what: str) -> None:
+    """Refuse to make a few arrays with a number for each feature, where they do not fit in memory."""
+    size, limit = ARRAYS * 8 * d, memory_limit()
+    if size > limit:
+        raise UserError(
+            f"there are {d:,} features, and {what} takes {show_size(size)}, more than the {show_size(limit)} "
+            "of memory that may be used; give features smaller numbers"
         )
 
 
@@ -92,8 +105,9 @@ def scale_rows(X: Any) -> Any:
 
 
 def _sum_squares(X: Any) -> Floats:
-    if sp.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    if sp.issparse(X):  # no array as long as the rows are wide, which the sum of a sparse matrix takes
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        return np.bincount(rows, X.data**2, minlength=X.shape[0]).astype(np.float64, copy=False)
     squares: Floats = (X * X).sum(axis=1)
     return squares
 
@@ -106,7 +120,11 @@ def _largest(X: Any) -> Floats:
 
 
 def _multiply_rows(X: Any, factors: Floats) -> Any:
-    return sp.csr_matrix(sp.diags_array(factors) @ X) if sp.issparse(X) else X * factors[:, None]
+    if not sp.issparse(X):
+        return X * factors[:, None]
+    scaled = sp.csr_matrix(X, copy=True)
+    scaled.data *= np.repeat(factors, np.diff(scaled.indptr))
+    return scaled
 
 
 def add_bias(X: Any) -> Any:

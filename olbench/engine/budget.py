@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from olbench.algorithms import get_definition
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
 from olbench.protocols.definition import Cell
@@ -41,7 +42,10 @@ def _describe(cell: Cell, needed: int, jobs: int, limit: int) -> str:
 
 
 def _advise(cell: Cell, fits_alone: bool) -> str:
-    remedies = ["use covariance: diag"] if _is_full(cell) else ["give features smaller numbers"]
+    remedies = ["give features smaller numbers"]
+    if _is_full(cell):
+        has_diagonal = get_definition(cell.spec.id).diagonal
+        remedies = ["use covariance: diag" if has_diagonal else f"leave out {cell.label} or some features"]
     if fits_alone:
         remedies.append("use --jobs 1")
     return ", or ".join([*remedies, "set another limit with --memory"])

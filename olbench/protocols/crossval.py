@@ -62,6 +62,8 @@ from olbench.specs import TRAINING_ROWS, Config
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 
+#: Errors are counted after each epoch, and recorded.
+MOST_EPOCHS = 10_000
 TUNINGS = ("nested", "paper", "oracle")
 #: How the values of features are weighted: as they are, with every row scaled to length one, or by TF-IDF as
 #: the training rows have it, and then scaled.
@@ -103,7 +105,7 @@ class CrossValidation(Protocol):
     keys = (
         Key("folds", whole(2), 10, "parts into which the rows are divided"),
         Key("repeats", whole(1), 5, "divisions into folds; batch learners get one"),
-        Key("epochs", whole(1), 10, "most passes over the training rows; their number is tuned"),
+        Key("epochs", whole(1, MOST_EPOCHS), 10, "most passes over the training rows; their number is tuned"),
         Key("duplicates", choice(*DUPLICATES), "refuse", "what to do with exact duplicates among the rows"),
     )
     entry_keys = (
@@ -393,11 +395,12 @@ class _Work:
         weighted = TfidfTransformer(use_idf=weights == "tfidf").fit(matrix[train]).transform(matrix)
         return replace(self, data=replace(self.data, examples=as_examples(weighted)))
 
-    def orders(self, rows: Ints) -> list[Ints]:
-        """Return the order of the training rows in each epoch, the same for every algorithm."""
+    def orders(self, rows: Ints) -> Iterator[Ints]:
+        """Yield the order of the training rows in each epoch, the same for every algorithm."""
         trial = self.trial
         random = seeds.generator(trial.seed, trial.dataset, f"{trial.role} epochs", trial.number)
-        return [rows[random.permutation(rows.size)] for _ in range(trial.setting["most_epochs"])]
+        for _ in range(trial.setting["most_epochs"]):
+            yield rows[random.permutation(rows.size)]
 
     def make(self, params: Choice) -> Any:
         """Return the algorithm with these parameters besides the fixed ones."""

@@ -55,13 +55,14 @@ class Key:
     doc: str
 
 
-def whole(low: int) -> Callable[[Placed, str], int]:
-    """Return a reader of whole numbers from `low`."""
+def whole(low: int, most: int = 2**63 - 1) -> Callable[[Placed, str], int]:
+    """Return a reader of whole numbers from `low` to `most`."""
 
     def read(node: Placed, name: str) -> int:
-        return node.whole(name, low)
+        return node.whole(name, low, most)
 
-    return with_schema(read, {"type": "integer", "minimum": low})
+    limits = {"minimum": low} if most == 2**63 - 1 else {"minimum": low, "maximum": most}
+    return with_schema(read, {"type": "integer", **limits})
 
 
 def choice(*words: str) -> Callable[[Placed, str], str]:

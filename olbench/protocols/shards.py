@@ -145,6 +145,13 @@ class Shards(Protocol):
                 f"none for some of {most} shards; lower 'test', 'rows' of the tuning, or 'shards'"
             )
 
+        folds = self.tuning_setting_of(config, "folds")
+        if config.tuning.search != "none" and folds > tuned:
+            raise UserError(
+                f"{tuned:,} tuning rows of {source.name} cannot be divided into {folds:,} folds; lower "
+                "'folds' of the tuning, or raise its 'rows'"
+            )
+
     def _kinds(self, config: Config, spec: AlgorithmSpec) -> Iterator[tuple[int, str]]:
         """Yield the number of shards and the combination of each row: one model of all the data first."""
         second = get_definition(spec.id).order == "second"
