@@ -17,9 +17,12 @@ from olbench.data.quoting import quote
 from olbench.errors import UserError
 
 #: One value: quoted with a backslash before what is meant literally, or up to a comma; and what follows it.
-_VALUE = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"{}]*))\s*(,|$)""")
+#: Nothing is tried twice (*+), so that the time grows with the length of the line alone.
+_ONE_VALUE = r"""\s*+(?:'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|([^,'"{}]*+))\s*+(,|$)"""
+_VALUE = re.compile(_ONE_VALUE)
 _NAME = re.compile(r"""(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\S+))\s*(.*)""")
-_ENTRY = re.compile(r"(\d{1,18})\s+(.*)", re.ASCII | re.DOTALL)
+#: The same after the number of its attribute.
+_ENTRY = re.compile(r"\s*+([0-9]{1,18})\s" + _ONE_VALUE)
 _NUMERIC = ("numeric", "real", "integer")
 
 
@@ -117,22 +120,21 @@ def _spread(place: str, line: str, attributes: Sequence[_Attribute]) -> list[str
         raise UserError(f"{place}: a sparse row ends with a brace, and nothing may follow it")
     fields = [attribute.default for attribute in attributes]
     seen: set[int] = set()
-    for entry in _cut(line[1:-1]):
-        match = _ENTRY.fullmatch(entry.strip())
+    text, position = line[1:-1].strip(), 0
+    while text:
+        match = _ENTRY.match(text, position)
         index = int(match[1]) if match else -1
         if match is None or not index < len(fields) or index in seen:
+            entry = text[position:].partition(",")[0].strip()
             raise UserError(
-                f"{place}: {quote(entry.strip())} must be the number of an attribute, once, and its value"
+                f"{place}: {quote(entry)} must be the number of an attribute, once, and its value"
             )
         seen.add(index)
-        fields[index] = _split(place, match[2])[0]
+        fields[index] = _value_of(match.groups()[1:])
+        if not match[5]:
+            break
+        position = match.end()
     return fields
-
-
-def _cut(text: str) -> list[str]:
-    """Return the parts between commas outside quotes."""
-    parts = re.findall(r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,])+""", text)
-    return [part for part in parts if part.strip()]
 
 
 def _split(place: str, text: str) -> list[str]:
@@ -142,11 +144,17 @@ def _split(place: str, text: str) -> list[str]:
         match = _VALUE.match(text, position)
         if match is None:
             raise UserError(f"{place}: cannot read {quote(text[position:])}; a quote or a comma is missing")
-        quoted = match[1] if match[1] is not None else match[2]
-        fields.append(match[3].strip() if quoted is None else _unescape(quoted))
+        fields.append(_value_of(match.groups()))
         if not match[4]:
             return fields
         position = match.end()
+
+
+def _value_of(groups: Sequence[str | None]) -> str:
+    """Return the value in the groups of a match: in single quotes, in double quotes, or bare."""
+    single, double, bare = groups[:3]
+    quoted = single if single is not None else double
+    return (bare or "").strip() if quoted is None else _unescape(quoted)
 
 
 def _unescape(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from olbench.data.cells import NO_TEXT, Table, TextColumn
-from olbench.data.labels import as_targets, is_number, number_text, show_label
+from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number, number_text, show_label
 from olbench.data.quoting import quote
 from olbench.errors import UserError
 from olbench.examples import Floats
@@ -14,6 +14,8 @@ from olbench.specs import Reading
 
 #: A column with more distinct texts is a name or a number rather than a category.
 MOST_CATEGORIES = 1000
+#: A longer text is no name of a class.
+LONGEST_LABEL = 300
 #: How many labels or columns a sentence lists.
 MOST_LISTED = 10
 
@@ -112,6 +114,7 @@ def keep(table: Table, mask: Any) -> Table:
 def read_labels(table: Table, column: int) -> Any:
     """Return the labels: whole numbers, or text if any of them is text."""
     numbers, text = table.numbers[:, column], table.texts.get(column)
+    _refuse_long(table, numbers, text)
     if text is None or not (text.codes != NO_TEXT).any():
         odd = numbers != np.floor(numbers)
         if odd.any():
@@ -128,6 +131,24 @@ def read_labels(table: Table, column: int) -> Any:
         values[is_numeric] = [number_text(number) for number in numbers[is_numeric]]
         values = values.astype(str)
     return values
+
+
+def _refuse_long(table: Table, numbers: Floats, text: TextColumn | None) -> None:
+    """Refuse labels that cannot be told apart, and texts that are no names of classes."""
+    large = np.abs(numbers) > LARGEST_WHOLE
+    if large.any():
+        row = int(np.argmax(large))
+        raise UserError(
+            f"{table.place(row)}: label {quote(f'{numbers[row]:.0f}')} is too large to be told from its "
+            "neighbours; number the classes otherwise"
+        )
+    for code, word in enumerate(text.values if text is not None else ()):
+        if len(word) > LONGEST_LABEL:
+            row = int(np.argmax(text.codes == code)) if text is not None else 0
+            raise UserError(
+                f"{table.place(row)}: label {quote(word)} has {len(word):,} characters, and a label names a "
+                "class; if another column is the label, name it with --label"
+            )
 
 
 def _leave_out_text(table: Table, columns: list[int], categorical: str) -> tuple[list[int], list[str]]:
@@ -225,7 +246,7 @@ def _fill(table: Table, X: Floats, missing: str) -> tuple[Floats, list[str]]:
         return np.where(gaps, 0.0, X), [f"{count:,} missing values replaced by 0"]
     empty = gaps.all(axis=0)
     known, counts = np.where(gaps, 0.0, X), np.maximum(1, (~gaps).sum(axis=0))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         means = known.sum(axis=0) / counts
     if not np.isfinite(means).all():  # the sum of large numbers overflows, and their mean does not
         means = (known / counts).sum(axis=0)
@@ -248,7 +269,7 @@ def encode_targets(
         About(
             encoded.features,
             tuple(
-                (str(label) if isinstance(label, str) else f"{label:g}", sign) for label, sign, _ in counts
+                (label if isinstance(label, str) else number_text(label), sign) for label, sign, _ in counts
             ),
             (encoded.steps[0], targets, *encoded.steps[1:], *_describe_rest(mask)),
             encoded.label,

@@ -74,7 +74,9 @@ def mirror_place(given: str | None = None) -> Path | str | None:
         raise UserError(f"the mirror '{hide_password(mirror)}' is neither a folder nor an http(s) address")
     folder = expand_home(mirror)
     if not folder.is_dir():
-        raise UserError(f"the mirror '{mirror}' is not a folder; correct --mirror or OLBENCH_MIRROR")
+        raise UserError(
+            f"the mirror '{hide_password(mirror)}' is not a folder; correct --mirror or OLBENCH_MIRROR"
+        )
     return folder
 
 
@@ -89,10 +91,17 @@ def _is_web_address(text: str) -> bool:
 def hide_password(address: str) -> str:
     """Return an address without the name and the password before its host.
 
-    >>> hide_password("https://me:secret@example.org/data/")
-    'https://...@example.org/data/'
+    >>> hide_password("https://me:secret@example.org/data/"), hide_password("me:sec/ret@example.org")
+    ('https://...@example.org/data/', '...@example.org')
     """
-    return re.sub(r"^([^:/]+://)[^/?#]*@", r"\1...@", address)
+    usual = re.sub(r"^([^:/]+://)[^/?#]*@", r"\1...@", address)
+    if usual != address:
+        return usual
+    # An address that is not well formed may have a password as well: with a slash in it, or without a scheme.
+    match = re.match(r"((?:[A-Za-z][\w+.-]*:(?=/))?+/{0,2}+)([^@]*:.*)@", address, re.DOTALL)
+    if match is None or re.match(r"[^:/?#@]+:[0-9]+/", match[2]):
+        return address
+    return f"{match[1]}...@{address[match.end() :]}"
 
 
 def fetch(
@@ -270,9 +279,14 @@ def download(address: str, path: Path, limit: int, progress: Progress | None = N
                 break
         except requests.Timeout:
             reason = f"no answer for {TIMEOUT:g} seconds"
-        except (requests.exceptions.InvalidSchema, requests.TooManyRedirects, ValueError):
+        except (requests.exceptions.InvalidSchema, requests.TooManyRedirects, ValueError) as error:
             # InvalidURL is a ValueError, and so is what the standard library raises for half an address.
-            reason = f"{path.name} is redirected to an address that cannot be fetched"
+            is_header = "header" in type(error).__name__.lower() or "Content-Length" in str(error)
+            reason = (
+                f"the answer for {path.name} is not valid"
+                if is_header
+                else f"{path.name} is redirected to an address that cannot be fetched"
+            )
             break
         except requests.RequestException as error:
             reason = _explain_network_error(error, path.name)
@@ -285,6 +299,8 @@ def _explain_network_error(error: Any, name: str) -> str:
     text = str(error)
     if "IncompleteRead" in text or "Connection broken" in text:
         return f"the connection broke during the download of {name}"
+    if any(word in text for word in ("BadStatusLine", "content-encoding", "InvalidChunkLength", "Header")):
+        return f"the answer for {name} is not valid"
     if "timed out" in text.lower():
         return f"no answer for {TIMEOUT:g} seconds"
     return "the server cannot be reached"

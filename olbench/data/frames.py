@@ -1,6 +1,7 @@
 """Frames and arrays in memory, and Parquet files, as tables."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,10 @@ def read_parquet(path: str | Path) -> Table:
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(f"{path} is not a Parquet file that can be read ({reason}); write it again") from None
-    return table_of(frame.reset_index() if frame.index.name else frame, str(path))
+    named = [name for name in frame.index.names if name is not None]
+    if twice := [name for name in named if name in frame.columns]:
+        raise UserError(f"{path}: the index and a column are both called '{twice[0]}'; rename one of them")
+    return table_of(frame.reset_index() if named else frame, str(path))
 
 
 def table_of(frame: Any, where: str) -> Table:
@@ -36,12 +40,12 @@ def table_of(frame: Any, where: str) -> Table:
     numbers = np.full((n, width), np.nan)
     texts: dict[int, TextColumn] = {}
     for column in range(width):
-        values = frame.iloc[:, column]
+        values = _as_numbers(frame.iloc[:, column])
         if _is_numeric(values):
             numbers[:, column] = values.to_numpy(dtype=np.float64, na_value=np.nan)
             _refuse_infinite(numbers[:, column], f"{where}: column '{frame.columns[column]}'")
         else:
-            texts[column] = _text_column(values)
+            texts[column] = _text_column(values, f"{where}: column '{frame.columns[column]}'")
     return Table(where, tuple(str(name) for name in frame.columns), numbers, texts)
 
 
@@ -61,10 +65,23 @@ def _refuse_infinite(numbers: Any, where: str) -> None:
         raise UserError(f"{where} has an infinite value in row {row}; every value must be finite: correct it")
 
 
-def _text_column(values: Any) -> TextColumn:
+def _as_numbers(values: Any) -> Any:
+    """Return a column of decimal numbers, which pandas keeps as objects, as numbers; any other as it is."""
+    known = values.dropna() if values.dtype == object else ()
+    is_decimal = len(known) > 0 and all(isinstance(value, Decimal) for value in known)
+    return values.astype("float64") if is_decimal else values
+
+
+def _text_column(values: Any, where: str) -> TextColumn:
     import pandas as pd
 
-    codes, distinct = pd.factorize(values, use_na_sentinel=True)
+    try:
+        codes, distinct = pd.factorize(values, use_na_sentinel=True)
+    except TypeError:
+        kind = type(values.dropna().iloc[0]).__name__
+        raise UserError(
+            f"{where} has values of type {kind}, neither numbers nor text; leave it out"
+        ) from None
     words = [str(value) for value in distinct]
     # Different objects may have the same text, and a text may stand for a missing value.
     known: dict[str, int] = {}

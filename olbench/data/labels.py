@@ -15,6 +15,9 @@ Labels = float | str | Sequence[float | str] | None
 #: Python's float() takes more: underscores, the digits of other scripts, nan and infinity.
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
+#: Of larger whole numbers, not every one is a floating-point number.
+LARGEST_WHOLE = 2**53
+
 
 def is_number(text: str) -> bool:
     """Tell whether a text is a number as LIBSVM files have them: ASCII digits, a point, an exponent.
@@ -120,8 +123,13 @@ def _like(label: Any, kind: str) -> Any:
 
 
 def number_text(number: float) -> str:
-    """Return a number as a label that is text among other texts."""
-    return str(int(number) if float(number).is_integer() else float(number))
+    """Return a number as a label that is text among other texts.
+
+    >>> number_text(1_000_001.0), number_text(0.5), number_text(1e300)
+    ('1000001', '0.5', '1e+300')
+    """
+    whole = float(number).is_integer() and abs(number) <= LARGEST_WHOLE
+    return str(int(number) if whole else float(number))
 
 
 def read_label(label: float | str) -> float | str:
@@ -134,14 +142,14 @@ def read_label(label: float | str) -> float | str:
 
 def show_label(label: Any) -> str:
     """Return a label as messages show it: a number as it is, text in quotes."""
-    return quote(str(label)) if isinstance(label, str) else f"{label:g}"
+    return quote(str(label)) if isinstance(label, str) else number_text(label)
 
 
 def show_word(label: Any) -> str:
     """Return a label as one writes it on a command line."""
     import shlex
 
-    return shlex.quote(str(label)) if isinstance(label, str) else f"{label:g}"
+    return shlex.quote(str(label)) if isinstance(label, str) else number_text(label)
 
 
 def describe(labels: Any) -> str:

@@ -16,7 +16,7 @@ from olbench.data.convert import convert_libsvm
 from olbench.data.encode import UNKNOWN, About
 from olbench.data.fingerprint import fingerprint
 from olbench.data.folders import parsed_folder
-from olbench.data.labels import Labels, read_label
+from olbench.data.labels import Labels, number_text, read_label
 from olbench.data.libsvm import READER_VERSION
 from olbench.data.own import format_of, plain_name, read_frame, read_own, refuse_reading
 from olbench.data.sources import corpus_of, problems, read_examples
@@ -200,7 +200,7 @@ def _replace_labels(entry: CatalogEntry, positive: Labels, negative: Labels) -> 
 
 
 def _show(label: float | str) -> str:
-    return label if isinstance(label, str) else f"{label:g}"
+    return label if isinstance(label, str) else number_text(label)
 
 
 def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:

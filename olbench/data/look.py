@@ -10,7 +10,7 @@ from olbench.data.cells import NO_TEXT, Table
 from olbench.data.compressed import base_name
 from olbench.data.encode import MOST_CATEGORIES, keep, read_labels
 from olbench.data.labels import is_number, show_label
-from olbench.data.own import TABLES, format_of, read_table_file
+from olbench.data.own import TABLES, format_of, prepare_table, read_table_file, refuse_reading
 from olbench.errors import UserError, escape_controls
 from olbench.examples import Floats
 from olbench.specs import Reading
@@ -66,6 +66,7 @@ class Look:
 def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
     """Look at a file; what the reading leaves open is decided from what is in it."""
     format = format_of(base_name(path.name))
+    refuse_reading(reading, format, str(path))
     if format not in TABLES:
         return _look_at_libsvm(path, reading, positive)
     table = read_table_file(path, format, reading.delimiter)
@@ -82,17 +83,26 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
     categorical = _choose_categorical(texts, mixed)
     encoded = sum(count for _, count in texts) if categorical == "onehot" else 0
     guess = Reading(
-        label=table.names[label] if table.has_heading else label + 1,
+        label=_name_label(table, label),
         missing=_choose_missing(gaps, label),
         categorical=categorical,
         scale="standard" if deviations[1] > UNEVEN * deviations[0] else "",
         bias=True,
     )
+    reading, chosen = _merge(guess, reading), positive or _choose_positive(labels)
+    # Refuses what could not be loaded.
+    prepare_table(table, chosen if len(labels) > 1 else None, None, reading, False)
     return Look(
         len(table.numbers), len(columns), len(numeric) + encoded + 1, table.column_name(label), labels,
-        int(gaps.sum()), int(gaps.any(axis=1).sum()), texts, mixed, deviations,
-        positive or _choose_positive(labels), _merge(guess, reading),
+        int(gaps.sum()), int(gaps.any(axis=1).sum()), texts, mixed, deviations, chosen, reading,
     )  # fmt: skip
+
+
+def _name_label(table: Table, label: int) -> str | int:
+    """Return the heading of the label column, or its number where the heading does not say which it is."""
+    name = table.names[label]
+    has_name = table.has_heading and name.strip() and table.names.count(name) == 1
+    return name if has_name else label + 1
 
 
 def _look_at_libsvm(path: Path, reading: Reading, positive: Any) -> Look:

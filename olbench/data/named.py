@@ -8,7 +8,7 @@ import numpy as np
 from olbench.advice.names import Names, default_features, expand_names
 from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.compressed import open_content
-from olbench.data.labels import Labels
+from olbench.data.labels import Labels, number_text
 from olbench.data.load import Dataset, load_dataset
 from olbench.errors import UserError
 from olbench.specs import USUAL, Reading
@@ -97,7 +97,7 @@ def _file_names(path: Path, d: int, positive: Labels) -> tuple[tuple[str, ...], 
     """Return the features and classes of a LIBSVM file: numbers, and the labels as the file writes them."""
     found = _labels(path)
     plus = _positive_labels(found, positive)
-    return default_features(d), {f"{label:g}": 1 if label in plus else -1 for label in found}
+    return default_features(d), {number_text(label): 1 if label in plus else -1 for label in found}
 
 
 def _positive_labels(found: list[float], positive: Labels) -> set[float]:

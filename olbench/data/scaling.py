@@ -1,5 +1,6 @@
 """Scaling the features of one's own data, and adding one that is always 1."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,14 +49,26 @@ def fit_scaler(X: Any, scale: str) -> Scaler:
             scaler = Scaler(low, _invert(high - low))
         else:
             _refuse_large(X)
-            dense = as_dense(X)
-            scaler = Scaler(dense.mean(axis=0), _invert(dense.std(axis=0)))
+            scaler = _fit_standard(as_dense(X))
     bad = ~(np.isfinite(scaler.shift) & np.isfinite(scaler.factor) & (scaler.factor > 0))
     if bad.any():
         raise UserError(
-            f"feature {int(np.argmax(bad)) + 1} has values too large to scale by {scale}; change its unit"
+            f"feature {int(np.argmax(bad)) + 1} has values too large or too small to scale by {scale}; "
+            "change its unit"
         )
     return scaler
+
+
+def _fit_standard(X: Floats) -> Scaler:
+    """Return what brings each column to mean 0 and deviation 1, also one whose squares underflow."""
+    means, deviations = X.mean(axis=0), X.std(axis=0)
+    low, high = X.min(axis=0), X.max(axis=0)
+    means = np.where(low == high, low, means)  # a mean is rounded, and would leave a rest of a constant
+    tiny = (deviations < math.sqrt(SMALLEST_SQUARE)) & (low < high)
+    if tiny.any():
+        spans = high[tiny] - low[tiny]
+        deviations[tiny] = spans * ((X[:, tiny] - means[tiny]) / spans).std(axis=0)
+    return Scaler(means, _invert(np.where(low == high, 0.0, deviations)))
 
 
 def _extremes(X: Any) -> tuple[Floats, Floats]:

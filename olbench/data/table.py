@@ -61,9 +61,11 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
     with open_content(path) as stream:
         raw: Any = LimitedStream(stream, limit, path)
         text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
-        lines = csv.reader(text, delimiter=separator)
+        lines = csv.reader(text, delimiter=separator, strict=True)
+        begin = 1
         try:
             for fields in lines:
+                begin = lines.line_num + 1
                 if not fields or (len(fields) == 1 and not fields[0].strip()):
                     continue
                 if builder is None:
@@ -79,6 +81,10 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
             line = _find_bad_line(path)
             raise UserError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from None
         except csv.Error as error:
+            if "unexpected end" in str(error):
+                raise UserError(
+                    f"{path}:{begin}: a quote is opened here or later, and never closed; correct it"
+                ) from None
             raise UserError(f"{path}:{lines.line_num}: not a CSV file ({error}); correct the line") from None
     return (builder or TableBuilder(str(path), ())).finish()
 

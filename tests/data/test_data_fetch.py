@@ -427,3 +427,21 @@ def test_presence_is_told_without_a_download(server, libsvm_file):
     assert fetch_command(["covtype", "w7a"]) == "olbench data fetch covtype w7a"
     with pytest.raises(UserError, match=r"is not downloaded; get it with `olbench data fetch covtype`"):
         load_dataset("covtype", download=False)
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("http://me:ge/heim@host/", "http://...@host/"),
+        ("http://me:ge#heim@host/", "http://...@host/"),
+        ("http:/me:geheim@host", "http:/...@host"),
+        ("me:geheim@host", "...@host"),
+        ("//me:geheim@host/", "//...@host/"),
+        ("http://host:80/a@b", "http://host:80/a@b"),
+        ("http://host/a@b", "http://host/a@b"),
+    ],
+)
+def test_the_password_of_an_address_that_is_not_well_formed_is_hidden(address, shown):
+    from olbench.data.fetch import hide_password
+
+    assert hide_password(address) == shown

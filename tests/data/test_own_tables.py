@@ -285,3 +285,81 @@ def test_headings_with_line_breaks_stay_inside_the_comments_of_a_config(table):
     [spec] = read_config(config).datasets
     assert spec.path == str(path)
     assert spec.reading.categorical == "onehot"
+
+
+def test_a_quote_that_is_never_closed_swallows_no_rows(table):
+    with pytest.raises(UserError, match=r"shop\.csv:4: a quote is opened here or later, and never closed"):
+        load_dataset(table('y,c\n1,a\n0,b\n1,"a\n0,b\n1,a\n'), label="y", categorical="onehot")
+    with pytest.raises(UserError, match=r"shop\.csv:2: not a CSV file"):
+        load_dataset(table('a,y\n"1"2,0\n3,1\n'))
+
+
+def test_a_line_of_spaces_in_an_arff_file_is_refused_at_once(table):
+    head = "@relation r\n@attribute a numeric\n@attribute y {a,b}\n@data\n"
+    for line in (
+        f"1,{' ' * 40_000}{{",
+        f"1{' ' * 40_000}{{",
+        f"{{0 {' ' * 40_000}{{}}",
+        "{0 '" + "\\'" * 20_000 + "}",
+    ):
+        with pytest.raises(UserError, match=r"big\.arff:5: "):
+            load_dataset(table(f"{head}{line}\n2,b\n", "big.arff"))
+    data = load_dataset(table(f"{head}{{0 3, 1 b}}\n{{ 1 'a' }}\n{{}}\n", "sparse.arff"))
+    assert data.X.ravel().tolist() == [3, 0, 0]
+    assert data.y.tolist() == [1, -1, -1]
+
+
+def test_labels_of_many_digits_are_shown_in_full_or_refused(table):
+    with pytest.raises(UserError, match=r"\(1000001, 1000002, 1000003\); .* --positive 1000001"):
+        load_dataset(table("1,1000001\n2,1000002\n3,1000003\n"))
+    data = load_dataset(table("1,1000001\n2,1000002\n"))
+    assert data.about.classes == (("1000001", -1), ("1000002", 1))
+    with pytest.raises(UserError, match=r"csv:2: label '9007199254740994' is too large to be told"):
+        load_dataset(table("1,9007199254740992\n2,9007199254740994\n"))
+    with pytest.raises(UserError, match=r"csv:2: label 'zz.*' has 100,000 characters"):
+        load_dataset(table(f"1,a\n2,{'z' * 100_000}\n"))
+
+
+def test_tiny_and_constant_features_are_standardised(table):
+    X = np.array([[1e-200, 0.1, 1e-300], [2e-200, 0.1, 3e-300], [4e-200, 0.1, 2e-300]])
+    scaled = scale_features(X, "standard", False)
+    expected = StandardScaler().fit_transform(X * [1e200, 1.0, 1e300])
+    np.testing.assert_allclose(scaled[:, [0, 2]], expected[:, [0, 2]], rtol=1e-9)
+    assert scaled[:, 1].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_parquet_columns_of_lists_are_refused_and_decimals_are_numbers(tmp_path):
+    pytest.importorskip("pyarrow")
+    from decimal import Decimal
+
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"a": [[1], [2]], "y": ["no", "yes"]}).to_parquet(path)
+    with pytest.raises(UserError, match=r"column 'a' has values of type \w+, neither numbers nor text"):
+        load_dataset(path)
+    pd.DataFrame({"a": [1, 2], "y": [0, 1]}, index=pd.Index([1, 2], name="a")).to_parquet(path)
+    with pytest.raises(UserError, match="the index and a column are both called 'a'"):
+        load_dataset(path)
+    pd.DataFrame({"a": [Decimal("1.5"), None, Decimal(2)], "y": [0, 1, 1]}).to_parquet(path)
+    assert load_dataset(path, missing="zero").X.ravel().tolist() == [1.5, 0.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,0\n2,0\n", "every example has the label 0"),
+        ("a,b\nx,0\n1,1\ny,1\n", "every feature is text, so --categorical drop leaves none"),
+    ],
+)
+def test_init_refuses_a_table_that_its_config_could_not_load(table, text, message):
+    from olbench.cli.init import make_config
+
+    path = table(text)
+    with pytest.raises(UserError, match=message):
+        make_config(path, path.with_suffix(".yaml"))
+
+
+def test_init_names_a_label_column_without_a_heading_of_its_own_by_number(table):
+    from olbench.data.look import look_at
+    from olbench.specs import Reading
+
+    assert look_at(table("a,b,b\n1,5,0\n2,6,1\n"), Reading()).reading.label == 3

@@ -91,7 +91,10 @@ def table_of(content: bytes) -> list[list[Any]] | None:
     except UnicodeDecodeError:
         return None
     table, width = [], 0
-    for fields in _split(text):
+    records = _split(text)
+    if records is None:
+        return None
+    for fields in records:
         if any(len(field) > LONGEST_FIELD for field in fields):
             return None
         if fields == [] or (len(fields) == 1 and not fields[0].strip()):
@@ -118,6 +121,9 @@ def table_of(content: bytes) -> list[list[Any]] | None:
 def _as_labels(table: list[list[Any]]) -> list[list[Any]] | None:
     """Return the rows with labels of one kind: whole numbers, or texts if any label is a text."""
     labels = [row[-1] for row in table]
+    small = all(not isinstance(label, float) or abs(label) <= 2**53 for label in labels)
+    if not small or any(isinstance(label, str) and len(label) > 300 for label in labels):
+        return None
     if all(isinstance(label, float) for label in labels):
         return table if all(label == math.floor(label) for label in labels) else None
     for row in table:
@@ -126,8 +132,11 @@ def _as_labels(table: list[list[Any]]) -> list[list[Any]] | None:
     return table
 
 
-def _split(text: str) -> list[list[str]]:
-    """Return the fields of each record. Only at its beginning does a quote open a field."""
+def _split(text: str) -> list[list[str]] | None:
+    """Return the fields of each record, or None where a quote is not closed before a comma or a line's end.
+
+    Only at its beginning does a quote open a field.
+    """
     records: list[list[str]] = []
     fields: list[str] = []
     field, state, begun = "", "start", False
@@ -140,6 +149,8 @@ def _split(text: str) -> list[list[str]]:
             continue
         if state == "closed" and character == '"':
             field, state = field + '"', "quoted"
+        elif state == "closed" and character not in ",\r\n":
+            return None
         elif character == '"' and state == "start":
             state, begun = "quoted", True
         elif character == ",":
@@ -152,6 +163,8 @@ def _split(text: str) -> list[list[str]]:
             fields, field, state, begun = [], "", "start", False
         else:
             field, state, begun = field + character, "open", True
+    if state == "quoted":
+        return None
     if begun or state != "start":
         records.append([*fields, field])
     return records
