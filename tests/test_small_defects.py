@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from olbench.estimators import AROW, CW
+from olbench.estimators import AROW, CW, SOP
 from olbench.report.data import write_csv
 from olbench.report.figures import file_name, file_names
 
@@ -144,3 +144,13 @@ def test_a_clock_that_goes_back_changes_nothing_but_the_dates(tmp_path, here, mo
     run_file = runfile.read(tmp_path / "out")
     assert run_file.end < run_file.start
     assert here("report", "out")[0] == 0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e100, 1e153, 1e154])
+def test_sop_with_variances_alone_predicts_the_sign_of_its_score(rng, scale):
+    y = rng.integers(0, 2, 60)
+    X = (rng.normal(size=(60, 3)) + y[:, None]) * scale
+    model = SOP(covariance="diag", random_state=0).fit(X, y)
+    scores = model.decision_function(X)
+    assert np.isfinite(scores).all()
+    assert np.array_equal(model.predict(X), (scores >= 0).astype(int))

@@ -13,6 +13,8 @@ import click
 from olbench import __version__
 from olbench.errors import UserError, escape_controls
 
+#: With fewer bytes of addresses, OpenBLAS tries for ever to get memory for its threads.
+FEWEST_BYTES = 900 << 20
 VERBS = {
     "run": "Run an experiment, or finish one that was stopped.",
     "watch": "Show how far a run is while it goes on elsewhere.",
@@ -100,6 +102,7 @@ def main() -> None:
             getattr(sys, name).reconfigure(errors="backslashreplace")
     debug = "--debug" in sys.argv[1:]
     try:
+        refuse_tight_limit()
         code = run_verb()
         sys.stdout.flush()
         sys.exit(code)
@@ -123,6 +126,20 @@ def main() -> None:
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         leave("stopped", 130)
+
+
+def refuse_tight_limit() -> None:
+    """Refuse a limit on addresses below which libraries fail to load, or never end loading."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < FEWEST_BYTES:
+        raise UserError(
+            f"only {limit / 2**20:,.0f} MiB of addresses may be used, and NumPy, SciPy and numba need "
+            f"{FEWEST_BYTES / 2**20:,.0f} MiB to load; raise the limit, as with `ulimit -v unlimited`"
+        )
 
 
 def run_verb() -> Any:

@@ -175,3 +175,79 @@ def test_counts_are_the_same_for_dense_and_sparse_rows_with_a_zero_in_them():
     for id in ("arow", "perceptron", "averaged-perceptron"):
         dense, sparse = (online_pass(make_algorithm(id), each, y) for each in (X, sp.csr_matrix(X)))
         assert (dense.mistakes, dense.updates) == (sparse.mistakes, sparse.updates)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "key", "message"),
+    [
+        ("crossval", "epochs", "epochs must be at most 10,000, and 1000000000 is more"),
+        ("online", "permutations", "the config asks for 1,000,000,000 trials"),
+    ],
+)
+def test_what_no_run_can_hold_is_refused_with_the_plan(here, config, protocol, key, message):
+    path = config(f"protocol: {protocol}\ndatasets: [breast-cancer]\nalgorithms: [perceptron]\n")
+    code, _, err = here("run", path, "--dry-run", "--set", f"{key}=1000000000")
+    assert code == 2
+    assert message in err
+
+
+def test_more_folds_than_tuning_rows_are_refused(here, config):
+    text = "protocol: shards\ndatasets: [breast-cancer]\nalgorithms: [perceptron]\ntest: 50\nshards: [5]\n"
+    path = config(text + "tuning: {search: grid, rows: 20, folds: 1000000000}\n")
+    code, _, err = here("run", path, "--dry-run")
+    assert code == 2
+    assert "20 tuning rows of breast-cancer cannot be divided into 1,000,000,000 folds" in err
+
+
+#: Less than one array with a number for each of 300 million features.
+NARROW = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+sys.argv = ["olbench", *sys.argv[1:]]
+from olbench.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["data", "info", "two.libsvm"], 0, "standard deviations of the features from 0.5 to 0.5"),
+        (["init", "two.libsvm", "--force"], 0, "2 rows, 300,000,000 features"),
+        (["run", "--scale", "unit"], 2, "perceptron on two.libsvm needs"),
+        (["run", "--scale", "minmax"], 2, "300,000,000 features, and a factor for each of them takes"),
+        (["advice", "show", "pima", "--data", "two.libsvm"], 2, "rules can name 1,000,000"),
+    ],
+)  # fmt: skip
+def test_no_verb_makes_an_array_of_all_features_of_wide_data(words, code, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("two.libsvm").write_text("+1 1:1\n-1 300000000:1\n")
+    if words[0] == "run":
+        words = [*words, "two.libsvm", "--algorithms", "perceptron", "--memory", "1G"]
+    done = subprocess.run([sys.executable, "-c", NARROW, *words], capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    assert message in done.stdout + done.stderr
+
+
+def test_weights_of_two_billion_features_are_refused_in_python():
+    from olbench import UserError, make_algorithm
+
+    for algorithm in (make_algorithm("perceptron"), make_algorithm("arow", covariance="diag")):
+        with pytest.raises(UserError, match=r"needs .* GiB for 2,000,000,000,000 features"):
+            algorithm.start(2 * 10**12)
+
+
+@pytest.mark.parametrize("id", ["iellip", "narow2010", "sop-libol"])
+def test_the_remedy_is_one_that_the_algorithm_has(id):
+    from olbench import UserError, make_algorithm
+
+    with pytest.raises(UserError, match=f"{id} has no diagonal form: use fewer features"):
+        make_algorithm(id).start(10**6)
+
+
+def test_addresses_too_few_to_load_the_libraries_are_refused_in_one_sentence():
+    limit = "ulimit -v 600000; exec " + " ".join([sys.executable, "-m", "olbench", "report"])
+    done = subprocess.run(["sh", "-c", limit], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith("olbench: only 586 MiB of addresses may be used")
+    assert done.stderr.count("\n") == 1
