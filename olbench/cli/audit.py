@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,12 +86,18 @@ def examine(chosen: "list[Check]", seed: int, trials: int) -> "list[Result]":
     """Run checks, and say on a terminal which one is under way."""
     from rich.console import Console
 
+    from olbench.engine.stopping import stop_on_interrupt
+
     console = Console(stderr=True)
     results = []
-    with console.status("") as status:
+    with console.status("") as status, stop_on_interrupt() as stop:
         for number, each in enumerate(chosen, start=1):
             status.update(f"{number} of {len(chosen)}: {each.paper} {each.id}")
-            results.append(each.run(seed, trials))
+            # The compiler may swallow an interrupt; the flag stays.
+            result = stop.or_none(partial(each.run, seed, trials))
+            if result is None:
+                raise KeyboardInterrupt
+            results.append(result)
     return results
 
 

@@ -29,7 +29,7 @@ from olbench.data.source import Source
 from olbench.engine import worker
 from olbench.engine.executors import Finished, Task, fail
 from olbench.engine.stopping import StopFlag, hold_interrupts
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 
 #: Deaths of workers, each with this trial alone on it, after which a trial fails.
 FATAL_DEATHS = 3
@@ -41,6 +41,8 @@ AHEAD, LEAST_AHEAD = 4, 64
 #: Seconds between looks at the stop flag and the connection.
 PAUSE = 0.05
 CONNECT_SECONDS = 10
+#: Open files that a worker takes, and as many again for this process.
+FILES = 32
 #: Seconds after which the list of workers is read again even if no event has changed it.
 LOOK_SECONDS = 5
 #: Loggers that would print tracebacks where one sentence says it.
@@ -434,12 +436,7 @@ def connect(where: str) -> Iterator[Any]:
         # Ctrl-C is for this process; the workers that it starts must not see it.
         with hold_interrupts():
             if isinstance(place, int):
-                place = stack.enter_context(
-                    distributed.LocalCluster(
-                        n_workers=place, threads_per_worker=1, processes=True, memory_limit=0,
-                        dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
-                    )
-                )  # fmt: skip
+                place = stack.enter_context(_start_workers(distributed, place))
             try:
                 client = distributed.Client(
                     place, timeout=CONNECT_SECONDS, set_as_default=False, name="olbench"
@@ -454,6 +451,29 @@ def connect(where: str) -> Iterator[Any]:
         finally:
             with suppress(Exception):
                 client.close(timeout=1)
+
+
+def _start_workers(distributed: Any, workers: int) -> Any:
+    """Return a cluster on this machine."""
+    try:
+        import resource
+
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    except ImportError:  # Windows has no such limit
+        files = FILES * (workers + 1)
+    if 0 <= files < FILES * (workers + 1):  # a worker that cannot open a file is started again and again
+        raise UserError(
+            f"a cluster with {count(workers, 'worker')} on this machine needs {FILES * (workers + 1):,} open "
+            f"files, and {files:,} may be open; raise the limit, as with `ulimit -n 1024`, or use --jobs"
+        )
+    try:
+        return distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0,
+            dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
+        )  # fmt: skip
+    except (OSError, RuntimeError) as error:
+        reason = error.__cause__ or error
+        raise UserError(f"the workers cannot be started ({reason}); use --jobs instead") from None
 
 
 def _import_dask() -> tuple[Any, Any]:

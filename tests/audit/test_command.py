@@ -234,3 +234,24 @@ def test_the_document_has_every_check_with_its_verdict_and_command():
 
 def test_papers_come_in_the_order_of_the_files():
     assert papers()[:3] == ["cw2008", "cw2012", "scw2012"]
+
+
+def test_an_interrupt_that_a_library_swallows_still_ends_the_audit(monkeypatch):
+    import signal
+
+    from olbench.cli.audit import examine
+
+    class Swallower:
+        paper = id = "x"
+        runs = 0
+
+        def run(self, seed, trials):
+            Swallower.runs += 1
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                return "the interrupt is lost"
+
+    with pytest.raises(KeyboardInterrupt):
+        examine([Swallower(), Swallower(), Swallower()], 1, 1)
+    assert Swallower.runs == 1

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -402,6 +403,16 @@ def test_a_cluster_that_is_not_there_is_refused_with_one_sentence(where, reason,
     code, out, err = here("run", config(), "--cluster", where, "--out", "out", "--quiet")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"olbench: {reason}")
+
+
+def test_a_local_cluster_without_enough_files_is_refused_with_one_sentence(config):
+    command = [sys.executable, "-m", "olbench", "run", str(config()), "--cluster", "local:2", "-q"]
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -n 40; exec {shlex.join(command)}"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("olbench: a cluster with 2 workers on this machine needs 96 open files")
+    assert done.stderr.count("\n") == 1
 
 
 def test_bench_states_throughput_and_the_cost_of_a_task(nursery, here):
