@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from olbench.algorithms import get_definition
+from olbench.engine.executors import refuse_many_jobs
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
 from olbench.protocols.definition import Cell
@@ -16,6 +17,7 @@ def refuse_excess(cells: Sequence[Cell], jobs: int, folder: Path | None = None) 
     Cached examples are memory maps, whose pages belong to the system, and count only by what is derived from
     them. Cells whose trials are all in the ledger of `folder` take no memory.
     """
+    refuse_many_jobs(jobs)
     limit = memory_limit()
     large = [cell for cell in cells if cell.shared_memory + jobs * cell.memory > limit]
     for cell in _keep_unfinished(large, folder):

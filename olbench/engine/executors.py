@@ -5,6 +5,7 @@ members of `Executor`.
 """
 
 import os
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.plugins import load_plugin
 from olbench.data.source import Source, find_source
 from olbench.engine.stopping import StopFlag, hold_interrupts, silence_threads
-from olbench.errors import UserError
+from olbench.errors import UserError, show_name
 from olbench.learners import make_algorithm
 from olbench.online import StoppedError
 from olbench.protocols import get_protocol
@@ -72,6 +73,16 @@ class Executor(Protocol):
 JOBS_PER_CORE = 32
 
 
+def refuse_many_jobs(jobs: int) -> None:
+    """Raise a UserError if so many jobs would do nothing but wait for each other."""
+    most = JOBS_PER_CORE * count_cores()
+    if jobs > most:
+        raise UserError(
+            f"{jobs:,} jobs are too many for {count_cores()} cores; use at most {most}; as many as there are "
+            "cores is fastest"
+        )
+
+
 @dataclass(frozen=True)
 class LocalExecutor:
     """Threads for kernels, then processes for Python objects, on this machine."""
@@ -82,12 +93,7 @@ class LocalExecutor:
     say: Callable[[str], None] = lambda text: None
 
     def __post_init__(self) -> None:
-        most = JOBS_PER_CORE * count_cores()
-        if self.jobs > most:
-            raise UserError(
-                f"{self.jobs:,} jobs are too many for {count_cores()} cores; use at most {most}; as many as "
-                "there are cores is fastest"
-            )
+        refuse_many_jobs(self.jobs)
 
     def execute(self, tasks: Sequence[Task], stop: StopFlag) -> Iterator[Finished]:
         """Yield results as tasks finish; after a stop, only those of tasks that were done in time."""
@@ -158,8 +164,8 @@ def default_jobs() -> int:
     given = os.environ.get("OLBENCH_JOBS", "")
     if not given:
         return count_cores()
-    if not given.isdecimal() or int(given) < 1:
-        raise UserError(f"OLBENCH_JOBS must be a whole number from 1, not '{given}'")
+    if not re.fullmatch("[0-9]{1,9}", given) or int(given) < 1:
+        raise UserError(f"OLBENCH_JOBS must be a whole number from 1, not {show_name(given)}")
     return int(given)
 
 
