@@ -17,7 +17,7 @@ from tests.fuzz.mutate import ODD_VALUES, change_bytes, change_lines, change_tre
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 #: Data sets that need neither a download nor seconds to load.
-BUNDLED = ("breast-cancer", "digits-1-vs-7", "synthetic", "synthetic-noise")
+BUNDLED = ("breast-cancer", "digits-1-vs-7", "synthetic", "synthetic-noise", "advice-synthetic")
 ALGORITHMS: list[Any] = [
     "perceptron", "pa1", "romma", "sop", "arow", "scw1", "cw-var", "sgd", "nherd",
     {"id": "arow", "params": {"r": 1.0}}, {"id": "arow", "covariance": "diag", "projection": "exact"},
@@ -43,12 +43,13 @@ class ConfigFuzzer:
 
     def __init__(self) -> None:
         self.shipped = [path.read_bytes() for path in sorted(CONFIGS.glob("*.yaml"))]
+        self.trees = [yaml.safe_load(content) for content in self.shipped]
 
     def make(self, random: random.Random) -> bytes:
         """Return the text of a config."""
         if random.random() < 0.15:
             return random.choice((change_bytes, change_lines))(random, random.choice(self.shipped))
-        tree = _tree(random)
+        tree = self._shipped_tree(random) if random.random() < 0.3 else _tree(random)
         for _ in range(random.choice((0, 1, 1, 2))):
             tree = change_tree(random, tree)
         text = _as_yaml(tree)
@@ -64,6 +65,13 @@ class ConfigFuzzer:
                 return text + b"\n" + key + b": " + random.choice(ODD_TEXTS).encode() + b"\n"
             case _:
                 return text
+
+    def _shipped_tree(self, random: random.Random) -> dict[str, Any]:
+        """Return a config that ships, of any protocol, often with data that needs no download."""
+        tree = dict(random.choice(self.trees))
+        if random.random() < 0.8:
+            tree["datasets"] = random.sample(BUNDLED, random.choice((1, 1, 2)))
+        return tree
 
     def check(self, content: bytes, folder: Path) -> str:
         """Read and plan; what is refused names the file."""

@@ -1,6 +1,7 @@
 """All fuzzers by name."""
 
 from tests.fuzz.baseline import BaselineFuzzer
+from tests.fuzz.command import CommandFuzzer
 from tests.fuzz.config import ConfigFuzzer
 from tests.fuzz.fetch import FetchFuzzer
 from tests.fuzz.harness import Fuzzer
@@ -12,7 +13,7 @@ from tests.fuzz.table import TableFuzzer
 
 FUZZERS = (
     LibsvmFuzzer, TableFuzzer, OwnTableFuzzer, ConfigFuzzer, RecordFuzzer, ResultsFuzzer, BaselineFuzzer,
-    FetchFuzzer, RuleFuzzer,
+    CommandFuzzer, FetchFuzzer, RuleFuzzer,
 )  # fmt: skip
 NAMES = tuple(each.name for each in FUZZERS)
 

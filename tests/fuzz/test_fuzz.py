@@ -19,6 +19,7 @@ INPUTS = {
     "config": 300,
     "record": 4000,
     "results": 40,
+    "command": 20,
     "fetch": 200,
     "rules": 400,
 }
