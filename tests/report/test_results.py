@@ -102,6 +102,20 @@ def test_a_packed_ledger_reads_as_the_plain_one(copy: Path):
         load_results(copy)
 
 
+@pytest.mark.parametrize("place", ["first byte", "what follows", "last byte"])
+def test_a_packed_ledger_with_a_damaged_second_stream_is_refused_and_not_read_in_part(place, copy: Path):
+    lines = (copy / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    (copy / "trials.jsonl").unlink()
+    first, second = (lzma.compress(b"".join(part)) for part in (lines[:3], lines[3:]))
+    path = copy / "trials.jsonl.xz"
+    path.write_bytes(first + bytes(4) + second + bytes(8))
+    assert all(entry.done == 5 for entry in load_results(copy).entries)
+    damaged = {"first byte": b"\xfe" + second[1:], "what follows": b"more", "last byte": second[:-1]}
+    path.write_bytes(first + damaged[place])
+    with pytest.raises(UserError, match=r"trials\.jsonl\.xz is damaged: .*; restore the file, or remove it"):
+        load_results(copy)
+
+
 def test_without_a_run_the_error_says_how_to_start_one(tmp_path: Path):
     with pytest.raises(UserError, match="olbench run CONFIG"):
         newest(tmp_path)
