@@ -133,6 +133,8 @@ class Protocol(ABC):
     multiclass: ClassVar[bool] = False
     #: What the number of a trial counts: permutations, folds or splits.
     numbered: ClassVar[str] = "permutation"
+    #: Whether all trials that report a cell test equally many examples, their `n`.
+    same_n: ClassVar[bool] = False
     #: What is reported, the quantity that ranks algorithms first.
     quantities: ClassVar[tuple[Quantity, ...]]
     #: What a record has besides.

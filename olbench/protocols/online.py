@@ -62,6 +62,7 @@ class Online(Protocol):
     tuning_keys = (Key("permutations", whole(1), 1, "random orders that score a candidate"),)
     order_free = ("permutations", "curve", "tuning.permutations")
     searches = ("grid", "coordinate", "holdout", "none")
+    same_n = True
     quantities = (MISTAKE_RATE, UPDATES, SECONDS)
     recorded = (ROUNDS, MISTAKES, EFFECTIVE_UPDATES, BREAKDOWNS, CPU_SECONDS)
     scored_by = MISTAKES

@@ -78,6 +78,7 @@ class Shards(Protocol):
     order_free = ("splits", "shards", "combinations", "every", "tuning.folds")
     searches = ("grid", "coordinate", "none")
     numbered = "split"
+    same_n = True
     quantities = (ACCURACY, BALANCED_ACCURACY, SECONDS)
     recorded = (ROUNDS, RIGHT, TRAINING_ROUNDS, BREAKDOWNS, MODEL_BYTES)
     series = (

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from olbench.engine import runfile
+from olbench.engine.recorded import Recorded
 from olbench.engine.runfile import CellFacts, RunFile
 from olbench.errors import UserError, suggest
 from olbench.protocols import Protocol
@@ -349,7 +350,7 @@ def load_results(folder: str | Path) -> Results:
     run = runfile.read(folder)
     protocol = runfile.protocol_of(run.config)
     records = ledger.latest(_pack_curves(record, protocol) for record in ledger.each(folder))
-    return Results(folder, run, tuple(_Reading(run, protocol, records, folder / ledger.NAME).entries()))
+    return Results(folder, run, tuple(_Reading(Recorded(folder, run, protocol, records)).entries()))
 
 
 def _pack_curves(record: Record, protocol: Protocol) -> Record:
@@ -366,9 +367,13 @@ def _pack_curves(record: Record, protocol: Protocol) -> Record:
 class _Reading:
     """Makes entries from the cells of a run and the records of its ledger."""
 
-    def __init__(self, run: RunFile, protocol: Protocol, records: Mapping[str, Record], path: Path):
-        self.run, self.protocol, self.records, self.path = run, protocol, records, path
-        self.tuning = [record for record in records.values() if record.get("role") == "tune"]
+    def __init__(self, recorded: Recorded):
+        self.recorded, self.run, self.protocol = recorded, recorded.run, recorded.protocol
+        self.tuning = [
+            record
+            for record in recorded.records.values()
+            if record["role"] == "tune" and record["protocol"] == self.protocol.id
+        ]
         self.scores = self._scores()
 
     def _scores(self) -> dict[str, float]:
@@ -380,7 +385,7 @@ class _Reading:
         for record in self.tuning:
             fits = setting.items() <= record["setting"].items() and record["number"] in numbers
             if fits and record["status"] == "ok":
-                self._check(record)
+                self.recorded.check(record)
                 values.setdefault(_candidate(record, setting), []).append(quantity.of(record))
         return {candidate: sum(each) / len(each) for candidate, each in values.items()}
 
@@ -390,9 +395,8 @@ class _Reading:
         good = [sorted(filter(_is_ok, each), key=lambda record: int(record["number"])) for each in records]
         for cell, each in zip(self.run.cells, good, strict=True):
             for record in each:
-                self._check(record)
                 if record["number"] >= cell.planned:
-                    raise self._refuse(record, f"its number is {record['number']} of {cell.planned}")
+                    raise self.recorded.refuse(record, f"its number is {record['number']} of {cell.planned}")
         everything = self._frame([record for each in good for record in each])
         columns = {name: column.to_numpy() for name, column in everything.items()}
         begin = 0
@@ -430,23 +434,10 @@ class _Reading:
             recorded_setting=good[0]["setting"] if good else {},
         )
 
-    def _check(self, record: Record) -> None:
-        """Refuse a record that whoever edited it gave a checksum that fits."""
-        defect = self.protocol.find_defect(record)
-        if defect:
-            raise self._refuse(record, defect)
-
-    def _refuse(self, record: Record, reason: str) -> UserError:
-        return UserError(
-            f"{self.path}: the trial {record['key']} cannot be reported, because {reason}; remove its line, "
-            "and the next run computes that trial again"
-        )
-
     def _records_of(self, cell: CellFacts) -> list[Record]:
         """Return the trials of a cell or, if its tuning has chosen nothing, its failed tuning trials."""
         if cell.params is not None:
-            found = [self.records[key] for key in cell.keys if key in self.records]
-            return [self.protocol.view(record, cell.setting) for record in found]
+            return self.recorded.trials_of(cell)
         wanted = cell.dataset, cell.algorithm, cell.options
         return [
             record
@@ -483,9 +474,9 @@ class _Reading:
                 isinstance(columns.get(column), np.ndarray) and columns[column].ndim == 1
                 for column in (each.name, each.along)
             ):
-                raise self._refuse(record, f"its {each.of} lacks numbers for {each.name}")
+                raise self.recorded.refuse(record, f"its {each.of} lacks numbers for {each.name}")
         if not np.array_equal(record[name][along], first[name][along]):
-            raise self._refuse(record, f"its {name} has other points than the trial {first['key']}")
+            raise self.recorded.refuse(record, f"its {name} has other points than the trial {first['key']}")
 
 
 def _is_ok(record: Record) -> bool:

@@ -80,8 +80,8 @@ def _content(folder: Path) -> tuple[Path, bytes]:
             return packed, io.BufferedReader(Decompressed(file, "xz"), BUFFER).read()
     except (lzma.LZMAError, EOFError) as error:
         raise UserError(
-            f"{packed} is damaged: {str(error).rstrip('.')}; restore the file, or remove it, and the next run "
-            "computes its trials again"
+            f"{packed} is damaged: {str(error).rstrip('.')}; restore the file, or remove it, and the next "
+            "run computes its trials again"
         ) from None
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from olbench.engine import baseline
 from olbench.errors import UserError
 from olbench.quantities import MISTAKE_RATE
 from olbench.report.results import load_results, newest
+from olbench.trials.record import write_line
 
 SMALL = Path(__file__).with_name("small")
 
@@ -228,3 +230,99 @@ def test_a_curve_of_lists_is_refused_with_its_line(tmp_path):
     (folder / "trials.jsonl").write_bytes(b"".join(lines))
     with pytest.raises(UserError, match="its curve lacks numbers for mistakes"):
         load_results(folder)
+
+
+def records_of_first_cell(folder: Path) -> tuple[list[dict], list[dict]]:
+    """Return all records of a ledger, and those of them that the first cell of run.json names."""
+    records = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+    keys = json.loads((folder / "run.json").read_text())["cells"][0]["keys"]
+    return records, [record for key in keys for record in records if record["key"] == key]
+
+
+READERS = pytest.mark.parametrize("read", [load_results, baseline.read_run], ids=["report", "check"])
+
+
+@READERS
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dataset": "splice"}, "the dataset of its trial KEY is 'splice' and not 'svmguide3'"),
+        ({"algorithm": "arow"}, "the algorithm of its trial KEY is 'arow' and not 'perceptron'"),
+        ({"protocol": "fresh"}, "the protocol of its trial KEY is 'fresh' and not 'online'"),
+        ({"seed": 7}, "differ in their seed"),
+        ({"fingerprint": "00"}, "differ in their fingerprint"),
+        ({"options": {"covariance": "diag"}}, "differ in their options"),
+        ({"role": "tune"}, "differ in their role"),
+        ({"kernels": "00"}, "differ in their code"),
+        ({"permutation": 1}, "have the same number, 1"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_record_is_refused_for_a_cell_that_is_not_its_own(read, change, message, copy: Path):
+    read(copy)
+    records, own = records_of_first_cell(copy)
+    own[-1].update(change)
+    (copy / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    with pytest.raises(UserError) as refused:
+        read(copy)
+    assert message.replace("KEY", own[-1]["key"]) in str(refused.value)
+    assert str(refused.value).startswith(f"{copy / 'run.json'}: perceptron on svmguide3 cannot be reported")
+    assert str(refused.value).endswith("run its config again, which writes this file anew")
+
+
+@READERS
+def test_a_cell_with_the_trials_of_another_is_refused(read, copy: Path):
+    edit(copy, lambda content: content["cells"][0].update(keys=content["cells"][1]["keys"]))
+    with pytest.raises(
+        UserError, match=r"run\.json: perceptron on svmguide3 .* is 'cw' and not 'perceptron'"
+    ):
+        read(copy)
+
+
+@READERS
+def test_a_cell_that_names_a_trial_twice_is_refused(read, copy: Path):
+    edit(copy, lambda content: content["cells"][0]["keys"].append(content["cells"][0]["keys"][0]))
+    with pytest.raises(UserError, match=r"cells\.0\.keys has a trial twice; run its config again"):
+        read(copy)
+
+
+@READERS
+@pytest.mark.parametrize("place", [0, 4])
+def test_trials_of_a_cell_with_different_numbers_of_examples_are_refused(read, place, copy: Path):
+    records, own = records_of_first_cell(copy)
+    own[place].update(n=100_000)
+    (copy / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    with pytest.raises(UserError) as refused:
+        read(copy)
+    reason = f"{own[place]['key']} cannot be reported together, because their n are 1243 and 100000"
+    assert f"{reason}; remove both lines" in str(refused.value)
+
+
+@READERS
+def test_a_record_with_other_fields_than_its_key_says_is_refused(read, tmp_path):
+    folder = Path(shutil.copytree(Path(__file__).with_name("folds"), tmp_path / "folds"))
+    read(folder)
+    records, own = records_of_first_cell(folder)
+    for record in own:
+        record["setting"]["most_epochs"] += 1
+    (folder / "trials.jsonl").write_bytes(b"".join(map(write_line, records)))
+    with pytest.raises(
+        UserError, match=f"{own[0]['key']} cannot .* its key is not that of its fields; remove"
+    ):
+        read(folder)
+
+
+@READERS
+def test_a_run_file_with_another_protocol_than_its_records_is_refused(read, copy: Path):
+    edit(copy, lambda content: content["config"].update(protocol="crossval"))
+    with pytest.raises(
+        UserError, match=r"run\.json: .* is 'online' and not 'crossval'; run its config again"
+    ):
+        read(copy)
+
+
+def test_a_baseline_from_a_record_that_lacks_a_count_is_refused(tmp_path):
+    folder = copy_small(tmp_path)
+    _edit(folder, lambda record: record.pop("mistakes"))
+    with pytest.raises(UserError, match="its mistakes is missing; remove its line"):
+        baseline.read_run(folder)
