@@ -245,6 +245,10 @@ class Protocol(ABC):
         """
         return {}
 
+    def has_curve(self, setting: Mapping[str, Any]) -> bool:
+        """Return whether the curves of every reported trial with this setting have at least one point."""
+        return False
+
     def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
         """Return a record as a cell with these settings reports it, where several cells share a trial."""
         return record

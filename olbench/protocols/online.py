@@ -116,6 +116,10 @@ class Online(Protocol):
         block = max(1, source.n * BLOCK_BYTES // max(1, source.bytes))
         return {"order": "windows", "block": block, "window": WINDOW_BLOCKS * block}
 
+    def has_curve(self, setting: Mapping[str, Any]) -> bool:
+        """Return True: every trial has a curve."""
+        return True
+
     def name_order(self, setting: Mapping[str, Any]) -> str:
         """Return "windowed order" for orders that are no permutations of all rows."""
         return "windowed order" if _is_windowed(setting) else self.numbered

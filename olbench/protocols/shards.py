@@ -167,6 +167,10 @@ class Shards(Protocol):
                 if second or way != KL:
                     yield shards, way
 
+    def has_curve(self, setting: Mapping[str, Any]) -> bool:
+        """Return whether one model is trained, whose curve is recorded."""
+        return bool(setting.get("shards") == 1)
+
     def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
         """Return a record with the numbers of one combination; a trial measures all of them."""
         way = setting.get("combination", SINGLE)

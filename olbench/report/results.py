@@ -20,12 +20,14 @@ from olbench.engine.recorded import Recorded
 from olbench.engine.runfile import CellFacts, RunFile
 from olbench.errors import UserError, suggest
 from olbench.protocols import Protocol
+from olbench.protocols.definition import Series
 from olbench.quantities import Quantity, mean_and_deviation
 from olbench.report.grid import count
 from olbench.shipped import find_run
 from olbench.specs import AlgorithmSpec, Config
 from olbench.trials import ledger
 from olbench.trials.arrays import read_array
+from olbench.trials.record import COUNTS
 from olbench.trials.trial import Record
 
 Floats = NDArray[np.float64]
@@ -359,9 +361,20 @@ def _pack_curves(record: Record, protocol: Protocol) -> Record:
         curve = record.get(each.of)
         if isinstance(curve, dict) and each.along in curve and each.name in curve:
             with suppress(TypeError, ValueError, OverflowError):  # refused below, with the key of the record
-                along, own = np.array(curve[each.along], np.int64), np.array(curve[each.name], np.float64)
-                curve[each.along], curve[each.name] = along, own
+                along, own = _as_numbers(curve[each.along]), _as_numbers(curve[each.name])
+                with np.errstate(invalid="ignore"):
+                    points = along.astype(np.int64)
+                if np.array_equal(points, along):
+                    curve[each.along], curve[each.name] = points, own.astype(np.float64)
     return record
+
+
+def _as_numbers(values: Any) -> NDArray[Any]:
+    """Return numbers as an array; a TypeError refuses texts and what is missing."""
+    found = np.asarray(values)
+    if found.dtype.kind not in "if":
+        raise TypeError
+    return found
 
 
 class _Reading:
@@ -464,7 +477,35 @@ class _Reading:
             each.name: np.array([record[each.of][each.name] for record in records], np.float64).reshape(shape)
             for each in series
         }
+        if records:
+            self._check_points(records[0], points)
+            for each in series:
+                self._check_curves(records, each, curves[each.name])
         return points, curves
+
+    def _check_points(self, first: Record, points: NDArray[np.int64]) -> None:
+        """Refuse points that do not grow, and none where there must be some; all records have the same."""
+        series = self.protocol.series
+        name = series[0].of
+        if not points.size and self.protocol.has_curve(first["setting"]):
+            raise self.recorded.refuse(first, f"its {name} is empty")
+        # A count per example needs an example.
+        least = 1 if any(each.per_example for each in series) else 0
+        if points.size and (points[0] < least or (np.diff(points) <= 0).any()):
+            raise self.recorded.refuse(first, f"the points of its {name} do not grow from {least}")
+
+    def _check_curves(self, records: list[Record], series: Series, values: Floats) -> None:
+        """Refuse curves with numbers that no trial can have measured."""
+        bad = ~np.isfinite(values)
+        if series.per_example or series.timed or series.quantity.percent or series.name in COUNTS:
+            bad |= values < 0
+        if series.per_example:
+            bad[:, 1:] |= np.diff(values, axis=1) < 0
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            place = f"at point {column + 1} of its {series.of}"
+            reason = f"its {series.name} cannot be {values[row, column]:g} {place}"
+            raise self.recorded.refuse(records[row], reason)
 
     def _check_series(self, record: Record, first: Record, name: str, along: str) -> None:
         """Refuse a record without one of the curves, or with other points than the first."""

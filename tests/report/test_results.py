@@ -3,6 +3,7 @@
 import json
 import lzma
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 from olbench.engine import baseline
 from olbench.errors import UserError
 from olbench.quantities import MISTAKE_RATE
+from olbench.report.build import make_report
 from olbench.report.results import load_results, newest
+from olbench.report.sections import sections_of
 from olbench.trials.record import write_line
 
 SMALL = Path(__file__).with_name("small")
@@ -326,3 +329,74 @@ def test_a_baseline_from_a_record_that_lacks_a_count_is_refused(tmp_path):
     _edit(folder, lambda record: record.pop("mistakes"))
     with pytest.raises(UserError, match="its mistakes is missing; remove its line"):
         baseline.read_run(folder)
+
+
+def change_curves(folder: Path, change, everywhere: bool) -> list[str]:
+    """Change the curves of the first cell, or that of its first trial alone; return its keys."""
+    records, own = records_of_first_cell(folder)
+    for record in own if everywhere else own[:1]:
+        change(record["curve"])
+    (folder / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return [record["key"] for record in own]
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("mistakes", [None] * 5, "its curve lacks numbers for mistakes"),
+        ("mistakes", ["1"] * 5, "its curve lacks numbers for mistakes"),
+        ("mistakes", [True] * 5, "its curve lacks numbers for mistakes"),
+        ("mistakes", [float("nan")] * 5, "its mistakes cannot be nan at point 1 of its curve"),
+        ("mistakes", [1, 2, 3, 4, float("inf")], "its mistakes cannot be inf at point 5 of its curve"),
+        ("mistakes", [-5] * 5, "its mistakes cannot be -5 at point 1 of its curve"),
+        ("mistakes", [5, 4, 3, 2, 1], "its mistakes cannot be 4 at point 2 of its curve"),
+        ("updates", [-5] * 5, "its updates cannot be -5 at point 1 of its curve"),
+        ("seconds", [0, 0, -0.5, 0, 0], "its seconds cannot be -0.5 at point 3 of its curve"),
+    ],
+    ids=["null", "text", "true", "nan", "inf", "negative", "falling", "updates", "seconds"],
+)
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_a_curve_that_no_trial_can_have_is_refused(column, values, message, everywhere, copy: Path):
+    keys = change_curves(copy, lambda curve: curve.update({column: values}), everywhere)
+    with pytest.raises(UserError) as refused:
+        load_results(copy)
+    assert f"the trial {keys[0]} cannot be reported, because {message}; remove its line" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([0, 1, 2, 3, 4], "the points of its curve do not grow from 1"),
+        ([-2, 1, 2, 3, 4], "the points of its curve do not grow from 1"),
+        ([1, 2, 2, 3, 4], "the points of its curve do not grow from 1"),
+        ([5, 4, 3, 2, 1], "the points of its curve do not grow from 1"),
+        ([0.5, 1, 2, 3, 4], "its curve lacks numbers for mistakes"),
+        ([float("nan"), 1, 2, 3, 4], "its curve lacks numbers for mistakes"),
+        ([1, 2, 3, 4, 2**63], "its curve lacks numbers for mistakes"),
+        (None, "its curve is empty"),
+    ],
+    ids=["zero", "negative", "equal", "falling", "half", "nan", "huge", "empty"],
+)
+def test_points_of_curves_that_do_not_grow_are_refused(points, message, copy: Path):
+    empty = {"t": [], "mistakes": [], "updates": [], "seconds": []}
+    changed = empty if points is None else {"t": points}
+    keys = change_curves(copy, lambda curve: curve.update(changed), everywhere=True)
+    with pytest.raises(UserError) as refused:
+        load_results(copy)
+    assert f"the trial {keys[0]} cannot be reported, because {message}; remove its line" in str(refused.value)
+
+
+def test_a_protocol_may_have_curves_without_points(copy: Path, tmp_path, monkeypatch):
+    """The others are drawn, and the figures of a data set without any are left out."""
+    monkeypatch.setattr("olbench.protocols.online.Online.has_curve", lambda self, setting: False)
+    empty = {"t": [], "mistakes": [], "updates": [], "seconds": []}
+    change_curves(copy, lambda curve: curve.update(empty), everywhere=True)
+    report = make_report(copy)
+    [section] = [each for each in sections_of(report) if each.id == "curves"]
+    assert section.page is not None
+    section.page(report)
+    drawn = section.figures(report)["curves-svmguide3"]()
+    assert {line.get_label() for line in drawn.axes[0].lines} == {"CW", "AROW", "SCW-I", "SCW-II"}
+    none = replace(report, results=replace(report.results, entries=report.results.entries[:1]))
+    assert not section.applies(none)
+    assert section.figures(none) == {}
