@@ -144,9 +144,10 @@ def _with_fitting_key(run: bytes, record: Any) -> tuple[bytes, Any]:
     """Return a run file and a record with the key that whoever edits a record could compute."""
     try:
         key = Trial.of(record).key
-        return run.replace(record["key"].encode(), key.encode()), {**record, "key": key}
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError):
         return run, record
+    old = json.dumps(record.get("key")).encode()
+    return run.replace(old, json.dumps(key).encode()), {**record, "key": key}
 
 
 def _small_part(folder: Path) -> tuple[bytes, bytes]:
