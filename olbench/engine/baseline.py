@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from olbench.engine import provenance, runfile
+from olbench.engine.recorded import Recorded
 from olbench.engine.runfile import RunFile
 from olbench.errors import UserError, is_unicode, shorten, show_name
 from olbench.files import write_text
@@ -178,9 +179,10 @@ def read_run(folder: Path) -> Baseline:
     records = ledger.current(folder)
     run = runfile.read(folder)
     protocol = runfile.protocol_of(run.config)
+    recorded = Recorded(folder, run, protocol, records)
     rows = []
     for cell in run.cells:
-        own = [protocol.view(records[key], cell.setting) for key in cell.keys if key in records]
+        own = recorded.trials_of(cell)
         if own and all(record["status"] == "ok" for record in own):
             row = _row(protocol, cell.dataset, cell.label, run.config.algorithms[cell.entry], own)
             if all(record.get("timing") == "exclusive" for record in own):

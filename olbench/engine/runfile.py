@@ -170,6 +170,8 @@ def _read_cells(cells: Sequence[Mapping[str, Any]], config: Config) -> list[Cell
     for place, cell in enumerate(cells):
         if cell.get("entry", 0) >= len(config.algorithms):
             raise TypeError(f"cells.{place}.entry is beyond the algorithms of the config")
+        if len(set(cell["keys"])) < len(cell["keys"]):
+            raise TypeError(f"cells.{place}.keys has a trial twice; run its config again")
     first: dict[str, Any] = {"setting": {}, "planned": config.settings.get("permutations", 0)}
     return [
         CellFacts(**{"entry": place % len(config.algorithms), **first, **cell, "keys": tuple(cell["keys"])})

@@ -168,6 +168,10 @@ class AdviceProtocol(Protocol):
             )
         return without_places(plain)
 
+    def has_curve(self, setting: Mapping[str, Any]) -> bool:
+        """Return True: every trial has a curve."""
+        return True
+
     def facts(self, source: Source) -> Mapping[str, Any]:
         """Return what rules call the features and classes, which the file says and not the examples."""
         return plain_names(source)

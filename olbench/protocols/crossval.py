@@ -180,6 +180,10 @@ class CrossValidation(Protocol):
         """
         return int(trials["n"][trials["arrays"].map(bool)].sum())
 
+    def has_curve(self, setting: Mapping[str, Any]) -> bool:
+        """Return True: every trial has a curve."""
+        return True
+
     def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
         """Return how features are scaled, if the training rows of each trial decide."""
         reading = source.spec.reading

@@ -133,6 +133,8 @@ class Protocol(ABC):
     multiclass: ClassVar[bool] = False
     #: What the number of a trial counts: permutations, folds or splits.
     numbered: ClassVar[str] = "permutation"
+    #: Whether all trials that report a cell test equally many examples, their `n`.
+    same_n: ClassVar[bool] = False
     #: What is reported, the quantity that ranks algorithms first.
     quantities: ClassVar[tuple[Quantity, ...]]
     #: What a record has besides.
@@ -242,6 +244,10 @@ class Protocol(ABC):
         On a cluster, it travels with each trial and is in `source.facts` there.
         """
         return {}
+
+    def has_curve(self, setting: Mapping[str, Any]) -> bool:
+        """Return whether the curves of every reported trial with this setting have at least one point."""
+        return False
 
     def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
         """Return a record as a cell with these settings reports it, where several cells share a trial."""

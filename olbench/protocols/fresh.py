@@ -88,6 +88,10 @@ class Fresh(Protocol):
         """Return how many points a curve has."""
         return {"points": self.setting_of(config, "curve") if role == "report" else 1}
 
+    def has_curve(self, setting: Mapping[str, Any]) -> bool:
+        """Return True: every trial has a curve."""
+        return True
+
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
         """Return roughly how many multiplications a run takes."""
         return float(source.n) * source.d * (source.d if options.get("covariance") == "full" else 1)

@@ -62,6 +62,7 @@ class Online(Protocol):
     tuning_keys = (Key("permutations", whole(1), 1, "random orders that score a candidate"),)
     order_free = ("permutations", "curve", "tuning.permutations")
     searches = ("grid", "coordinate", "holdout", "none")
+    same_n = True
     quantities = (MISTAKE_RATE, UPDATES, SECONDS)
     recorded = (ROUNDS, MISTAKES, EFFECTIVE_UPDATES, BREAKDOWNS, CPU_SECONDS)
     scored_by = MISTAKES
@@ -114,6 +115,10 @@ class Online(Protocol):
             return {}
         block = max(1, source.n * BLOCK_BYTES // max(1, source.bytes))
         return {"order": "windows", "block": block, "window": WINDOW_BLOCKS * block}
+
+    def has_curve(self, setting: Mapping[str, Any]) -> bool:
+        """Return True: every trial has a curve."""
+        return True
 
     def name_order(self, setting: Mapping[str, Any]) -> str:
         """Return "windowed order" for orders that are no permutations of all rows."""

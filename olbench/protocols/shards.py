@@ -78,6 +78,7 @@ class Shards(Protocol):
     order_free = ("splits", "shards", "combinations", "every", "tuning.folds")
     searches = ("grid", "coordinate", "none")
     numbered = "split"
+    same_n = True
     quantities = (ACCURACY, BALANCED_ACCURACY, SECONDS)
     recorded = (ROUNDS, RIGHT, TRAINING_ROUNDS, BREAKDOWNS, MODEL_BYTES)
     series = (
@@ -165,6 +166,10 @@ class Shards(Protocol):
                 # Without variances all features weigh the same, and KL is L2.
                 if second or way != KL:
                     yield shards, way
+
+    def has_curve(self, setting: Mapping[str, Any]) -> bool:
+        """Return whether one model is trained, whose curve is recorded."""
+        return bool(setting.get("shards") == 1)
 
     def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
         """Return a record with the numbers of one combination; a trial measures all of them."""

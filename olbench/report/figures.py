@@ -122,16 +122,21 @@ def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, run
 
 
 def _entries_on(results: Results, dataset: str) -> list[Entry]:
-    entries = results.of(dataset)
+    entries = _drawn_on(results, dataset)
     if not entries:
         raise UserError(f"there is no trial on {dataset} yet, so there is nothing to draw")
     return entries
 
 
+def _drawn_on(results: Results, dataset: str) -> list[Entry]:
+    """Return the entries of a data set whose curves have points."""
+    return [entry for entry in results.of(dataset) if entry.points.size]
+
+
 def overview_figure(results: Results, series: Series | None = None, run: Sequence[str] = ()) -> Figure:
     """Draw one series, by default the first, for all data sets with trials: one page, one legend."""
     series = series or results.protocol.series[0]
-    shown = {dataset: entries for dataset in results.datasets if (entries := results.of(dataset))}
+    shown = {dataset: entries for dataset in results.datasets if (entries := _drawn_on(results, dataset))}
     if not shown:
         raise UserError(f"{results.folder} has no trial yet, so there is nothing to draw")
     everything = [entry for entries in shown.values() for entry in entries]

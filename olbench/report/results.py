@@ -16,15 +16,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from olbench.engine import runfile
+from olbench.engine.recorded import Recorded
 from olbench.engine.runfile import CellFacts, RunFile
 from olbench.errors import UserError, suggest
 from olbench.protocols import Protocol
+from olbench.protocols.definition import Series
 from olbench.quantities import Quantity, mean_and_deviation
 from olbench.report.grid import count
 from olbench.shipped import find_run
 from olbench.specs import AlgorithmSpec, Config
 from olbench.trials import ledger
 from olbench.trials.arrays import read_array
+from olbench.trials.record import COUNTS
 from olbench.trials.trial import Record
 
 Floats = NDArray[np.float64]
@@ -349,7 +352,7 @@ def load_results(folder: str | Path) -> Results:
     run = runfile.read(folder)
     protocol = runfile.protocol_of(run.config)
     records = ledger.latest(_pack_curves(record, protocol) for record in ledger.each(folder))
-    return Results(folder, run, tuple(_Reading(run, protocol, records, folder / ledger.NAME).entries()))
+    return Results(folder, run, tuple(_Reading(Recorded(folder, run, protocol, records)).entries()))
 
 
 def _pack_curves(record: Record, protocol: Protocol) -> Record:
@@ -358,17 +361,32 @@ def _pack_curves(record: Record, protocol: Protocol) -> Record:
         curve = record.get(each.of)
         if isinstance(curve, dict) and each.along in curve and each.name in curve:
             with suppress(TypeError, ValueError, OverflowError):  # refused below, with the key of the record
-                along, own = np.array(curve[each.along], np.int64), np.array(curve[each.name], np.float64)
-                curve[each.along], curve[each.name] = along, own
+                along, own = _as_numbers(curve[each.along]), _as_numbers(curve[each.name])
+                with np.errstate(invalid="ignore"):
+                    points = along.astype(np.int64)
+                if np.array_equal(points, along):
+                    curve[each.along], curve[each.name] = points, own.astype(np.float64)
     return record
+
+
+def _as_numbers(values: Any) -> NDArray[Any]:
+    """Return numbers as an array; a TypeError refuses texts and what is missing."""
+    found = np.asarray(values)
+    if found.dtype.kind not in "if":
+        raise TypeError
+    return found
 
 
 class _Reading:
     """Makes entries from the cells of a run and the records of its ledger."""
 
-    def __init__(self, run: RunFile, protocol: Protocol, records: Mapping[str, Record], path: Path):
-        self.run, self.protocol, self.records, self.path = run, protocol, records, path
-        self.tuning = [record for record in records.values() if record.get("role") == "tune"]
+    def __init__(self, recorded: Recorded):
+        self.recorded, self.run, self.protocol = recorded, recorded.run, recorded.protocol
+        self.tuning = [
+            record
+            for record in recorded.records.values()
+            if record["role"] == "tune" and record["protocol"] == self.protocol.id
+        ]
         self.scores = self._scores()
 
     def _scores(self) -> dict[str, float]:
@@ -380,7 +398,7 @@ class _Reading:
         for record in self.tuning:
             fits = setting.items() <= record["setting"].items() and record["number"] in numbers
             if fits and record["status"] == "ok":
-                self._check(record)
+                self.recorded.check(record)
                 values.setdefault(_candidate(record, setting), []).append(quantity.of(record))
         return {candidate: sum(each) / len(each) for candidate, each in values.items()}
 
@@ -390,9 +408,8 @@ class _Reading:
         good = [sorted(filter(_is_ok, each), key=lambda record: int(record["number"])) for each in records]
         for cell, each in zip(self.run.cells, good, strict=True):
             for record in each:
-                self._check(record)
                 if record["number"] >= cell.planned:
-                    raise self._refuse(record, f"its number is {record['number']} of {cell.planned}")
+                    raise self.recorded.refuse(record, f"its number is {record['number']} of {cell.planned}")
         everything = self._frame([record for each in good for record in each])
         columns = {name: column.to_numpy() for name, column in everything.items()}
         begin = 0
@@ -430,23 +447,10 @@ class _Reading:
             recorded_setting=good[0]["setting"] if good else {},
         )
 
-    def _check(self, record: Record) -> None:
-        """Refuse a record that whoever edited it gave a checksum that fits."""
-        defect = self.protocol.find_defect(record)
-        if defect:
-            raise self._refuse(record, defect)
-
-    def _refuse(self, record: Record, reason: str) -> UserError:
-        return UserError(
-            f"{self.path}: the trial {record['key']} cannot be reported, because {reason}; remove its line, "
-            "and the next run computes that trial again"
-        )
-
     def _records_of(self, cell: CellFacts) -> list[Record]:
         """Return the trials of a cell or, if its tuning has chosen nothing, its failed tuning trials."""
         if cell.params is not None:
-            found = [self.records[key] for key in cell.keys if key in self.records]
-            return [self.protocol.view(record, cell.setting) for record in found]
+            return self.recorded.trials_of(cell)
         wanted = cell.dataset, cell.algorithm, cell.options
         return [
             record
@@ -473,7 +477,35 @@ class _Reading:
             each.name: np.array([record[each.of][each.name] for record in records], np.float64).reshape(shape)
             for each in series
         }
+        if records:
+            self._check_points(records[0], points)
+            for each in series:
+                self._check_curves(records, each, curves[each.name])
         return points, curves
+
+    def _check_points(self, first: Record, points: NDArray[np.int64]) -> None:
+        """Refuse points that do not grow, and none where there must be some; all records have the same."""
+        series = self.protocol.series
+        name = series[0].of
+        if not points.size and self.protocol.has_curve(first["setting"]):
+            raise self.recorded.refuse(first, f"its {name} is empty")
+        # A count per example needs an example.
+        least = 1 if any(each.per_example for each in series) else 0
+        if points.size and (points[0] < least or (np.diff(points) <= 0).any()):
+            raise self.recorded.refuse(first, f"the points of its {name} do not grow from {least}")
+
+    def _check_curves(self, records: list[Record], series: Series, values: Floats) -> None:
+        """Refuse curves with numbers that no trial can have measured."""
+        bad = ~np.isfinite(values)
+        if series.per_example or series.timed or series.quantity.percent or series.name in COUNTS:
+            bad |= values < 0
+        if series.per_example:
+            bad[:, 1:] |= np.diff(values, axis=1) < 0
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            place = f"at point {column + 1} of its {series.of}"
+            reason = f"its {series.name} cannot be {values[row, column]:g} {place}"
+            raise self.recorded.refuse(records[row], reason)
 
     def _check_series(self, record: Record, first: Record, name: str, along: str) -> None:
         """Refuse a record without one of the curves, or with other points than the first."""
@@ -483,9 +515,9 @@ class _Reading:
                 isinstance(columns.get(column), np.ndarray) and columns[column].ndim == 1
                 for column in (each.name, each.along)
             ):
-                raise self._refuse(record, f"its {each.of} lacks numbers for {each.name}")
+                raise self.recorded.refuse(record, f"its {each.of} lacks numbers for {each.name}")
         if not np.array_equal(record[name][along], first[name][along]):
-            raise self._refuse(record, f"its {name} has other points than the trial {first['key']}")
+            raise self.recorded.refuse(record, f"its {name} has other points than the trial {first['key']}")
 
 
 def _is_ok(record: Record) -> bool:

@@ -4,6 +4,7 @@ A line is written in one piece and is on the disk before the next trial counts a
 the middle of a line, the next run cuts that line off.
 """
 
+import io
 import lzma
 import os
 import socket
@@ -14,6 +15,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from olbench.data.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
 from olbench.files import is_special
 from olbench.trials import locks
@@ -74,9 +76,13 @@ def _content(folder: Path) -> tuple[Path, bytes]:
     if path.exists() or not packed.exists():
         return path, path.read_bytes() if path.exists() else b""
     try:
-        return packed, lzma.decompress(packed.read_bytes())
-    except lzma.LZMAError as error:
-        raise UserError(f"{packed} is damaged: {error}") from None
+        with open(packed, "rb") as file:
+            return packed, io.BufferedReader(Decompressed(file, "xz"), BUFFER).read()
+    except (lzma.LZMAError, EOFError) as error:
+        raise UserError(
+            f"{packed} is damaged: {str(error).rstrip('.')}; restore the file, or remove it, and the next "
+            "run computes its trials again"
+        ) from None
 
 
 def _records(content: bytes, path: Path) -> Iterator[tuple[Record, int]]:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Value
 
+#: Made once: `json.dumps` would make one for every key.
+_ENCODER = json.JSONEncoder(sort_keys=True)
 #: A line of the ledger.
 Record = dict[str, Any]
 
@@ -48,7 +50,7 @@ class Trial:
     @cached_property
     def key(self) -> str:
         """A hash of all fields."""
-        text = json.dumps(self.identity(), sort_keys=True)
+        text = _ENCODER.encode(self.identity())
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 

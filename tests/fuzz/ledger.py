@@ -109,13 +109,16 @@ class ResultsFuzzer:
             case _:
                 lines = trials.splitlines()
                 at = random.randrange(len(lines))
-                lines[at] = sealed(change_tree(random, json.loads(lines[at])))
+                record = change_tree(random, json.loads(lines[at]))
+                if random.random() < 0.5:
+                    run, record = _with_fitting_key(run, record)
+                lines[at] = sealed(record)
                 trials = b"\n".join(lines) + b"\n"
         return run + SEAM + trials
 
     def check(self, content: bytes, folder: Path) -> str:
-        """Load the results and print them as text."""
-        from olbench.cli.report import render
+        """Load the results and print them, mostly as text."""
+        from olbench.cli.report import FORMATS, render, render_brief
         from olbench.report.build import make_report
 
         run, _, trials = content.partition(SEAM)
@@ -123,12 +126,28 @@ class ResultsFuzzer:
         (folder / ledger.NAME).write_bytes(trials)
         try:
             load_results(folder).to_frame()
-            if zlib.crc32(content) % 8 == 0:  # the statistics take most of the time
+            chance = zlib.crc32(content)
+            if chance % 8 == 0:  # the statistics take most of the time
                 render(make_report(folder), "text", folder / "report.txt")
+            elif chance % 16 == 1:
+                report = make_report(folder)
+                render_brief(report, "results").encode()
+                form = FORMATS[1 + chance // 16 % (len(FORMATS) - 1)]
+                render(report, form, folder / f"report.{form}").encode()
         except UserError as error:
             expect_sentence(error)
             return "refused"
         return "accepted"
+
+
+def _with_fitting_key(run: bytes, record: Any) -> tuple[bytes, Any]:
+    """Return a run file and a record with the key that whoever edits a record could compute."""
+    try:
+        key = Trial.of(record).key
+    except (KeyError, TypeError):
+        return run, record
+    old = json.dumps(record.get("key")).encode()
+    return run.replace(old, json.dumps(key).encode()), {**record, "key": key}
 
 
 def _small_part(folder: Path) -> tuple[bytes, bytes]:

@@ -3,14 +3,19 @@
 import json
 import lzma
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from olbench.engine import baseline
 from olbench.errors import UserError
 from olbench.quantities import MISTAKE_RATE
+from olbench.report.build import make_report
 from olbench.report.results import load_results, newest
+from olbench.report.sections import sections_of
+from olbench.trials.record import write_line
 
 SMALL = Path(__file__).with_name("small")
 
@@ -99,6 +104,20 @@ def test_a_packed_ledger_reads_as_the_plain_one(copy: Path):
         assert one.done == 5
     (copy / "trials.jsonl.xz").write_bytes(lzma.compress(content)[:-9])
     with pytest.raises(UserError, match=r"trials\.jsonl\.xz is damaged"):
+        load_results(copy)
+
+
+@pytest.mark.parametrize("place", ["first byte", "what follows", "last byte"])
+def test_a_packed_ledger_with_a_damaged_second_stream_is_refused_and_not_read_in_part(place, copy: Path):
+    lines = (copy / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    (copy / "trials.jsonl").unlink()
+    first, second = (lzma.compress(b"".join(part)) for part in (lines[:3], lines[3:]))
+    path = copy / "trials.jsonl.xz"
+    path.write_bytes(first + bytes(4) + second + bytes(8))
+    assert all(entry.done == 5 for entry in load_results(copy).entries)
+    damaged = {"first byte": b"\xfe" + second[1:], "what follows": b"more", "last byte": second[:-1]}
+    path.write_bytes(first + damaged[place])
+    with pytest.raises(UserError, match=r"trials\.jsonl\.xz is damaged: .*; restore the file, or remove it"):
         load_results(copy)
 
 
@@ -214,3 +233,170 @@ def test_a_curve_of_lists_is_refused_with_its_line(tmp_path):
     (folder / "trials.jsonl").write_bytes(b"".join(lines))
     with pytest.raises(UserError, match="its curve lacks numbers for mistakes"):
         load_results(folder)
+
+
+def records_of_first_cell(folder: Path) -> tuple[list[dict], list[dict]]:
+    """Return all records of a ledger, and those of them that the first cell of run.json names."""
+    records = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+    keys = json.loads((folder / "run.json").read_text())["cells"][0]["keys"]
+    return records, [record for key in keys for record in records if record["key"] == key]
+
+
+READERS = pytest.mark.parametrize("read", [load_results, baseline.read_run], ids=["report", "check"])
+
+
+@READERS
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dataset": "splice"}, "the dataset of its trial KEY is 'splice' and not 'svmguide3'"),
+        ({"algorithm": "arow"}, "the algorithm of its trial KEY is 'arow' and not 'perceptron'"),
+        ({"protocol": "fresh"}, "the protocol of its trial KEY is 'fresh' and not 'online'"),
+        ({"seed": 7}, "differ in their seed"),
+        ({"fingerprint": "00"}, "differ in their fingerprint"),
+        ({"options": {"covariance": "diag"}}, "differ in their options"),
+        ({"role": "tune"}, "differ in their role"),
+        ({"kernels": "00"}, "differ in their code"),
+        ({"permutation": 1}, "have the same number, 1"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_record_is_refused_for_a_cell_that_is_not_its_own(read, change, message, copy: Path):
+    read(copy)
+    records, own = records_of_first_cell(copy)
+    own[-1].update(change)
+    (copy / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    with pytest.raises(UserError) as refused:
+        read(copy)
+    assert message.replace("KEY", own[-1]["key"]) in str(refused.value)
+    assert str(refused.value).startswith(f"{copy / 'run.json'}: perceptron on svmguide3 cannot be reported")
+    assert str(refused.value).endswith("run its config again, which writes this file anew")
+
+
+@READERS
+def test_a_cell_with_the_trials_of_another_is_refused(read, copy: Path):
+    edit(copy, lambda content: content["cells"][0].update(keys=content["cells"][1]["keys"]))
+    with pytest.raises(
+        UserError, match=r"run\.json: perceptron on svmguide3 .* is 'cw' and not 'perceptron'"
+    ):
+        read(copy)
+
+
+@READERS
+def test_a_cell_that_names_a_trial_twice_is_refused(read, copy: Path):
+    edit(copy, lambda content: content["cells"][0]["keys"].append(content["cells"][0]["keys"][0]))
+    with pytest.raises(UserError, match=r"cells\.0\.keys has a trial twice; run its config again"):
+        read(copy)
+
+
+@READERS
+@pytest.mark.parametrize("place", [0, 4])
+def test_trials_of_a_cell_with_different_numbers_of_examples_are_refused(read, place, copy: Path):
+    records, own = records_of_first_cell(copy)
+    own[place].update(n=100_000)
+    (copy / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    with pytest.raises(UserError) as refused:
+        read(copy)
+    reason = f"{own[place]['key']} cannot be reported together, because their n are 1243 and 100000"
+    assert f"{reason}; remove both lines" in str(refused.value)
+
+
+@READERS
+def test_a_record_with_other_fields_than_its_key_says_is_refused(read, tmp_path):
+    folder = Path(shutil.copytree(Path(__file__).with_name("folds"), tmp_path / "folds"))
+    read(folder)
+    records, own = records_of_first_cell(folder)
+    for record in own:
+        record["setting"]["most_epochs"] += 1
+    (folder / "trials.jsonl").write_bytes(b"".join(map(write_line, records)))
+    with pytest.raises(
+        UserError, match=f"{own[0]['key']} cannot .* its key is not that of its fields; remove"
+    ):
+        read(folder)
+
+
+@READERS
+def test_a_run_file_with_another_protocol_than_its_records_is_refused(read, copy: Path):
+    edit(copy, lambda content: content["config"].update(protocol="crossval"))
+    with pytest.raises(
+        UserError, match=r"run\.json: .* is 'online' and not 'crossval'; run its config again"
+    ):
+        read(copy)
+
+
+def test_a_baseline_from_a_record_that_lacks_a_count_is_refused(tmp_path):
+    folder = copy_small(tmp_path)
+    _edit(folder, lambda record: record.pop("mistakes"))
+    with pytest.raises(UserError, match="its mistakes is missing; remove its line"):
+        baseline.read_run(folder)
+
+
+def change_curves(folder: Path, change, everywhere: bool) -> list[str]:
+    """Change the curves of the first cell, or that of its first trial alone; return its keys."""
+    records, own = records_of_first_cell(folder)
+    for record in own if everywhere else own[:1]:
+        change(record["curve"])
+    (folder / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return [record["key"] for record in own]
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("mistakes", [None] * 5, "its curve lacks numbers for mistakes"),
+        ("mistakes", ["1"] * 5, "its curve lacks numbers for mistakes"),
+        ("mistakes", [True] * 5, "its curve lacks numbers for mistakes"),
+        ("mistakes", [float("nan")] * 5, "its mistakes cannot be nan at point 1 of its curve"),
+        ("mistakes", [1, 2, 3, 4, float("inf")], "its mistakes cannot be inf at point 5 of its curve"),
+        ("mistakes", [-5] * 5, "its mistakes cannot be -5 at point 1 of its curve"),
+        ("mistakes", [5, 4, 3, 2, 1], "its mistakes cannot be 4 at point 2 of its curve"),
+        ("updates", [-5] * 5, "its updates cannot be -5 at point 1 of its curve"),
+        ("seconds", [0, 0, -0.5, 0, 0], "its seconds cannot be -0.5 at point 3 of its curve"),
+    ],
+    ids=["null", "text", "true", "nan", "inf", "negative", "falling", "updates", "seconds"],
+)
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_a_curve_that_no_trial_can_have_is_refused(column, values, message, everywhere, copy: Path):
+    keys = change_curves(copy, lambda curve: curve.update({column: values}), everywhere)
+    with pytest.raises(UserError) as refused:
+        load_results(copy)
+    assert f"the trial {keys[0]} cannot be reported, because {message}; remove its line" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([0, 1, 2, 3, 4], "the points of its curve do not grow from 1"),
+        ([-2, 1, 2, 3, 4], "the points of its curve do not grow from 1"),
+        ([1, 2, 2, 3, 4], "the points of its curve do not grow from 1"),
+        ([5, 4, 3, 2, 1], "the points of its curve do not grow from 1"),
+        ([0.5, 1, 2, 3, 4], "its curve lacks numbers for mistakes"),
+        ([float("nan"), 1, 2, 3, 4], "its curve lacks numbers for mistakes"),
+        ([1, 2, 3, 4, 2**63], "its curve lacks numbers for mistakes"),
+        (None, "its curve is empty"),
+    ],
+    ids=["zero", "negative", "equal", "falling", "half", "nan", "huge", "empty"],
+)
+def test_points_of_curves_that_do_not_grow_are_refused(points, message, copy: Path):
+    empty = {"t": [], "mistakes": [], "updates": [], "seconds": []}
+    changed = empty if points is None else {"t": points}
+    keys = change_curves(copy, lambda curve: curve.update(changed), everywhere=True)
+    with pytest.raises(UserError) as refused:
+        load_results(copy)
+    assert f"the trial {keys[0]} cannot be reported, because {message}; remove its line" in str(refused.value)
+
+
+def test_a_protocol_may_have_curves_without_points(copy: Path, tmp_path, monkeypatch):
+    """The others are drawn, and the figures of a data set without any are left out."""
+    monkeypatch.setattr("olbench.protocols.online.Online.has_curve", lambda self, setting: False)
+    empty = {"t": [], "mistakes": [], "updates": [], "seconds": []}
+    change_curves(copy, lambda curve: curve.update(empty), everywhere=True)
+    report = make_report(copy)
+    [section] = [each for each in sections_of(report) if each.id == "curves"]
+    assert section.page is not None
+    section.page(report)
+    drawn = section.figures(report)["curves-svmguide3"]()
+    assert {line.get_label() for line in drawn.axes[0].lines} == {"CW", "AROW", "SCW-I", "SCW-II"}
+    none = replace(report, results=replace(report.results, entries=report.results.entries[:1]))
+    assert not section.applies(none)
+    assert section.figures(none) == {}

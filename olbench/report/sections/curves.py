@@ -25,7 +25,9 @@ WINDOWS = 25
 
 def applies(report: Report) -> bool:
     """Tell whether there are curves."""
-    return bool(report.protocol.series) and any(entry.done for entry in report.results.entries)
+    return bool(report.protocol.series) and any(
+        entry.done and entry.points.size for entry in report.results.entries
+    )
 
 
 def page(report: Report) -> Mapping[str, Any]:
@@ -137,7 +139,8 @@ def _curve(entry: Entry, most: int) -> dict[str, Any]:
 def window_rates(entry: Entry, name: str, most: int) -> Floats:
     """Return how much a count grows per example within each of at most so many windows, by trial."""
     ends = thin(entry.points.size, most)
-    widths = np.diff(entry.points[ends], prepend=0)
+    # A curve that begins before the first example has no window before its first point.
+    widths = np.maximum(np.diff(entry.points[ends], prepend=0), 1)
     rates: Floats = np.diff(entry.curves[name][:, ends], prepend=0, axis=1) / widths
     return rates
 
@@ -158,7 +161,9 @@ def figures(report: Report) -> Figures:
     from olbench.report.figures import curves_figure, file_names, overview_figure
 
     results = report.results
-    datasets = [dataset for dataset in results.datasets if results.of(dataset)]
+    datasets = [
+        dataset for dataset in results.datasets if any(entry.points.size for entry in results.of(dataset))
+    ]
     curves = {
         f"curves-{name}": partial(curves_figure, results, dataset)
         for dataset, name in file_names(datasets).items()
