@@ -1,8 +1,10 @@
 """The trials of a recorded cell: what run.json says about a cell must hold for the records that it names."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from olbench.engine import runfile
 from olbench.engine.runfile import CellFacts, RunFile
@@ -37,7 +39,7 @@ class Recorded:
         """Refuse a record that whoever edited it gave a checksum that fits."""
         defect = self.protocol.find_defect(record)
         # The keys of the first version were computed from other fields.
-        if not defect and record["version"] != 1 and Trial.of(record).key != record["key"]:
+        if not defect and record["version"] != 1 and not _has_own_key(record):
             defect = "its key is not that of its fields"
         if defect:
             raise self.refuse(record, defect)
@@ -85,3 +87,21 @@ class Recorded:
             f"together, because their n are {one['n']} and {other['n']}; remove both lines, and the next run "
             "computes these trials again"
         )
+
+
+def _has_own_key(record: Record) -> bool:
+    """Tell whether the key of a record is that of its fields."""
+    if Trial.of(record).key == record["key"]:
+        return True
+    # A setting of one's own protocol may have had numbers as keys, which JSON made text.
+    return bool(Trial.of({**record, "setting": _restore_numbers(record["setting"])}).key == record["key"])
+
+
+def _restore_numbers(value: Any) -> Any:
+    """Return plain values in which keys that look like whole numbers are numbers."""
+    if isinstance(value, list):
+        return [_restore_numbers(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    numbers = all(re.fullmatch("-?[0-9]{1,18}", key) for key in value)
+    return {int(key) if numbers else key: _restore_numbers(each) for key, each in value.items()}

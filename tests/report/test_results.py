@@ -400,3 +400,16 @@ def test_a_protocol_may_have_curves_without_points(copy: Path, tmp_path, monkeyp
     none = replace(report, results=replace(report.results, entries=report.results.entries[:1]))
     assert not section.applies(none)
     assert section.figures(none) == {}
+
+
+def test_a_setting_with_numbers_as_keys_keeps_its_key(tmp_path):
+    from olbench.engine.recorded import _has_own_key
+    from olbench.trials.record import read_line
+    from olbench.trials.trial import Trial
+
+    line = (SMALL / "trials.jsonl").read_bytes().splitlines()[0]
+    record = {**read_line(line), "setting": {"weights": {2: 1.0, 10: 0.5}}}
+    record["key"] = Trial.of(record).key
+    read = json.loads(json.dumps(record))
+    assert _has_own_key(read)
+    assert not _has_own_key({**read, "seed": 99})
