@@ -164,6 +164,26 @@ def test_a_broken_file_is_named_with_its_line(tmp_path, text, message):
         load_plugin(path)
 
 
+MUTE = """class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{MUTE}raise Mute", "odd.py:4: the plugin failed: Mute: its message cannot be shown"),
+        ("import sys\ndel sys.modules[__name__]\n1 / 0", "odd.py:3: the plugin failed: ZeroDivisionError"),
+    ],
+)
+def test_a_file_that_fails_in_an_odd_way_is_named_with_its_line_too(tmp_path, text, message):
+    path = tmp_path / "odd.py"
+    path.write_text(text)
+    with pytest.raises(UserError, match=re.escape(message)):
+        load_plugin(path)
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(UserError, match=r"there is no plugin file .*nowhere\.py"):
         load_plugin(tmp_path / "nowhere.py")

@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from threading import local
 from typing import NoReturn
 
 from olbench.algorithms.definition import REGISTRY, Definition
-from olbench.errors import UserError, find_line, is_file
+from olbench.errors import UserError, describe_error, find_line, is_file
 
 PREFIX = "olbench_plugin_"
 _end_process = os._exit
+_guarded = local()
 
 
 def restore(id: str, module: str, file: str) -> Definition:
@@ -53,15 +55,14 @@ def _execute(name: str, file: Path, given: str) -> None:
     # sys.exit in a plugin would end the command as if all were well.
     except BaseException as error:
         # Leave nothing behind: the user may correct the file and load it again.
-        del sys.modules[name]
+        sys.modules.pop(name, None)
         for id in [known.id for known in REGISTRY.values() if known.module == name]:
             del REGISTRY[id]
         if isinstance(error, UserError):
             raise
         line = find_line(error, str(file))
         place = f"{given}:{line}" if line else given
-        reason = ": ".join(filter(None, (type(error).__name__, str(error))))
-        raise UserError(f"{place}: the plugin failed: {reason}") from error
+        raise UserError(f"{place}: the plugin failed: {describe_error(error)}") from error
 
 
 class _Forks:
@@ -83,21 +84,34 @@ class _Forks:
 
 
 @contextmanager
-def _forbid_leaving() -> Iterator[None]:
-    _watch_forks()
-    _Forks.watched, _Forks.seen = True, False
-    os._exit = _raise_exit  # it would end the command with a code of the plugin's choice
+def forbid_exit() -> Iterator[None]:
+    """Make os._exit an error in this thread: it would end the command with a code of the plugin's choice."""
+    before = getattr(_guarded, "process", None)
+    os._exit, _guarded.process = _exit_unless_guarded, os.getpid()
     try:
         yield
     finally:
-        os._exit = _end_process
+        _guarded.process = before
+
+
+def _exit_unless_guarded(status: int) -> NoReturn:
+    # The end of a process that a contestant has forked is no business of this one.
+    if getattr(_guarded, "process", None) == os.getpid():
+        raise SystemExit(status)
+    _end_process(status)
+
+
+@contextmanager
+def _forbid_leaving() -> Iterator[None]:
+    _watch_forks()
+    _Forks.watched, _Forks.seen = True, False
+    try:
+        with forbid_exit():
+            yield
+    finally:
         _Forks.watched = False
     if _Forks.seen:
         raise RuntimeError("it forks while it is loaded; start processes when the algorithm runs")
-
-
-def _raise_exit(status: int) -> NoReturn:
-    raise SystemExit(status)
 
 
 @cache

@@ -150,5 +150,6 @@ def _seconds(cell: "Cell") -> float:
     """Return how long all trials of a cell take on one core, from a probe of some hundredths of a second."""
     try:
         return cell.protocol.probe_seconds(cell) * (cell.tuning_passes + cell.repeats)
-    except Exception:  # a contestant that fails at once takes no time; the run will record why
+    # A contestant that fails or leaves at once takes no time; the run will record why.
+    except (Exception, SystemExit):
         return 0.0

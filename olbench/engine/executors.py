@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from olbench.algorithms import get_definition
-from olbench.algorithms.plugins import load_plugin
+from olbench.algorithms.plugins import forbid_exit, load_plugin
 from olbench.data.source import Source, find_source
-from olbench.engine.stopping import StopFlag, hold_interrupts, silence_threads
+from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
 from olbench.errors import UserError
 from olbench.learners import make_algorithm
 from olbench.online import StoppedError
@@ -194,10 +194,14 @@ def attempt(
     protocol = get_protocol(trial.protocol)
     started = time.perf_counter()
     try:
-        outcome = run() if run else protocol.run(trial, source, stop.is_set)
+        with forbid_exit():
+            outcome = run() if run else protocol.run(trial, source, stop.is_set)
     except StoppedError:
         return None
-    except Exception as error:
+    except UserInterruptError:
+        raise
+    # sys.exit in a contestant would end the command as if all were well.
+    except BaseException as error:
         return fail(trial, error)
     seconds = time.perf_counter() - started
     return Finished(protocol.succeed(trial, outcome, seconds), outcome.arrays)
