@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.errors import UserError, shorten, show_name, suggest
+from olbench.errors import UserError, count, shorten, show_name, suggest
 
 Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
@@ -208,8 +208,25 @@ class Definition:
 
     def rule_constants(self, params: Mapping[str, Value]) -> NDArray[np.float64]:
         """Return the array p that the rule receives for these parameters."""
+        p = self._find_constants(params)
+        # The rule of an object is never called; that of others reads as many numbers as it was checked with.
+        if self.rule is not None and p.shape != self._shape:
+            code = getattr(self.constants, "__code__", None)
+            place = f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
+            raise UserError(
+                f"{place}the constants of '{self.id}' are {count(p.size, 'number')} for {dict(params)}, but "
+                f"{self._shape[0]} for its defaults; return equally many for all parameters"
+            )
+        return p
+
+    def _find_constants(self, params: Mapping[str, Value]) -> NDArray[np.float64]:
         values = self.constants(**params) if self.constants else tuple(params.values())
         return np.array(values, dtype=np.float64)
+
+    @cached_property
+    def _shape(self) -> tuple[int, ...]:
+        """The shape of the array p for the default parameters."""
+        return (self._find_constants(self.resolve({})).size,)
 
     def find_passive_margin(self, params: Mapping[str, Value]) -> float:
         """Return the margin above which a first-order rule does nothing, or infinity if it makes no promise.
@@ -243,6 +260,10 @@ class Definition:
         """The rule of the exact diagonal step as a first-class compiled function."""
         from olbench.kernels import compile
 
+        if self.exact is not None and not self.module.startswith("olbench."):
+            from olbench.algorithms.probing import check_source
+
+            check_source(self.id, self.exact, self._shape[0], self.file)
         return self._compile(compile.EXACT_RULE, self.exact)
 
     def _compile(self, signature: Any, rule: Callable[..., Any] | None) -> Any:
