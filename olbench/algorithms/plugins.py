@@ -3,13 +3,14 @@
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from threading import local
-from typing import NoReturn
+from threading import Thread, local
+from typing import NoReturn, TypeVar
 
 from olbench.algorithms.definition import REGISTRY, Definition
 from olbench.errors import UserError, describe_error, find_line, is_file
@@ -17,6 +18,9 @@ from olbench.errors import UserError, describe_error, find_line, is_file
 PREFIX = "olbench_plugin_"
 _end_process = os._exit
 _guarded = local()
+Item = TypeVar("Item")
+#: Seconds between two looks at work that runs aside, and how long it may go on after a stop.
+PAUSE, PATIENCE = 0.05, 0.5
 
 
 def restore(id: str, module: str, file: str) -> Definition:
@@ -63,6 +67,29 @@ def _execute(name: str, file: Path, given: str) -> None:
         line = find_line(error, str(file))
         place = f"{given}:{line}" if line else given
         raise UserError(f"{place}: the plugin failed: {describe_error(error)}") from error
+
+
+def run_aside(work: Callable[[], Item], is_stopped: Callable[[], bool] = lambda: False) -> Item | None:
+    """Return the result of some work in a thread; None if it goes on although everyone should have stopped.
+
+    Ctrl-C cannot interrupt compiled code, but it can interrupt who waits for it: a rule may loop for ever.
+    """
+    outcome: Future[Item] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    patience = PATIENCE
+    while patience > 0:
+        wait([outcome], timeout=PAUSE)
+        if outcome.done():
+            return outcome.result()
+        patience -= PAUSE if is_stopped() else 0.0
+    return None
 
 
 class _Forks:

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from joblib import Parallel, delayed, parallel_config
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from olbench.algorithms import get_definition
-from olbench.algorithms.plugins import forbid_exit, load_plugin
+from olbench.algorithms.plugins import forbid_exit, load_plugin, run_aside
 from olbench.data.source import Source, find_source
 from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
 from olbench.errors import UserError
@@ -195,7 +196,10 @@ def attempt(
     started = time.perf_counter()
     try:
         with forbid_exit():
-            outcome = run() if run else protocol.run(trial, source, stop.is_set)
+            work = run or partial(protocol.run, trial, source, stop.is_set)
+            definition = get_definition(trial.algorithm)
+            is_own = definition.is_own and definition.rule is not None
+            outcome = run_aside(work, stop.is_set) if is_own else work()
     except StoppedError:
         return None
     except UserInterruptError:
@@ -203,6 +207,8 @@ def attempt(
     # sys.exit in a contestant would end the command as if all were well.
     except BaseException as error:
         return fail(trial, error)
+    if outcome is None:
+        return None
     seconds = time.perf_counter() - started
     return Finished(protocol.succeed(trial, outcome, seconds), outcome.arrays)
 
