@@ -13,8 +13,10 @@ import pytest
 from joblib import Parallel, delayed
 from sklearn.linear_model import SGDClassifier
 
-from olbench import UserError, load_plugin, make_algorithm, online_pass, wrap
+from olbench import UserError, load_plugin, make_algorithm, online_pass, second_order, wrap
 from olbench.algorithms import definitions, get_definition
+from olbench.algorithms.definition import REGISTRY
+from olbench.engine.worker import _unload
 from tests.examples import noisy
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -491,6 +493,58 @@ def test_a_promise_to_be_passive_that_does_not_hold_is_refused(tmp_path):
         r"\(1.0, 1.0, 0.1\); passive is \(0.0, 1.0, 0.0\)",
     ):
         online_pass(make_algorithm("mine-passive"), *noisy(20, 3))
+
+
+ONE = """from olbench import Parameter, second_order, contestant
+@second_order({id!r}, parameters={parameters})
+def one(m, v, mistake, t, p): return 0.0, 0.0, 0.0
+"""
+TWO = "@contestant('mine-one')\ndef two(): return object()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            ONE.format(id="mine-one", parameters="()") + TWO,
+            "mine.py:4: this file defines the algorithm 'mine-one' a second time; give it another id",
+        ),
+        (
+            ONE.format(id="mine-one", parameters="(Parameter('r', 1.0, ''), Parameter('r', 2.0, ''))"),
+            "mine.py:2: 'mine-one' has two parameters named 'r'; rename one of them",
+        ),
+        (ONE.format(id="", parameters="()"), "mine.py:2: an algorithm cannot be named ''; use a word"),
+        (ONE.format(id=5, parameters="()"), "mine.py:2: an algorithm cannot be named 5; use a word without"),
+        (ONE.format(id=["a"], parameters="()"), "mine.py:2: an algorithm cannot be named ['a']; use a word"),
+        (ONE.format(id="a,b", parameters="()"), "mine.py:2: an algorithm cannot be named 'a,b'; use a word"),
+        (ONE.format(id="a\n", parameters="()"), r"mine.py:2: an algorithm cannot be named 'a\n'; use a word"),
+        (
+            ONE.format(id="mine-one", parameters="(Parameter('', 1.0, ''),)"),
+            "mine.py:2: a parameter cannot be named ''; use a word",
+        ),
+    ],
+)
+def test_names_that_are_double_or_no_words_are_refused(tmp_path, text, message):
+    """The second of two rules with one id would win without a word."""
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    with pytest.raises(UserError, match=re.escape(message)):
+        load_plugin(file)
+    assert "mine-one" not in [definition.id for definition in definitions()]
+    file.write_text(ONE.format(id="mine-one", parameters="()"))
+    assert [definition.id for definition in load_plugin(file)] == ["mine-one"]
+    _unload(get_definition("mine-one").module)
+
+
+def test_a_notebook_may_define_a_rule_again():
+    for loss in (0.0, 1.0):
+
+        @second_order("mine-cell")
+        def cell(m, v, mistake, t, p, loss=loss):
+            return loss, 0.0, 0.0
+
+    assert get_definition("mine-cell") is cell
+    del REGISTRY["mine-cell"]
 
 
 def test_a_grid_outside_the_bounds_of_its_parameter_is_refused(tmp_path):

@@ -127,6 +127,12 @@ class Definition:
         return code.co_filename if code else ""
 
     @property
+    def place(self) -> str:
+        """Where the rule or the factory is, as a message begins: file, line and colon; or an empty text."""
+        code = getattr(self.rule or self.factory, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
+
+    @property
     def is_own(self) -> bool:
         """Whether it comes from a user's own file."""
         return bool(self.file) and not self.module.startswith("olbench.")
@@ -291,10 +297,42 @@ def _find_cause(message: str) -> tuple[str, str]:
 
 
 REGISTRY: dict[str, Definition] = {}
+#: What each plugin that is being loaded has defined so far; one may load another.
+LOADS: list[set[tuple[str, str]]] = []
+
+
+def refuse_twice(what: str, id: str, place: str) -> None:
+    """Refuse a second definition of an id in one plugin. In a notebook, it replaces the first."""
+    if LOADS and (what, id) in LOADS[-1]:
+        raise UserError(f"{place}this file defines {what} '{id}' a second time; give it another id")
+    if LOADS:
+        LOADS[-1].add((what, id))
+
+
+def _refuse_names(definition: Definition) -> None:
+    """Refuse ids and names of parameters that nobody could write on the command line, and double names."""
+    names = [parameter.name for parameter in definition.parameters]
+    for what, name in (("an algorithm", definition.id), *(("a parameter", name) for name in names)):
+        if not _is_word(name):
+            raise UserError(
+                f"{definition.place}{what} cannot be named {shorten(repr(name))}; use a word without spaces "
+                "and commas"
+            )
+    twice = next((name for name in names if names.count(name) > 1), "")
+    if twice:
+        raise UserError(
+            f"{definition.place}'{definition.id}' has two parameters named '{twice}'; rename one of them"
+        )
+
+
+def _is_word(name: Any) -> bool:
+    return isinstance(name, str) and name.isprintable() and bool(name) and not set(name) & set(" ,")
 
 
 def register(definition: Definition) -> Definition:
     """Add a definition to the list; only the file that defined an id may define it again."""
+    _refuse_names(definition)
+    refuse_twice("the algorithm", definition.id, definition.place)
     known = REGISTRY.get(definition.id)
     if known is not None and known.file != definition.file and not known.file.startswith("<"):
         raise UserError(

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Thread, local
 from typing import NoReturn, TypeVar
 
-from olbench.algorithms.definition import REGISTRY, Definition
+from olbench.algorithms.definition import LOADS, REGISTRY, Definition
 from olbench.errors import UserError, describe_error, find_line, is_file
 
 PREFIX = "olbench_plugin_"
@@ -53,6 +53,7 @@ def _execute(name: str, file: Path, given: str) -> None:
         raise UserError(f"the plugin {given} must be a Python file (.py)")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    LOADS.append(set())
     try:
         with _forbid_leaving():
             spec.loader.exec_module(module)
@@ -67,6 +68,8 @@ def _execute(name: str, file: Path, given: str) -> None:
         line = find_line(error, str(file))
         place = f"{given}:{line}" if line else given
         raise UserError(f"{place}: the plugin failed: {describe_error(error)}") from error
+    finally:
+        LOADS.pop()
 
 
 def run_aside(work: Callable[[], Item], is_stopped: Callable[[], bool] = lambda: False) -> Item | None:
