@@ -293,7 +293,10 @@ def _find_cause(message: str) -> tuple[str, str]:
     lines = [line.strip() for line in plain.splitlines() if line.strip()]
     reasons = [line for line in lines if not line.startswith("Failed in nopython")]
     place = re.search(r'File "[^"]*", line (\d+)', plain)
-    return place[1] if place else "", (reasons or lines)[0]
+    reason, *more = reasons or lines
+    if reason.endswith(":") and more:  # the call that numba cannot compile is in the next line
+        reason = f"{reason} {more[0].lstrip('> ')}"
+    return place[1] if place else "", reason
 
 
 REGISTRY: dict[str, Definition] = {}
