@@ -87,6 +87,15 @@ def find_line(error: BaseException, file: str) -> int:
     return line
 
 
+def describe_error(error: BaseException) -> str:
+    """Return the kind of an error and its message, if it has one; a user's own class may fail to give it."""
+    try:
+        message = str(error)
+    except (Exception, SystemExit):
+        message = "its message cannot be shown"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
 def count(number: int, thing: str, things: str = "") -> str:
     """Return a number and a noun, in the plural where it belongs.
 

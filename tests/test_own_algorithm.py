@@ -13,8 +13,10 @@ import pytest
 from joblib import Parallel, delayed
 from sklearn.linear_model import SGDClassifier
 
-from olbench import UserError, load_plugin, make_algorithm, online_pass, wrap
+from olbench import UserError, load_plugin, make_algorithm, online_pass, second_order, wrap
 from olbench.algorithms import definitions, get_definition
+from olbench.algorithms.definition import REGISTRY
+from olbench.engine.worker import _unload
 from tests.examples import noisy
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -164,6 +166,26 @@ def test_a_broken_file_is_named_with_its_line(tmp_path, text, message):
         load_plugin(path)
 
 
+MUTE = """class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{MUTE}raise Mute", "odd.py:4: the plugin failed: Mute: its message cannot be shown"),
+        ("import sys\ndel sys.modules[__name__]\n1 / 0", "odd.py:3: the plugin failed: ZeroDivisionError"),
+    ],
+)
+def test_a_file_that_fails_in_an_odd_way_is_named_with_its_line_too(tmp_path, text, message):
+    path = tmp_path / "odd.py"
+    path.write_text(text)
+    with pytest.raises(UserError, match=re.escape(message)):
+        load_plugin(path)
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(UserError, match=r"there is no plugin file .*nowhere\.py"):
         load_plugin(tmp_path / "nowhere.py")
@@ -285,8 +307,17 @@ MINE = """import math; seen = {{}}; from olbench import Parameter, second_order
 def mine({takes}):
     \"\"\"Learn.\"\"\"
     {body}
+
+import numba
+TABLE = (1.0, 2.0)
+read = numba.njit(lambda p, i: p[i])
+@numba.njit
+def talk(m):
+    print(m); return m
+pair = numba.njit(lambda r: (r,))
 """
 TAKES = "m, v, mistake, t, p"
+REMEDY = r".*; read its parameters one by one, as p\[0\], p\[1\] and so on"
 FORM = r"\(m, v, mistake, t, p\) -> \(loss, alpha, c\)"
 
 
@@ -299,7 +330,50 @@ FORM = r"\(m, v, mistake, t, p\) -> \(loss, alpha, c\)"
             r":6: the rule of 'mine-.*' reads p\[3\], but has 1 parameter, p\[0\]",
         ),
         (TAKES, "return (p[0] if m > 1e9 else p[-2]), 0.1, 0.1", r":6: the rule of 'mine-.*' reads p\[-2\]"),
-        (TAKES, "return p[t], 0.1, 0.1", "reads a parameter that it does not have; it has 1"),
+        (TAKES, "return p[t], 0.1, 0.1", rf":6: the rule of 'mine-.*' uses p in a way {REMEDY}"),
+        (
+            TAKES,
+            "i = 0 if t < 200 else 1000; return 1.0 - m, 0.1 * p[i], 0.1",
+            rf":6: .* uses p in a {REMEDY}",
+        ),
+        (TAKES, "return read(p, t), 0.1, 0.1", rf":6: the rule of 'mine-.*' uses p in a way {REMEDY}"),
+        (TAKES, "q = p; return q[3], 0.1, 0.1", rf":6: the rule of 'mine-.*' uses p in a way {REMEDY}"),
+        (TAKES, "return p[0:1].sum(), 0.1, 0.1", rf":6: the rule of 'mine-.*' uses p in a way {REMEDY}"),
+        (TAKES, "a, *b = p; return a, 0.1, 0.1", rf":6: the rule of 'mine-.*' uses p in a way {REMEDY}"),
+        (TAKES, "f = lambda p: p[0]; return f(m), 0.1, 0.1", rf":6: .* uses p in a way {REMEDY}"),
+        (
+            TAKES,
+            "a, b = p; return 1.0 - m, 0.1, b",
+            r":6: the rule of 'mine-.*' reads 2 values from p, but has",
+        ),
+        (
+            TAKES,
+            "p[0] = 5.0; return 1.0, 0.1, 0.1",
+            ":6: .* changes p, but parameters cannot be changed; give",
+        ),
+        (TAKES, "p[0] += 5.0; return 1.0, 0.1, 0.1", ":6: .* changes p, but parameters cannot be changed; "),
+        (
+            TAKES,
+            "print(m); return 1.0, 0.1, 0.1",
+            r":6: the rule of 'mine-.*' has `print`, which would run in",
+        ),
+        (
+            TAKES,
+            "exit(); return 1.0, 0.1, 0.1",
+            ":6: the rule of 'mine-.*' has `exit`, which would run in ev",
+        ),
+        (TAKES, "return talk(m), 0.1, 0.1", "mine.py:13: the rule of 'mine-.*' has `print`, which would run"),
+        (
+            TAKES,
+            "a, b = pair(p[0]); return 1.0, a, b",
+            ":6: the rule .* fails: ValueError: not enough values",
+        ),
+        (TAKES, "return TABLE[t], 0.1, 0.1", ":6: the rule of 'mine-.*' fails: IndexError: "),
+        (
+            TAKES,
+            "return math.sqrt(-1.0 - abs(m)), 0.1, 0.1",
+            ":6: the rule of 'mine-.*' fails in every round that was tried, whatever the margin: Value",
+        ),
         (TAKES, "return 1.0, 0.5", f"returns 2 values; it must be {FORM}"),
         (TAKES, "return 1.0", f"returns one value, 1.0; it must be {FORM}"),
         (TAKES, "pass", f"returns nothing; it must be {FORM}"),
@@ -315,6 +389,11 @@ FORM = r"\(m, v, mistake, t, p\) -> \(loss, alpha, c\)"
         ),
         (TAKES, "return 'a', 0.5, 0.5", rf"returns \('a', 0.5, 0.5\); it must be {FORM}"),
         (TAKES, "seen[t] = m; return 1.0, 0.5, 0.5", r"mine.py:6: the rule of .* does not compile: Untyped"),
+        (
+            TAKES,
+            "return 1.0, 0.1, float(str(m) + 'e0')",
+            r"mine.py:6: the rule of .* does not compile: .* found for signature: float\(unicode_type\)$",
+        ),
         (TAKES, "raise RuntimeError('no')", r"mine.py:6: the rule of 'mine-.*' has `raise`, which compiled"),
         (
             TAKES,
@@ -334,6 +413,76 @@ def test_a_rule_that_reads_or_returns_what_it_should_not_is_refused(tmp_path, re
         online_pass(make_algorithm(id), *noisy(20, 3))
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "r, = p; return max(0.0, 1.0 - m), 0.1 / r, 0.1",
+        "return (m < 0.0), 0.1 / (m - m), math.sqrt(m)",
+        "return max(0.0, 1.0 - m), math.log(v) / p[-1], 0.1",
+    ],
+)
+def test_a_rule_may_unpack_its_parameters_and_leave_a_number_undefined(tmp_path, request, body):
+    file = tmp_path / "mine.py"
+    id = f"mine-{abs(hash(request.node.name))}"
+    file.write_text(MINE.format(id=id, takes=TAKES, body=body, grid=""))
+    load_plugin(file)
+    assert online_pass(make_algorithm(id), *noisy(20, 3)).n == 20
+
+
+def test_parameters_of_the_same_name_in_the_decorator_are_another_matter(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from olbench import Parameter, second_order\n"
+        "@second_order('mine-p', parameters=(Parameter('p', 1.0, 'x'),), constants=lambda p: (p, p))\n"
+        "def mine(m, v, mistake, t, p):\n"
+        "    return max(0.0, 1.0 - m), p[0], p[1]\n"
+    )
+    load_plugin(file)
+    assert online_pass(make_algorithm("mine-p"), *noisy(20, 3)).n == 20
+
+
+def test_a_lambda_is_checked_like_any_rule(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from olbench import second_order\n"
+        "second_order('mine-lambda')(\n    lambda m, v, mistake, t, p: (\n        1.0, 0.1, p[0])\n)\n"
+    )
+    load_plugin(file)
+    with pytest.raises(UserError, match=r"mine.py:4: the rule of 'mine-lambda' reads p\[0\], but has 0 par"):
+        online_pass(make_algorithm("mine-lambda"), *noisy(20, 3))
+
+
+def test_a_rule_of_the_exact_step_is_checked_too(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from olbench import second_order\n"
+        "def step(m, v, p):\n    return 1.0, 0.1, 0.1, 0.1, 0.1, p[7]\n"
+        "@second_order('mine-exact', exact=step)\n"
+        "def mine(m, v, mistake, t, p):\n    return 1.0, 0.1, 0.1\n"
+    )
+    load_plugin(file)
+    with pytest.raises(UserError, match=r"mine.py:3: the rule of 'mine-exact' reads p\[7\], but has 0 par"):
+        online_pass(make_algorithm("mine-exact", covariance="diag", projection="exact"), *noisy(20, 3))
+
+
+def test_as_many_constants_for_all_parameters_or_none(tmp_path):
+    """A rule is checked with its defaults; with fewer constants it would read stray memory."""
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from olbench import Parameter, second_order\n"
+        "@second_order('mine-few', parameters=(Parameter('r', 1.0, 'x'),),\n"
+        "    constants=lambda r: (r, r) if r < 2.0 else (r,))\n"
+        "def mine(m, v, mistake, t, p):\n    return 1.0, p[0], p[1]\n"
+    )
+    load_plugin(file)
+    assert online_pass(make_algorithm("mine-few"), *noisy(20, 3)).n == 20
+    message = (
+        r"mine.py:3: the constants of 'mine-few' are 1 number for {'r': 4.0}, but 2 for its defaults; return"
+    )
+    with pytest.raises(UserError, match=message):
+        online_pass(make_algorithm("mine-few", r=4.0), *noisy(20, 3))
+
+
 def test_a_promise_to_be_passive_that_does_not_hold_is_refused(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(
@@ -349,6 +498,58 @@ def test_a_promise_to_be_passive_that_does_not_hold_is_refused(tmp_path):
         r"\(1.0, 1.0, 0.1\); passive is \(0.0, 1.0, 0.0\)",
     ):
         online_pass(make_algorithm("mine-passive"), *noisy(20, 3))
+
+
+ONE = """from olbench import Parameter, second_order, contestant
+@second_order({id!r}, parameters={parameters})
+def one(m, v, mistake, t, p): return 0.0, 0.0, 0.0
+"""
+TWO = "@contestant('mine-one')\ndef two(): return object()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            ONE.format(id="mine-one", parameters="()") + TWO,
+            "mine.py:4: this file defines the algorithm 'mine-one' a second time; give it another id",
+        ),
+        (
+            ONE.format(id="mine-one", parameters="(Parameter('r', 1.0, ''), Parameter('r', 2.0, ''))"),
+            "mine.py:2: 'mine-one' has two parameters named 'r'; rename one of them",
+        ),
+        (ONE.format(id="", parameters="()"), "mine.py:2: an algorithm cannot be named ''; use a word"),
+        (ONE.format(id=5, parameters="()"), "mine.py:2: an algorithm cannot be named 5; use a word without"),
+        (ONE.format(id=["a"], parameters="()"), "mine.py:2: an algorithm cannot be named ['a']; use a word"),
+        (ONE.format(id="a,b", parameters="()"), "mine.py:2: an algorithm cannot be named 'a,b'; use a word"),
+        (ONE.format(id="a\n", parameters="()"), r"mine.py:2: an algorithm cannot be named 'a\n'; use a word"),
+        (
+            ONE.format(id="mine-one", parameters="(Parameter('', 1.0, ''),)"),
+            "mine.py:2: a parameter cannot be named ''; use a word",
+        ),
+    ],
+)
+def test_names_that_are_double_or_no_words_are_refused(tmp_path, text, message):
+    """The second of two rules with one id would win without a word."""
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    with pytest.raises(UserError, match=re.escape(message)):
+        load_plugin(file)
+    assert "mine-one" not in [definition.id for definition in definitions()]
+    file.write_text(ONE.format(id="mine-one", parameters="()"))
+    assert [definition.id for definition in load_plugin(file)] == ["mine-one"]
+    _unload(get_definition("mine-one").module)
+
+
+def test_a_notebook_may_define_a_rule_again():
+    for loss in (0.0, 1.0):
+
+        @second_order("mine-cell")
+        def cell(m, v, mistake, t, p, loss=loss):
+            return loss, 0.0, 0.0
+
+    assert get_definition("mine-cell") is cell
+    del REGISTRY["mine-cell"]
 
 
 def test_a_grid_outside_the_bounds_of_its_parameter_is_refused(tmp_path):

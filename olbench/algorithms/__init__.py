@@ -5,7 +5,7 @@ import warnings
 from functools import cache
 
 from olbench.algorithms.definition import REGISTRY, Definition
-from olbench.errors import UserError, show_name, suggest
+from olbench.errors import UserError, describe_error, show_name, suggest
 
 FILES = (
     "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
@@ -27,8 +27,10 @@ def _load_installed() -> None:
     for point in entry_points(group=ENTRY_POINTS):
         try:
             point.load()
-        except Exception as error:
-            warnings.warn(f"the algorithms of {point.value} cannot be loaded: {error}", stacklevel=2)
+        except (Exception, SystemExit) as error:
+            warnings.warn(
+                f"the algorithms of {point.value} cannot be loaded: {describe_error(error)}", stacklevel=2
+            )
 
 
 def definitions() -> list[Definition]:

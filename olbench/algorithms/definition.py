@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.errors import UserError, shorten, show_name, suggest
+from olbench.errors import UserError, count, shorten, show_name, suggest
 
 Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
@@ -127,6 +127,12 @@ class Definition:
         return code.co_filename if code else ""
 
     @property
+    def place(self) -> str:
+        """Where the rule or the factory is, as a message begins: file, line and colon; or an empty text."""
+        code = getattr(self.rule or self.factory, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
+
+    @property
     def is_own(self) -> bool:
         """Whether it comes from a user's own file."""
         return bool(self.file) and not self.module.startswith("olbench.")
@@ -208,8 +214,25 @@ class Definition:
 
     def rule_constants(self, params: Mapping[str, Value]) -> NDArray[np.float64]:
         """Return the array p that the rule receives for these parameters."""
+        p = self._find_constants(params)
+        # The rule of an object is never called; that of others reads as many numbers as it was checked with.
+        if self.rule is not None and p.shape != self._shape:
+            code = getattr(self.constants, "__code__", None)
+            place = f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
+            raise UserError(
+                f"{place}the constants of '{self.id}' are {count(p.size, 'number')} for {dict(params)}, but "
+                f"{self._shape[0]} for its defaults; return equally many for all parameters"
+            )
+        return p
+
+    def _find_constants(self, params: Mapping[str, Value]) -> NDArray[np.float64]:
         values = self.constants(**params) if self.constants else tuple(params.values())
         return np.array(values, dtype=np.float64)
+
+    @cached_property
+    def _shape(self) -> tuple[int, ...]:
+        """The shape of the array p for the default parameters."""
+        return (self._find_constants(self.resolve({})).size,)
 
     def find_passive_margin(self, params: Mapping[str, Value]) -> float:
         """Return the margin above which a first-order rule does nothing, or infinity if it makes no promise.
@@ -243,6 +266,10 @@ class Definition:
         """The rule of the exact diagonal step as a first-class compiled function."""
         from olbench.kernels import compile
 
+        if self.exact is not None and not self.module.startswith("olbench."):
+            from olbench.algorithms.probing import check_source
+
+            check_source(self.id, self.exact, self._shape[0], self.file)
         return self._compile(compile.EXACT_RULE, self.exact)
 
     def _compile(self, signature: Any, rule: Callable[..., Any] | None) -> Any:
@@ -266,14 +293,49 @@ def _find_cause(message: str) -> tuple[str, str]:
     lines = [line.strip() for line in plain.splitlines() if line.strip()]
     reasons = [line for line in lines if not line.startswith("Failed in nopython")]
     place = re.search(r'File "[^"]*", line (\d+)', plain)
-    return place[1] if place else "", (reasons or lines)[0]
+    reason, *more = reasons or lines
+    if reason.endswith(":") and more:  # the call that numba cannot compile is in the next line
+        reason = f"{reason} {more[0].lstrip('> ')}"
+    return place[1] if place else "", reason
 
 
 REGISTRY: dict[str, Definition] = {}
+#: What each plugin that is being loaded has defined so far; one may load another.
+LOADS: list[set[tuple[str, str]]] = []
+
+
+def refuse_twice(what: str, id: str, place: str) -> None:
+    """Refuse a second definition of an id in one plugin. In a notebook, it replaces the first."""
+    if LOADS and (what, id) in LOADS[-1]:
+        raise UserError(f"{place}this file defines {what} '{id}' a second time; give it another id")
+    if LOADS:
+        LOADS[-1].add((what, id))
+
+
+def _refuse_names(definition: Definition) -> None:
+    """Refuse ids and names of parameters that nobody could write on the command line, and double names."""
+    names = [parameter.name for parameter in definition.parameters]
+    for what, name in (("an algorithm", definition.id), *(("a parameter", name) for name in names)):
+        if not _is_word(name):
+            raise UserError(
+                f"{definition.place}{what} cannot be named {shorten(repr(name))}; use a word without spaces "
+                "and commas"
+            )
+    twice = next((name for name in names if names.count(name) > 1), "")
+    if twice:
+        raise UserError(
+            f"{definition.place}'{definition.id}' has two parameters named '{twice}'; rename one of them"
+        )
+
+
+def _is_word(name: Any) -> bool:
+    return isinstance(name, str) and name.isprintable() and bool(name) and not set(name) & set(" ,")
 
 
 def register(definition: Definition) -> Definition:
     """Add a definition to the list; only the file that defined an id may define it again."""
+    _refuse_names(definition)
+    refuse_twice("the algorithm", definition.id, definition.place)
     known = REGISTRY.get(definition.id)
     if known is not None and known.file != definition.file and not known.file.startswith("<"):
         raise UserError(

@@ -3,18 +3,24 @@
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import NoReturn
+from threading import Thread, local
+from typing import NoReturn, TypeVar
 
-from olbench.algorithms.definition import REGISTRY, Definition
-from olbench.errors import UserError, find_line, is_file
+from olbench.algorithms.definition import LOADS, REGISTRY, Definition
+from olbench.errors import UserError, describe_error, find_line, is_file
 
 PREFIX = "olbench_plugin_"
 _end_process = os._exit
+_guarded = local()
+Item = TypeVar("Item")
+#: Seconds between two looks at work that runs aside, and how long it may go on after a stop.
+PAUSE, PATIENCE = 0.05, 0.5
 
 
 def restore(id: str, module: str, file: str) -> Definition:
@@ -47,21 +53,46 @@ def _execute(name: str, file: Path, given: str) -> None:
         raise UserError(f"the plugin {given} must be a Python file (.py)")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    LOADS.append(set())
     try:
         with _forbid_leaving():
             spec.loader.exec_module(module)
     # sys.exit in a plugin would end the command as if all were well.
     except BaseException as error:
         # Leave nothing behind: the user may correct the file and load it again.
-        del sys.modules[name]
+        sys.modules.pop(name, None)
         for id in [known.id for known in REGISTRY.values() if known.module == name]:
             del REGISTRY[id]
         if isinstance(error, UserError):
             raise
         line = find_line(error, str(file))
         place = f"{given}:{line}" if line else given
-        reason = ": ".join(filter(None, (type(error).__name__, str(error))))
-        raise UserError(f"{place}: the plugin failed: {reason}") from error
+        raise UserError(f"{place}: the plugin failed: {describe_error(error)}") from error
+    finally:
+        LOADS.pop()
+
+
+def run_aside(work: Callable[[], Item], is_stopped: Callable[[], bool] = lambda: False) -> Item | None:
+    """Return the result of some work in a thread; None if it goes on although everyone should have stopped.
+
+    Ctrl-C cannot interrupt compiled code, but it can interrupt who waits for it: a rule may loop for ever.
+    """
+    outcome: Future[Item] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    patience = PATIENCE
+    while patience > 0:
+        wait([outcome], timeout=PAUSE)
+        if outcome.done():
+            return outcome.result()
+        patience -= PAUSE if is_stopped() else 0.0
+    return None
 
 
 class _Forks:
@@ -83,21 +114,34 @@ class _Forks:
 
 
 @contextmanager
-def _forbid_leaving() -> Iterator[None]:
-    _watch_forks()
-    _Forks.watched, _Forks.seen = True, False
-    os._exit = _raise_exit  # it would end the command with a code of the plugin's choice
+def forbid_exit() -> Iterator[None]:
+    """Make os._exit an error in this thread: it would end the command with a code of the plugin's choice."""
+    before = getattr(_guarded, "process", None)
+    os._exit, _guarded.process = _exit_unless_guarded, os.getpid()
     try:
         yield
     finally:
-        os._exit = _end_process
+        _guarded.process = before
+
+
+def _exit_unless_guarded(status: int) -> NoReturn:
+    # The end of a process that a contestant has forked is no business of this one.
+    if getattr(_guarded, "process", None) == os.getpid():
+        raise SystemExit(status)
+    _end_process(status)
+
+
+@contextmanager
+def _forbid_leaving() -> Iterator[None]:
+    _watch_forks()
+    _Forks.watched, _Forks.seen = True, False
+    try:
+        with forbid_exit():
+            yield
+    finally:
         _Forks.watched = False
     if _Forks.seen:
         raise RuntimeError("it forks while it is loaded; start processes when the algorithm runs")
-
-
-def _raise_exit(status: int) -> NoReturn:
-    raise SystemExit(status)
 
 
 @cache

@@ -1,27 +1,32 @@
 """What a rule of one's own is checked for before it is compiled.
 
 Compiled code does not check the index of an array: a rule that reads p[3] and has one parameter would read
-stray memory, and return a plausible rate. So its source is searched for such an index, and the rule is called
-in plain Python on a few rounds, which checks every index that is computed.
+stray memory, and return a plausible rate. So its source may read the parameters by constant indices only, and
+the rule is called in plain Python on a few rounds.
 """
 
 import ast
 import inspect
 import itertools
 import math
-import textwrap
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from olbench.errors import UserError, find_line
+from olbench.errors import UserError, count, describe_error, find_line
 
 #: What a rule of each order takes and gives, by the names that the documents use.
 TAKES = {"first": ("m", "s", "mistake", "q", "t", "k", "p"), "second": ("m", "v", "mistake", "t", "p")}
 GIVES = {"first": ("loss", "shrink", "tau"), "second": ("loss", "alpha", "c")}
 #: Rounds that reach the branches of most rules: margins, norms or variances, mistakes, early and late.
 _MARGINS, _SIZES, _ROUNDS = (-2.0, -0.1, 0.0, 0.3, 1.0, 5.0), (0.01, 1.0, 40.0), (1, 100)
+#: How Python's `math` complains about a number for which a function is not defined, in any version.
+_DOMAIN = re.compile("math domain error|expected a (nonnegative|positive|finite|noninteger|number)")
+#: What compiled code ignores, and what would talk or wait in every round.
+_EXCEPTIONS = {ast.Raise: "raise", ast.Assert: "assert"}
+_TALK = frozenset({"print", "input", "open", "exit", "quit", "breakpoint"})
 
 
 def check_rule(
@@ -39,29 +44,28 @@ def check_rule(
     line = rule.__code__.co_firstlineno if hasattr(rule, "__code__") else 0
     place = f"{file}:{line}" if line else file
     form = f"({', '.join(TAKES[order])}) -> ({', '.join(GIVES[order])})"
-    given = [each.name for each in inspect.signature(rule).parameters.values()]
+    given = [each.name for each in inspect.signature(rule, follow_wrapped=False).parameters.values()]
     if len(given) != len(TAKES[order]):
         raise UserError(f"{place}: the rule of '{id}' takes ({', '.join(given)}); it must be {form}")
-    _check_indices(id, rule, given[-1], len(constants), file)
-    for call in _rounds(order):
+    is_known = check_source(id, rule, len(constants), file)
+    undefined, rounds = [], list(_rounds(order))
+    for call in rounds:
         try:
             with np.errstate(all="ignore"):
-                found = rule(*call, np.array(constants, dtype=np.float64))
-        except IndexError:
-            raise UserError(
-                f"{place}: the rule of '{id}' reads a parameter that it does not have; "
-                f"it has {len(constants)}"
-            ) from None
-        except (ArithmeticError, ValueError):
-            continue  # compiled code gives infinity or NaN here, which a pass counts as a breakdown
+                found = _as_plain(rule(*call, np.array(constants, dtype=np.float64)))
         except Exception as error:
+            if _is_undefined(error):
+                undefined.append(error)  # compiled code gives infinity or NaN, which a pass counts
+                continue
+            if isinstance(error, IndexError) and not is_known:
+                raise UserError(
+                    f"{place}: the rule of '{id}' reads a parameter that it does not have; "
+                    f"it has {len(constants)}"
+                ) from None
             failed = find_line(error, file)
             where = f"{file}:{failed}" if failed else place
-            reason = f"{type(error).__name__}: {error}"
-            raise UserError(f"{where}: the rule of '{id}' fails: {reason}") from None
-        numbers = isinstance(found, tuple) and all(
-            isinstance(each, int | float | np.number) for each in found
-        )
+            raise UserError(f"{where}: the rule of '{id}' fails: {describe_error(error)}") from None
+        numbers = isinstance(found, tuple) and all(isinstance(each, int | float) for each in found)
         if not numbers or len(found) != len(GIVES[order]):
             raise UserError(f"{place}: the rule of '{id}' returns {_describe(found)}; it must be {form}")
         if passive_above < call[0] and not call[2] and found != (0.0, 1.0, 0.0):
@@ -69,35 +73,126 @@ def check_rule(
                 f"{place}: the rule of '{id}' is declared passive above a margin of {passive_above:g}, "
                 f"but at {call[0]:g} it returns {found}; passive is (0.0, 1.0, 0.0)"
             )
+    if len(undefined) == len(rounds):
+        failed = find_line(undefined[0], file)
+        where = f"{file}:{failed}" if failed else place
+        raise UserError(
+            f"{where}: the rule of '{id}' fails in every round that was tried, whatever the margin: "
+            f"{describe_error(undefined[0])}"
+        )
 
 
-def _rounds(order: str) -> Any:
-    """Yield the arguments of the rounds, without the parameters."""
-    for m, size, mistake, t in itertools.product(_MARGINS, _SIZES, (False, True), _ROUNDS):
-        yield (m, size, mistake, t) if order == "second" else (m, size, mistake, 1.0, t, t - 1)
+def check_source(id: str, rule: Callable[..., Any], parameters: int, file: str) -> bool:
+    """Refuse what a rule must not have, wherever it is, if there is a source; return whether there is one."""
+    sources = list(_find_sources(rule))
+    for node in sources:
+        _check_statements(id, rule, node, file, set())
+        _check_uses(id, node, parameters, file)
+    return bool(sources)
 
 
-def _check_indices(id: str, rule: Callable[..., Any], name: str, count: int, file: str) -> None:
-    """Refuse a constant index of the parameters that is out of range, and exceptions, wherever they are."""
+def _rounds(order: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the arguments of the rounds, without the parameters; NumPy's numbers may be divided by zero."""
+    for margin, size, mistake, t in itertools.product(_MARGINS, _SIZES, (False, True), _ROUNDS):
+        m, s = np.float64(margin), np.float64(size)
+        yield (m, s, mistake, t) if order == "second" else (m, s, mistake, np.float64(1.0), t, t - 1)
+
+
+def _is_undefined(error: Exception) -> bool:
+    """Tell whether an error stands for a number that is not defined, such as a root of -1."""
+    domain = isinstance(error, ValueError) and _DOMAIN.match(str(error)) is not None
+    return domain or isinstance(error, ArithmeticError)
+
+
+def _find_sources(function: Callable[..., Any]) -> Iterator[ast.FunctionDef | ast.Lambda]:
+    """Yield the source of a function; of lambdas in one line with the same arguments, that of each."""
     try:
-        lines, start = inspect.getsourcelines(rule)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError):
+        code = function.__code__
+        tree = ast.parse("".join(inspect.findsource(code)[0]))
+    except (AttributeError, OSError, TypeError, SyntaxError):
         return  # typed into a shell, or otherwise without a source
     for node in ast.walk(tree):
-        if isinstance(node, ast.Raise | ast.Assert):
-            word = "raise" if isinstance(node, ast.Raise) else "assert"
-            raise UserError(
-                f"{file}:{start + node.lineno - 1}: the rule of '{id}' has `{word}`, which compiled code "
-                "ignores; return numbers in every case, zeros for no update"
-            )
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+            names = tuple(each.arg for each in (*node.args.posonlyargs, *node.args.args))
+            if first == code.co_firstlineno and names == code.co_varnames[: code.co_argcount]:
+                yield node
+
+
+def _walk_body(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
+    for statement in node.body if isinstance(node.body, list) else [node.body]:
+        yield from ast.walk(statement)
+
+
+def _check_statements(
+    id: str, function: Callable[..., Any], source: ast.FunctionDef | ast.Lambda, file: str, seen: set[str]
+) -> None:
+    """Refuse exceptions and talk, in a rule and in the compiled functions of its file that it calls."""
+    for node in _walk_body(source):
+        if type(node) in _EXCEPTIONS:
+            raise _refuse(
+                id, file, node, f"has `{_EXCEPTIONS[type(node)]}`, which compiled code ignores; return "
+                "numbers in every case, zeros for no update",
+            )  # fmt: skip
+        if not isinstance(node, ast.Name) or node.id in seen:
+            continue
+        known = function.__globals__.get(node.id)
+        if node.id in _TALK and known is None:
+            raise _refuse(
+                id, file, node, f"has `{node.id}`, which would run in every round; take it out: a rule only "
+                "returns numbers",
+            )  # fmt: skip
+        called = getattr(known, "py_func", None)
+        if called is not None and called.__code__.co_filename == function.__code__.co_filename:
+            seen.add(node.id)
+            for each in _find_sources(called):
+                _check_statements(id, called, each, file, seen)
+
+
+def _check_uses(id: str, source: ast.FunctionDef | ast.Lambda, parameters: int, file: str) -> None:
+    """Refuse uses of the parameters but p[0], p[1] and so on, within range, and a, b = p."""
+    name = (*source.args.posonlyargs, *source.args.args)[-1].arg
+    has = f"has {count(parameters, 'parameter')}, {name}[0] being the first"
+    checked: set[ast.AST] = set()
+    for node in _walk_body(source):
+        if isinstance(node, ast.Subscript) and _is_name(node.value, name):
             index = _read_index(node.slice)
-            if index is not None and not -count <= index < count:
-                raise UserError(
-                    f"{file}:{start + node.lineno - 1}: the rule of '{id}' reads {name}[{index}], but has "
-                    f"{count} parameter{'' if count == 1 else 's'}, {name}[0] being the first"
-                )
+            if not isinstance(node.ctx, ast.Load):
+                raise _refuse(
+                    id, file, node, f"changes {name}, but parameters cannot be changed; give what it "
+                    "computes another name",
+                )  # fmt: skip
+            if index is not None and not -parameters <= index < parameters:
+                raise _refuse(id, file, node, f"reads {name}[{index}], but {has}")
+            if index is not None:
+                checked.add(node.value)
+        elif isinstance(node, ast.Assign) and _is_name(node.value, name):
+            for target in node.targets:
+                if isinstance(target, ast.Tuple | ast.List) and not _has_star(target):
+                    if len(target.elts) != parameters:
+                        raise _refuse(
+                            id, file, node, f"reads {len(target.elts)} values from {name}, but {has}"
+                        )
+                    checked.add(node.value)
+    for node in _walk_body(source):
+        is_other = _is_name(node, name) and node not in checked
+        if is_other or (isinstance(node, ast.arg) and node.arg == name):
+            raise _refuse(
+                id, file, node, f"uses {name} in a way that compiled code does not check; read its "
+                f"parameters one by one, as {name}[0], {name}[1] and so on",
+            )  # fmt: skip
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _has_star(target: ast.Tuple | ast.List) -> bool:
+    return any(isinstance(each, ast.Starred) for each in target.elts)
+
+
+def _refuse(id: str, file: str, node: Any, reason: str) -> UserError:
+    return UserError(f"{file}:{node.lineno}: the rule of '{id}' {reason}")
 
 
 def _read_index(node: ast.expr) -> int | None:
@@ -105,14 +200,17 @@ def _read_index(node: ast.expr) -> int | None:
         value = ast.literal_eval(node)
     except ValueError:
         return None
-    return value if isinstance(value, int) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _as_plain(found: Any) -> Any:
+    """Return what a rule gave with Python's numbers in place of NumPy's."""
+    if isinstance(found, tuple):
+        return tuple(_as_plain(each) for each in found)
+    return found.item() if isinstance(found, np.generic) else found
 
 
 def _describe(found: Any) -> str:
     if isinstance(found, tuple):
-        return (
-            f"{len(found)} values"
-            if all(isinstance(x, int | float | np.number) for x in found)
-            else repr(found)
-        )
+        return f"{len(found)} values" if all(isinstance(x, int | float) for x in found) else repr(found)
     return "nothing" if found is None else f"one value, {found!r}"

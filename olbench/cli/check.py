@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import experiment
-from olbench.errors import UserError
+from olbench.errors import UserError, escape_controls
 from olbench.report.grid import count
 
 if TYPE_CHECKING:
@@ -132,7 +132,8 @@ def render(comparison: "Comparison", run: "Run", form: str, config: str) -> str:
     from olbench.report import regression
 
     for record in run.failed[:MAX_LINES]:
-        click.echo(f"{record['dataset']}, {record['algorithm']}: failed: {record['error']}", err=True)
+        reason = escape_controls(record["error"])
+        click.echo(f"{record['dataset']}, {record['algorithm']}: failed: {reason}", err=True)
     if form == "json":
         return regression.render_json(comparison, run.failed)
     if form == "junit":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olbench.errors import escape_controls
 from olbench.files import write_text
 from olbench.report.grid import count
 
@@ -52,7 +53,7 @@ def exit_code(run: "Run") -> int:
         first = run.failed[0]
         click.echo(
             f"olbench: {count(len(run.failed), 'trial')} failed, the first: {first['algorithm']} on "
-            f"{first['dataset']}: {first['error']}; the same command tries again",
+            f"{first['dataset']}: {escape_controls(first['error'])}; the same command tries again",
             err=True,
         )
         return 3

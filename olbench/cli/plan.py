@@ -148,7 +148,15 @@ def _compile(cells: "Sequence[Cell]") -> float:
 
 def _seconds(cell: "Cell") -> float:
     """Return how long all trials of a cell take on one core, from a probe of some hundredths of a second."""
+    from olbench.algorithms.plugins import run_aside
+
+    def probe() -> float:
+        return cell.protocol.probe_seconds(cell)
+
+    definition = cell.definition
     try:
-        return cell.protocol.probe_seconds(cell) * (cell.tuning_passes + cell.repeats)
-    except Exception:  # a contestant that fails at once takes no time; the run will record why
+        seconds = run_aside(probe) if definition.is_own and definition.rule is not None else probe()
+        return (seconds or 0.0) * (cell.tuning_passes + cell.repeats)
+    # A contestant that fails or leaves at once takes no time; the run will record why.
+    except (Exception, SystemExit):
         return 0.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError, escape_controls, suggest
 from olbench.report.grid import list_some
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def show(record: "Record", again: "Record") -> int:
     place = f"{record['dataset']}, {record['role']} {protocol.numbered} {record['number']}"
     click.echo(f"{record['key']}: {record['algorithm']}{f' ({params})' if params else ''} on {place}")
     if again["status"] == "failed":
-        click.echo(f"it fails: {again['error']}", err=True)
+        click.echo(f"it fails: {escape_controls(again['error'])}", err=True)
         return 3
     exact = list(protocol.exact)
     others = [each for each in protocol.quantities if each not in exact and not each.ratio]

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from joblib import Parallel, delayed, parallel_config
@@ -20,9 +21,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from olbench.algorithms import get_definition
-from olbench.algorithms.plugins import load_plugin
+from olbench.algorithms.plugins import forbid_exit, load_plugin, run_aside
 from olbench.data.source import Source, find_source
-from olbench.engine.stopping import StopFlag, hold_interrupts, silence_threads
+from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
 from olbench.errors import UserError, show_name
 from olbench.learners import make_algorithm
 from olbench.online import StoppedError
@@ -200,11 +201,20 @@ def attempt(
     protocol = get_protocol(trial.protocol)
     started = time.perf_counter()
     try:
-        outcome = run() if run else protocol.run(trial, source, stop.is_set)
+        with forbid_exit():
+            work = run or partial(protocol.run, trial, source, stop.is_set)
+            definition = get_definition(trial.algorithm)
+            is_own = definition.is_own and definition.rule is not None
+            outcome = run_aside(work, stop.is_set) if is_own else work()
     except StoppedError:
         return None
-    except Exception as error:
+    except UserInterruptError:
+        raise
+    # sys.exit in a contestant would end the command as if all were well.
+    except BaseException as error:
         return fail(trial, error)
+    if outcome is None:
+        return None
     seconds = time.perf_counter() - started
     return Finished(protocol.succeed(trial, outcome, seconds), outcome.arrays)
 

@@ -11,6 +11,10 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
+class UserInterruptError(KeyboardInterrupt):
+    """The user's own Ctrl-C, which a KeyboardInterrupt that a contestant raises is not."""
+
+
 class StopFlag(threading.Event):
     """Set when everyone should stop. Passes check it; work that cannot check it is interrupted."""
 
@@ -40,7 +44,7 @@ def stop_on_interrupt() -> Iterator[StopFlag]:
         impatient = flag.is_set() or flag.is_interruptible
         flag.set()
         if impatient:
-            raise KeyboardInterrupt
+            raise UserInterruptError
 
     if threading.current_thread() is not threading.main_thread():
         yield flag

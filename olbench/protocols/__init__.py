@@ -4,7 +4,7 @@ import importlib
 import warnings
 from functools import cache
 
-from olbench.errors import UserError, show_name, suggest
+from olbench.errors import UserError, describe_error, show_name, suggest
 from olbench.protocols.definition import REGISTRY, Protocol, protocol
 
 __all__ = ["Protocol", "get_protocol", "protocol", "protocols"]
@@ -22,8 +22,10 @@ def _load_installed() -> None:
     for point in entry_points(group=ENTRY_POINTS):
         try:
             point.load()
-        except Exception as error:
-            warnings.warn(f"the protocol of {point.value} cannot be loaded: {error}", stacklevel=2)
+        except (Exception, SystemExit) as error:
+            warnings.warn(
+                f"the protocol of {point.value} cannot be loaded: {describe_error(error)}", stacklevel=2
+            )
 
 
 def protocols() -> list[Protocol]:

@@ -23,7 +23,7 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from olbench.algorithms import get_definition
-from olbench.algorithms.definition import Definition, Value
+from olbench.algorithms.definition import Definition, Value, refuse_twice
 from olbench.data.source import Source
 from olbench.errors import UserError, shorten
 from olbench.learners import make_algorithm
@@ -344,6 +344,7 @@ REGISTRY: dict[str, Protocol] = {}
 
 def protocol(definition: type[Protocol]) -> type[Protocol]:
     """Register a protocol; a name may be defined again only in the file where it was defined before."""
+    refuse_twice("the protocol", definition.id, f"{_file_of(definition)}: ")
     known = REGISTRY.get(definition.id)
     if known is not None and _file_of(type(known)) != _file_of(definition):
         raise UserError(

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from olbench.errors import shorten
+from olbench.errors import describe_error, shorten
 from olbench.trials.trial import Outcome, Record, Trial
 
 VERSION = 2
@@ -54,9 +54,9 @@ def success(trial: Trial, outcome: Outcome, numbered: str, seconds: float) -> Re
 
 def failure(trial: Trial, error: BaseException, numbered: str, fields: Sequence[str]) -> Record:
     """Return the record of a trial that failed: every field that it would have measured is null."""
-    reason = f"{type(error).__name__}: {error}"
     empty = dict.fromkeys((*fields, "seconds"))
-    return {**_head(trial, numbered), **empty, "timing": "shared", "status": "failed", "error": reason}
+    told = {"timing": "shared", "status": "failed", "error": describe_error(error)}
+    return {**_head(trial, numbered), **empty, **told}
 
 
 def _head(trial: Trial, numbered: str) -> Record:

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench import load_results
+from olbench import UserError, load_plugin, load_results
+from olbench.protocols.definition import REGISTRY
 from tests.runner.conftest import config, counts, olbench, own_folder, records  # noqa: F401
 
 HERE = Path(__file__).parent
@@ -187,3 +188,16 @@ def test_a_wrong_key_of_the_protocol_is_refused_with_its_line(here):
     Path("bad.yaml").write_text(CONFIG.replace("search: grid", "search: holdout"))
     code, _, err = here("run", "bad.yaml")
     assert (code, err) == (2, "olbench: bad.yaml:9: search must be one of grid, none, not 'holdout'\n")
+
+
+def test_two_protocols_with_one_id_in_one_file_are_refused():
+    """The second would win without a word."""
+    text = Path(__file__).with_name("halves.py").read_text().replace('"halves"', '"twins"')
+    Path("twins.py").write_text(f"{text}\n{text}")
+    try:
+        with pytest.raises(
+            UserError, match=r"twins.py: this file defines the protocol 'twins' a second time"
+        ):
+            load_plugin("twins.py")
+    finally:
+        REGISTRY.pop("twins", None)

@@ -241,3 +241,88 @@ def test_entries_of_one_algorithm_are_told_apart_by_what_sets_them_apart(here, c
     ]  # fmt: skip
     code, out, _ = here("check", "small.yaml", "--against", "out", "--quiet")
     assert (code, out) == (0, "20 counts compared, 0 changed\n")
+
+
+LEAVING = """import os, sys
+from olbench import contestant
+
+
+@contestant('leaving')
+def leaving():
+    '''Leave in the middle of a pass.'''
+    return Leaving()
+
+
+class Leaving:
+    seen = 0
+
+    def predict_one(self, x):
+        return True
+
+    def learn_one(self, x, y):
+        self.seen += 1
+        if self.seen == 20:
+            {leave}
+"""
+
+
+@pytest.mark.parametrize(
+    ("leave", "error", "jobs"),
+    [
+        ("sys.exit(0)", "SystemExit: 0", 1),
+        ("sys.exit(0)", "SystemExit: 0", 2),
+        ("os._exit(0)", "SystemExit: 0", 1),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt", 1),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt", 2),
+    ],
+)
+def test_a_contestant_that_leaves_is_a_failed_trial_and_no_success(
+    olbench, config, records, leave, error, jobs
+):
+    Path("leaving.py").write_text(LEAVING.format(leave=leave))
+    text = "datasets: [breast-cancer]\nalgorithms: [leaving]\nplugins: [leaving.py]\npermutations: 2\n"
+    done = olbench("run", config(text), "--out", "out", "--jobs", jobs, timeout=120)
+    assert done.returncode == 3
+    assert f"2 trials failed, the first: leaving on breast-cancer: {error}; " in done.stderr
+    assert [record["error"] for record in records("out")] == [error, error]
+
+
+def test_a_contestant_that_cannot_be_built_does_not_end_a_plan(here, config):
+    Path("absent.py").write_text(
+        "import sys\nfrom olbench import contestant\n\n\n@contestant('absent')\ndef absent(): sys.exit(0)\n"
+    )
+    text = "datasets: [breast-cancer]\nalgorithms: [absent]\nplugins: [absent.py]\n"
+    code, out, _ = here("run", config(text), "--dry-run")
+    assert code == 0
+    assert " jobs (0.0 s of it to compile" in out
+
+
+def test_a_contestant_may_start_processes_that_end(olbench, config, records):
+    Path("leaving.py").write_text(LEAVING.format(leave="os.fork() or os._exit(0)"))
+    text = "datasets: [breast-cancer]\nalgorithms: [leaving]\nplugins: [leaving.py]\npermutations: 1\n"
+    done = olbench("run", config(text), "--out", "out", "--jobs", 1, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert [record["status"] for record in records("out")] == ["ok"]
+
+
+@pytest.mark.parametrize(
+    ("id", "leave", "shown"),
+    [
+        ("two-lines", "raise ValueError('no\\nsuch \\x1b[1mthing')", r"ValueError: no\nsuch \x1b[1mthing"),
+        (
+            "mute",
+            "raise type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})",
+            "Mute: its message cannot be shown",
+        ),
+    ],
+)
+def test_the_error_of_a_contestant_is_shown_in_one_line(here, config, id, leave, shown):
+    Path("leaving.py").write_text(LEAVING.replace("{leave}", leave).replace("'leaving'", f"'{id}'"))
+    text = f"datasets: [breast-cancer]\nalgorithms: [{id}]\nplugins: [leaving.py]\npermutations: 1\n"
+    code, _, err = here("run", config(text), "--out", "out", "--jobs", 1, "--quiet")
+    assert code == 3
+    assert err.startswith(f"olbench: 1 trial failed, the first: {id} on breast-cancer: {shown}; ")
+    assert err.count("\n") == 1
+    code, _, err = here("check", "small.yaml", "--against", "base.json", "--update", "--jobs", 1, "--quiet")
+    assert code == 3
+    assert f"breast-cancer, {id}: failed: {shown}\n" in err

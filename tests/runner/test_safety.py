@@ -221,6 +221,41 @@ def interrupted(path, folder, jobs):
 
 
 @pytest.mark.alone
+@pytest.mark.parametrize(("since", "file"), [(200, ".lock"), (450, "run.json")], ids=["probes", "trials"])
+def test_ctrl_c_stops_a_rule_that_loops_for_ever(since, file):
+    """In the probes of its behaviour, which have 400 rounds, and in a trial."""
+    Path("endless.py").write_text(
+        "from olbench import first_order\n\n\n@first_order('endless')\n"
+        f"def endless(m, s, mistake, q, t, k, p):\n    while t > {since}:\n        q += 1.0\n"
+        "    return 1.0 - m, 1.0, 0.1\n"
+    )
+    words = (
+        "breast-cancer",
+        "--algorithms",
+        "endless",
+        "--plugin",
+        "endless.py",
+        "--out",
+        "out",
+        "--jobs",
+        "1",
+    )
+    command = [sys.executable, "-m", "olbench", "run", *words]
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        while run.poll() is None and not Path("out", file).exists():
+            time.sleep(0.02)
+        time.sleep(5)  # it compiles the rule and the kernel, or loads them
+        os.killpg(run.pid, signal.SIGINT)
+        _, err = run.communicate(timeout=20)
+    finally:
+        run.kill()
+    assert run.returncode == 130
+    assert err.splitlines()[-1].startswith("olbench: stopped; finished trials are kept")
+    assert "Traceback" not in err
+
+
+@pytest.mark.alone
 def test_ctrl_c_while_workers_start_shows_nothing_of_them(config):
     Path("slow.py").write_text(SLOW)
     words = [sys.executable, "-m", "olbench", "run", config(IN_PROCESSES), "--out", "out", "--jobs", "2"]
