@@ -280,7 +280,8 @@ def test_the_table_at_a_glance_stars_the_entry_it_shows(here, run):
             cell.update(algorithm="arow", label="arow (r=1)", options=plain_options(info))
     info["config"]["algorithms"][1] = {**plain, "params": {"r": 1.0}, "grid": {}}
     (run / "run.json").write_text(json.dumps(info))
-    rewrite(run, lambda r: r | {"mistakes": 5} if r["algorithm"] == "cw" else r)
+    renamed = {"mistakes": 5, "algorithm": "arow", "options": plain_options(info)}
+    rewrite(run, lambda r: r | renamed if r["algorithm"] == "cw" else r)
     _, out, _ = here("report", run, "--full")
     blocks = [line for line in out.splitlines() if line.startswith("arow (r=1)")]
     assert len(blocks) > 3
