@@ -18,7 +18,15 @@ from olbench.data.fingerprint import fingerprint
 from olbench.data.folders import parsed_folder
 from olbench.data.labels import Labels, number_text, read_label
 from olbench.data.libsvm import READER_VERSION
-from olbench.data.own import format_of, plain_name, read_frame, read_own, refuse_reading
+from olbench.data.own import (
+    TABLES,
+    TABLES_VERSION,
+    format_of,
+    plain_name,
+    read_frame,
+    read_own,
+    refuse_reading,
+)
 from olbench.data.sources import corpus_of, problems, read_examples
 from olbench.display import facts_html
 from olbench.errors import UserError
@@ -329,7 +337,9 @@ def _key(entry: CatalogEntry, paths: Sequence[Path]) -> str:
 
 
 def _entry_key(entry: CatalogEntry, hashes: list[str]) -> str:
-    return cache.entry_key({"reader": READER_VERSION, "files": hashes, **entry.recipe()})
+    is_table = entry.format in TABLES or entry.reading != USUAL
+    versions = {"reader": READER_VERSION, **({"tables": TABLES_VERSION} if is_table else {})}
+    return cache.entry_key({**versions, "files": hashes, **entry.recipe()})
 
 
 def _find_paths(entry: CatalogEntry, download: bool, mirror: str | None) -> list[Path]:

@@ -25,6 +25,8 @@ SUFFIXES = {
     ".arff": "arff",
 }
 TABLES = frozenset(SUFFIXES.values())
+#: Increase it whenever a table is read, encoded or scaled otherwise: the cache depends on it.
+TABLES_VERSION = 2
 
 
 def format_of(name: str) -> str:

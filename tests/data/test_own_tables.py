@@ -364,3 +364,16 @@ def test_init_names_a_label_column_without_a_heading_of_its_own_by_number(table)
     from olbench.specs import Reading
 
     assert look_at(table("a,b,b\n1,5,0\n2,6,1\n"), Reading()).reading.label == 3
+
+
+def test_what_an_older_reader_cached_of_a_table_is_not_taken(table, monkeypatch):
+    import olbench.data.load as load
+    from olbench.data.own import read_own
+
+    path, read = table("a,y\n1,0\n2,1\n"), []
+    with monkeypatch.context() as older:
+        older.setattr(load, "TABLES_VERSION", load.TABLES_VERSION - 1)
+        before = load_dataset(path)
+    monkeypatch.setattr(load, "read_own", lambda *given: read.append(given) or read_own(*given))
+    assert np.array_equal(load_dataset(path).X, before.X)
+    assert len(read) == 1
