@@ -129,8 +129,7 @@ class Definition:
     @property
     def place(self) -> str:
         """Where the rule or the factory is, as a message begins: file, line and colon; or an empty text."""
-        code = getattr(self.rule or self.factory, "__code__", None)
-        return f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
+        return _find_place(self.rule or self.factory)
 
     @property
     def is_own(self) -> bool:
@@ -217,11 +216,10 @@ class Definition:
         p = self._find_constants(params)
         # The rule of an object is never called; that of others reads as many numbers as it was checked with.
         if self.rule is not None and p.shape != self._shape:
-            code = getattr(self.constants, "__code__", None)
-            place = f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
             raise UserError(
-                f"{place}the constants of '{self.id}' are {count(p.size, 'number')} for {dict(params)}, but "
-                f"{self._shape[0]} for its defaults; return equally many for all parameters"
+                f"{_find_place(self.constants)}the constants of '{self.id}' are {count(p.size, 'number')} "
+                f"for {dict(params)}, but {self._shape[0]} for its defaults; return equally many for all "
+                "parameters"
             )
         return p
 
@@ -285,6 +283,12 @@ class Definition:
             line, reason = _find_cause(str(error))
             place = f"{self.file}:{line}" if line else self.file
             raise UserError(f"{place}: the rule of '{self.id}' does not compile: {reason}") from error
+
+
+def _find_place(function: Callable[..., Any] | None) -> str:
+    """Return where a function is, as a message begins: file, line and colon; or an empty text."""
+    code = getattr(function, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
 
 
 def _find_cause(message: str) -> tuple[str, str]:

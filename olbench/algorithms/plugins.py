@@ -72,11 +72,16 @@ def _execute(name: str, file: Path, given: str) -> None:
         LOADS.pop()
 
 
-def run_aside(work: Callable[[], Item], is_stopped: Callable[[], bool] = lambda: False) -> Item | None:
-    """Return the result of some work in a thread; None if it goes on although everyone should have stopped.
+def run_rule(
+    definition: Definition, work: Callable[[], Item], is_stopped: Callable[[], bool] = lambda: False
+) -> Item | None:
+    """Return the result of some work with an algorithm; None if it goes on although everyone should stop.
 
-    Ctrl-C cannot interrupt compiled code, but it can interrupt who waits for it: a rule may loop for ever.
+    A rule of one's own may loop for ever. Ctrl-C cannot interrupt compiled code, but it can interrupt who
+    waits for it, so such work runs in a thread.
     """
+    if not definition.is_own or definition.rule is None:
+        return work()
     outcome: Future[Item] = Future()
 
     def run() -> None:

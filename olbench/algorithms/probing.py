@@ -62,9 +62,9 @@ def check_rule(
                     f"{place}: the rule of '{id}' reads a parameter that it does not have; "
                     f"it has {len(constants)}"
                 ) from None
-            failed = find_line(error, file)
-            where = f"{file}:{failed}" if failed else place
-            raise UserError(f"{where}: the rule of '{id}' fails: {describe_error(error)}") from None
+            raise UserError(
+                f"{_place_of(error, file) or place}: the rule of '{id}' fails: {describe_error(error)}"
+            ) from None
         numbers = isinstance(found, tuple) and all(isinstance(each, int | float) for each in found)
         if not numbers or len(found) != len(GIVES[order]):
             raise UserError(f"{place}: the rule of '{id}' returns {_describe(found)}; it must be {form}")
@@ -74,12 +74,16 @@ def check_rule(
                 f"but at {call[0]:g} it returns {found}; passive is (0.0, 1.0, 0.0)"
             )
     if len(undefined) == len(rounds):
-        failed = find_line(undefined[0], file)
-        where = f"{file}:{failed}" if failed else place
         raise UserError(
-            f"{where}: the rule of '{id}' fails in every round that was tried, whatever the margin: "
-            f"{describe_error(undefined[0])}"
+            f"{_place_of(undefined[0], file) or place}: the rule of '{id}' fails in every round that was "
+            f"tried, whatever the margin: {describe_error(undefined[0])}"
         )
+
+
+def _place_of(error: Exception, file: str) -> str:
+    """Return the file and the line in it where an error arose, or an empty text."""
+    line = find_line(error, file)
+    return f"{file}:{line}" if line else ""
 
 
 def check_source(id: str, rule: Callable[..., Any], parameters: int, file: str) -> bool:

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -148,14 +149,10 @@ def _compile(cells: "Sequence[Cell]") -> float:
 
 def _seconds(cell: "Cell") -> float:
     """Return how long all trials of a cell take on one core, from a probe of some hundredths of a second."""
-    from olbench.algorithms.plugins import run_aside
+    from olbench.algorithms.plugins import run_rule
 
-    def probe() -> float:
-        return cell.protocol.probe_seconds(cell)
-
-    definition = cell.definition
     try:
-        seconds = run_aside(probe) if definition.is_own and definition.rule is not None else probe()
+        seconds = run_rule(cell.definition, partial(cell.protocol.probe_seconds, cell))
         return (seconds or 0.0) * (cell.tuning_passes + cell.repeats)
     # A contestant that fails or leaves at once takes no time; the run will record why.
     except (Exception, SystemExit):

@@ -297,10 +297,11 @@ def download(address: str, path: Path, limit: int, progress: Progress | None = N
 
 def _explain_network_error(error: Any, name: str) -> str:
     text = str(error)
+    bad_chunk = "InvalidChunkLength" in text and "got length b''" not in text
+    if bad_chunk or any(word in text for word in ("BadStatusLine", "content-encoding", "Header")):
+        return f"the answer for {name} is not valid"
     if "IncompleteRead" in text or "Connection broken" in text:
         return f"the connection broke during the download of {name}"
-    if any(word in text for word in ("BadStatusLine", "content-encoding", "InvalidChunkLength", "Header")):
-        return f"the answer for {name} is not valid"
     if "timed out" in text.lower():
         return f"no answer for {TIMEOUT:g} seconds"
     return "the server cannot be reached"
@@ -339,7 +340,10 @@ class _Downloader:
             # Other digits, and thousands of them, are possible in a header as well.
             total = int(announced) if re.fullmatch("[0-9]{1,18}", announced) else 0
             with open(output_file, "wb") as file:
-                self._copy(response.iter_content(1 << 16), file, total)
+                try:
+                    self._copy(response.iter_content(1 << 16), file, total)
+                except ValueError:  # such as a chunk of a negative size
+                    raise FailedError(f"the answer for {self.name} is not valid") from None
 
     def _copy(self, pieces: Iterator[bytes], file: IO[bytes], total: int) -> None:
         size = 0

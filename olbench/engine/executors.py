@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from olbench.algorithms import get_definition
-from olbench.algorithms.plugins import forbid_exit, load_plugin, run_aside
+from olbench.algorithms.plugins import forbid_exit, load_plugin, run_rule
 from olbench.data.source import Source, find_source
 from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
 from olbench.errors import UserError, show_name
@@ -203,9 +203,7 @@ def attempt(
     try:
         with forbid_exit():
             work = run or partial(protocol.run, trial, source, stop.is_set)
-            definition = get_definition(trial.algorithm)
-            is_own = definition.is_own and definition.rule is not None
-            outcome = run_aside(work, stop.is_set) if is_own else work()
+            outcome = run_rule(get_definition(trial.algorithm), work, stop.is_set)
     except StoppedError:
         return None
     except UserInterruptError:

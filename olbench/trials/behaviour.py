@@ -12,9 +12,9 @@ that no probe reaches.
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ import numpy as np
 from olbench.advice.sets import Advice, AdviceSet
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
-from olbench.algorithms.plugins import run_aside
+from olbench.algorithms.plugins import run_rule
 from olbench.data.folders import cache_folder
 from olbench.errors import UserError
 from olbench.examples import Examples, Floats, as_examples
@@ -88,7 +88,7 @@ def _observe(algorithm: str, options: Mapping[str, Any]) -> str:
     if definition.rule is None:
         return own if _own_file(definition) else _hash(definition.id, version("scikit-learn"))
     try:
-        passes = (run_aside if definition.is_own else _run)(lambda: _probe_all(definition, options))
+        passes = run_rule(definition, partial(_probe_all, definition, options))
     except Exception as error:
         # What is wrong with the form of a rule is known before the first trial.
         if isinstance(error, UserError) and _own_file(definition):
@@ -96,10 +96,6 @@ def _observe(algorithm: str, options: Mapping[str, Any]) -> str:
         # The trials of a rule that does not compile or run will fail and say why.
         return _hash(own, type(error).__name__)
     return _hash(json.dumps(passes), own if _own_file(definition) else "")
-
-
-def _run(work: Callable[[], list[Any]]) -> list[Any]:
-    return work()
 
 
 def _probe_all(definition: Definition, options: Mapping[str, Any]) -> list[Any]:

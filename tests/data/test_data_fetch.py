@@ -445,3 +445,31 @@ def test_the_password_of_an_address_that_is_not_well_formed_is_hidden(address, s
     from olbench.data.fetch import hide_password
 
     assert hide_password(address) == shown
+
+
+def answering(raw):
+    """Answer with these bytes, whatever HTTP says, and hang up."""
+
+    def answer(request):
+        request.wfile.write(raw)
+        request.close_connection = True
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 7\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello",
+        b"WHAT 1\r\n\r\nhello",
+    ],
+    ids=["two lengths", "negative chunk", "no chunk", "no gzip", "no status"],
+)
+def test_an_answer_that_is_not_valid_is_named_as_such(server, toy, cache_folder, raw):
+    server.answers["/upstream/toy.bz2"] = answering(raw)
+    with pytest.raises(UserError, match=r"the answer for toy.bz2 is not valid"):
+        fetch(toy())
+    assert nothing_is_left(cache_folder)
