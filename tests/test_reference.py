@@ -5,10 +5,11 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from olbench import make_algorithm, online_pass
+from olbench.algorithms import get_definition
 from olbench.online import predict_signs
 from tests import reference
 from tests.examples import built_in, correlated, noisy
-from tests.reference import L
+from tests.reference import L, compiled
 
 SETTINGS = [
     ("perceptron", {}),
@@ -81,6 +82,23 @@ def test_counts_equal_the_reference(id, params, name):
     scale = max(1.0, float(np.abs(weights).max()))
     exponent = getattr(ours.learner, "scale_exponent", 0)
     np.testing.assert_allclose(np.ldexp(ours.weights, -exponent), weights.astype(float), atol=1e-6 * scale)
+
+
+FAMILIES = {"first": "first", "second": "full", "advice": "advice"}
+
+
+@pytest.mark.skipif(compiled.find_compiler() is None, reason="no C compiler")
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(("id", "params"), SETTINGS, ids=IDS)
+def test_the_references_agree(id, params, name):
+    X, y = SETS[name]
+    order = np.random.default_rng(3).permutation(len(y))
+    family = FAMILIES[get_definition(id).order]
+    first, second = compiled.run_twice(id, params, family, compiled.Data(name, X, y), order)
+    counts, weights = reference.run(id, X, y, order, **params)
+    assert first.counts == second.counts == (counts.mistakes, counts.updates, 0)
+    assert compiled.find_parting(first, second) == 0
+    assert max(compiled.find_error(other, first.weights) for other in (second.weights, weights)) < 1e-12
 
 
 @pytest.mark.parametrize("form", ["root", "covariance"])
