@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: quick reproduce test test-lowest lint docs bench fuzz torture clean help
+.PHONY: quick reproduce test test-lowest lint docs bench reference fuzz torture clean help
 
 help:
 	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
@@ -14,6 +14,7 @@ help:
 	@echo "make lint       run ruff and mypy"
 	@echo "make docs       build the documentation into site/ (installs Sphinx)"
 	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
+	@echo "make reference  compare every algorithm with a reference in C on the data sets that can be fetched"
 	@echo "make fuzz       give made-up files to every reader (make fuzz SECONDS=600: for ten minutes)"
 	@echo "make torture    kill and resume runs, fill disks, kill workers (make torture KILLS=50: fewer)"
 	@echo "make clean      remove $(VENV) and caches"
@@ -81,6 +82,10 @@ docs: $(VENV)/.ready
 bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"
 	$(BIN)/olbench bench
+
+# Resumes where it was stopped. `python -m tests.reference --page` also writes docs/correctness.md.
+reference: $(VENV)/.ready
+	$(BIN)/python -m tests.reference
 
 SECONDS ?= 60
 SEED ?= 0

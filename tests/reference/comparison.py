@@ -31,7 +31,7 @@ def compare(algorithm, data, order, exact):
 
 def count_up(exact):
     """Return the mistakes and the updates of the reference up to each round."""
-    return np.cumsum(np.column_stack([exact.bits & 1, exact.bits >> 1]), axis=0, dtype=np.int64)
+    return np.cumsum(np.column_stack([exact.bits & 1, exact.bits >> 1 & 1]), axis=0, dtype=np.int64)
 
 
 def differ(counts, expected, t):

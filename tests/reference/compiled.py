@@ -21,7 +21,7 @@ FAMILIES = ("first", "full", "root", "kl", "l2", "exact", "product")
 #: The words among the parameters, as the numbers that C has for them.
 WORDS = {"hinge": 0, "logistic": 1, "squared": 2, "zero-one": 3, "sqrt": 0, "inverse": 1}
 #: Above this many features a covariance has no second form: a round of the root costs d^2.
-SMALL = 64
+SMALL = 32
 
 
 @cache
@@ -61,7 +61,11 @@ class Data:
 
 @dataclass(frozen=True)
 class Pass:
-    """What a pass counted; `bits` has 1 for a mistake plus 2 for an update in each round."""
+    """What a pass counted.
+
+    For each round `bits` has 1 for a mistake, plus 2 for an update, plus 4 for a score that is zero but for
+    rounding.
+    """
 
     counts: tuple
     bits: np.ndarray
@@ -112,7 +116,7 @@ def run_twice(id, params, family, data, order, advice=None):
 
 def find_parting(one, two):
     """Return the first round, counted from 1, with another prediction or update; 0 if there is none."""
-    apart = np.flatnonzero(one.bits != two.bits)
+    apart = np.flatnonzero((one.bits ^ two.bits) & 3)
     return int(apart[0]) + 1 if apart.size else 0
 
 

@@ -4,9 +4,10 @@
    from all of them, S w is multiplied anew. The type of all numbers is REAL, long double unless the compiler is told
    otherwise.
 
-   Every pass can be evaluated in two ways, which are the same in exact numbers. The second (`other`) takes all sums
-   from their last term to their first, and solves quadratic equations as the papers print them, where the first
-   takes the form of the root that does not cancel. Rounds at which the two part are beyond this arithmetic. */
+   Every pass can be evaluated in two ways, which are the same in exact numbers: the second (`other`) takes all sums
+   from their last term to their first. A full covariance also has two forms. Rounds at which two ways part are beyond
+   this arithmetic. Of the two forms of the root of a quadratic equation, always the one that does not cancel is used,
+   as CW shrinks v below any bound; tests/reference/plain.py has the equations as they are printed. */
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -200,23 +201,23 @@ static real find_loss(int rule, real m, real v, int mistake, const real *p) {
     return rule >= SOP ? mistake : lost(1, m);
 }
 
-static real cw_alpha(real m, real v, real phi, int other) {
+static real cw_alpha(real m, real v, real phi) {
     real psi = 1 + phi * phi / 2, zeta = 1 + phi * phi;
     real root = sqrt(m * m * phi * phi * phi * phi / 4 + v * phi * phi * zeta);
-    if (other || m <= 0) return larger(0, (-m * psi + root) / (v * zeta));
+    if (m <= 0) return larger(0, (-m * psi + root) / (v * zeta));
     return (phi * sqrt(v) - m) * (phi * sqrt(v) + m) / (v * (m * psi + root));
 }
 
-static real cw_var_alpha(real m, real v, real phi, int other) {
+static real cw_var_alpha(real m, real v, real phi) {
     real b = 1 + 2 * phi * m, root = sqrt(b * b - 8 * phi * (m - phi * v));
-    if (other || b <= 0) return larger(0, (-b + root) / (4 * phi * v));
+    if (b <= 0) return larger(0, (-b + root) / (4 * phi * v));
     return 2 * (phi * v - m) / (v * (b + root));
 }
 
-static real scw2_alpha(real m, real v, real C, real phi, int other) {
+static real scw2_alpha(real m, real v, real C, real phi) {
     real n = v + 1 / (2 * C), b = 2 * m * n + phi * phi * m * v;
     real g = phi * sqrt(phi * phi * m * m * v * v + 4 * n * v * (n + v * phi * phi));
-    if (other || m <= 0) return larger(0, (-b + g) / (2 * (n * n + n * v * phi * phi)));
+    if (m <= 0) return larger(0, (-b + g) / (2 * (n * n + n * v * phi * phi)));
     return 2 * (phi * sqrt(v) - m) * (phi * sqrt(v) + m) / (g + b);
 }
 
@@ -227,25 +228,24 @@ static real scw2_libol_alpha(real m, real v, real C, real phi) {
 }
 
 /* beta and c of cw and its kin: sqrt(u) is the deviation along x after the step */
-static step confident(real alpha, real v, real phi, int other) {
-    real k = alpha * v * phi, root = sqrt(k * k + 4 * v);
-    real deviation = other ? (-k + root) / 2 : 2 * v / (k + root);
+static step confident(real alpha, real v, real phi) {
+    real k = alpha * v * phi, deviation = 2 * v / (k + sqrt(k * k + 4 * v));
     return (step){alpha, alpha * phi / (deviation + k), alpha * phi / deviation};
 }
 
-static step find_step(int rule, real m, real v, real loss, int64_t t, const real *p, int other) {
+static step find_step(int rule, real m, real v, real loss, int64_t t, const real *p) {
     real alpha, r, C = p[0], shrinkage;
     switch (rule) {
     case CW:
-        return confident(cw_alpha(m, v, p[0], other), v, p[0], other);
+        return confident(cw_alpha(m, v, p[0]), v, p[0]);
     case SCW1:
-        return confident(smaller(C, cw_alpha(m, v, p[1], other)), v, p[1], other);
+        return confident(smaller(C, cw_alpha(m, v, p[1])), v, p[1]);
     case SCW2:
-        return confident(scw2_alpha(m, v, C, p[1], other), v, p[1], other);
+        return confident(scw2_alpha(m, v, C, p[1]), v, p[1]);
     case SCW2_LIBOL:
-        return confident(scw2_libol_alpha(m, v, C, p[1]), v, p[1], other);
+        return confident(scw2_libol_alpha(m, v, C, p[1]), v, p[1]);
     case CW_VAR:
-        alpha = cw_var_alpha(m, v, p[0], other);
+        alpha = cw_var_alpha(m, v, p[0]);
         return (step){alpha, 2 * alpha * p[0] / (1 + 2 * alpha * p[0] * v), 2 * alpha * p[0]};
     case AROW:
         return (step){loss / (v + p[0]), 1 / (v + p[0]), 1 / p[0]};
@@ -352,7 +352,7 @@ static int full_round(learner *l, int rule, int root, const row *x, real y, real
     if (x->n > 0 && !(v > 0 && isfinite(v))) l->breakdowns++, v = 0;
     real loss = find_loss(rule, m, v, mistake, l->p);
     if (v == 0 || (loss == 0 && rule != SOP_LIBOL)) return loss > 0;
-    step s = find_step(rule, m, v, loss, t, l->p, l->other);
+    step s = find_step(rule, m, v, loss, t, l->p);
     if (!isfinite(s.alpha) || !isfinite(s.c)) {
         l->breakdowns++;
         return loss > 0;
@@ -386,22 +386,23 @@ static real diagonal_variance(learner *l, int family, const row *x, real c) {
     return v;
 }
 
-/* The c that belongs to alpha, cw2012 section 6.2: 2 alpha phi (var), alpha phi / sqrt(v+) (stdev) */
-static real exact_gain(int rule, real alpha, real m, real v, real phi) {
-    return rule == CW_VAR ? 2 * alpha * phi : alpha * phi * phi / (m + alpha * v);
-}
-
-/* The root of m + alpha v = phi v+ or phi sqrt(v+), bisected until the bracket has no number inside */
-static real exact_alpha(learner *l, int rule, const row *x, real m, real v) {
-    real phi = l->p[0], low = larger(0, -m / v), high = ((rule == CW_VAR ? phi * v : phi * sqrt(v)) - m) / v;
-    for (int halving = 0; halving < 400; halving++) {
-        real alpha = low + (high - low) / 2;
-        if (alpha <= low || alpha >= high) break;
-        real after = diagonal_variance(l, EXACT, x, exact_gain(rule, alpha, m, v, phi));
-        if (m + alpha * v < phi * (rule == CW_VAR ? after : sqrt(after))) low = alpha;
-        else high = alpha;
+/* The root of m + alpha v = phi v+ (cw2012, eq. 33) or phi sqrt(v+) (eq. 34), bisected until the bracket has no number
+   inside. v+ belongs to c = 2 alpha phi (var), alpha phi / sqrt(v+) (stdev). The unknown is the margin after the step
+   if m < 0 and the gain of margin otherwise: the one that is no difference of two large numbers. */
+static step find_exact_step(learner *l, int rule, const row *x, real m, real v) {
+    int variance = rule == CW_VAR;
+    real phi = l->p[0], known = larger(m, 0), low = 0, high = (variance ? phi * v : phi * sqrt(v)) - known;
+    real margin, alpha, c;
+    for (int halving = 0; halving < 1000; halving++) {
+        real middle = low + (high - low) / 2;
+        margin = known + middle, alpha = (m < 0 ? middle - m : middle) / v;
+        c = variance ? 2 * alpha * phi : alpha * phi * phi / margin;
+        if (middle <= low || middle >= high) break;
+        real after = diagonal_variance(l, EXACT, x, c);
+        if (margin < phi * (variance ? after : sqrt(after))) low = middle;
+        else high = middle;
     }
-    return l->other ? low : high;
+    return (step){alpha, 0, c};
 }
 
 static int diagonal_round(learner *l, int rule, int family, const row *x, real y, real f, int mistake, int64_t t) {
@@ -409,11 +410,7 @@ static int diagonal_round(learner *l, int rule, int family, const row *x, real y
     if (x->n > 0 && !(v > 0 && isfinite(v))) l->breakdowns++, v = 0;
     real loss = find_loss(rule, m, v, mistake, l->p);
     if (v == 0 || loss == 0) return loss > 0;
-    step s;
-    if (family == EXACT) {
-        s.alpha = exact_alpha(l, rule, x, m, v);
-        s.c = exact_gain(rule, s.alpha, m, v, l->p[0]);
-    } else s = find_step(rule, m, v, loss, t, l->p, l->other);
+    step s = family == EXACT ? find_exact_step(l, rule, x, m, v) : find_step(rule, m, v, loss, t, l->p);
     if (!isfinite(s.alpha) || !isfinite(s.c)) {
         l->breakdowns++;
         return 1;
@@ -430,12 +427,13 @@ static int diagonal_round(learner *l, int rule, int family, const row *x, real y
 
 /* ---- diagonal SOP: the row itself counts when it is predicted ---- */
 
-static real product_score(learner *l, const row *x) {
+static real product_score(learner *l, const row *x, real *size) {
     real f = 0;
+    *size = 0;
     for (int64_t k = 0; k < x->n; k++) {
         int64_t e = place(k, x->n, l->other), j = x->column[e];
-        real value = x->value[e];
-        f += l->theta[j] * value / (l->sigma[j] + value * value);
+        real value = x->value[e], term = l->theta[j] * value / (l->sigma[j] + value * value);
+        f += term, *size += fabs(term);
     }
     return f;
 }
@@ -470,8 +468,20 @@ static row read_row(int64_t i, const double *data, const int64_t *columns, const
     return x;
 }
 
-/* Run the rows of `order`. bits[t] is 1 for a mistake plus 2 for an update in round t. counts: mistakes, updates and
-   breakdowns. weights: what predicts unseen examples. Return 0, or -1 if there is no such algorithm. */
+/* The sum of |w_j x_j|: a score far below it is zero but for rounding. */
+static real find_size(const real *w, const row *x) {
+    real size = 0;
+    for (int64_t k = 0; k < x->n; k++) size += fabs(w[x->column[k]] * x->value[k]);
+    return size;
+}
+
+static int describe_round(int mistake, int update, real f, real size) {
+    return mistake + 2 * update + 4 * (size > 0 && fabs(f) <= TOLERANCE * size);
+}
+
+/* Run the rows of `order`. bits[t] is 1 for a mistake plus 2 for an update in round t plus 4 for a score that is zero
+   but for rounding. counts: mistakes, updates and breakdowns. weights: what predicts unseen examples. Return 0, or -1
+   if there is no such algorithm. */
 int run_pass(const char *id, int family, int other, const real *p, int64_t rounds, int64_t d, const double *data,
              const int64_t *columns, const int64_t *ends, const double *labels, const int64_t *order,
              uint8_t *bits, int64_t *counts, real *weights) {
@@ -491,7 +501,8 @@ int run_pass(const char *id, int family, int other, const real *p, int64_t round
     for (int64_t t = 1; t <= rounds; t++) {
         int64_t i = order[t - 1];
         row x = read_row(i, data, columns, ends, other);
-        real y = labels[i], f = family == PRODUCT ? product_score(&l, &x) : dot(l.w, &x, other);
+        real y = labels[i], size = family == PRODUCT ? 0 : find_size(l.w, &x);
+        real f = family == PRODUCT ? product_score(&l, &x, &size) : dot(l.w, &x, other);
         int mistake = (f >= 0) != (y > 0), update = 0;
         if (!isfinite(f)) l.breakdowns++;
         else if (family == FIRST) update = learn(&l, &x, y, f, mistake, t);
@@ -499,7 +510,7 @@ int run_pass(const char *id, int family, int other, const real *p, int64_t round
         else if (family == PRODUCT) update = product_round(&l, &x, y, mistake);
         else update = diagonal_round(&l, rule, family, &x, y, f, mistake, t);
         mistakes += mistake, l.updates += update;
-        bits[t - 1] = mistake + 2 * update;
+        bits[t - 1] = describe_round(mistake, update, f, size);
         if (averaged)
             for (int64_t j = 0; j < d; j++) l.total[j] += l.w[j];
     }
@@ -632,7 +643,7 @@ int run_advice(const char *id, int other, const real *p, int64_t rounds, int64_t
     for (int64_t t = 0; t < rounds; t++) {
         int64_t row_number = order[t];
         row x = read_row(row_number, data, columns, ends, other);
-        real y = labels[row_number], f = dot(w, &x, other);
+        real y = labels[row_number], f = dot(w, &x, other), size = find_size(w, &x);
         int mistake = (f >= 0) != (y > 0);
         real loss = lost(1, nu * y * f + (1 - nu) * y * dot(r, &x, other));
         real alpha = loss / (1 / lam + nu * x.s);
@@ -646,7 +657,7 @@ int run_advice(const char *id, int other, const real *p, int64_t rounds, int64_t
                 for (int64_t e = 0; e < d; e++) r[e] -= all[i].z * own[j * d + e] * all[i].u[j] / sets;
         }
         counts[0] += mistake, counts[1] += loss > 0, counts[2] += !isfinite(f);
-        bits[t] = mistake + 2 * (loss > 0);
+        bits[t] = describe_round(mistake, loss > 0, f, size);
     }
     for (int64_t i = 0; i < sets; i++) {
         free(all[i].gram), free(all[i].with_d), free(all[i].without_d);
