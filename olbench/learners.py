@@ -319,15 +319,26 @@ class FirstOrderLearner(KernelLearner):
         super().__init__(algorithm, d)
         self.w: Floats = np.zeros(d)
         self.scalars: Floats = np.array([1.0, 0.0])
+        # Sums of squares of w by block, which give ||w||^2; empty for a rule that does not read it. Each is
+        # summed again when one of its weights changes, so their error does not grow with the rounds.
+        self.squares: Floats = np.zeros(self._count_blocks(d))
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.first_order import run
 
         passive_above = self.algorithm.definition.find_passive_margin(self.algorithm.params)
-        return run, (self.w, self.scalars, self.counters, passive_above)
+        return run, (self.w, self.scalars, self.squares, self.counters, passive_above)
+
+    def _count_blocks(self, d: int) -> int:
+        if not self.algorithm.definition.reads_norm:
+            return 0
+        from olbench.kernels.first_order import BLOCK
+
+        return -(-d // BLOCK)
 
     def _extend(self, d: int) -> None:
         _lengthen(self.w, d)
+        _lengthen(self.squares, self._count_blocks(d))
 
     @property
     def weights(self) -> Floats:
@@ -344,6 +355,7 @@ class FirstOrderLearner(KernelLearner):
         self.w[columns] = 0.0
         self.scalars[:] = 0.0
         self.scalars[0] = 1.0
+        self.squares[:] = 0.0
         self.counters[:] = 0
 
 
@@ -353,12 +365,15 @@ class AveragedLearner(FirstOrderLearner):
     def __init__(self, algorithm: Algorithm, d: int):
         super().__init__(algorithm, d)
         self.scalars = np.array([1.0, 0.0, 0.0])
+        # The sum of w over the rounds is scalars[2] w - deficit. After t rounds with k changes its error is
+        # at most about (t + k) 2^-53 max |w_j|, as if all w were added up, and 1 / `averaged.SMALLEST_SCALE`
+        # of that where the rule shrinks w.
         self.deficit: Floats = np.zeros(d)
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.averaged import run
 
-        return run, (self.w, self.scalars, self.deficit, self.counters)
+        return run, (self.w, self.scalars, self.squares, self.deficit, self.counters)
 
     def _extend(self, d: int) -> None:
         super()._extend(d)
@@ -413,7 +428,12 @@ class CovarianceLearner(SecondOrderLearner):
         side = d if d < BLOCKED_FROM else -(-d // TILE) * TILE
         self.sigma: Floats = _aligned_zeros(side, side)
         np.fill_diagonal(self.sigma[:d, :d], algorithm.a)
+        # After k changes an entry of Sigma is off by at most about k 2^-53 a, whatever is still pending. That
+        # is little beside a, but not beside a Sigma that shrinks towards zero: rules that shrink it without
+        # bound have the root form, and a variance that is not positive counts as a breakdown.
         self.pending: Floats = _aligned_zeros(choose_depth(d), side)
+        # Upper bounds on Sigma, and on Sigma minus the outer product of the axis. Sigma only shrinks, up to
+        # the error above, which stays below the 1e-9 that each bound allows for until k is about 10^7.
         self.axis: Floats = np.zeros(d)
         self.bound: Floats = np.array([algorithm.a * (1.0 + 1e-9), np.inf])
 
@@ -463,6 +483,10 @@ class RootLearner(SecondOrderLearner):
         super().__init__(algorithm, d)
         self.mu: Floats = np.zeros(d)
         self.root: Floats = _scaled_identity(np.sqrt(algorithm.a), d)
+        # R is multiplied by a matrix close to the identity in each change, so k changes leave a relative
+        # error of about k 2^-52 in every row, however far R shrinks; the power of two in counters[5] changes
+        # no digit. Upper bounds of the largest singular value of R and of the length of each row. Changes
+        # only shrink them, so the bounds hold until they are renewed, once in d changes.
         self.bound: Floats = np.array([np.sqrt(algorithm.a) * (1.0 + 1e-9)])
         self.reach: Floats = np.full(d, np.sqrt(algorithm.a))
 
@@ -499,6 +523,8 @@ class DiagonalLearner(SecondOrderLearner):
 
     def __init__(self, algorithm: Algorithm, d: int):
         super().__init__(algorithm, d)
+        # Each variance is divided or multiplied once in a change: a relative error of k 2^-51 after k of
+        # them.
         self.moments: Floats = np.zeros((d, 2))
         self.moments[:, 1] = algorithm.a
 
@@ -591,6 +617,8 @@ class DualLearner(SecondOrderLearner):
         kinds = ("linear", "rbf", "poly")
         self.shape = (float(kinds.index(kernel.name)), kernel.gamma, float(kernel.degree), kernel.coef0)
         self.linear = kernel.name == "linear"
+        # The factor L grows by rows, and none is changed later, so L L' = M up to (size + 1) 2^-52 a K(x, x).
+        # The coefficients are sums over the changes; the norms of the support are those of its rows.
         self.nu: Floats = np.empty(0)
         self.factor: Floats = np.empty(0)
         self.support_data: Floats = np.empty(0)

@@ -3,6 +3,7 @@
 The same decorators serve the built-in files in this folder and a user's own file.
 """
 
+import dis
 import math
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -240,6 +241,21 @@ class Definition:
         if self.passive_above is None:
             return math.inf
         return max(0.0, float(self.passive_above(**params)))
+
+    @cached_property
+    def reads_norm(self) -> bool:
+        """Whether a first-order rule reads q, its fourth argument: the squared norm is kept only then.
+
+        The compiled code of the rule tells, so that no rule can forget to declare it.
+        """
+        if self.rule is None or self.order != "first":
+            return False
+        code = getattr(self.rule, "__code__", None)
+        if code is None or code.co_argcount < 4:
+            return True
+        q = code.co_varnames[3]
+        operands = [instruction.argval for instruction in dis.get_instructions(self.rule)]
+        return any(operand == q or (isinstance(operand, tuple) and q in operand) for operand in operands)
 
     @cached_property
     def compiled_rule(self) -> Any:

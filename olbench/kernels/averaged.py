@@ -23,39 +23,39 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
-from olbench.kernels.first_order import multiply_out
+from olbench.kernels.first_order import LARGEST_SCALE, multiply_out, renew_norm
 from olbench.kernels.margins import keep_margin
 from olbench.kernels.rows import buffers, dot, locate, sources
 
 # Below this scale the sum is settled, which costs d. S w is larger than the sum by about one over the scale,
-# so this bounds the digits that the difference loses: three.
+# so this bounds the digits that the difference loses: three. S itself is a sum of positive terms.
 SMALLEST_SCALE = 2.0**-10
 
 
 @inlined
-def settle(w: Any, scalars: Any, deficit: Any) -> None:
+def settle(w: Any, scalars: Any, squares: Any, deficit: Any) -> None:
     """Move the sum so far into the deficit, so that S starts again at zero, and make the scale one."""
     for j in range(w.size):
         deficit[j] -= scalars[2] * w[j]
     scalars[2] = 0.0
-    multiply_out(w, scalars[0])
+    multiply_out(w, scalars[0], squares)
     scalars[0] = 1.0
 
 
 @kernel(
     void(
         types.FunctionType(FIRST_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64, WRITE_2D,
+        WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64, WRITE_2D,
     )
 )  # fmt: skip
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    w: Any, scalars: Any, deficit: Any, counters: Any, margins: Any,
+    w: Any, scalars: Any, squares: Any, deficit: Any, counters: Any, margins: Any,
 ) -> None:  # fmt: skip
     """Run the examples of `order`, predicting with the weights themselves.
 
-    The weights are scalars[0] * w, their squared norm is scalars[1], and S is scalars[2]. A round that
-    changes nothing, or that breaks down, counts towards the mean with the weights as they are.
+    The weights are scalars[0] * w, scalars[1] and `squares` are as in `first_order.run`, and S is scalars[2].
+    A round that changes nothing, or that breaks down, counts towards the mean with the weights as they are.
     """
     packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
@@ -73,7 +73,8 @@ def run(
             counters[4] += 1
             scalars[2] += scalars[0]
             continue
-        loss, shrink, tau = rule(m, s, mistake, scalars[1], counters[0], counters[2], p)
+        q = scalars[0] * scalars[0] * scalars[1]
+        loss, shrink, tau = rule(m, s, mistake, q, counters[0], counters[2], p)
         counters[2] += loss > 0.0
         if n == 0 or (shrink == 1.0 and tau == 0.0):
             scalars[2] += scalars[0]
@@ -85,13 +86,14 @@ def run(
         counters[3] += 1
         if shrink != 1.0:
             scalars[0] *= shrink
-            if abs(scalars[0]) < SMALLEST_SCALE:
-                settle(w, scalars, deficit)
+            # A scale below zero would let the sum of the scales cancel.
+            if not SMALLEST_SCALE <= scalars[0] <= LARGEST_SCALE:
+                settle(w, scalars, squares, deficit)
         step = tau * y[i] / scalars[0]
         missing = scalars[2] * step
         for k in range(n):
             j, x = columns[at + k], values[o + k]
             w[j] += step * x
             deficit[j] += missing * x
-        scalars[1] = max(0.0, shrink * shrink * scalars[1] + tau * (2.0 * shrink * m + tau * s))
+        scalars[1] = renew_norm(w, squares, columns, at, n)
         scalars[2] += scalars[0]

@@ -69,7 +69,7 @@ def largest_entry(root: Any, i: Any) -> Any:
 def rounding(reach: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> Any:
     """Return a length below which R' x may be nothing but rounding.
 
-    Each entry of R' x sums the products x_j R_jk, and reach[j] is at least the sum over k of |R_jk|.
+    R' x is the sum of the rows x_j R_j, each of which is rounded, and reach[j] is at least the length of R_j.
     """
     total = 0.0
     for k in range(n):
@@ -111,10 +111,10 @@ def run(
 ) -> None:  # fmt: skip
     """Run the examples of `order`; counters: rounds, mistakes, updates, effective, breakdowns, exponent.
 
-    bound[0] is an upper bound of the largest singular value of R, and reach[j] one of the sum of absolute
-    values in row j; `screened` is as in the covariance form. A `scale_free` learner does not depend on the
-    common scale of mu and R: both are multiplied by a power of two, whose exponent is counted, before they
-    underflow. A deviation within rounding of zero is a breakdown; linearly dependent features can lead to it.
+    bound[0] is an upper bound of the largest singular value of R, and reach[j] one of the length of its row
+    j; `screened` is as in the covariance form. A `scale_free` learner does not depend on the common scale of
+    mu and R: both are multiplied by a power of two, whose exponent is counted, before they underflow. A
+    deviation within rounding of zero is a breakdown; linearly dependent features can lead to it.
     """
     d = mu.size
     packed_columns, packed_values = buffers(rows)

@@ -13,7 +13,7 @@ from numba import void
 
 from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, helper, inlined, kernel
 from olbench.kernels.matrix import inner, inner_row
-from olbench.kernels.vectors import prefetch
+from olbench.kernels.vectors import add, four, load, multiply, prefetch, zeros
 
 # Rows are prefetched this many rounds before they are read: a cache miss takes as long as several short
 # rounds.
@@ -144,12 +144,11 @@ def dot_row(matrix: Any, i: Any, columns: Any, c: Any, values: Any, o: Any, n: A
 def squared_norm(values: Any, o: Any, n: Any) -> Any:
     """Return the sum of squares of n values starting at offset o, in the order of `dot`."""
     whole = n - n % 4
-    s0 = s1 = s2 = s3 = 0.0
+    total = zeros(4)
     for k in range(o, o + whole, 4):
-        s0 += values[k] * values[k]
-        s1 += values[k + 1] * values[k + 1]
-        s2 += values[k + 2] * values[k + 2]
-        s3 += values[k + 3] * values[k + 3]
+        x = load(total, values, (k,))
+        total = add(total, multiply(x, x))
+    s0, s1, s2, s3 = four(total)
     for k in range(o + whole, o + n):
         s0 += values[k] * values[k]
     return (s0 + s1) + (s2 + s3)

@@ -2,7 +2,9 @@
 
 Each algorithm runs a few fixed probe passes, and the hash is of what comes out: every count, and the weights
 to nine digits. A faster kernel, a renamed variable or another message keeps the hash, and with it every
-trial on record; a rule, a convention or a seed that changes a result changes it.
+trial on record; a rule, a convention or a seed that changes a result changes it. The passes are short, so
+they are chosen for what a long pass would show: rows of very different scales, and labels of a coin where a
+rule multiplies the errors of what a kernel carries from round to round.
 
 The probes cost some milliseconds each and a compilation, so the hash is remembered on disk under the hash of
 all sources that could change it. A user's own file is part of the hash too: an edit there can concern rounds
@@ -116,7 +118,8 @@ def _settings(definition: Definition) -> Iterator[dict[str, Any]]:
 def _probe(definition: Definition, params: Mapping[str, Any], options: Mapping[str, Any]) -> list[Any]:
     algorithm = make_algorithm(definition.id, **params, **options)
     seen: list[Any] = []
-    for name, (examples, labels) in _probes().items():
+    probes = _probes() | _coin_probe() if definition.reads_norm else _probes()
+    for name, (examples, labels) in probes.items():
         order = seeds.order(0, name, "report", 0, seeds.ALL, examples.n)
         result = online_pass(algorithm, examples, labels, order, curve=3)
         counts = (result.mistakes, result.updates, result.effective_updates, result.breakdowns)
@@ -193,6 +196,18 @@ def _probes() -> dict[str, tuple[Examples, Floats]]:
         X[::37] = 0.0
         found[name] = as_examples(_as_csr(X) if name == "sparse" else X), labels
     return found
+
+
+@cache
+def _coin_probe() -> dict[str, tuple[Examples, Floats]]:
+    """Return examples whose labels are those of a coin, for rules that read the norm of the weights.
+
+    ROMMA's weights grow to a length of 1e9 on them, and each step multiplies an error of the norm: within 400
+    rounds, a norm that is carried along without being summed again has no digit left.
+    """
+    random = np.random.default_rng(1999)
+    X = random.standard_normal((ROUNDS, 8))
+    return {"coin": (as_examples(X), np.where(random.random(ROUNDS) < 0.5, 1.0, -1.0))}
 
 
 def _as_csr(X: Floats) -> Any:

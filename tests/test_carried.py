@@ -1,0 +1,164 @@
+"""What a kernel carries from round to round stays within the bound that is stated where it is declared.
+
+Each test recomputes the carried quantity from the state or from the examples, in long double.
+"""
+
+import numpy as np
+import pytest
+
+from olbench import first_order, make_algorithm
+from olbench.examples import as_examples
+from olbench.kernels.first_order import BLOCK
+from tests.examples import built_in, noisy
+
+L = np.longdouble
+EPSILON = 2.0**-52
+SLICE = 500
+
+
+def coin(n, d, density=1.0, seed=0):
+    """Return examples whose labels say nothing, on which the weights of ROMMA grow without end."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < density)
+    return X, np.where(rng.random(n) < 0.5, 1.0, -1.0)
+
+
+def in_slices(learner, X, y, size=SLICE):
+    """Run the examples in their order and yield after each slice."""
+    rows = as_examples(X).rows()
+    for begin in range(0, len(y), size):
+        learner.run(rows, y, np.arange(begin, min(begin + size, len(y))))
+        yield learner
+
+
+@pytest.mark.parametrize("id", ["romma", "aromma", "alma"])
+@pytest.mark.parametrize(("d", "density"), [(2, 1.0), (22, 1.0), (22, 0.4), (150, 1.0), (1000, 0.02)])
+def test_the_squared_norm_is_that_of_the_weights(id, d, density):
+    learner = make_algorithm(id).start(d)
+    for _ in in_slices(learner, *coin(5000, d, density)):
+        exact = np.sum(learner.w.astype(L) ** 2)
+        assert abs(learner.scalars[1] - exact) <= (BLOCK + d / BLOCK) * 2.0**-53 * exact
+
+
+def test_the_squared_norm_survives_features_that_appear_later():
+    X, y = coin(2000, 150, density=0.3)
+    early = X.copy()
+    early[:1000, 40:] = 0.0
+    late = make_algorithm("romma").start(40)
+    rows = as_examples(early[:1000, :40]).rows()
+    late.run(rows, y[:1000], np.arange(1000))
+    late.grow(150)
+    late.run(as_examples(early).rows(), y, np.arange(1000, 2000))
+    whole = make_algorithm("romma").start(150)
+    whole.run(as_examples(early).rows(), y, np.arange(2000))
+    assert late.mistakes == whole.mistakes
+    assert late.scalars[1] == pytest.approx(float(np.sum(late.w.astype(L) ** 2)), rel=1e-13)
+
+
+def test_only_rules_that_read_the_norm_keep_it():
+    first = [each for each in built_in() if each.order == "first"]
+    assert len(first) > 8
+    kept = {definition.id for definition in first if definition.reads_norm}
+    assert kept == {"romma", "aromma", "alma"}
+
+
+def shrinking(averaged):
+    @first_order("shrinking", averaged=averaged)
+    def rule(m, s, mistake, q, t, k, p):
+        """Halve and double the weights in turns, and tell their norm in the steps."""
+        shrink = 0.5 if t % 4 < 2 else 1.9
+        return 1.0, (-shrink if t % 7 == 0 else shrink), 1.0 / (1.0 + q)
+
+    return rule
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+def test_the_weights_and_their_mean_are_those_of_a_plain_loop(averaged):
+    """The common factor, the sum of all factors and the deficit stand for w and its sum over the rounds."""
+    definition = shrinking(averaged)
+    X, y = coin(3000, 7, seed=3)
+    learner = make_algorithm(definition.id).start(7)
+    w, total, t = np.zeros(7, L), np.zeros(7, L), 0
+    for _ in in_slices(learner, X, y):
+        for x, label in zip(X[t : t + SLICE].astype(L), y[t : t + SLICE].astype(L), strict=True):
+            t += 1
+            f = w @ x
+            _, shrink, tau = definition.rule(label * f, x @ x, (f >= 0) != (label > 0), w @ w, t, 0, None)
+            w = L(shrink) * w + L(tau) * label * x
+            total += w
+        exact = total / t if averaged else w
+        assert np.linalg.norm(learner.weights - exact) <= t * EPSILON * np.linalg.norm(exact) * 2.0**10
+
+
+FORMS = {
+    "covariance": (9, {"form": "covariance"}),
+    "blocked": (131, {"form": "covariance"}),
+    "root": (9, {"form": "root"}),
+    "diagonal": (9, {"covariance": "diag"}),
+    "dual": (9, {"kernel": "linear"}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_carries_the_covariance_of_the_updates_it_made(form):
+    """Sigma^-1 = I / a + sum of c x x' over the updates (c = 1 / r for AROW); diagonal: of c x_j^2."""
+    d, options = FORMS[form]
+    a, r, n = 2.0, 0.5, 1200
+    X, y = noisy(n=n, d=d, seed=4)
+    learner = make_algorithm("arow", r=r, a=a, **options).start(d)
+    precision, changes = np.eye(d, dtype=L) / a, 0
+    for t, _ in enumerate(in_slices(learner, X, y, size=1)):
+        if learner.effective_updates > changes:
+            changes = learner.effective_updates
+            x = X[t].astype(L)
+            precision += (np.diag(x * x) if form == "diagonal" else np.outer(x, x)) / L(r)
+    assert changes > n / 4
+    sigma = np.diag(learner.covariance) if form == "diagonal" else learner.covariance
+    # Multiplying by the precision magnifies the error of Sigma by at most the precision's size.
+    error = np.abs(sigma @ precision - np.eye(d)).max()
+    relative = form in ("root", "diagonal")
+    largest = 1.0 if relative else a
+    assert error <= changes * EPSILON * largest * float(np.abs(precision).sum(axis=0).max()) * d
+
+
+@pytest.mark.parametrize("form", ["covariance", "blocked"])
+@pytest.mark.parametrize("id", ["scw1", "arow"])
+def test_the_screening_bounds_are_above_sigma(form, id):
+    d, options = FORMS[form]
+    X, y = noisy(n=4000, d=d, noise=0.05, seed=5)
+    learner = make_algorithm(id, **options).start(d)
+    for _ in in_slices(learner, X, y, size=97):
+        sigma = learner.covariance
+        assert np.linalg.eigvalsh(sigma)[-1] <= learner.bound[0]
+        if learner.bound[1] < np.inf:
+            rest = sigma - np.outer(learner.axis, learner.axis)
+            assert np.linalg.eigvalsh(rest)[-1] <= learner.bound[1]
+    # Only an adaptive margin makes tighter bounds worth their cost.
+    assert (learner.bound[0] < 1.0) == (id == "scw1")
+
+
+@pytest.mark.parametrize("id", ["cw", "cw-var", "scw1"])
+def test_the_bounds_of_the_root_are_above_it(id):
+    """Row lengths and the largest singular value only shrink; both are renewed once in d changes."""
+    X, y = noisy(n=4000, d=9, noise=0.3, seed=6)
+    learner = make_algorithm(id, form="root", eta=0.95).start(9)
+    for _ in in_slices(learner, X, y, size=13):
+        assert (np.linalg.norm(learner.root, axis=1) <= learner.reach * (1 + 1e-12)).all()
+        assert np.linalg.norm(learner.root, 2) <= learner.bound[0]
+
+
+def test_the_factor_of_the_dual_form_is_that_of_its_support():
+    """L L' = diag(1 / c) + a K: no row of L is changed after it was appended."""
+    X, y = noisy(n=800, d=9, seed=7)
+    learner = make_algorithm("arow", r=0.5, a=2.0, kernel="linear").start(9)
+    list(in_slices(learner, X, y))
+    size = learner.size
+    assert size > 200
+    lower = np.zeros((size, size), L)
+    lower[np.tril_indices(size)] = learner.factor[: size * (size + 1) // 2]
+    support = learner.support.toarray().astype(L)
+    exact = 0.5 * np.eye(size) + 2.0 * support @ support.T
+    scale = 2.0 * float(np.max(np.sum(support**2, axis=1)))
+    assert np.abs(lower @ lower.T - exact).max() <= (size + 1) * EPSILON * scale
+    norms = np.sum(support**2, axis=1)
+    assert np.abs(learner.support_norms[:size] - norms).max() <= 9 * EPSILON * float(norms.max())
