@@ -9,7 +9,7 @@ from olbench.algorithms import get_definition
 from olbench.online import predict_signs
 from tests import reference
 from tests.examples import built_in, correlated, noisy
-from tests.reference import L, compiled
+from tests.reference import L, compiled, page
 
 SETTINGS = [
     ("perceptron", {}),
@@ -149,6 +149,13 @@ def test_cw_at_eta_95_on_svmguide3_does_not_break_down(mirror):
     X, y = real(mirror, "svmguide3")
     order = np.random.default_rng(1).permutation(len(y))
     assert_same_counts("cw", {"eta": 0.95}, X, y, order)
+
+
+def test_the_page_is_that_of_the_record():
+    head, lines = page.read()
+    assert page.PAGE.read_text(encoding="utf-8") == page.render(head, lines)
+    reasons = {page.find_reason(line) for line in lines if line["outcome"] == "differs"}
+    assert page.OURS not in reasons
 
 
 DEFAULTS = {definition.id: definition.resolve({}) for definition in built_in()}

@@ -5,6 +5,8 @@ import lzma
 from itertools import groupby
 from pathlib import Path
 
+from olbench.data.catalog import catalog
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/correctness.md"
 PACKED = ROOT / "results/correctness/passes.jsonl.xz"
@@ -41,19 +43,19 @@ that it has, with an independent reference on every data set of the catalogue in
 - Where ours differs, the same C code runs in doubles, which tells a defect of a kernel from the limits of
   doubles.
 
-Σ = A'A. {processor}; the record of all passes is `results/correctness/passes.jsonl.xz`.
+The record of all passes is `results/correctness/passes.jsonl.xz`. The processor was: {processor}.
 
 """
 REASONS = {
     OURS: "**Ours alone.** Plain loops in doubles agree with the reference, and we do not.",
-    TIE: """**Ties.** In the round in which we part, the score is zero but for rounding: its terms cancel to
-        12 digits. The sign of what is left decides the prediction, in the reference as well.""",
-    RANGE: """**The range of doubles.** Σ vanishes. Plain loops in doubles part from the reference as well, and
-        our pass reports breakdowns. Most of these are cw with a diagonal Σ on dense features, where that
+    TIE: """**Ties.** In the round in which we part, the score is zero but for rounding: its terms cancel
+        to 12 digits. The sign of what is left decides the prediction, in the reference as well.""",
+    RANGE: """**The range of doubles.** Σ vanishes. Plain loops in doubles part from the reference as well,
+        and our pass reports breakdowns. Most of these are cw with a diagonal Σ on dense features, where that
         method collapses: the reference breaks down, too, after some more rounds.""",
-    ROUNDING: """**The precision of doubles.** Plain loops in doubles part from the reference as well, or their
-        weights have an error above the limit, and nothing breaks down. For these features the steps are so
-        long that rounding errors grow with every update.""",
+    ROUNDING: """**The precision of doubles.** Plain loops in doubles part from the reference as well, or
+        their weights have an error above the limit, and nothing breaks down. For these features the steps
+        are so long that rounding errors grow with every update.""",
     DUAL: """**The form of the kernel learner.** With `kernel=linear` the variance is a K(x, x) − u.u, a
         difference that cancels as cw shrinks Σ. A variance within rounding of zero is reported as a
         breakdown. The primal forms do not have these differences: prefer them to a linear kernel.""",
@@ -80,9 +82,10 @@ def summarise(lines):
     return ", ".join(f"{outcomes.count(name):,} {name}" for name in ("equal", "unstable", "differs"))
 
 
-def publish(head, lines, missing):
+def publish(head, lines):
     """Pack the record and write the page."""
-    content = [{**head, "missing": missing}, *lines]
+    covered = {line["dataset"] for line in lines}
+    content = [{**head, "missing": [name for name in catalog() if name not in covered]}, *lines]
     PACKED.write_bytes(lzma.compress("".join(json.dumps(line) + "\n" for line in content).encode()))
     PAGE.write_text(render(*read()), encoding="utf-8")
 
@@ -108,8 +111,8 @@ def render(head, lines):
         + f"## Result\n\n{len(lines):,} passes on {datasets} data sets, {rounds / 1e9:.2f} billion rounds: "
         f"{summarise(lines)}. The error is the largest of the passes that are equal.",
         tabulate_algorithms(lines),
-        "## Differences\n\nIn brackets: the round in which each order parts from the reference, or the error of the "
-        "weights if no count differs.",
+        "## Differences\n\nIn brackets: the round in which each order parts from the reference, or the error "
+        "of the weights if no count differs.",
     ]
     for reason, words in REASONS.items():
         chosen = [line for line in differing if find_reason(line) == reason]
@@ -121,8 +124,8 @@ def render(head, lines):
     parts.append("## Unstable\n\nIn brackets: the round from which on the two references differ.")
     parts.append(tabulate_differences(unstable, lambda line: f"{line['unstable_from']:,}"))
     parts += ["## Data sets", tabulate_datasets(lines)]
-    if head.get("missing"):
-        parts.append(f"Not available here: {', '.join(head['missing'])}.")
+    if head["missing"]:
+        parts.append(f"Without a pass in the record: {', '.join(head['missing'])}.")
     return "\n\n".join(parts) + "\n"
 
 
