@@ -147,7 +147,7 @@ def key(line):
 def digest_sources():
     """Return a hash of the code that decides the outcome of a pass."""
     package = ROOT / "olbench"
-    ours = [*package.glob("kernels/*.py"), *package.glob("algorithms/*.py"), package / "learners.py"]
+    ours = [*package.glob("kernels/*.py"), *package.glob("algorithms/*.py"), *package.rglob("learners.py")]
     files = [*sorted(ours), compiled.SOURCE]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
 
