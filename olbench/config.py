@@ -11,8 +11,7 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.options import Kernel
 from olbench.algorithms.plugins import load_plugin
 from olbench.errors import UserError, expand_home, is_file, is_unicode, shorten
-from olbench.learners import make_algorithm
-from olbench.places import Placed, from_plain, parse_placed, read_placed
+from olbench.learn.learners import make_algorithm
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import Key
 from olbench.protocols.tuning import TIES
@@ -30,6 +29,7 @@ from olbench.specs import (
     Reading,
     Tuning,
 )
+from olbench.yaml_lines import Placed, from_plain, parse_placed, read_placed
 
 #: How many keys the path of an override may have.
 DEEPEST = 20

@@ -14,8 +14,8 @@ from scipy.optimize import linprog, minimize, nnls
 from olbench.advice.feasibility import is_empty
 from olbench.advice.sets import Advice, AdviceSet
 from olbench.audit.definition import Plain, Tally, Verification, check
-from olbench.examples import Floats, as_examples
-from olbench.learners import make_algorithm
+from olbench.learn.examples import Floats, as_examples
+from olbench.learn.learners import make_algorithm
 
 PAPER = "adviceptron2010"
 #: What is below this share of the terms that it is a difference of is rounding.

@@ -30,7 +30,7 @@ from olbench.audit.runs import (
     separable,
     tightest_comparator,
 )
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 PAPER = "cw2008"
 #: The confidences at which theorems are tried: from far below to far above what the papers tune.

@@ -20,7 +20,7 @@ from olbench.audit.gaussians import (
     random_gaussian,
     violated_problem,
 )
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 PAPER = "cw2012"
 #: Points of a scalar function per trial.

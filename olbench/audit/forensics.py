@@ -24,7 +24,7 @@ from olbench.audit.consistency import (
 )
 from olbench.data.catalog import catalog
 from olbench.data.source import Source
-from olbench.learners import make_algorithm
+from olbench.learn.learners import make_algorithm
 from olbench.papers import Paper, load_paper
 from olbench.protocols import get_protocol, tuning
 from olbench.protocols.definition import Cell, Known

@@ -23,8 +23,8 @@ from olbench.audit.runs import (
     separable,
     tightest_comparator,
 )
-from olbench.examples import Floats
-from olbench.learners import Algorithm
+from olbench.learn.examples import Floats
+from olbench.learn.learners import Algorithm
 
 PAPER = "scw2012"
 PHIS = (0.3, 1.0, 3.0)

@@ -15,7 +15,7 @@ from olbench.errors import UserError, count, expand_home, is_file, suggest
 if TYPE_CHECKING:
     from olbench.data.catalog import CatalogEntry
     from olbench.data.fetch import Progress
-    from olbench.places import Placed
+    from olbench.yaml_lines import Placed
 
 VERBS = ["list", "info", "fetch", "verify", "clean", "generate"]
 MIRROR = click.option(
@@ -246,7 +246,7 @@ def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
 
 def _config_names(path: str) -> list[str]:
     """Return the catalogue names under `datasets` in a config; local files need no fetching."""
-    from olbench.places import read_placed
+    from olbench.yaml_lines import read_placed
 
     root = read_placed(Path(path))
     if not isinstance(root.value, dict) or "datasets" not in root.value:

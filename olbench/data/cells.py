@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from olbench.data.labels import is_number
 from olbench.data.quoting import quote
 from olbench.errors import UserError, shorten
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 #: What stands for a missing value, besides a blank cell.
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})

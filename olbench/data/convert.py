@@ -18,7 +18,7 @@ from olbench.data.entry import CatalogEntry
 from olbench.data.labels import as_targets
 from olbench.data.libsvm import BlockReader, TextBlock
 from olbench.data.rows import csr, dense_is_smaller
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 #: Values that are converted at once.
 AT_ONCE = CHUNK // 8

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from olbench.data.rows import csr
 from olbench.errors import UserError
-from olbench.examples import Floats, Ints
 from olbench.kernels.compile import READ_1D, READ_INT64, WRITE_1D, WRITE_INT64, helper, kernel
+from olbench.learn.examples import Floats, Ints
 
 #: Raised whenever the same parameters would give other documents.
 VERSION = 1

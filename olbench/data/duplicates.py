@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.examples import Ints
+from olbench.learn.examples import Ints
 
 #: Bytes of dense rows that are hashed at once.
 BLOCK = 1 << 24

@@ -8,7 +8,7 @@ import numpy as np
 
 from olbench.data.quoting import quote
 from olbench.errors import UserError
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 Labels = float | str | Sequence[float | str] | None
 

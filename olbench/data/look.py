@@ -12,7 +12,7 @@ from olbench.data.encode import MOST_CATEGORIES, keep, read_labels
 from olbench.data.labels import is_number, show_label
 from olbench.data.own import TABLES, format_of, prepare_table, read_table_file, refuse_reading
 from olbench.errors import UserError, escape_controls
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 from olbench.specs import Reading
 
 #: What the label column is often called.

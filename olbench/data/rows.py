@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numba import boolean, float64, int32, int64, types
 
-from olbench.examples import Floats
 from olbench.kernels.compile import kernel
+from olbench.learn.examples import Floats
 
 #: Initial capacity. Untouched pages take no memory, and arrays of this size grow by remapping pages instead
 #: of copying them, so they can grow in small steps.

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from olbench.data.preprocess import as_dense
 from olbench.errors import UserError
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 from olbench.memory import memory_limit, show_size
 from olbench.specs import TRAINING_ROWS
 

@@ -12,7 +12,7 @@ from scipy.sparse import vstack
 
 from olbench.data.cache import is_mapped
 from olbench.errors import UserError
-from olbench.examples import Examples, Floats, as_examples, as_labels
+from olbench.learn.examples import Examples, Floats, as_examples, as_labels
 from olbench.specs import DatasetSpec
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 
 from olbench.data.compressed import open_content
 from olbench.errors import UserError
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 #: The six major lineages of adviceptron2010 by the number of their label, and the families in each.
 LINEAGES = {

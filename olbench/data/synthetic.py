@@ -9,8 +9,8 @@ from typing import IO, Any
 import numpy as np
 
 from olbench.errors import UserError
-from olbench.examples import Floats
 from olbench.files import write_whole
+from olbench.learn.examples import Floats
 
 #: Rows drawn at once. Changing it changes the random numbers; a fixed value makes the first rows
 #: independent of how many follow.

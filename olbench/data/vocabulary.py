@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.examples import Ints
+from olbench.learn.examples import Ints
 
 
 class Bags:

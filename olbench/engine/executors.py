@@ -25,8 +25,8 @@ from olbench.algorithms.plugins import forbid_exit, load_plugin, run_rule
 from olbench.data.source import Source, find_source
 from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
 from olbench.errors import UserError, show_name
-from olbench.learners import make_algorithm
-from olbench.online import StoppedError
+from olbench.learn.learners import make_algorithm
+from olbench.learn.passes import StoppedError
 from olbench.protocols import get_protocol
 from olbench.specs import DatasetSpec
 from olbench.trials.trial import Outcome, Record, Trial

@@ -33,7 +33,7 @@ from olbench.data.source import Source
 from olbench.engine.executors import Task, attempt, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.errors import UserError
-from olbench.online import StoppedError
+from olbench.learn.passes import StoppedError
 from olbench.protocols import get_protocol
 from olbench.protocols.combination import fold
 from olbench.protocols.definition import REGISTRY as PROTOCOLS

@@ -23,7 +23,7 @@ from olbench.papers.definition import (
     standard_error,
 )
 from olbench.papers.reading import PaperFile
-from olbench.places import read_placed
+from olbench.yaml_lines import read_placed
 
 __all__ = [
     "FOLDER",

@@ -12,7 +12,7 @@ from olbench.advice.sets import Advice, AdviceSet
 from olbench.data.labels import Labels
 from olbench.data.named import NamedDataset, load_named
 from olbench.errors import count
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 
 @dataclass(frozen=True)

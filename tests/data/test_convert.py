@@ -237,7 +237,7 @@ def test_a_large_file_without_room_in_the_cache_is_refused(libsvm_file, tmp_path
 
 def test_offsets_of_64_bits_do_not_make_the_indices_64_bits_long():
     from olbench.data.rows import csr
-    from olbench.examples import as_examples
+    from olbench.learn.examples import as_examples
 
     data, indices, indptr = np.array([1.0, 2.0]), np.array([3, 1], np.int32), np.array([0, 1, 1, 2])
     X = csr(data, indices, indptr, 5)

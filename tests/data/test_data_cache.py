@@ -73,7 +73,7 @@ def test_the_smaller_storage_is_taken(libsvm_file):
 
 
 def test_learners_take_cached_examples_without_a_copy(path):
-    from olbench.examples import as_examples
+    from olbench.learn.examples import as_examples
 
     data = load_dataset(path)
     examples = as_examples(data.X)

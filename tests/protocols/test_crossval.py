@@ -9,7 +9,7 @@ import pytest
 from olbench import load_results, make_algorithm
 from olbench.data.source import made_source
 from olbench.errors import UserError
-from olbench.online import predict_signs, train
+from olbench.learn.passes import predict_signs, train
 from olbench.protocols import get_protocol
 from olbench.protocols.crossval import _Table
 from olbench.protocols.folds import Duplicates, divide, split_stratified, thin_positives

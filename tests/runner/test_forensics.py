@@ -22,8 +22,8 @@ from olbench.audit.consistency import (
 )
 from olbench.config import parse_config
 from olbench.papers import Reported, load_paper
-from olbench.places import from_plain
 from olbench.report.verdicts import REPRODUCED, verdict
+from olbench.yaml_lines import from_plain
 from tests.runner.conftest import ROOT
 
 PAPER = """\

@@ -73,7 +73,7 @@ def test_every_search_runs_once_a_candidate_and_keeps_its_table(kind, tuned, her
 
 def test_params_fix_and_the_papers_grid_fills_the_rest():
     from olbench.config import parse_config
-    from olbench.places import from_plain
+    from olbench.yaml_lines import from_plain
 
     def read(content):
         return parse_config(from_plain(content, "x"), Path())

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from olbench.data.load import load_dataset
-from olbench.examples import Floats, Ints
+from olbench.learn.examples import Floats, Ints
 from olbench.report.canvas import (
     add_panels,
     draw_legend,

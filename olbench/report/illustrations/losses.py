@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 from olbench.report.canvas import DASHES, add_panels, draw_legend, new_figure, our_settings, write_title
 from olbench.report.palette import BLACK, BLUE, GREY, ORANGE, SKY, VERMILLION
 

@@ -11,9 +11,9 @@ from matplotlib.patches import Ellipse
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from olbench.data.load import load_run
-from olbench.examples import Floats
-from olbench.learners import make_algorithm
-from olbench.online import online_pass
+from olbench.learn.examples import Floats
+from olbench.learn.learners import make_algorithm
+from olbench.learn.passes import online_pass
 from olbench.report.canvas import (
     DASHES,
     add_panels,

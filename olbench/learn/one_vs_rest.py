@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from olbench.errors import UserError
-from olbench.examples import Floats, Ints
-from olbench.learners import Algorithm, Learner, refuse_large
+from olbench.learn.examples import Floats, Ints
+from olbench.learn.learners import Algorithm, Learner, refuse_large
 
 #: The most rounds of a slice, a power of two: room for the margins of every learner.
 RING = 1024

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from olbench.display import facts_html
 from olbench.errors import UserError
-from olbench.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
-from olbench.learners import Algorithm, Learner, find_algorithm
-from olbench.multiclass import OneVsRest, as_classes
+from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
+from olbench.learn.learners import Algorithm, Learner, find_algorithm
+from olbench.learn.one_vs_rest import OneVsRest, as_classes
 
 #: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.
 SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000
@@ -93,7 +93,7 @@ def online_pass(
     StoppedError once it returns true.
 
     With labels="all", y holds labels of any kind, and one learner per class runs one-vs-rest: see
-    `olbench.multiclass` for what a mistake and an update are then.
+    `olbench.learn.one_vs_rest` for what a mistake and an update are then.
 
     >>> import numpy as np
     >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 50), np.array([1, -1] * 50)

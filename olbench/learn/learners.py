@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
 from olbench.errors import UserError
-from olbench.examples import Floats, Ints, as_examples
+from olbench.learn.examples import Floats, Ints, as_examples
 from olbench.memory import USABLE, available_memory
 
 if TYPE_CHECKING:
     from olbench.advice.sets import Advice
-    from olbench.contestants import BatchLearner
+    from olbench.learn.contestants import BatchLearner
 
 # Rows per block of a product with the covariance, which for all rows would be as large as a dense X.
 BLOCK = 1024
@@ -71,7 +71,7 @@ class Algorithm:
                 "cross-validation, beside the online learners"
             )
         if self.definition.order == "object":
-            from olbench.contestants import ObjectLearner
+            from olbench.learn.contestants import ObjectLearner
 
             return ObjectLearner(self, d)
         if self.definition.order == "advice":
@@ -97,7 +97,7 @@ class Algorithm:
 
     def start_batch(self) -> "BatchLearner":
         """Return a learner that fits all examples at once."""
-        from olbench.contestants import BatchLearner
+        from olbench.learn.contestants import BatchLearner
 
         return BatchLearner(self)
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from olbench.algorithms.definition import Definition
 from olbench.errors import UserError
-from olbench.examples import Floats, Ints, as_matrix
-from olbench.learners import Algorithm, Learner
+from olbench.learn.examples import Floats, Ints, as_matrix
+from olbench.learn.learners import Algorithm, Learner
 
 CLASSES = np.array([-1.0, 1.0])
 

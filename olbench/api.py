@@ -53,9 +53,9 @@ def _read(config: Any, out: str | Path | None, overrides: Iterable[str]) -> "tup
     """Return the config, and the folder for its records."""
     from olbench.config import apply_overrides, parse_config, read_config
     from olbench.errors import UserError
-    from olbench.places import from_plain
     from olbench.shipped import find_config
     from olbench.specs import Config
+    from olbench.yaml_lines import from_plain
 
     if isinstance(config, str | Path):
         path = find_config(str(config))
