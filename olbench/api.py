@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from olbench.config.specs import Config
     from olbench.report.results import Results
-    from olbench.specs import Config
 
 
 def run(
@@ -52,9 +52,9 @@ def run(
 def _read(config: Any, out: str | Path | None, overrides: Iterable[str]) -> "tuple[Config, Path]":
     """Return the config, and the folder for its records."""
     from olbench.config import apply_overrides, parse_config, read_config
+    from olbench.config.specs import Config
     from olbench.errors import UserError
     from olbench.shipped import find_config
-    from olbench.specs import Config
     from olbench.yaml_lines import from_plain
 
     if isinstance(config, str | Path):

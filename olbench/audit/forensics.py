@@ -22,6 +22,7 @@ from olbench.audit.consistency import (
     is_only_by_spread,
     targets,
 )
+from olbench.config.specs import AlgorithmSpec, Config
 from olbench.data.catalog import catalog
 from olbench.data.source import Source
 from olbench.learn.learners import make_algorithm
@@ -29,7 +30,6 @@ from olbench.papers import Paper, load_paper
 from olbench.protocols import get_protocol, tuning
 from olbench.protocols.definition import Cell, Known
 from olbench.protocols.tuning import Choice
-from olbench.specs import AlgorithmSpec, Config
 from olbench.trials import seeds
 from olbench.trials.trial import Trial
 

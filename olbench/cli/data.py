@@ -156,9 +156,9 @@ def show_info(name: str, mirror: str | None, positive: tuple[str, ...], **readin
 
 def _describe_file(path: Path, positive: tuple[str, ...], given: dict[str, Any]) -> None:
     """Say what is in a file and, as soon as the options are enough to read it, what becomes of it."""
+    from olbench.config.specs import Reading
     from olbench.data.load import load_dataset
     from olbench.data.look import look_at
-    from olbench.specs import Reading
 
     for line in look_at(path, Reading(**given)).lines():
         click.echo(line)

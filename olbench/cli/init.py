@@ -114,9 +114,9 @@ def make_config(
     file: Path, config: Path, label: str = "", positive: tuple[str, ...] = (), delimiter: str = ""
 ) -> "tuple[str, Look]":
     """Return the text of a config for a data file, and the look at the file that it comes from."""
+    from olbench.config.specs import Reading
     from olbench.data.labels import read_label
     from olbench.data.look import look_at
-    from olbench.specs import Reading
 
     look = look_at(file, Reading(label=label, delimiter=delimiter), tuple(map(read_label, positive)))
     covariance = "full" if look.features <= MOST_FULL else "diag"

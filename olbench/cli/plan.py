@@ -15,9 +15,9 @@ from olbench.quantities import SECONDS, mean_and_deviation
 from olbench.report.grid import DETAIL, KEPT, TIME, Grid, boxes, count, left, right
 
 if TYPE_CHECKING:
+    from olbench.config.specs import Config
     from olbench.data.source import Source
     from olbench.protocols.definition import Cell, Known
-    from olbench.specs import Config
 
 
 @contextmanager

@@ -15,11 +15,11 @@ from olbench.report.grid import count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from olbench.config.specs import Config
     from olbench.data.source import Source
     from olbench.engine.executors import Executor
     from olbench.engine.runner import Run
     from olbench.protocols.definition import Cell
-    from olbench.specs import Config
 
 
 @click.command("run")

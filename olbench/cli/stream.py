@@ -10,8 +10,8 @@ import click
 from olbench.errors import UserError, count
 
 if TYPE_CHECKING:
+    from olbench.config.specs import Config
     from olbench.engine.stream import RunningCounts, Stream
-    from olbench.specs import Config
 
 
 def run_stream(config: "Config", every: int, as_json: bool, quiet: bool) -> int:

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from olbench.specs import USUAL, Reading
+from olbench.config.specs import USUAL, Reading
 
 #: Raised whenever tables are read in another way.
 TABLE_VERSION = 2

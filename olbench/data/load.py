@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from olbench.config.specs import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry, find, resolve
 from olbench.data.compressed import base_name, is_pipe, show_path
@@ -31,7 +32,6 @@ from olbench.data.sources import corpus_of, problems, read_examples
 from olbench.display import facts_html
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
-from olbench.specs import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from olbench.config.specs import Reading
 from olbench.data.cells import NO_TEXT, Table
 from olbench.data.compressed import base_name
 from olbench.data.encode import MOST_CATEGORIES, keep, read_labels
@@ -13,7 +14,6 @@ from olbench.data.labels import is_number, show_label
 from olbench.data.own import TABLES, format_of, prepare_table, read_table_file, refuse_reading
 from olbench.errors import UserError, escape_controls
 from olbench.learn.examples import Floats
-from olbench.specs import Reading
 
 #: What the label column is often called.
 LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")

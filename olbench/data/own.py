@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from olbench.config.specs import Reading
 from olbench.data.cells import Table
 from olbench.data.encode import About, Encoded, encode, encode_targets
 from olbench.data.entry import CatalogEntry
 from olbench.data.rows import choose_storage
 from olbench.data.scaling import describe_scaling, scale_features
 from olbench.errors import UserError
-from olbench.specs import Reading
 
 #: The formats of tables by the ends of their names.
 SUFFIXES = {

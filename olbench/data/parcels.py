@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from olbench.config.specs import DatasetSpec
 from olbench.data import cache
 from olbench.data.catalog import catalog
 from olbench.data.fetch import fetch, local_files, mirror_place
@@ -18,7 +19,6 @@ from olbench.data.load import Dataset, load_spec
 from olbench.data.rows import csr
 from olbench.data.source import Source
 from olbench.errors import UserError
-from olbench.specs import DatasetSpec
 
 Parcel = dict[str, Any]
 

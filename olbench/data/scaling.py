@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from olbench.config.specs import TRAINING_ROWS
 from olbench.data.preprocess import as_dense
 from olbench.errors import UserError
 from olbench.learn.examples import Floats
 from olbench.memory import memory_limit, show_size
-from olbench.specs import TRAINING_ROWS
 
 #: How many arrays with a number for each feature scaling takes at a time.
 ARRAYS = 5

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import vstack
 
+from olbench.config.specs import DatasetSpec
 from olbench.data.cache import is_mapped
 from olbench.errors import UserError
 from olbench.learn.examples import Examples, Floats, as_examples, as_labels
-from olbench.specs import DatasetSpec
 
 if TYPE_CHECKING:
     from olbench.data.load import Dataset

@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from olbench.config.specs import Reading
 from olbench.data.cells import Table, TableBuilder
 from olbench.data.compressed import LimitedStream, open_content
 from olbench.data.encode import encode
 from olbench.data.labels import is_number
 from olbench.errors import UserError
-from olbench.specs import Reading
 
 #: What a separator may be called.
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " ", "pipe": "|", "\\t": "\t"}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from olbench.config.specs import AlgorithmSpec
 from olbench.engine import provenance, runfile
 from olbench.engine.recorded import Recorded
 from olbench.engine.runfile import RunFile
@@ -13,7 +14,6 @@ from olbench.errors import UserError, is_unicode, shorten, show_name
 from olbench.files import write_text
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell, Known
-from olbench.specs import AlgorithmSpec
 from olbench.trials import ledger
 from olbench.trials.record import is_number
 from olbench.trials.trial import Record

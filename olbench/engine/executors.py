@@ -22,13 +22,13 @@ from threadpoolctl import threadpool_limits
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.plugins import forbid_exit, load_plugin, run_rule
+from olbench.config.specs import DatasetSpec
 from olbench.data.source import Source, find_source
 from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
 from olbench.errors import UserError, show_name
 from olbench.learn.learners import make_algorithm
 from olbench.learn.passes import StoppedError
 from olbench.protocols import get_protocol
-from olbench.specs import DatasetSpec
 from olbench.trials.trial import Outcome, Record, Trial
 
 

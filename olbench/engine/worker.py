@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 from olbench import __version__
 from olbench.algorithms.definition import REGISTRY as ALGORITHMS
 from olbench.algorithms.plugins import load_plugin
+from olbench.config.specs import DatasetSpec
 from olbench.data.folders import cache_folder
 from olbench.data.load import Dataset
 from olbench.data.parcels import OtherDataError, find_data, receive
@@ -37,7 +38,6 @@ from olbench.learn.passes import StoppedError
 from olbench.protocols import get_protocol
 from olbench.protocols.combination import fold
 from olbench.protocols.definition import REGISTRY as PROTOCOLS
-from olbench.specs import DatasetSpec
 from olbench.trials import behaviour as behaviours
 from olbench.trials.trial import Outcome, Trial
 

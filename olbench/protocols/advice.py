@@ -18,6 +18,7 @@ from olbench.advice.scaling import Scaling, fit_scaling
 from olbench.advice.sets import Advice
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
+from olbench.config.specs import Config, DatasetSpec
 from olbench.data.source import Source
 from olbench.errors import UserError
 from olbench.learn.examples import Floats, Ints, as_examples
@@ -50,7 +51,6 @@ from olbench.quantities import (
     SECONDS,
     TUNED,
 )
-from olbench.specs import Config, DatasetSpec
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 

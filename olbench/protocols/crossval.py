@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Value
+from olbench.config.specs import TRAINING_ROWS, Config
 from olbench.data.rows import choose_storage
 from olbench.data.scaling import scale_features
 from olbench.data.source import OpenData, Source
@@ -57,7 +58,6 @@ from olbench.quantities import (
     TRAINING_ERRORS,
     TRAINING_ROUNDS,
 )
-from olbench.specs import TRAINING_ROWS, Config
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 from olbench.yaml_lines import Placed

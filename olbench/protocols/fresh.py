@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from olbench.algorithms.definition import Definition
+from olbench.config.specs import Config
 from olbench.data.catalog import catalog
 from olbench.data.load import load_run
 from olbench.data.source import Source
@@ -29,7 +30,6 @@ from olbench.quantities import (
     TEST_ERROR,
     UPDATES,
 )
-from olbench.specs import Config
 from olbench.trials.trial import Outcome, Trial
 
 #: The runs that tune are numbered from here: no reported run can have such a number.

@@ -16,6 +16,7 @@ import numpy as np
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
+from olbench.config.specs import AlgorithmSpec, Config
 from olbench.data.source import Source
 from olbench.errors import UserError
 from olbench.learn.examples import Floats, Ints, as_examples
@@ -36,7 +37,6 @@ from olbench.quantities import (
     SECONDS,
     TRAINING_ROUNDS,
 )
-from olbench.specs import AlgorithmSpec, Config
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Record, Trial
 from olbench.yaml_lines import Placed

@@ -5,6 +5,7 @@ import shlex
 from collections import Counter
 
 from olbench.algorithms import get_definition
+from olbench.config.specs import AlgorithmSpec
 from olbench.engine import runfile
 from olbench.errors import UserError
 from olbench.report import verdicts
@@ -30,7 +31,6 @@ from olbench.report.sections.overview import is_contestant
 from olbench.report.sections.ranks import our_means
 from olbench.report.sections.results import bold_note, is_time, spread_text, time_text
 from olbench.report.standings import rank_algorithms
-from olbench.specs import AlgorithmSpec
 
 #: How many names are listed before the rest is counted.
 NAMED = 2

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from olbench.config.specs import AlgorithmSpec
 from olbench.engine.runfile import RunFile
 from olbench.quantities import SECONDS
 from olbench.report.build import Report
@@ -10,7 +11,6 @@ from olbench.report.markdown import render as markdown
 from olbench.report.sections.datasets import parts as dataset_parts
 from olbench.report.sections.provenance import config_yaml, machine_text
 from olbench.report.sections.results import settings
-from olbench.specs import AlgorithmSpec
 
 SEARCHES = {
     "grid": "the full product of the grids, on {orders}",

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from olbench.config.specs import AlgorithmSpec, Config
 from olbench.engine import runfile
 from olbench.engine.recorded import Recorded
 from olbench.engine.runfile import CellFacts, RunFile
@@ -24,7 +25,6 @@ from olbench.protocols.definition import Series
 from olbench.quantities import Quantity, mean_and_deviation
 from olbench.report.grid import count
 from olbench.shipped import find_run
-from olbench.specs import AlgorithmSpec, Config
 from olbench.trials import ledger
 from olbench.trials.arrays import read_array
 from olbench.trials.record import COUNTS

@@ -360,8 +360,8 @@ def test_init_refuses_a_table_that_its_config_could_not_load(table, text, messag
 
 
 def test_init_names_a_label_column_without_a_heading_of_its_own_by_number(table):
+    from olbench.config.specs import Reading
     from olbench.data.look import look_at
-    from olbench.specs import Reading
 
     assert look_at(table("a,b,b\n1,5,0\n2,6,1\n"), Reading()).reading.label == 3
 

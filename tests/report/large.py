@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
 from olbench.engine import runfile
 from olbench.engine.runfile import CellFacts, DataFacts, RunFile
-from olbench.specs import AlgorithmSpec, Config, DatasetSpec
 from olbench.trials import ledger, record
 from olbench.trials.trial import Outcome, Trial
 

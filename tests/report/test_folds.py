@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from olbench.cli.report import render
+from olbench.config.specs import Config, Tuning
 from olbench.papers import read_paper
 from olbench.protocols import get_protocol
 from olbench.quantities import TEST_ERROR
@@ -23,7 +24,6 @@ from olbench.report.results import load_results
 from olbench.report.sections import overview, ranks, sections_of, significance, tunings
 from olbench.report.significance import compare, contrasts, find_mark, stored_errors
 from olbench.report.verdicts import NOT_COMPARABLE, count, judge_tuning, summary
-from olbench.specs import Config, Tuning
 from olbench.stats import mean_ranks
 from tests.report.test_formats import check_latex
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset, make_algorithm, online_pass
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
 from olbench.engine.stream import Stream, enter
 from olbench.memory import limit_memory
-from olbench.specs import AlgorithmSpec, Config, DatasetSpec
 
 RNG = np.random.default_rng(7)
 

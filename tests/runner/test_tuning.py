@@ -87,7 +87,7 @@ def test_params_fix_and_the_papers_grid_fills_the_rest():
 
 def test_a_config_survives_being_written_down():
     from olbench.config import read_config
-    from olbench.specs import Config
+    from olbench.config.specs import Config
 
     root = Path(__file__).resolve().parents[2]
     for path in (root / "configs").glob("*.yaml"):

@@ -15,7 +15,7 @@ from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, left, right
 from olbench.report.sections import Figures, Section, register
 
 if TYPE_CHECKING:
-    from olbench.specs import DatasetSpec
+    from olbench.config.specs import DatasetSpec
 
 #: Figures of examples and rules are drawn in so many features.
 PLANE = 2

@@ -10,12 +10,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.options import Kernel
 from olbench.algorithms.plugins import load_plugin
-from olbench.errors import UserError, expand_home, is_file, is_unicode, shorten
-from olbench.learn.learners import make_algorithm
-from olbench.protocols import Protocol, get_protocol, protocols
-from olbench.protocols.definition import Key
-from olbench.protocols.tuning import TIES
-from olbench.specs import (
+from olbench.config.specs import (
     CATEGORICAL,
     FITTED_SCALES,
     MISSING,
@@ -29,6 +24,11 @@ from olbench.specs import (
     Reading,
     Tuning,
 )
+from olbench.errors import UserError, expand_home, is_file, is_unicode, shorten
+from olbench.learn.learners import make_algorithm
+from olbench.protocols import Protocol, get_protocol, protocols
+from olbench.protocols.definition import Key
+from olbench.protocols.tuning import TIES
 from olbench.yaml_lines import Placed, from_plain, parse_placed, read_placed
 
 #: How many keys the path of an override may have.

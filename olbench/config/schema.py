@@ -4,12 +4,12 @@ from typing import Any
 
 from olbench.algorithms import definitions
 from olbench.algorithms.definition import Definition, Parameter
+from olbench.config.specs import CATEGORICAL, MISSING, OPTIONS, READING_KEYS, SCALES
 from olbench.data.catalog import catalog
 from olbench.papers import paper_ids
 from olbench.protocols import Protocol, protocols
 from olbench.protocols.definition import Key
 from olbench.protocols.tuning import TIES
-from olbench.specs import CATEGORICAL, MISSING, OPTIONS, READING_KEYS, SCALES
 
 Schema = dict[str, Any]
 #: The options of a second-order algorithm; the others are numbers.
