@@ -160,7 +160,7 @@ def vowpal_wabbit(X: Any, y: Floats) -> Pass | None:
 
 def reader(path: Path, folder: object, threads: int = 1) -> Pass:
     """Return our reader of LIBSVM text; the reference to `folder` keeps the file alive."""
-    from olbench.data.libsvm import read_libsvm
+    from olbench.data.readers.libsvm import read_libsvm
 
     read_libsvm([path])
     return lambda: (read_libsvm([path], threads=threads), folder)

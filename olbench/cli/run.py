@@ -82,7 +82,7 @@ def command(
       olbench run configs/scw.yaml --cluster tcp://10.0.0.1:8786
     """
     from olbench.cli.stream import run_stream
-    from olbench.data.compressed import STDIN
+    from olbench.data.readers.compressed import STDIN
     from olbench.data.source import find_sources
     from olbench.engine.activity import show_activity
     from olbench.engine.budget import refuse_excess
@@ -174,7 +174,7 @@ def open_executor(cluster: str | None, plugins: tuple[str, ...]) -> AbstractCont
 
 def default_name(what: str) -> str:
     """Return the name of a config, or of a data file with its extension: my.yaml is not my.libsvm."""
-    from olbench.data.compressed import base_name
+    from olbench.data.readers.compressed import base_name
 
     return Path(what).stem if is_config(what) else base_name(Path(what).name)
 
@@ -208,7 +208,7 @@ def read(
             f"{what} is not a .yaml file; to run on a data set, name the algorithms, as in "
             f"`olbench run {what} --algorithms arow,scw1`"
         )
-    from olbench.data.compressed import STDIN, is_pipe, show_path
+    from olbench.data.readers.compressed import STDIN, is_pipe, show_path
 
     if covariance:
         overrides = (f"covariance={covariance}", *overrides)

@@ -248,7 +248,7 @@ def _reading(content: Mapping[str, Placed]) -> Reading:
         if key in content:
             given[key] = content[key].choice(key, words)
     if "delimiter" in content:
-        from olbench.data.table import read_delimiter
+        from olbench.data.readers.table import read_delimiter
 
         with place_errors(content["delimiter"]):
             given["delimiter"] = read_delimiter(str(content["delimiter"].value))
@@ -267,7 +267,7 @@ def _reading(content: Mapping[str, Placed]) -> Reading:
 def _find_dataset(name: str, node: Placed, folder: Path) -> DatasetSpec:
     """Return the data set of a name in the catalogue, or else of a path."""
     from olbench.data.catalog import catalog, find
-    from olbench.data.compressed import STDIN, show_path
+    from olbench.data.readers.compressed import STDIN, show_path
 
     if name in catalog():
         return DatasetSpec(name)
@@ -284,8 +284,8 @@ def _find_dataset(name: str, node: Placed, folder: Path) -> DatasetSpec:
 
 def _find_file(name: str, node: Placed, folder: Path) -> DatasetSpec:
     from olbench.data.cache import is_entry
-    from olbench.data.compressed import base_name
-    from olbench.data.own import plain_name
+    from olbench.data.readers.compressed import base_name
+    from olbench.data.user_data import plain_name
 
     with place_errors(node):
         path = folder / expand_home(name)
@@ -295,7 +295,7 @@ def _find_file(name: str, node: Placed, folder: Path) -> DatasetSpec:
 
 
 def _labels(content: Mapping[str, Placed], key: str) -> tuple[float | str, ...] | None:
-    from olbench.data.labels import read_label
+    from olbench.data.prepare.labels import read_label
 
     if key not in content:
         return None

@@ -8,9 +8,9 @@ import numpy as np
 from olbench.advice.names import Names, default_features, expand_names
 from olbench.config.specs import USUAL, Reading
 from olbench.data.catalog import CatalogEntry, resolve
-from olbench.data.compressed import open_content
-from olbench.data.labels import Labels, number_text
 from olbench.data.load import Dataset, load_dataset
+from olbench.data.prepare.labels import Labels, number_text
+from olbench.data.readers.compressed import open_content
 from olbench.errors import UserError
 
 #: Every feature has a name, and every inequality of a rule a number for it.

@@ -24,8 +24,8 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any
 
-from olbench.data.parcels import pack
 from olbench.data.source import Source
+from olbench.data.transfer import pack
 from olbench.engine import worker
 from olbench.engine.executors import Finished, Task, fail
 from olbench.engine.stopping import StopFlag, hold_interrupts

@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from olbench.config.specs import AlgorithmSpec, Config
-from olbench.data.libsvm import BlockReader, TextBlock
+from olbench.data.readers.libsvm import BlockReader, TextBlock
 from olbench.errors import UserError
 from olbench.learn.examples import Examples, Floats
 from olbench.learn.learners import Algorithm, Learner, make_algorithm

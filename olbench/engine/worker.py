@@ -29,8 +29,8 @@ from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import DatasetSpec
 from olbench.data.folders import cache_folder
 from olbench.data.load import Dataset
-from olbench.data.parcels import OtherDataError, find_data, receive
 from olbench.data.source import Source
+from olbench.data.transfer import OtherDataError, find_data, receive
 from olbench.engine.executors import Task, attempt, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.errors import UserError

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Value
 from olbench.config.specs import TRAINING_ROWS, Config
-from olbench.data.rows import choose_storage
-from olbench.data.scaling import scale_features
+from olbench.data.prepare.scaling import scale_features
+from olbench.data.readers.rows import choose_storage
 from olbench.data.source import OpenData, Source
 from olbench.learn.examples import Ints, as_examples
 from olbench.learn.learners import make_algorithm

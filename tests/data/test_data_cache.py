@@ -242,7 +242,7 @@ def test_a_full_disk_only_costs_time(libsvm_file, small_disk, monkeypatch, caplo
 TWO = """
 import sys, time
 from olbench import load_dataset
-import olbench.data.libsvm
+import olbench.data.readers.libsvm
 print("ready", flush=True)
 sys.stdin.readline()
 data = load_dataset(sys.argv[1])

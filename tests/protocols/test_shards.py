@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from olbench import load_results, make_algorithm, online_pass
 from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
-from olbench.data.corpus import Corpus
+from olbench.data.generators.corpus import Corpus
 from olbench.data.source import made_source
 from olbench.errors import UserError
 from olbench.protocols import get_protocol

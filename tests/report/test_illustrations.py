@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 
+from olbench.data.generators.synthetic import TextStream, write_stream
 from olbench.data.load import load_dataset, load_run
-from olbench.data.synthetic import TextStream, write_stream
 from olbench.errors import UserError
 from olbench.report.canvas import TEXT_WIDTH, save
 from olbench.report.illustrations import PAPERS, illustrations_of

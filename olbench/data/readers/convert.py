@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from olbench.data.cache import CHUNK, Draft, GrowingArray
-from olbench.data.compressed import open_content, show_path
-from olbench.data.entry import CatalogEntry
-from olbench.data.labels import as_targets
-from olbench.data.libsvm import BlockReader, TextBlock
-from olbench.data.rows import csr, dense_is_smaller
+from olbench.data.catalog.entry import CatalogEntry
+from olbench.data.prepare.labels import as_targets
+from olbench.data.readers.compressed import open_content, show_path
+from olbench.data.readers.libsvm import BlockReader, TextBlock
+from olbench.data.readers.rows import csr, dense_is_smaller
 from olbench.learn.examples import Floats
 
 #: Values that are converted at once.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.compressed import open_content
+from olbench.data.readers.compressed import open_content
 from olbench.errors import UserError
 from olbench.learn.examples import Floats
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from olbench.config.specs import TRAINING_ROWS
-from olbench.data.preprocess import as_dense
+from olbench.data.prepare.preprocess import as_dense
 from olbench.errors import UserError
 from olbench.learn.examples import Floats
 from olbench.memory import memory_limit, show_size

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from olbench.config.specs import Reading
-from olbench.data.cells import NO_TEXT, Table, TextColumn
-from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number, number_text, show_label
-from olbench.data.quoting import quote
+from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, number_text, show_label
+from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
+from olbench.data.readers.quoting import quote
 from olbench.errors import UserError
 from olbench.learn.examples import Floats
 

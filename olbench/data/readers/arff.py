@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from olbench.data.cells import GAPS, Table, TableBuilder
-from olbench.data.compressed import LimitedStream, open_content
-from olbench.data.labels import is_number
-from olbench.data.quoting import quote
+from olbench.data.prepare.labels import is_number
+from olbench.data.readers.cells import GAPS, Table, TableBuilder
+from olbench.data.readers.compressed import LimitedStream, open_content
+from olbench.data.readers.quoting import quote
 from olbench.errors import UserError
 
 #: One value: quoted with a backslash before what is meant literally, or up to a comma; and what follows it.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.words import (
+from olbench.data.readers.swar import (
     as_double,
     count_digits,
     count_high_zeros,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.quoting import quote
+from olbench.data.readers.quoting import quote
 from olbench.errors import UserError
 from olbench.learn.examples import Floats
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.data.labels import is_number
-from olbench.data.quoting import quote
+from olbench.data.prepare.labels import is_number
+from olbench.data.readers.quoting import quote
 from olbench.errors import UserError, shorten
 from olbench.learn.examples import Floats
 

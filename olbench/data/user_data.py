@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from olbench.config.specs import Reading
-from olbench.data.cells import Table
-from olbench.data.encode import About, Encoded, encode, encode_targets
-from olbench.data.entry import CatalogEntry
-from olbench.data.rows import choose_storage
-from olbench.data.scaling import describe_scaling, scale_features
+from olbench.data.catalog.entry import CatalogEntry
+from olbench.data.prepare.encode import About, Encoded, encode, encode_targets
+from olbench.data.prepare.scaling import describe_scaling, scale_features
+from olbench.data.readers.cells import Table
+from olbench.data.readers.rows import choose_storage
 from olbench.errors import UserError
 
 #: The formats of tables by the ends of their names.
@@ -54,14 +54,14 @@ def refuse_reading(reading: Reading, format: str, where: str) -> None:
 def read_table_file(path: Path, format: str, delimiter: str = "", limit: int | None = None) -> Table:
     """Return the cells of a table in any format."""
     if format == "parquet":
-        from olbench.data.frames import read_parquet
+        from olbench.data.readers.frames import read_parquet
 
         return read_parquet(path)
     if format == "arff":
-        from olbench.data.arff import read_arff
+        from olbench.data.readers.arff import read_arff
 
         return read_arff(path, limit)
-    from olbench.data.table import read_table
+    from olbench.data.readers.table import read_table
 
     return read_table(path, delimiter, limit)
 
@@ -72,7 +72,7 @@ def read_own(entry: CatalogEntry, path: Path, where: str) -> tuple[Any, Any, Abo
     if entry.format in TABLES:
         table = read_table_file(path, entry.format, entry.reading.delimiter, entry.max_bytes or None)
         return prepare_table(table, entry.positive, entry.negative, entry.reading, entry.multiclass)
-    from olbench.data.sources import read_examples
+    from olbench.data.readers.registry import read_examples
 
     X, y, _ = read_examples(entry, [path], where)
     return _finish(X, y, About(), entry.reading)
@@ -99,7 +99,7 @@ def read_frame(
     data: Any, positive: Any, negative: Any, reading: Reading, multiclass: bool = False
 ) -> tuple[Any, Any, About]:
     """Return (X, y) of a pandas frame with a label column, of a pair (X, y), or of scikit-learn's Bunch."""
-    from olbench.data.frames import as_pair, is_frame, pair_table, table_of
+    from olbench.data.readers.frames import as_pair, is_frame, pair_table, table_of
 
     if reading.delimiter:
         raise UserError("a frame has no delimiter; leave it out")

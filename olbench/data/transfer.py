@@ -16,7 +16,7 @@ from olbench.data.catalog import catalog
 from olbench.data.fetch import fetch, local_files, mirror_place
 from olbench.data.fingerprint import fingerprint
 from olbench.data.load import Dataset, load_spec
-from olbench.data.rows import csr
+from olbench.data.readers.rows import csr
 from olbench.data.source import Source
 from olbench.errors import UserError
 

@@ -18,7 +18,7 @@ import numpy as np
 from numba import float64, int32, types
 from numpy.typing import NDArray
 
-from olbench.data.rows import csr
+from olbench.data.readers.rows import csr
 from olbench.errors import UserError
 from olbench.kernels.compile import READ_1D, READ_INT64, WRITE_1D, WRITE_INT64, helper, kernel
 from olbench.learn.examples import Floats, Ints

@@ -17,10 +17,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from olbench.data import parsing
-from olbench.data.compressed import open_content
-from olbench.data.quoting import quote
-from olbench.data.rows import Rows
+from olbench.data.readers import parsing
+from olbench.data.readers.compressed import open_content
+from olbench.data.readers.quoting import quote
+from olbench.data.readers.rows import Rows
 from olbench.errors import UserError
 
 #: Increase it whenever a reader returns different arrays for the same file: the cache depends on it.

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
-from olbench.data.compressed import LimitedStream, open_content
+from olbench.data.readers.compressed import LimitedStream, open_content
 from olbench.errors import UserError
 
 

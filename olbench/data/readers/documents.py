@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.archive import read_members
-from olbench.data.entry import TextRecipe
-from olbench.data.quoting import quote_bytes
-from olbench.data.vocabulary import Bags
+from olbench.data.catalog.entry import TextRecipe
+from olbench.data.prepare.vocabulary import Bags
+from olbench.data.readers.archive import read_members
+from olbench.data.readers.quoting import quote_bytes
 from olbench.errors import UserError
 
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.data.cells import GAPS, NO_TEXT, Table, TextColumn
+from olbench.data.readers.cells import GAPS, NO_TEXT, Table, TextColumn
 from olbench.errors import UserError
 
 

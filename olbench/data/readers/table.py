@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from olbench.config.specs import Reading
-from olbench.data.cells import Table, TableBuilder
-from olbench.data.compressed import LimitedStream, open_content
-from olbench.data.encode import encode
-from olbench.data.labels import is_number
+from olbench.data.prepare.encode import encode
+from olbench.data.prepare.labels import is_number
+from olbench.data.readers.cells import Table, TableBuilder
+from olbench.data.readers.compressed import LimitedStream, open_content
 from olbench.errors import UserError
 
 #: What a separator may be called.

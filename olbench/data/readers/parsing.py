@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numba import float64, int32, int64, types, uint8
 
-from olbench.data.decimals import BAD, HARD, ends_token, read_number, read_short_number
-from olbench.data.words import WORD, count_digits, join_digits, load_byte, load_word
+from olbench.data.readers.decimals import BAD, HARD, ends_token, read_number, read_short_number
+from olbench.data.readers.swar import WORD, count_digits, join_digits, load_byte, load_word
 from olbench.kernels.compile import inlined, kernel
 
 #: Why the loop stopped, and the counters that it leaves behind.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from olbench.data.catalog import CatalogEntry
-from olbench.data.labels import as_targets
-from olbench.data.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
-from olbench.data.rows import choose_storage
+from olbench.data.prepare.labels import as_targets
+from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
+from olbench.data.readers.rows import choose_storage
 from olbench.errors import UserError
 
 if TYPE_CHECKING:
-    from olbench.data.corpus import Corpus
+    from olbench.data.generators.corpus import Corpus
 
 
 def read_examples(
@@ -42,7 +42,7 @@ def read_examples(
 
 
 def _read_libsvm_examples(entry: CatalogEntry, paths: Sequence[Path], where: str) -> tuple[Any, Any, int]:
-    from olbench.data.libsvm import read_libsvm
+    from olbench.data.readers.libsvm import read_libsvm
 
     rows, d = read_libsvm(paths, entry.max_bytes or None)
     labels = rows.labels[: rows.n]
@@ -57,13 +57,13 @@ def _read_libsvm_examples(entry: CatalogEntry, paths: Sequence[Path], where: str
 def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[Any, Any, int]:
     """Return features, labels and the first row of the last part."""
     if entry.format == "synthetic":
-        from olbench.data.synthetic import RotatedGaussian
+        from olbench.data.generators.synthetic import RotatedGaussian
 
         parameters: dict[str, Any] = entry.generator
         X, y = RotatedGaussian(rows=entry.rows, features=entry.features, **parameters).draw(run)
         return X, y, entry.rows - entry.test_rows
     if entry.format == "clusters":
-        from olbench.data.clusters import Clusters
+        from olbench.data.generators.clusters import Clusters
 
         return *Clusters(rows=entry.rows, **entry.generator).draw(), entry.rows  # type: ignore[arg-type]
     if entry.format == "corpus":
@@ -80,7 +80,7 @@ def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[A
 
 def corpus_of(entry: CatalogEntry) -> "Corpus":
     """Return the generator of an entry of the format corpus."""
-    from olbench.data.corpus import Corpus
+    from olbench.data.generators.corpus import Corpus
 
     return Corpus(**entry.generator)  # type: ignore[arg-type]
 
@@ -89,23 +89,23 @@ def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> list[tuple[Any, A
     """Return features and labels of each file."""
     limit = entry.max_bytes or None
     if entry.format == "scikit-learn":
-        from olbench.data.bundled import read_bundled
+        from olbench.data.generators.bundled import read_bundled
 
         return [read_bundled(entry.bundled)]
     if entry.format == "idx":
-        from olbench.data.idx import read_images
+        from olbench.data.readers.idx import read_images
 
         pairs = zip(paths[::2], paths[1::2], strict=True)
         return [_select_digits(read_images(*pair, limit=limit), entry) for pair in pairs]
     if entry.format == "csv":
-        from olbench.data.table import read_csv
+        from olbench.data.readers.table import read_csv
 
         return [read_csv(path, entry.label_column, limit) for path in paths]
     if entry.format == "spoligotypes":
-        from olbench.data.spoligotypes import read_spoligotypes
+        from olbench.data.readers.spoligotypes import read_spoligotypes
 
         return [read_spoligotypes(path, limit, miru24=entry.generator) for path in paths]
-    from olbench.data import documents
+    from olbench.data.readers import documents
 
     if entry.format == "posts":
         return [documents.read_posts(paths[0], entry.members, entry.text, limit)]

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from olbench.config.specs import Reading
-from olbench.data.cells import NO_TEXT, Table
-from olbench.data.compressed import base_name
-from olbench.data.encode import MOST_CATEGORIES, keep, read_labels
-from olbench.data.labels import is_number, show_label
-from olbench.data.own import TABLES, format_of, prepare_table, read_table_file, refuse_reading
+from olbench.data.prepare.encode import MOST_CATEGORIES, keep, read_labels
+from olbench.data.prepare.labels import is_number, show_label
+from olbench.data.readers.cells import NO_TEXT, Table
+from olbench.data.readers.compressed import base_name
+from olbench.data.user_data import TABLES, format_of, prepare_table, read_table_file, refuse_reading
 from olbench.errors import UserError, escape_controls
 from olbench.learn.examples import Floats
 
@@ -106,7 +106,7 @@ def _name_label(table: Table, label: int) -> str | int:
 
 
 def _look_at_libsvm(path: Path, reading: Reading, positive: Any) -> Look:
-    from olbench.data.libsvm import read_libsvm
+    from olbench.data.readers.libsvm import read_libsvm
 
     rows, d = read_libsvm([path], None)
     labels = _count(rows.labels[: rows.n].copy())

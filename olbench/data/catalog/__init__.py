@@ -3,8 +3,8 @@
 from functools import cache
 from pathlib import Path
 
-from olbench.data.catalog_file import parse_catalog
-from olbench.data.entry import CatalogEntry
+from olbench.data.catalog.entry import CatalogEntry
+from olbench.data.catalog.file import parse_catalog
 from olbench.errors import UserError, expand_home, suggest
 
 __all__ = ["CatalogEntry", "catalog", "catalog_path", "find", "parse_catalog", "resolve"]
@@ -12,7 +12,7 @@ __all__ = ["CatalogEntry", "catalog", "catalog_path", "find", "parse_catalog", "
 
 def catalog_path() -> Path:
     """Return the path of the catalogue: inside an installed package, or beside it in a checkout."""
-    package = Path(__file__).resolve().parent.parent
+    package = Path(__file__).resolve().parents[2]
     for path in (package / "datasets" / "catalog.yaml", package.parent / "datasets" / "catalog.yaml"):
         if path.is_file():
             return path

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from olbench.data.entry import CatalogEntry, TextRecipe
+from olbench.data.catalog.entry import CatalogEntry, TextRecipe
 from olbench.errors import UserError, suggest
 
 #: Archives of documents: one per file, one per line, or one per line with its features counted already.
