@@ -29,10 +29,10 @@ def run(
     from olbench.data.source import find_sources
     from olbench.engine.budget import refuse_excess
     from olbench.engine.executors import default_jobs
-    from olbench.engine.runfile import now
     from olbench.engine.runner import open_run
     from olbench.protocols import get_protocol
     from olbench.report.results import load_results
+    from olbench.trials.run_file import now
 
     plan, folder = _read(config, out, set)
     sources, _ = find_sources(plan.datasets, skip_missing)

@@ -91,19 +91,19 @@ def investigate(
 ) -> "tuple[Run, list[Inquiry]]":  # fmt: skip
     """Run the missing trials in a folder, write the findings there, and return them."""
     from olbench.audit.forensics import inquire
-    from olbench.engine import runfile
     from olbench.engine.runner import open_run
     from olbench.report.forensics import content
+    from olbench.trials import run_file
 
     with open_run(folder, candidates, jobs, quiet=quiet) as run:
         if not quiet:
             click.echo(plan_line(candidates), err=True)
         run.complete()
         judged = inquire(candidates, run.known)
-        end = None if run.stop.is_set() else runfile.now()
+        end = None if run.stop.is_set() else run_file.now()
         record = {**content(judged), **run.describe(end).plain()}
         if run.fresh or not is_recorded(folder / NAME, record):
-            runfile.write(folder, record, NAME)
+            run_file.write(folder, record, NAME)
     if not quiet:
         counts = f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused"
         click.echo(f"{counts}; the record is in {folder}", err=True)

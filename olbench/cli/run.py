@@ -135,10 +135,10 @@ def add_earlier(config: "Config", folder: Path) -> "Config":
     import json
     from dataclasses import replace
 
-    from olbench.engine import runfile
+    from olbench.trials import run_file
 
     try:
-        earlier = runfile.read_config(folder)
+        earlier = run_file.read_config(folder)
     except UserError:  # there is no earlier look, or its plugin is gone
         return config
     before, now = (json.loads(json.dumps(each.plain())) for each in (earlier, config))
@@ -233,8 +233,8 @@ def carry_out(
     """Run the missing trials in a folder, say how it ended, and return the exit code."""
     from olbench.cli.plan import ignore_closed_output
     from olbench.engine.activity import show_activity
-    from olbench.engine.runfile import now
     from olbench.engine.runner import open_run
+    from olbench.trials.run_file import now
 
     with open_run(folder, planned, jobs, quiet=quiet, timing=timing, executor=executor) as run:
         with show_activity(quiet) as activity:

@@ -6,7 +6,6 @@ from collections import Counter
 
 from olbench.algorithms import get_definition
 from olbench.config.specs import AlgorithmSpec
-from olbench.engine import runfile
 from olbench.errors import UserError
 from olbench.report import verdicts
 from olbench.report.build import Report, Row
@@ -31,6 +30,7 @@ from olbench.report.sections.overview import is_contestant
 from olbench.report.sections.ranks import our_means
 from olbench.report.sections.results import bold_note, is_time, spread_text, time_text
 from olbench.report.standings import rank_algorithms
+from olbench.trials import run_file
 
 #: How many names are listed before the rest is counted.
 NAMED = 2
@@ -162,7 +162,7 @@ def describe_ranks(report: Report) -> str:
 def next_steps(report: Report, name: str) -> list[tuple[str, str]]:
     """Return commands that make sense now, each with what it gives."""
     results, steps = report.results, []
-    if results.folder.resolve().name == runfile.REFERENCE:
+    if results.folder.resolve().name == run_file.REFERENCE:
         pass  # it shipped: the user has no run to repeat
     elif results.missing:
         steps.append(("olbench run ...", "the same command again finishes it"))

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from olbench.config.specs import AlgorithmSpec
-from olbench.engine.runfile import RunFile
 from olbench.quantities import SECONDS
 from olbench.report.build import Report
 from olbench.report.grid import Box, Grid, boxes, count, left, right, short
@@ -11,6 +10,7 @@ from olbench.report.markdown import render as markdown
 from olbench.report.sections.datasets import parts as dataset_parts
 from olbench.report.sections.provenance import config_yaml, machine_text
 from olbench.report.sections.results import settings
+from olbench.trials.run_file import RunFile
 
 SEARCHES = {
     "grid": "the full product of the grids, on {orders}",

@@ -10,10 +10,10 @@ from typing import Any
 
 from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import Config
-from olbench.engine import provenance
 from olbench.errors import UserError, is_unicode, shorten
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import Cell, Known
+from olbench.trials import provenance
 from olbench.trials.behaviour import source_hash
 from olbench.trials.seeds import STREAMS
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from olbench.engine import runfile
-from olbench.engine.runfile import CellFacts, RunFile
 from olbench.errors import UserError, shorten
 from olbench.protocols import Protocol
-from olbench.trials import ledger
+from olbench.trials import ledger, run_file
+from olbench.trials.run_file import CellFacts, RunFile
 from olbench.trials.trial import Record, Trial
 
 #: What the trials of a cell have in common besides what run.json says about it.
@@ -70,7 +69,7 @@ class Recorded:
 
     def _refuse_cell(self, cell: CellFacts, reason: str) -> UserError:
         return UserError(
-            f"{self.folder / runfile.NAME}: {cell.label} on {cell.dataset} cannot be reported, because "
+            f"{self.folder / run_file.NAME}: {cell.label} on {cell.dataset} cannot be reported, because "
             f"{reason}; run its config again, which writes this file anew"
         )
 

@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from olbench.config.specs import AlgorithmSpec
-from olbench.engine import provenance, runfile
-from olbench.engine.recorded import Recorded
-from olbench.engine.runfile import RunFile
 from olbench.errors import UserError, is_unicode, shorten, show_name
 from olbench.files import write_text
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell, Known
-from olbench.trials import ledger
+from olbench.trials import ledger, provenance, run_file
 from olbench.trials.record import is_number
+from olbench.trials.run_file import RunFile
 from olbench.trials.trial import Record
+from olbench.trials.verify import Recorded
 
 Row = dict[str, Any]
 #: The keys that describe the cell of a row; every other key has a list of numbers, one per trial.
@@ -177,8 +176,8 @@ def _is_mapping_of_text(value: Any) -> bool:
 def read_run(folder: Path) -> Baseline:
     """Return the baseline of a recorded run, such as the reference results that ship with the code."""
     records = ledger.current(folder)
-    run = runfile.read(folder)
-    protocol = runfile.protocol_of(run.config)
+    run = run_file.read(folder)
+    protocol = run_file.protocol_of(run.config)
     recorded = Recorded(folder, run, protocol, records)
     rows = []
     for cell in run.cells:
