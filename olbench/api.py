@@ -28,7 +28,7 @@ def run(
     """
     from olbench.data.source import find_sources
     from olbench.engine.budget import refuse_excess
-    from olbench.engine.executors import default_jobs
+    from olbench.engine.executors.local import default_jobs
     from olbench.engine.runner import open_run
     from olbench.protocols import get_protocol
     from olbench.report.results import load_results

@@ -12,8 +12,8 @@ from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
 from olbench.data.fingerprint import fingerprint
 from olbench.data.load import Dataset
 from olbench.data.source import Source
-from olbench.engine.cluster import ClusterExecutor
-from olbench.engine.executors import Executor
+from olbench.engine.executors.dask import ClusterExecutor
+from olbench.engine.executors.local import Executor
 from olbench.engine.runner import open_run
 from olbench.errors import UserError
 from olbench.protocols import get_protocol

@@ -69,7 +69,7 @@ def command(
     from olbench.data.source import find_sources
     from olbench.engine import times
     from olbench.engine.budget import refuse_excess
-    from olbench.engine.executors import default_jobs
+    from olbench.engine.executors.local import default_jobs
     from olbench.engine.regression import compare
     from olbench.engine.stopping import stop_on_interrupt
     from olbench.protocols import get_protocol

@@ -59,7 +59,7 @@ def command(
     from olbench.config import read_config
     from olbench.data.source import find_sources
     from olbench.engine.budget import refuse_excess
-    from olbench.engine.executors import default_jobs
+    from olbench.engine.executors.local import default_jobs
 
     plan = read_config(config, overrides)
     if not plan.paper:

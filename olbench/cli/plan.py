@@ -138,7 +138,7 @@ def _compile(cells: "Sequence[Cell]") -> float:
     """Compile all kernels or load them from numba's cache, as a run does; return how long it took."""
     from time import perf_counter
 
-    from olbench.engine.executors import Task, warm_up
+    from olbench.engine.executors.local import Task, warm_up
     from olbench.engine.stopping import StopFlag
 
     started = perf_counter()

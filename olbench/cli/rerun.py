@@ -40,7 +40,7 @@ def command(
       olbench rerun results/quick 3f2a
     """
     from olbench.data.source import find_named
-    from olbench.engine.executors import attempt
+    from olbench.engine.executors.local import attempt
     from olbench.engine.stopping import stop_on_interrupt
     from olbench.shipped import find_run
     from olbench.trials import ledger, run_file

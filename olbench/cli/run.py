@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from olbench.config.specs import Config
     from olbench.data.source import Source
-    from olbench.engine.executors import Executor
+    from olbench.engine.executors.local import Executor
     from olbench.engine.runner import Run
     from olbench.protocols.definition import Cell
 
@@ -86,7 +86,7 @@ def command(
     from olbench.data.source import find_sources
     from olbench.engine.activity import show_activity
     from olbench.engine.budget import refuse_excess
-    from olbench.engine.executors import default_jobs
+    from olbench.engine.executors.local import default_jobs
     from olbench.engine.runner import refuse_too_many
     from olbench.memory import limit_memory, parse_size
     from olbench.protocols import get_protocol
@@ -167,7 +167,7 @@ def open_executor(cluster: str | None, plugins: tuple[str, ...]) -> AbstractCont
     """Return the executor of a cluster, or None for this machine."""
     if cluster is None:
         return nullcontext()
-    from olbench.engine.cluster import ClusterExecutor
+    from olbench.engine.executors.dask import ClusterExecutor
 
     return ClusterExecutor(cluster, plugins, lambda text: click.echo(text, err=True))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from olbench.engine.estimate import Share
-from olbench.engine.executors import Executor, Finished, LocalExecutor, Task, attempt, warm_up
+from olbench.engine.executors.local import Executor, Finished, LocalExecutor, Task, attempt, warm_up
 from olbench.engine.progress import Progress, make_progress
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError

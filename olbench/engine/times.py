@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from olbench.engine.executors import Task, attempt, warm_up
+from olbench.engine.executors.local import Task, attempt, warm_up
 from olbench.engine.regression import CAUSES, Remark, by_cell
 from olbench.engine.runner import pin_to_one_core
 from olbench.engine.stopping import StopFlag

@@ -16,7 +16,7 @@ from pathlib import Path
 from olbench.cli.run import carry_out
 from olbench.config import read_config
 from olbench.data.source import find_sources
-from olbench.engine.executors import Task, warm_up
+from olbench.engine.executors.local import Task, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.protocols import get_protocol
 from olbench.trials import provenance

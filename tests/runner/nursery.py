@@ -15,7 +15,7 @@ from pathlib import Path
 
 import distributed
 
-import olbench.engine.worker  # noqa: F401 - for the workers
+import olbench.engine.executors.worker  # noqa: F401 - for the workers
 from olbench.learn.learners import make_algorithm
 
 

@@ -287,7 +287,7 @@ def test_a_worker_with_another_version_is_refused(nursery, shared, here, config,
     shutil.copytree(ROOT / "olbench", other / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
     text = (other / "olbench/__init__.py").read_text()
     (other / "olbench/__init__.py").write_text(text.replace('__version__ = "', '__version__ = "0.0.'))
-    from olbench.engine.worker import identify
+    from olbench.engine.executors.worker import identify
 
     config("permutations: 30\ndatasets: [breast-cancer]\nalgorithms: [perceptron, arow]\n")
     with Nursery(shared, 1, python_path=other, join=nursery.file):
@@ -320,7 +320,7 @@ def test_only_refused_workers_end_the_run(shared, here, config):
 
 
 def run_cells(folder, nursery, cells, say):
-    from olbench.engine.cluster import ClusterExecutor
+    from olbench.engine.executors.dask import ClusterExecutor
     from olbench.engine.runner import open_run
 
     with (

@@ -26,8 +26,8 @@ from typing import Any
 
 from olbench.data.source import Source
 from olbench.data.transfer import pack
-from olbench.engine import worker
-from olbench.engine.executors import Finished, Task, fail
+from olbench.engine.executors import worker
+from olbench.engine.executors.local import Finished, Task, fail
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.errors import UserError, count
 

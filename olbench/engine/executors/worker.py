@@ -31,7 +31,7 @@ from olbench.data.folders import cache_folder
 from olbench.data.load import Dataset
 from olbench.data.source import Source
 from olbench.data.transfer import OtherDataError, find_data, receive
-from olbench.engine.executors import Task, attempt, warm_up
+from olbench.engine.executors.local import Task, attempt, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.errors import UserError
 from olbench.learn.passes import StoppedError
@@ -41,7 +41,7 @@ from olbench.protocols.definition import REGISTRY as PROTOCOLS
 from olbench.trials import behaviour as behaviours
 from olbench.trials.trial import Outcome, Trial
 
-PACKAGE = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parents[2]
 #: Data sets whose examples stay open; those before them are memory maps, and opened again when needed.
 OPEN_SOURCES = 2
 #: Seconds between looks at the parts of a trial.
