@@ -13,8 +13,8 @@ from olbench.errors import UserError
 from olbench.report.grid import Grid, boxes, count, left, right
 
 if TYPE_CHECKING:
-    from olbench.audit.forensics import Inquiry, Suspect
     from olbench.engine.runner import Run
+    from olbench.forensics.inquiry import Inquiry, Suspect
 
 NAME = "forensics.json"
 #: The keys of the findings; the other keys say when, where and with which versions they were candidates.
@@ -55,11 +55,11 @@ def command(
       olbench forensics configs/forensics.yaml --set 'datasets=[svmguide3, splice]'
       olbench forensics configs/forensics.yaml --format md --output forensics.md
     """
-    from olbench.audit.forensics import suspects
     from olbench.config import read_config
     from olbench.data.source import find_sources
     from olbench.engine.budget import refuse_excess
     from olbench.engine.executors.local import default_jobs
+    from olbench.forensics.inquiry import suspects
 
     plan = read_config(config, overrides)
     if not plan.paper:
@@ -90,8 +90,8 @@ def investigate(
     candidates: "list[Suspect]", folder: Path, jobs: int, quiet: bool
 ) -> "tuple[Run, list[Inquiry]]":  # fmt: skip
     """Run the missing trials in a folder, write the findings there, and return them."""
-    from olbench.audit.forensics import inquire
     from olbench.engine.runner import open_run
+    from olbench.forensics.inquiry import inquire
     from olbench.report.forensics import content
     from olbench.trials import run_file
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from olbench.audit.consistency import COMPARED, Spread
-from olbench.audit.forensics import Finding, Inquiry, Setting, summary
+from olbench.forensics.consistency import COMPARED, Spread
+from olbench.forensics.inquiry import Finding, Inquiry, Setting, summary
 from olbench.papers import Reported
 from olbench.quantities import Quantity
 from olbench.report.data import write_csv

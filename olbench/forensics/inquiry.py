@@ -13,7 +13,10 @@ from functools import cached_property
 from typing import Any
 
 from olbench.algorithms.definition import Value
-from olbench.audit.consistency import (
+from olbench.config.specs import AlgorithmSpec, Config
+from olbench.data.catalog import catalog
+from olbench.data.source import Source
+from olbench.forensics.consistency import (
     CONSISTENT,
     NEAR,
     Observed,
@@ -22,9 +25,6 @@ from olbench.audit.consistency import (
     is_only_by_spread,
     targets,
 )
-from olbench.config.specs import AlgorithmSpec, Config
-from olbench.data.catalog import catalog
-from olbench.data.source import Source
 from olbench.learn.learners import make_algorithm
 from olbench.papers import Paper, load_paper
 from olbench.protocols import get_protocol, tuning

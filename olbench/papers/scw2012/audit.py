@@ -10,7 +10,6 @@ import numpy as np
 from scipy.optimize import minimize
 
 from olbench.algorithms import get_definition
-from olbench.audit.cw2008 import confidence_loss, factor_6, scalar_step
 from olbench.audit.definition import Plain, Tally, Verification, check
 from olbench.audit.gaussians import Problem, distance, divergence, random_gaussian, violated_problem
 from olbench.audit.representer import DERIVED, Coefficients, expand, largest_difference, printed_block
@@ -25,6 +24,7 @@ from olbench.audit.runs import (
 )
 from olbench.learn.examples import Floats
 from olbench.learn.learners import Algorithm
+from olbench.papers.cw2008.audit import confidence_loss, factor_6, scalar_step
 
 PAPER = "scw2012"
 PHIS = (0.3, 1.0, 3.0)
