@@ -34,7 +34,7 @@ LAYERS = (
     ("config",),
     ("engine",),
     ("audit", "papers.*.audit", "forensics"),
-    ("report",),
+    ("report", "papers.*.illustrations"),
     ("api", "plot"),
     ("bench",),
     ("cli",),

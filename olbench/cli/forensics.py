@@ -153,7 +153,8 @@ def show_plan(candidates: "list[Suspect]", jobs: int) -> None:
 
 def render(inquiries: "list[Inquiry]", form: str) -> str:
     """Return the findings in a format."""
-    from olbench.report import forensics, markdown, text
+    from olbench.report import forensics
+    from olbench.report.renderers import markdown, text
 
     if form == "json":
         return forensics.as_json(inquiries)

@@ -314,7 +314,7 @@ class Results:
         return f"<Results of {self.name}: {counts}, protocol {self.config.protocol}>"
 
     def _repr_html_(self) -> str:
-        from olbench.report.notebook import results_html
+        from olbench.report.renderers.notebook import results_html
 
         return results_html(self)
 

@@ -11,10 +11,10 @@ from olbench.errors import UserError
 from olbench.papers import Paper, load_paper
 from olbench.quantities import Quantity
 from olbench.report import verdicts
-from olbench.report.build import Report, make_report
 from olbench.report.claims import NOT_CHECKED, OUTCOMES
 from olbench.report.grid import Grid, Part, boxes, left, right
-from olbench.report.html import render_plain
+from olbench.report.model import Report, make_report
+from olbench.report.renderers.html import render_plain
 from olbench.trials import run_file
 
 

@@ -118,7 +118,7 @@ class ResultsFuzzer:
     def check(self, content: bytes, folder: Path) -> str:
         """Load the results and print them, mostly as text."""
         from olbench.cli.report import FORMATS, render, render_brief
-        from olbench.report.build import make_report
+        from olbench.report.model import make_report
 
         run, _, trials = content.partition(SEAM)
         (folder / run_file.NAME).write_bytes(run)

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from olbench.config import read_config
-from olbench.report.build import make_report
-from olbench.report.html import render, section_values
+from olbench.report.model import make_report
+from olbench.report.renderers.html import render, section_values
 from olbench.trials.run_file import read_config as recorded_config
 
 SMALL = Path(__file__).with_name("small")

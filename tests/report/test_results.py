@@ -11,7 +11,7 @@ import pytest
 
 from olbench.errors import UserError
 from olbench.quantities import MISTAKE_RATE
-from olbench.report.build import make_report
+from olbench.report.model import make_report
 from olbench.report.results import load_results, newest
 from olbench.report.sections import sections_of
 from olbench.trials import baseline

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from olbench.discovery import import_all
 from olbench.errors import UserError
-from olbench.report.build import Report
 from olbench.report.grid import Part
+from olbench.report.model import Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

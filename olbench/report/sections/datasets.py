@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.data.catalog import catalog
-from olbench.report.build import Report
 from olbench.report.grid import DETAIL, PAPER, Grid, boxes, left, right
+from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.trials.run_file import DataFacts
 

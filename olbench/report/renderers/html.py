@@ -11,10 +11,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from olbench.papers import Paper
-from olbench.report import comparison, comparison_page, latex
-from olbench.report.build import Report
-from olbench.report.data import make_finite, render_csv, write_csv
+from olbench.report import comparison
 from olbench.report.grid import Grid, Part, count
+from olbench.report.model import Report
+from olbench.report.renderers import comparison_page, latex
+from olbench.report.renderers.data import make_finite, render_csv, write_csv
 from olbench.report.results import Results
 from olbench.report.sections import Section, all_parts, sections_of
 from olbench.report.sections.provenance import config_yaml
@@ -22,7 +23,7 @@ from olbench.report.sections.provenance import config_yaml
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FOLDER = Path(__file__).with_name("page")
+FOLDER = Path(__file__).parents[1] / "page"
 #: The template of a section that has none of its own: its tables and paragraphs.
 PLAIN = "section.html.j2"
 DASH = "\N{EN DASH}"
@@ -172,7 +173,7 @@ def _part(part: Any) -> dict[str, Any]:
 
 def _figure(name: str, figure: "Figure") -> dict[str, str]:
     """Return a figure as an image inside the page: an SVG of its own, whose style and ids stay its own."""
-    from olbench.report.canvas import svg_bytes
+    from olbench.report.figures.canvas import svg_bytes
 
     address = f"data:image/svg+xml;base64,{base64.b64encode(svg_bytes(figure)).decode()}"
     return {"name": name, "caption": str(figure.get_label()), "address": address}

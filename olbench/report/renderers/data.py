@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from olbench.report.build import Report
+from olbench.report.model import Report
 from olbench.report.sections import all_sections
 from olbench.report.sections.results import flat_records
 

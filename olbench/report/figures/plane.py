@@ -8,8 +8,8 @@ from matplotlib.lines import Line2D
 from olbench.advice.files import RuleFile
 from olbench.data.named import NamedDataset
 from olbench.errors import UserError
-from olbench.report.canvas import LINE, line_look, new_figure, our_settings, write_title
-from olbench.report.palette import display_name, styles
+from olbench.report.figures.canvas import LINE, line_look, new_figure, our_settings, write_title
+from olbench.report.figures.palette import display_name, styles
 from olbench.report.results import Entry, Floats, Results
 
 COLOURS = {1: "#1f5fa8", -1: "#b5451d"}

@@ -136,7 +136,7 @@ def contrast_table(contrast: Contrast, measured: str) -> Grid:
 
 def contrast_figures(contrasts: Sequence[Contrast], name: str, measured: str) -> "Figures":
     """Return one scatter per tuning."""
-    from olbench.report.accuracy import contrast_figure
+    from olbench.report.figures.accuracy import contrast_figure
 
     found = {}
     for tuning in dict.fromkeys(each.tuning for each in contrasts):

@@ -18,7 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from olbench.report.palette import Dash, Style, display_name
+from olbench.report.figures.palette import Dash, Style, display_name
 
 #: Inches: the width of the text on a page, and the height that is left for a figure with a caption.
 TEXT_WIDTH, PAGE_HEIGHT = 7.0, 9.2

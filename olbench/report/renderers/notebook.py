@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from olbench.quantities import Quantity
-from olbench.report.build import Report
+from olbench.report.figures.palette import display_name
 from olbench.report.grid import count
-from olbench.report.palette import display_name
+from olbench.report.model import Report
 from olbench.report.results import Results
 from olbench.report.sections.results import bold_note
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from olbench.data.load import load_dataset
 from olbench.learn.examples import Floats, Ints
-from olbench.report.canvas import (
+from olbench.report.figures.canvas import (
     add_panels,
     draw_legend,
     legend_height,
@@ -20,7 +20,8 @@ from olbench.report.canvas import (
     our_settings,
     write_title,
 )
-from olbench.report.palette import BLACK, BLUE, VERMILLION
+from olbench.report.figures.palette import BLACK, BLUE, VERMILLION
+from olbench.report.figures.weights import gaussian_figure
 
 #: The paper shows "sentiment data"; this is one of its seven domains.
 DATASET = "amazon-electronics"
@@ -138,3 +139,7 @@ def median_line(counts: Floats) -> tuple[Floats, Floats]:
     pairs = list(zip(edges, np.append(edges[1:], counts.size + 1), strict=True))
     middles = np.array([np.sqrt(first * (last - 1.0)) for first, last in pairs])
     return middles, np.array([np.median(counts[first - 1 : last - 1]) for first, last in pairs])
+
+
+#: By the name of the file, the function that draws it.
+ILLUSTRATIONS = {"cw2012-figure-1": frequency_figure, "cw2012-figure-2": gaussian_figure}

@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, StrMetho
 
 from olbench.errors import UserError
 from olbench.protocols.definition import Series
-from olbench.report.canvas import (
+from olbench.report.figures.canvas import (
     LETTER,
     TEXT_WIDTH,
     add_panels,
@@ -24,9 +24,9 @@ from olbench.report.canvas import (
     shorten,
     write_title,
 )
-from olbench.report.contrasts import Contrast, split_label
-from olbench.report.figures import ROUND, Band, band_of
-from olbench.report.palette import Style, display_name, styles
+from olbench.report.figures.contrasts import Contrast, split_label
+from olbench.report.figures.curves import ROUND, Band, band_of
+from olbench.report.figures.palette import Style, display_name, styles
 from olbench.report.results import Entry
 
 #: Data sets in a figure of curves, at most: with more, panels get too small for a printed page.

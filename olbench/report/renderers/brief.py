@@ -8,7 +8,6 @@ from olbench.algorithms import get_definition
 from olbench.config.specs import AlgorithmSpec
 from olbench.errors import UserError
 from olbench.report import verdicts
-from olbench.report.build import Report, Row
 from olbench.report.claims import FAILS, HOLDS, NOT_CHECKED, PARTLY
 from olbench.report.grid import (
     DETAIL,
@@ -25,6 +24,7 @@ from olbench.report.grid import (
     right,
 )
 from olbench.report.guessing import describe_guesses
+from olbench.report.model import Report, Row
 from olbench.report.sections.headline import describe_run, list_gaps
 from olbench.report.sections.overview import is_contestant
 from olbench.report.sections.ranks import our_means

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from olbench.errors import UserError
 from olbench.quantities import Quantity
-from olbench.report.canvas import (
+from olbench.report.figures.canvas import (
     LETTER,
     add_panels,
     draw_legend,
@@ -21,8 +21,8 @@ from olbench.report.canvas import (
     shorten,
     write_title,
 )
-from olbench.report.figures import ROUND
-from olbench.report.palette import Style, display_name, styles
+from olbench.report.figures.curves import ROUND
+from olbench.report.figures.palette import Style, display_name, styles
 from olbench.report.results import Entry, Results
 
 #: Error bars of each curve, about.

@@ -14,7 +14,7 @@ from olbench.data.load import load_run
 from olbench.learn.examples import Floats
 from olbench.learn.learners import make_algorithm
 from olbench.learn.passes import online_pass
-from olbench.report.canvas import (
+from olbench.report.figures.canvas import (
     DASHES,
     add_panels,
     draw_legend,
@@ -23,7 +23,7 @@ from olbench.report.canvas import (
     our_settings,
     write_title,
 )
-from olbench.report.palette import BLACK, BLUE, GREEN, GREY, VERMILLION
+from olbench.report.figures.palette import BLACK, BLUE, GREEN, GREY, VERMILLION
 
 #: The example of cw2012's Figure 2, whose label is +1.
 EXAMPLE = np.array([0.5, 1.0])

@@ -5,8 +5,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from olbench.learn.examples import Floats
-from olbench.report.canvas import DASHES, add_panels, draw_legend, new_figure, our_settings, write_title
-from olbench.report.palette import BLACK, BLUE, GREY, ORANGE, SKY, VERMILLION
+from olbench.report.figures.canvas import (
+    DASHES,
+    add_panels,
+    draw_legend,
+    new_figure,
+    our_settings,
+    write_title,
+)
+from olbench.report.figures.palette import BLACK, BLUE, GREY, ORANGE, SKY, VERMILLION
+from olbench.report.figures.weights import synthetic_figure
 
 #: The values of phi, each with its colour: the paper does not say which it draws.
 PHIS = {0.25: SKY, 0.5: BLUE, 1.0: ORANGE, 2.0: VERMILLION}
@@ -57,3 +65,7 @@ def loss_figure() -> Figure:
         write_title(figure, "The confidence loss for several φ, the squared hinge loss and the 0-1 loss")
         draw_legend(figure, panel.get_lines())
     return figure
+
+
+#: By the name of the file, the function that draws it.
+ILLUSTRATIONS = {"cw2008-figure-3": synthetic_figure, "cw2008-figure-4": loss_figure}

@@ -13,7 +13,7 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
 
 from olbench.protocols.definition import Series
 from olbench.quantities import Quantity
-from olbench.report.canvas import (
+from olbench.report.figures.canvas import (
     DASHES,
     TEXT_WIDTH,
     add_panels,
@@ -26,8 +26,8 @@ from olbench.report.canvas import (
     shorten,
     write_title,
 )
-from olbench.report.figures import ROUND, band_of
-from olbench.report.palette import BLUE, GREY, ORANGE, SKY, display_name, styles
+from olbench.report.figures.curves import ROUND, band_of
+from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, display_name, styles
 from olbench.report.results import Entry, Floats, Results
 
 #: What reports call the combinations, and the colours of their bars.

@@ -19,7 +19,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatt
 
 from olbench.errors import UserError
 from olbench.protocols.definition import Series
-from olbench.report.canvas import (
+from olbench.report.figures.canvas import (
     FORMATS,
     LETTER,
     LINE,
@@ -36,11 +36,11 @@ from olbench.report.canvas import (
     write,
     write_title,
 )
-from olbench.report.palette import Style, display_name, styles
+from olbench.report.figures.palette import Style, display_name, styles
 from olbench.report.results import Entry, Floats, Results
 
 if TYPE_CHECKING:
-    from olbench.report.build import Report
+    from olbench.report.model import Report
     from olbench.stats import Across
 
 #: An axis is logarithmic where the algorithms end more than this factor apart: on a linear one, those that

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from olbench.config.specs import AlgorithmSpec
 from olbench.quantities import SECONDS
-from olbench.report.build import Report
 from olbench.report.grid import Box, Grid, boxes, count, left, right, short
-from olbench.report.markdown import render as markdown
+from olbench.report.model import Report
+from olbench.report.renderers.markdown import render as markdown
 from olbench.report.sections.datasets import parts as dataset_parts
 from olbench.report.sections.provenance import config_yaml, machine_text
 from olbench.report.sections.results import settings
