@@ -174,7 +174,7 @@ from olbench import load_dataset
 import signal
 # A test run in the background of a shell has it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from olbench.data import convert
+from olbench.data.readers import convert
 append = convert._Conversion._append
 def slowly(self, block):
     append(self, block)

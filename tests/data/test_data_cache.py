@@ -212,7 +212,8 @@ def test_a_read_only_cache_folder_only_costs_time(path, cache_folder):
 FULL = """
 import resource, signal, sys
 from olbench import load_dataset
-from olbench.data import libsvm, load
+from olbench.data import load
+from olbench.data.readers import libsvm
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
 print(load_dataset(sys.argv[1]).fingerprint)
