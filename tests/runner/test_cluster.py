@@ -287,7 +287,7 @@ def test_a_worker_with_another_version_is_refused(nursery, shared, here, config,
     shutil.copytree(ROOT / "olbench", other / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
     text = (other / "olbench/__init__.py").read_text()
     (other / "olbench/__init__.py").write_text(text.replace('__version__ = "', '__version__ = "0.0.'))
-    from olbench.engine.worker import identify
+    from olbench.engine.executors.worker import identify
 
     config("permutations: 30\ndatasets: [breast-cancer]\nalgorithms: [perceptron, arow]\n")
     with Nursery(shared, 1, python_path=other, join=nursery.file):
@@ -320,7 +320,7 @@ def test_only_refused_workers_end_the_run(shared, here, config):
 
 
 def run_cells(folder, nursery, cells, say):
-    from olbench.engine.cluster import ClusterExecutor
+    from olbench.engine.executors.dask import ClusterExecutor
     from olbench.engine.runner import open_run
 
     with (
@@ -333,11 +333,11 @@ def run_cells(folder, nursery, cells, say):
 
 def make_cells(path, X, y):
     """Return the cells of a data set that has a path, but whose examples are these."""
+    from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
     from olbench.data.fingerprint import fingerprint
     from olbench.data.load import Dataset
     from olbench.data.source import Source
     from olbench.protocols import get_protocol
-    from olbench.specs import AlgorithmSpec, Config, DatasetSpec
 
     spec = DatasetSpec("mine", path=str(path))
     source = Source(spec, Dataset("mine", X, y, fingerprint(X, y)), can_reload=False)
