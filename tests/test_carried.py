@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from olbench import first_order, make_algorithm
-from olbench.examples import as_examples
+from olbench.learn.examples import as_examples
 from olbench.kernels.first_order import BLOCK
 from tests.examples import built_in, noisy
 
