@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: quick reproduce test test-fast test-lowest lint docs bench fuzz torture clean help
+.PHONY: quick reproduce test test-fast test-lowest lint docs docs-figures bench fuzz torture clean help
 
 help:
 	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-lowest  run the quick tests with the lowest versions that pyproject.toml allows"
 	@echo "make lint       run ruff and mypy"
 	@echo "make docs       build the documentation into site/ (installs Sphinx)"
+	@echo "make docs-figures  draw the pictures of the documentation from the runs that ship"
 	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
 	@echo "make fuzz       give made-up files to every reader (make fuzz SECONDS=600: for ten minutes)"
 	@echo "make torture    kill and resume runs, fill disks, kill workers (make torture KILLS=50: fewer)"
@@ -87,6 +88,9 @@ docs: $(VENV)/.ready
 	rm -rf site
 	$(BIN)/python -m sphinx --builder html --fresh-env --fail-on-warning --quiet --doctree-dir $(VENV)/doctrees docs site
 	@echo "the documentation is in site/index.html"
+
+docs-figures: $(VENV)/.ready
+	$(BIN)/python docs/gallery.py
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"
