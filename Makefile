@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: quick reproduce test test-fast test-lowest lint docs docs-figures bench fuzz torture clean help
+.PHONY: quick reproduce test test-fast test-lowest lint docs docs-figures bench reference fuzz torture clean help
 
 help:
 	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
@@ -16,6 +16,7 @@ help:
 	@echo "make docs       build the documentation into site/ (installs Sphinx)"
 	@echo "make docs-figures  draw the pictures of the documentation from the runs that ship"
 	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
+	@echo "make reference  compare every algorithm with a reference in C on the data sets that can be fetched"
 	@echo "make fuzz       give made-up files to every reader (make fuzz SECONDS=600: for ten minutes)"
 	@echo "make torture    kill and resume runs, fill disks, kill workers (make torture KILLS=50: fewer)"
 	@echo "make clean      remove $(VENV) and caches"
@@ -95,6 +96,10 @@ docs-figures: $(VENV)/.ready
 bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"
 	$(BIN)/olbench bench
+
+# Resumes where it was stopped. `python -m tests.reference --page` also writes docs/correctness.md.
+reference: $(VENV)/.ready
+	$(BIN)/python -m tests.reference
 
 SECONDS ?= 60
 SEED ?= 0
