@@ -15,8 +15,8 @@ import time
 import numpy as np
 
 from olbench import load_dataset, make_algorithm
-from olbench.examples import as_examples
 from olbench.kernels.sparse import count_features
+from olbench.learn.examples import as_examples
 from olbench.protocols.combination import Sums
 
 #: Examples that are measured by default, shards of them, and bytes per second of the assumed network.

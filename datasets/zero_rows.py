@@ -13,8 +13,8 @@ import numpy as np
 
 from olbench import load_dataset, make_algorithm, online_pass
 from olbench.algorithms import get_definition
-from olbench.engine import seeds
 from olbench.papers import load_paper
+from olbench.trials import seeds
 
 ROWS = {"cw": "cw", "scw1": "scw1", "scw2": "scw2", "scw2-libol": "scw2"}
 PERMUTATIONS, SHOWN = 5, 3

@@ -91,7 +91,7 @@ def _turn_links(text: str, page: str) -> str:
 
 def schema_text() -> str:
     """Return the JSON schema of configs as text."""
-    from olbench.schema import make_schema
+    from olbench.config.schema import make_schema
 
     return f"{json.dumps(make_schema(), indent=2, ensure_ascii=False)}\n"
 
@@ -103,8 +103,8 @@ def show_schema(_: str, page: str) -> str:
 
 def describe_config(_: str, page: str) -> str:
     """Return the tables of all keys: those that all configs share, and those of each protocol."""
+    from olbench.config.schema import make_schema
     from olbench.protocols import protocols
-    from olbench.schema import make_schema
 
     schema = make_schema()
     dataset = next(

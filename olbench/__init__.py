@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from olbench import plot
     from olbench.algorithms.definition import Parameter, Traits, contestant, first_order, second_order
     from olbench.algorithms.plugins import load_plugin
-    from olbench.contestants import wrap
+    from olbench.api import run
     from olbench.data.load import load_dataset
     from olbench.errors import UserError
-    from olbench.learners import make_algorithm
-    from olbench.online import online_pass
+    from olbench.learn.contestants import wrap
+    from olbench.learn.learners import make_algorithm
+    from olbench.learn.passes import online_pass
     from olbench.protocols.definition import Protocol, protocol
     from olbench.quantities import Quantity
     from olbench.report.results import Results, load_results
-    from olbench.session import run
     from olbench.trials.trial import Outcome
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Outcome": "olbench.trials.trial",
@@ -40,12 +40,12 @@ _HOMES = {
     "load_dataset": "olbench.data.load",
     "load_results": "olbench.report.results",
     "load_plugin": "olbench.algorithms.plugins",
-    "make_algorithm": "olbench.learners",
-    "online_pass": "olbench.online",
+    "make_algorithm": "olbench.learn.learners",
+    "online_pass": "olbench.learn.passes",
     "protocol": "olbench.protocols.definition",
-    "run": "olbench.session",
+    "run": "olbench.api",
     "second_order": "olbench.algorithms.definition",
-    "wrap": "olbench.contestants",
+    "wrap": "olbench.learn.contestants",
 }
 
 __all__ = [

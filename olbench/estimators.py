@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from olbench.advice.estimator import TakesAdvice
 from olbench.algorithms import get_definition
-from olbench.docstrings import describe_estimator
 from olbench.errors import UserError
-from olbench.examples import Ints, as_examples
-from olbench.learners import Learner, SecondOrderLearner, make_algorithm
+from olbench.learn.docstrings import describe_estimator
+from olbench.learn.examples import Ints, as_examples
+from olbench.learn.learners import Learner, SecondOrderLearner, make_algorithm
 
 Floats = NDArray[np.float64]
 # Replaces a variance that is zero, or negative by rounding.

@@ -59,7 +59,7 @@ def curves(
     >>> ax.get_title(), [line.get_label() for line in ax.get_lines()]
     ('ijcnn1: cumulative number of updates', ['AROW', 'SCW-I'])
     """
-    from olbench.report import figures
+    from olbench.report.figures import curves as figures
 
     chosen = results if algorithms is None else results.select(algorithms)
     series = _find_series(results, quantity)
@@ -118,8 +118,8 @@ def ranks(results: "Results", *, ax: "Axes | None" = None) -> "Figure | Axes":
     <Picture size 700x261.2 with 1 Axes>
     """
     from olbench.errors import UserError
-    from olbench.report import figures
-    from olbench.report.build import Report
+    from olbench.report.figures import curves as figures
+    from olbench.report.model import Report
 
     report = Report(results, None)
     across = report.across
@@ -141,6 +141,6 @@ def table(results: "Results", quantity: str | None = None) -> "Styler":
     >>> table(load_results("scw")).data.loc["scw2", "ijcnn1"]
     '0.0702 ± 0.0016'
     """
-    from olbench.report.notebook import styled_table
+    from olbench.report.renderers.notebook import styled_table
 
     return styled_table(results, results.protocol.quantity(quantity) if quantity else None)

@@ -13,8 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from olbench.engine import runfile
-from olbench.trials import arrays, ledger
+from olbench.trials import arrays, ledger, run_file
 from olbench.trials.record import write_line
 
 
@@ -34,9 +33,9 @@ def round_times(content: dict[str, Any]) -> dict[str, Any]:
 def pack(folder: Path, target: Path) -> None:
     """Write what ships of a results folder."""
     target.mkdir(parents=True, exist_ok=True)
-    content = runfile.read(folder).plain()
+    content = run_file.read(folder).plain()
     content["machine"].pop("host", None)
-    runfile.write(target, content)
+    run_file.write(target, content)
     lines = b"".join(write_line(round_times(record)) for record in ledger.current(folder).values())
     (target / ledger.PACKED).write_bytes(lzma.compress(lines, preset=9 | lzma.PRESET_EXTREME))
     if (folder / arrays.NAME).exists():

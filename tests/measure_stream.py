@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from olbench.data.synthetic import TextStream
+from olbench.data.generators.synthetic import TextStream
 
 POOL, FEATURES, WORDS = 30_000, 10_000_000, 150
 

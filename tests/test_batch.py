@@ -10,9 +10,9 @@ from sklearn.datasets import load_breast_cancer
 
 from olbench import UserError, make_algorithm, online_pass
 from olbench.algorithms import definitions
-from olbench.contestants import BatchLearner
-from olbench.examples import as_examples
-from olbench.online import predict_signs, train
+from olbench.learn.contestants import BatchLearner
+from olbench.learn.examples import as_examples
+from olbench.learn.passes import predict_signs, train
 from tests.examples import noisy
 
 IDS = ["naive-bayes", "maxent", "svm"]

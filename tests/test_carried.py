@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from olbench import first_order, make_algorithm
-from olbench.examples import as_examples
 from olbench.kernels.first_order import BLOCK
+from olbench.learn.examples import as_examples
 from tests.examples import built_in, noisy
 
 L = np.longdouble

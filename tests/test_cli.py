@@ -172,7 +172,7 @@ def test_bench_shows_where_the_time_of_a_diagonal_pass_goes(tmp_path, here):
 def test_the_memory_floor_reads_every_line_of_every_row():
     """Dense and sparse, in any order: the rows have as many entries as fill two lines and a bit."""
     from olbench.bench.parts import touch_rows
-    from olbench.examples import as_examples
+    from olbench.learn.examples import as_examples
 
     X, y = np.ones((30, 17)), np.ones(30)
     order = np.random.default_rng(0).permutation(30)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from olbench import UserError, make_algorithm, online_pass
 from olbench.algorithms import get_definition
 from olbench.algorithms.losses import quantile
-from olbench.examples import as_examples
+from olbench.learn.examples import as_examples
 from tests.examples import built_in, correlated, noisy
 
 ALL = [definition.id for definition in built_in()]

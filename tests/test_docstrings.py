@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from olbench.docstrings import PAPERS
 from olbench.estimators import SCORES, OnlineClassifier
+from olbench.learn.docstrings import PAPERS
 from olbench.papers import load_paper, paper_ids
 
 SECTIONS = ("Parameters", "Attributes", "References", "Examples")

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import re
 import subprocess
@@ -33,8 +34,9 @@ def test_every_page_that_is_linked_exists():
 
 
 def test_the_tables_of_the_reproduction_are_those_of_the_record_that_ships():
-    from olbench.report import markdown, verdicts
-    from olbench.report.build import make_report
+    from olbench.report import verdicts
+    from olbench.report.model import make_report
+    from olbench.report.renderers import markdown
     from olbench.report.sections.verdicts import glance, verdict_map
 
     report = make_report(ROOT / "results/scw/reference")
@@ -49,7 +51,7 @@ def test_the_tables_of_the_reproduction_are_those_of_the_record_that_ships():
 
 
 def test_the_verdicts_of_the_record_that_ships_are_those_expected():
-    from olbench.report.build import make_report
+    from olbench.report.model import make_report
     from olbench.report.verdicts import compare_expected, read_expected
 
     report = make_report(ROOT / "results/scw/reference")
@@ -78,8 +80,9 @@ def test_the_example_of_a_protocol_is_the_file_and_prints_what_the_page_shows(tm
 
 
 def test_the_tables_of_the_cw_reproduction_are_those_of_the_records_that_ship():
-    from olbench.report import markdown, verdicts
-    from olbench.report.build import make_report
+    from olbench.report import verdicts
+    from olbench.report.model import make_report
+    from olbench.report.renderers import markdown
     from olbench.report.sections import overview, results, tunings
     from olbench.report.summary import reproductions
 
@@ -124,7 +127,7 @@ def test_the_records_that_ship_show_what_the_page_says(name, better, worse, fewe
 
 def test_the_variations_of_the_cw_runs_show_what_the_page_says():
     from olbench import load_results
-    from olbench.report.build import make_report
+    from olbench.report.model import make_report
 
     frame = load_results(ROOT / "results/cw-tfidf/reference").to_frame()
     errors = 100 * frame.groupby(["dataset", "label"])["test_error"].mean().unstack()
@@ -162,8 +165,8 @@ def test_the_times_of_the_cw_run_are_those_of_the_page():
 def test_the_table_of_shards_is_that_of_the_record_that_ships(run, rows):
     from dataclasses import replace
 
-    from olbench.report import markdown
-    from olbench.report.build import make_report
+    from olbench.report.model import make_report
+    from olbench.report.renderers import markdown
     from olbench.report.sections import shards
 
     report = make_report(ROOT / f"results/{run}/reference")
@@ -179,7 +182,7 @@ def test_the_table_of_shards_is_that_of_the_record_that_ships(run, rows):
 
 
 def test_the_claims_about_shards_are_decided_as_the_page_says():
-    from olbench.report.build import make_report
+    from olbench.report.model import make_report
 
     claims = {claim.id: claim.verdict for claim in make_report(ROOT / "results/shards/reference").claims}
     assert all(claims[f"combining-{n}-beats-the-parts"] == "holds" for n in (10, 50, 100))
@@ -212,3 +215,14 @@ def test_the_examples_of_the_python_page_print_what_they_show(tmp_path, monkeypa
     report = io.StringIO()
     doctest.DocTestRunner(verbose=False).run(example, out=report.write)
     assert report.getvalue() == ""
+
+
+def test_no_picture_is_older_than_its_run(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import gallery
+
+    drawn = json.loads(gallery.DIGESTS.read_text(encoding="utf-8"))
+    pictures = gallery.read_gallery()
+    assert len(pictures) > 5
+    old = [file for run, _, file in pictures if drawn.get(file) != gallery.hash_run(run)]
+    assert old == [], "draw them again with `make docs-figures`"

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from olbench import UserError, learners, make_algorithm, online_pass
+from olbench import UserError, make_algorithm, online_pass
 from olbench.algorithms.losses import quantile
-from olbench.examples import as_examples
-from olbench.online import predict_signs, train
+from olbench.learn import learners
+from olbench.learn.examples import as_examples
+from olbench.learn.passes import predict_signs, train
 from tests.examples import built_in, noisy
 
 L = np.longdouble

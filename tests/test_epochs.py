@@ -8,8 +8,8 @@ from sklearn.linear_model import SGDClassifier
 from olbench import first_order, make_algorithm, online_pass, wrap
 from olbench.algorithms.definition import REGISTRY
 from olbench.errors import UserError
-from olbench.examples import as_examples
-from olbench.online import StoppedError, predict_signs, train
+from olbench.learn.examples import as_examples
+from olbench.learn.passes import StoppedError, predict_signs, train
 from tests.examples import built_in, noisy
 
 ALL = [definition.id for definition in built_in()]

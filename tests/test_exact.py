@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import NonlinearConstraint, minimize
 
 from olbench import UserError, make_algorithm, online_pass
-from olbench.examples import as_examples
+from olbench.learn.examples import as_examples
 from tests.examples import noisy
 
 L = np.longdouble

@@ -103,7 +103,7 @@ def test_looking_ahead_changes_nothing(id, density):
     """Slices of every length see another number of rows ahead, and an unscreened rule guesses all of them."""
     from dataclasses import replace
 
-    from olbench.examples import as_examples
+    from olbench.learn.examples import as_examples
 
     X, y = noisy(n=500, d=131, density=density)
     whole = online_pass(make_algorithm(id), X, y)
@@ -164,7 +164,7 @@ def test_the_bounds_on_the_variance_hold_after_every_change(id, d):
 
 
 def run_on(learner, X, y):
-    from olbench.examples import as_examples
+    from olbench.learn.examples import as_examples
 
     learner.run(as_examples(X).rows(), y, np.arange(len(y)))
     return learner

@@ -4,12 +4,16 @@ What a kernel carries from round to round may drift away from the state it stand
 show it. `make reference` compares all algorithms on all data sets; this is what fits into a minute.
 """
 
+from importlib import import_module
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from olbench.advice.sets import Advice, AdviceSet
 from olbench.algorithms import get_definition
-from olbench.learners import BLOCKED_FROM
+from olbench.kernels import first_order
+from olbench.learn.learners import BLOCKED_FROM
 from tests.reference import compiled
 from tests.reference.comparison import compare, make
 
@@ -115,9 +119,7 @@ def rules(d):
     return Advice((first, AdviceSet(-D[:1], np.array([-0.25]), -1)), d)
 
 
-@pytest.mark.parametrize(("name", "family", "id", "params", "options"), PASSES)
-def test_a_long_pass_equals_the_reference(data, name, family, id, params, options):
-    examples = data(name)
+def assert_equals_reference(examples, family, id, params, options):
     order = np.random.default_rng(1).permutation(ROUNDS)
     advice = rules(examples.X.shape[1]) if family == "advice" else None
     resolved = get_definition(id).resolve(params)
@@ -127,3 +129,23 @@ def test_a_long_pass_equals_the_reference(data, name, family, id, params, option
     assert parted == 0, f"parts from the reference in round {parted:,}"
     assert counts == exact.counts
     assert error < CLOSE
+
+
+@pytest.mark.parametrize(("name", "family", "id", "params", "options"), PASSES)
+def test_a_long_pass_equals_the_reference(data, name, family, id, params, options):
+    assert_equals_reference(data(name), family, id, params, options)
+
+
+def test_a_norm_that_is_carried_and_never_summed_again_is_noticed(data, tmp_path, monkeypatch):
+    """ROMMA once read ||w||^2 from a formula that was updated in every round."""
+    source = Path(first_order.__file__).read_text(encoding="utf-8")
+    summed = "norm = renew_norm(w, squares, columns, at, n)"
+    carried = "norm = max(0.0, shrink * shrink * q + tau * (2.0 * shrink * m + tau * s)) / (scale * scale)"
+    assert source.count(summed) == 1
+    (tmp_path / "drifting.py").write_text(source.replace(summed, carried), encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(first_order, "run", import_module("drifting").run)
+    for id in ("romma", "aromma"):
+        with pytest.raises(AssertionError, match="parts from the reference in round"):
+            assert_equals_reference(data("skewed"), "first", id, {}, {})
+    assert_equals_reference(data("skewed"), "first", "pa", {}, {})

@@ -8,9 +8,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from olbench import UserError, load_dataset, load_results, make_algorithm, online_pass, run
-from olbench.examples import as_examples
-from olbench.multiclass import RING, choose_class
-from olbench.online import predict_signs, windowed_pass
+from olbench.learn.examples import as_examples
+from olbench.learn.one_vs_rest import RING, choose_class
+from olbench.learn.passes import predict_signs, windowed_pass
 
 ROWS = 300
 

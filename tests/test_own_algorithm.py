@@ -16,7 +16,7 @@ from sklearn.linear_model import SGDClassifier
 from olbench import UserError, load_plugin, make_algorithm, online_pass, second_order, wrap
 from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.definition import REGISTRY
-from olbench.engine.worker import _unload
+from olbench.engine.executors.worker import _unload
 from tests.examples import noisy
 
 DOCS = Path(__file__).parent.parent / "docs"

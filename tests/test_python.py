@@ -62,7 +62,7 @@ def test_notebooks_show_facts_and_escape_names(scw):
 
 
 def test_the_table_is_that_of_the_report(scw):
-    from olbench.report.build import Report
+    from olbench.report.model import Report
 
     styler = olbench.plot.table(scw)
     row = next(row for row in Report(scw, None).rows if row.entry.label == "arow")

@@ -6,7 +6,7 @@ from sklearn.datasets import load_svmlight_file
 
 from olbench import make_algorithm, online_pass
 from olbench.algorithms import get_definition
-from olbench.online import predict_signs
+from olbench.learn.passes import predict_signs
 from tests import reference
 from tests.examples import built_in, correlated, noisy
 from tests.reference import L, compiled, page

@@ -9,7 +9,7 @@ import pytest
 LISTS = {
     "olbench.protocols.protocols()": "olbench.protocols.advice",
     "olbench.algorithms.definitions()": "olbench.algorithms.scw",
-    "olbench.audit.checks()": "olbench.audit.adviceptron2010",
+    "olbench.audit.checks()": "olbench.papers.adviceptron2010.audit",
 }
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from olbench.config.schema import make_schema
 from olbench.protocols import protocols
-from olbench.schema import make_schema
 from olbench.shipped import configs
 from tests.runner.test_config_broken import ALGORITHMS, DATA, GOOD
 

@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 from olbench.estimators import AROW, CW, SOP
-from olbench.report.data import write_csv
-from olbench.report.figures import file_name, file_names
+from olbench.report.figures.curves import file_name, file_names
+from olbench.report.renderers.data import write_csv
 
 LINES = "".join(f"{1 if i % 2 else -1} 1:{i % 7} 2:{(i * i) % 5}\n" for i in range(40))
 
@@ -132,16 +132,16 @@ def test_code_compiles_where_neither_the_package_nor_the_home_can_be_written(tmp
 
 
 def test_a_clock_that_goes_back_changes_nothing_but_the_dates(tmp_path, here, monkeypatch):
-    from olbench.engine import runfile
+    from olbench.trials import run_file
 
     dates = iter(f"2001-01-01T00:00:{second:02}+00:00" for second in range(59, 0, -1))
-    monkeypatch.setattr(runfile, "now", lambda: next(dates))
+    monkeypatch.setattr(run_file, "now", lambda: next(dates))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.libsvm").write_text(LINES)
     words = ("run", "small.libsvm", "--algorithms", "perceptron", "--out", "out")
     assert here(*words)[0] == 0
     assert "nothing to do: all 20 trials are in out" in "".join(here(*words)[1:])
-    run_file = runfile.read(tmp_path / "out")
+    run_file = run_file.read(tmp_path / "out")
     assert run_file.end < run_file.start
     assert here("report", "out")[0] == 0
 

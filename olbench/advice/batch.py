@@ -8,7 +8,7 @@ from olbench.advice.kbsvm import Loss, solve_advice, solve_kbsvm
 from olbench.advice.sets import Advice
 from olbench.algorithms.adviceptron import LAM, MU
 from olbench.algorithms.definition import Parameter, batch_contestant
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 LOSSES = ("quadratic", "linear")
 

@@ -11,7 +11,7 @@ from olbench.advice.names import Names
 from olbench.advice.sets import Advice, AdviceSet
 from olbench.advice.tokens import RuleText
 from olbench.errors import suggest
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 Row = tuple[Floats, float]
 

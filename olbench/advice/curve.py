@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from olbench.advice.learner import AdviceLearner
-from olbench.contestants import ObjectLearner
 from olbench.errors import UserError
-from olbench.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
-from olbench.learners import Algorithm, FirstOrderLearner, Learner
+from olbench.learn.contestants import ObjectLearner
+from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
+from olbench.learn.learners import Algorithm, FirstOrderLearner, Learner
 
 _ONE = np.ones(1)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from olbench.advice.sets import Advice
 from olbench.errors import UserError
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 
 def is_empty(D: Floats, d: Floats) -> bool:

@@ -11,7 +11,7 @@ from olbench.advice.names import Names, expand_names
 from olbench.advice.sets import Advice
 from olbench.advice.tokens import RuleText
 from olbench.errors import UserError, expand_home, is_file, suggest
-from olbench.places import Placed, read_placed
+from olbench.yaml_lines import Placed, read_placed
 
 KEYS = ["rules", "missing", "domain", "features", "classes", "title", "source", "note"]
 RULE_KEYS = ["rule", "source", "note"]

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from olbench.advice.sets import Advice
 from olbench.errors import UserError
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 Loss = Literal["quadratic", "linear"]
 

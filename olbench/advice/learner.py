@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from olbench.advice.sets import Advice
 from olbench.errors import UserError
-from olbench.examples import Floats
-from olbench.learners import Algorithm, KernelLearner
+from olbench.learn.examples import Floats
+from olbench.learn.learners import Algorithm, KernelLearner
 
 
 class AdviceLearner(KernelLearner):

@@ -8,7 +8,7 @@ import numpy as np
 
 from olbench.advice.sets import Advice
 from olbench.errors import UserError
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from olbench.errors import UserError
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 #: A row of the data within this share of an inequality's own size of it counts as inside.
 ROUNDING = 1e-9

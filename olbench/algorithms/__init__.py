@@ -5,9 +5,11 @@ import warnings
 from functools import cache
 
 from olbench.algorithms.definition import REGISTRY, Definition
+from olbench.discovery import import_all
 from olbench.errors import UserError, describe_error, show_name, suggest
 
-FILES = (
+#: The families that come first in lists, in this order; the other files of this folder follow by name.
+FIRST = (
     "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
     "sop", "iellip", "cw", "nherd", "arow", "scw", "batch", "adviceptron",
 )  # fmt: skip
@@ -17,11 +19,11 @@ ENTRY_POINTS = "olbench.algorithms"
 
 
 @cache
-def _load_installed() -> None:
+def _load_installed() -> dict[str, int]:
+    """Import every algorithm that is installed; return the places of the built-in modules in lists."""
     from importlib.metadata import entry_points
 
-    for name in FILES:
-        importlib.import_module(f"olbench.algorithms.{name}")
+    built_in = [*import_all("olbench.algorithms", FIRST), *ELSEWHERE]
     for module in ELSEWHERE:
         importlib.import_module(module)
     for point in entry_points(group=ENTRY_POINTS):
@@ -31,13 +33,12 @@ def _load_installed() -> None:
             warnings.warn(
                 f"the algorithms of {point.value} cannot be loaded: {describe_error(error)}", stacklevel=2
             )
+    return {module: place for place, module in enumerate(built_in)}
 
 
 def definitions() -> list[Definition]:
     """Return all algorithms: the built-in ones in one order whatever was imported before, then the others."""
-    _load_installed()
-    built_in = [*(f"olbench.algorithms.{name}" for name in FILES), *ELSEWHERE]
-    place = {module: number for number, module in enumerate(built_in)}
+    place = _load_installed()
     return sorted(REGISTRY.values(), key=lambda each: place.get(each.module, len(place)))
 
 

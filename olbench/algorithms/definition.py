@@ -434,7 +434,7 @@ def batch_contestant(
     """Define a batch contestant by a function that builds a classifier with `fit` and `predict`.
 
     It learns from all training examples at once, so it has no online pass; a protocol with training and test
-    sets runs it (`olbench.contestants.BatchLearner`).
+    sets runs it (`olbench.learn.contestants.BatchLearner`).
     """
 
     def define(factory: Callable[..., Any]) -> Definition:

@@ -1,7 +1,9 @@
 """Theory checked on runs: lemmas, bounds and closed forms of the papers, as printed and as corrected."""
 
 import importlib
+import pkgutil
 from functools import cache
+from importlib.util import find_spec
 
 from olbench.audit.definition import (
     REGISTRY,
@@ -29,21 +31,28 @@ __all__ = [
     "papers",
 ]  # fmt: skip
 
-#: The files of this folder that hold a paper's checks.
-FILES = ("cw2008", "cw2012", "scw2012", "adviceptron2010")
+#: The papers that come first in lists, in this order; the others follow by name.
+FIRST = ("cw2008", "cw2012", "scw2012", "adviceptron2010")
 
 
 @cache
-def _load() -> None:
-    for name in FILES:
-        importlib.import_module(f"olbench.audit.{name}")
+def _load() -> list[str]:
+    """Import the checks of every paper that has a file of them; return these papers in order."""
+    import olbench.papers
+
+    found = sorted(each.name for each in pkgutil.iter_modules(olbench.papers.__path__) if each.ispkg)
+    names = [*FIRST, *(name for name in found if name not in FIRST)]
+    audited = [name for name in names if find_spec(f"olbench.papers.{name}.audit")]
+    for name in audited:
+        importlib.import_module(f"olbench.papers.{name}.audit")
+    return audited
 
 
 def papers() -> list[str]:
-    """Return the papers that have checks, in the order of the files and then of their definition."""
-    _load()
+    """Return the papers that have checks: those that ship in one order, then others as they were defined."""
+    shipped = _load()
     known = dict.fromkeys(paper for paper, _ in REGISTRY)
-    return sorted(known, key=lambda paper: FILES.index(paper) if paper in FILES else len(FILES))
+    return sorted(known, key=lambda paper: shipped.index(paper) if paper in shipped else len(shipped))
 
 
 def checks(paper: str | None = None, id: str | None = None) -> list[Check]:

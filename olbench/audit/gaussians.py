@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import minimize
 
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 
 def inverse_of(matrix: Floats) -> Floats:

@@ -19,7 +19,7 @@ NARROWEST = 80
 
 def title(paper: str) -> str:
     """Return authors, title and year of a paper: the first line of its file."""
-    doc = importlib.import_module(f"olbench.audit.{paper}").__doc__ or paper
+    doc = importlib.import_module(f"olbench.papers.{paper}.audit").__doc__ or paper
     return doc.strip().splitlines()[0]
 
 

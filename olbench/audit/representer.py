@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 #: (m, v) -> (alpha, beta) of mu += alpha y Sigma x and Sigma -= beta Sigma x x' Sigma.
 Step = Callable[[float, float], tuple[float, float]]

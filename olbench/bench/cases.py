@@ -115,8 +115,8 @@ def real_data(name: str) -> Case:
 
 def count_changes(id: str, X: Any, y: NDArray[np.float64]) -> int:
     """Return how often an algorithm changes its state on these examples."""
-    from olbench.learners import make_algorithm
-    from olbench.online import online_pass
+    from olbench.learn.learners import make_algorithm
+    from olbench.learn.passes import online_pass
 
     return online_pass(make_algorithm(id), X, y, curve=1).effective_updates
 
@@ -153,7 +153,7 @@ def diagonal_and_plain_c(X: Any, y: NDArray[np.float64]) -> Contestants:
 
 def reading(n: int, d: int) -> Contestants:
     """Return the contestants that read the same LIBSVM text from a temporary file."""
-    from olbench.data.synthetic import DenseStream, write_stream
+    from olbench.data.generators.synthetic import DenseStream, write_stream
 
     folder = tempfile.TemporaryDirectory()
     path = Path(folder.name) / "examples.libsvm"
@@ -173,8 +173,8 @@ def readers(path: Path, folder: object = None) -> Contestants:
 
 def reading_file(path: str) -> Case:
     """Return the case of reading a file of LIBSVM text."""
-    from olbench.data.compressed import is_compressed
-    from olbench.data.libsvm import read_libsvm
+    from olbench.data.readers.compressed import is_compressed
+    from olbench.data.readers.libsvm import read_libsvm
 
     rows, d = read_libsvm([path])
     if is_compressed(path):

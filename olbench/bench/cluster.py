@@ -8,16 +8,16 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from olbench.bench.cases import dense
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
 from olbench.data.fingerprint import fingerprint
 from olbench.data.load import Dataset
 from olbench.data.source import Source
-from olbench.engine.cluster import ClusterExecutor
-from olbench.engine.executors import Executor
+from olbench.engine.executors.dask import ClusterExecutor
+from olbench.engine.executors.local import Executor
 from olbench.engine.runner import open_run
 from olbench.errors import UserError
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import Cell
-from olbench.specs import AlgorithmSpec, Config, DatasetSpec
 
 #: Passes take about so many seconds of a processor; a pass over PROBE rows tells how many rows that are.
 SECONDS, PROBE, FEATURES = 0.25, 2_000, 600

@@ -11,11 +11,11 @@ from threading import Event, Thread
 import numpy as np
 
 from olbench.bench.cases import dense
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
 from olbench.data.source import made_source
 from olbench.engine.runner import open_run
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import Cell
-from olbench.specs import AlgorithmSpec, Config, DatasetSpec
 
 
 @dataclass(frozen=True)

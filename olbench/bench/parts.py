@@ -81,7 +81,7 @@ def judge_rows(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, w
 
 def fetch_rows(X: Any, y: Floats, order: NDArray[np.int64]) -> Pass:
     """Return a pass that fetches the rows in this order and does nothing else: the floor of memory."""
-    from olbench.examples import as_examples
+    from olbench.learn.examples import as_examples
 
     rows = as_examples(X).rows()
     return lambda: touch_rows(rows, y, order)
@@ -89,8 +89,8 @@ def fetch_rows(X: Any, y: Floats, order: NDArray[np.int64]) -> Pass:
 
 def diagonal_parts(id: str, X: Any, y: Floats) -> dict[str, Pass]:
     """Return the parts of a pass with a diagonal covariance, in natural order."""
-    from olbench.examples import as_examples
-    from olbench.learners import DiagonalLearner, make_algorithm
+    from olbench.learn.examples import as_examples
+    from olbench.learn.learners import DiagonalLearner, make_algorithm
 
     algorithm = make_algorithm(id, covariance="diag")
     learner = algorithm.start(X.shape[1])

@@ -20,8 +20,8 @@ Step = Callable[[float, float], tuple[float, float]]
 
 def kernel(id: str, X: Any, y: Floats, order: NDArray[np.int64] | None = None, **settings: Any) -> Pass:
     """Return a pass of our kernel over examples that were checked before; by default in natural order."""
-    from olbench.examples import as_examples
-    from olbench.learners import make_algorithm
+    from olbench.learn.examples import as_examples
+    from olbench.learn.learners import make_algorithm
 
     algorithm = make_algorithm(id, **settings)
     algorithm.start(X.shape[1]).warm_up()
@@ -160,7 +160,7 @@ def vowpal_wabbit(X: Any, y: Floats) -> Pass | None:
 
 def reader(path: Path, folder: object, threads: int = 1) -> Pass:
     """Return our reader of LIBSVM text; the reference to `folder` keeps the file alive."""
-    from olbench.data.libsvm import read_libsvm
+    from olbench.data.readers.libsvm import read_libsvm
 
     read_libsvm([path])
     return lambda: (read_libsvm([path], threads=threads), folder)

@@ -67,13 +67,14 @@ def command(
     """
     from olbench.config import read_config
     from olbench.data.source import find_sources
-    from olbench.engine import baseline, times
+    from olbench.engine import times
     from olbench.engine.budget import refuse_excess
-    from olbench.engine.executors import default_jobs
+    from olbench.engine.executors.local import default_jobs
     from olbench.engine.regression import compare
     from olbench.engine.stopping import stop_on_interrupt
     from olbench.protocols import get_protocol
     from olbench.shipped import find_config
+    from olbench.trials import baseline
 
     if update and against.is_dir():
         raise UserError(f"{against} is the folder of a run; --update writes a file: name one with --against")

@@ -15,7 +15,7 @@ from olbench.errors import UserError, count, expand_home, is_file, suggest
 if TYPE_CHECKING:
     from olbench.data.catalog import CatalogEntry
     from olbench.data.fetch import Progress
-    from olbench.places import Placed
+    from olbench.yaml_lines import Placed
 
 VERBS = ["list", "info", "fetch", "verify", "clean", "generate"]
 MIRROR = click.option(
@@ -156,9 +156,9 @@ def show_info(name: str, mirror: str | None, positive: tuple[str, ...], **readin
 
 def _describe_file(path: Path, positive: tuple[str, ...], given: dict[str, Any]) -> None:
     """Say what is in a file and, as soon as the options are enough to read it, what becomes of it."""
+    from olbench.config.specs import Reading
+    from olbench.data.inspect import look_at
     from olbench.data.load import load_dataset
-    from olbench.data.look import look_at
-    from olbench.specs import Reading
 
     for line in look_at(path, Reading(**given)).lines():
         click.echo(line)
@@ -246,7 +246,7 @@ def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
 
 def _config_names(path: str) -> list[str]:
     """Return the catalogue names under `datasets` in a config; local files need no fetching."""
-    from olbench.places import read_placed
+    from olbench.yaml_lines import read_placed
 
     root = read_placed(Path(path))
     if not isinstance(root.value, dict) or "datasets" not in root.value:
@@ -338,7 +338,7 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
 def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
     """Read a data set's files, not the cache; return whether they agree with the catalogue, and a message."""
     from olbench.data.fingerprint import fingerprint
-    from olbench.data.sources import problems, read_examples
+    from olbench.data.readers.registry import problems, read_examples
 
     try:
         X, y, test_from = read_examples(entry, files, entry.name)
@@ -389,7 +389,7 @@ def generate(kind: str, output: Path, rows: int, seed: int, **options: Any) -> N
       olbench data generate dense big.libsvm --rows 1000000
       olbench data generate text - | olbench run - --algorithms arow --covariance diag
     """
-    from olbench.data.synthetic import DenseStream, TextStream, pipe_stream, write_stream
+    from olbench.data.generators.synthetic import DenseStream, TextStream, pipe_stream, write_stream
 
     given = {key: value for key, value in options.items() if value is not None}
     if kind == "dense" and {"words", "exponent"} & set(given):

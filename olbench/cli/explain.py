@@ -33,15 +33,14 @@ def command(folder: Path, key: str | None, path: Path | None, overrides: tuple[s
     """
     from olbench.config import read_config
     from olbench.data.source import find_sources
-    from olbench.engine import runfile
     from olbench.engine.reuse import explain_cells
     from olbench.protocols import get_protocol
-    from olbench.trials import ledger
+    from olbench.trials import ledger, run_file
 
     if overrides and not path:
         raise UserError("--set changes a config; say which with --config")
     recorded = ledger.current(folder)
-    config = read_config(path, overrides) if path else runfile.read_config(folder)
+    config = read_config(path, overrides) if path else run_file.read_config(folder)
     sources, skipped = find_sources(config.datasets, skip_missing=True)
     reasons = explain_cells(get_protocol(config.protocol).cells(config, sources), recorded)
     if key:

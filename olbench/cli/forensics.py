@@ -13,8 +13,8 @@ from olbench.errors import UserError
 from olbench.report.grid import Grid, boxes, count, left, right
 
 if TYPE_CHECKING:
-    from olbench.audit.forensics import Inquiry, Suspect
     from olbench.engine.runner import Run
+    from olbench.forensics.inquiry import Inquiry, Suspect
 
 NAME = "forensics.json"
 #: The keys of the findings; the other keys say when, where and with which versions they were candidates.
@@ -55,11 +55,11 @@ def command(
       olbench forensics configs/forensics.yaml --set 'datasets=[svmguide3, splice]'
       olbench forensics configs/forensics.yaml --format md --output forensics.md
     """
-    from olbench.audit.forensics import suspects
     from olbench.config import read_config
     from olbench.data.source import find_sources
     from olbench.engine.budget import refuse_excess
-    from olbench.engine.executors import default_jobs
+    from olbench.engine.executors.local import default_jobs
+    from olbench.forensics.inquiry import suspects
 
     plan = read_config(config, overrides)
     if not plan.paper:
@@ -90,20 +90,20 @@ def investigate(
     candidates: "list[Suspect]", folder: Path, jobs: int, quiet: bool
 ) -> "tuple[Run, list[Inquiry]]":  # fmt: skip
     """Run the missing trials in a folder, write the findings there, and return them."""
-    from olbench.audit.forensics import inquire
-    from olbench.engine import runfile
     from olbench.engine.runner import open_run
+    from olbench.forensics.inquiry import inquire
     from olbench.report.forensics import content
+    from olbench.trials import run_file
 
     with open_run(folder, candidates, jobs, quiet=quiet) as run:
         if not quiet:
             click.echo(plan_line(candidates), err=True)
         run.complete()
         judged = inquire(candidates, run.known)
-        end = None if run.stop.is_set() else runfile.now()
+        end = None if run.stop.is_set() else run_file.now()
         record = {**content(judged), **run.describe(end).plain()}
         if run.fresh or not is_recorded(folder / NAME, record):
-            runfile.write(folder, record, NAME)
+            run_file.write(folder, record, NAME)
     if not quiet:
         counts = f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused"
         click.echo(f"{counts}; the record is in {folder}", err=True)
@@ -153,7 +153,8 @@ def show_plan(candidates: "list[Suspect]", jobs: int) -> None:
 
 def render(inquiries: "list[Inquiry]", form: str) -> str:
     """Return the findings in a format."""
-    from olbench.report import forensics, markdown, text
+    from olbench.report import forensics
+    from olbench.report.renderers import markdown, text
 
     if form == "json":
         return forensics.as_json(inquiries)

@@ -10,7 +10,7 @@ from olbench.errors import UserError, escape_controls
 from olbench.files import write_text
 
 if TYPE_CHECKING:
-    from olbench.data.look import Look
+    from olbench.data.inspect import Look
 
 TEMPLATE = """\
 # An olbench experiment. Run it with `olbench run {name}`; --dry-run prints the plan only.
@@ -97,7 +97,7 @@ def command(file: Path, label: str, positive: tuple[str, ...], delimiter: str, f
 
 
 def _write_for_data(file: Path, label: str, positive: tuple[str, ...], delimiter: str, force: bool) -> None:
-    from olbench.data.compressed import base_name
+    from olbench.data.readers.compressed import base_name
 
     config = Path(Path(base_name(file.name)).stem + ".yaml")
     text, look = make_config(file, config, label, positive, delimiter)
@@ -114,9 +114,9 @@ def make_config(
     file: Path, config: Path, label: str = "", positive: tuple[str, ...] = (), delimiter: str = ""
 ) -> "tuple[str, Look]":
     """Return the text of a config for a data file, and the look at the file that it comes from."""
-    from olbench.data.labels import read_label
-    from olbench.data.look import look_at
-    from olbench.specs import Reading
+    from olbench.config.specs import Reading
+    from olbench.data.inspect import look_at
+    from olbench.data.prepare.labels import read_label
 
     look = look_at(file, Reading(label=label, delimiter=delimiter), tuple(map(read_label, positive)))
     covariance = "full" if look.features <= MOST_FULL else "diag"

@@ -27,7 +27,7 @@ def screen_size() -> tuple[int, int]:
 
 def show_parts(*parts: "Part") -> None:
     """Print tables and paragraphs as wide as the terminal."""
-    from olbench.report import text
+    from olbench.report.renderers import text
 
     click.echo(text.render(parts, screen_size()[0], sys.stdout.isatty()), nl=False)
 

@@ -15,9 +15,9 @@ from olbench.quantities import SECONDS, mean_and_deviation
 from olbench.report.grid import DETAIL, KEPT, TIME, Grid, boxes, count, left, right
 
 if TYPE_CHECKING:
+    from olbench.config.specs import Config
     from olbench.data.source import Source
     from olbench.protocols.definition import Cell, Known
-    from olbench.specs import Config
 
 
 @contextmanager
@@ -138,7 +138,7 @@ def _compile(cells: "Sequence[Cell]") -> float:
     """Compile all kernels or load them from numba's cache, as a run does; return how long it took."""
     from time import perf_counter
 
-    from olbench.engine.executors import Task, warm_up
+    from olbench.engine.executors.local import Task, warm_up
     from olbench.engine.stopping import StopFlag
 
     started = perf_counter()

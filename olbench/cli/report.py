@@ -12,8 +12,8 @@ from olbench.errors import UserError
 from olbench.report.grid import count
 
 if TYPE_CHECKING:
-    from olbench.report.build import Report
     from olbench.report.grid import Part
+    from olbench.report.model import Report
     from olbench.report.results import Results
 
 FORMATS = ("text", "md", "latex", "csv", "json", "html", "checklist")
@@ -116,7 +116,7 @@ def report_on(
     strict: Path | None, write_expected: Path | None,
 ) -> int:  # fmt: skip
     """Write the report on one run, which the user calls `name`; return the exit code."""
-    from olbench.report.build import make_report
+    from olbench.report.model import make_report
 
     report = make_report(folder)
     if not report.rows:
@@ -144,7 +144,7 @@ def report_on(
 
 def render(report: "Report", form: str, output: Path | None = None) -> str:
     """Return the report in a format."""
-    from olbench.report import checklist, data, html, latex, markdown, text
+    from olbench.report.renderers import checklist, data, html, latex, markdown, text
     from olbench.report.sections import all_parts
 
     if form == "text":
@@ -164,7 +164,7 @@ def render(report: "Report", form: str, output: Path | None = None) -> str:
 
 def render_brief(report: "Report", name: str) -> str:
     """Return the summary of a run, as wide and high as the terminal."""
-    from olbench.report import brief, text
+    from olbench.report.renderers import brief, text
 
     width, height = screen_size()
     return text.render(brief.parts(report, name, width, height), width, sys.stdout.isatty())
@@ -174,7 +174,8 @@ def side_by_side(runs: "Sequence[Results]", form: str, output: Path | None = Non
     """Return several runs in one table."""
     import json
 
-    from olbench.report import comparison, data, html, latex, markdown, text
+    from olbench.report import comparison
+    from olbench.report.renderers import data, html, latex, markdown, text
 
     if form == "html":
         return html.render_comparison(runs)
@@ -206,7 +207,7 @@ def write_all(report: "Report", folder: Path) -> None:
 
 def draw(report: "Report", folder: Path) -> int:
     """Draw the figures into a folder; return how many files there are."""
-    from olbench.report.figures import save_figures
+    from olbench.report.figures.curves import save_figures
 
     return len(save_figures(report, folder))
 

@@ -40,11 +40,10 @@ def command(
       olbench rerun results/quick 3f2a
     """
     from olbench.data.source import find_named
-    from olbench.engine import runfile
-    from olbench.engine.executors import attempt
+    from olbench.engine.executors.local import attempt
     from olbench.engine.stopping import stop_on_interrupt
     from olbench.shipped import find_run
-    from olbench.trials import ledger
+    from olbench.trials import ledger, run_file
     from olbench.trials.behaviour import behaviour
     from olbench.trials.trial import Trial
 
@@ -58,7 +57,7 @@ def command(
     chosen = ledger.find_key(recorded, key, folder) if key else ""
     record = recorded[chosen or find_trial(folder, recorded, dataset, algorithm, number or 0)]
     trial = Trial.of(record)
-    source = find_named(runfile.read_config(folder).datasets, trial.dataset)
+    source = find_named(run_file.read_config(folder).datasets, trial.dataset)
     if source.fingerprint != trial.fingerprint:
         click.echo("the data has changed since the trial ran")
     if behaviour(trial.algorithm, trial.options) != trial.code.partition("-")[0]:
@@ -74,9 +73,9 @@ def find_trial(
     folder: Path, recorded: "Mapping[str, Record]", dataset: str | None, algorithm: str | None, number: int
 ) -> str:
     """Return the key of a reported trial; a data set or algorithm that is the only one need not be named."""
-    from olbench.engine import runfile
+    from olbench.trials import run_file
 
-    cells = list(runfile.read(folder).cells)
+    cells = list(run_file.read(folder).cells)
     for what, wanted, names in (
         ("data set", dataset, {cell.dataset: {cell.dataset} for cell in cells}),
         ("algorithm", algorithm, {cell.label: {cell.label, cell.algorithm} for cell in cells}),

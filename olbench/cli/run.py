@@ -15,11 +15,11 @@ from olbench.report.grid import count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from olbench.config.specs import Config
     from olbench.data.source import Source
-    from olbench.engine.executors import Executor
+    from olbench.engine.executors.local import Executor
     from olbench.engine.runner import Run
     from olbench.protocols.definition import Cell
-    from olbench.specs import Config
 
 
 @click.command("run")
@@ -82,11 +82,11 @@ def command(
       olbench run configs/scw.yaml --cluster tcp://10.0.0.1:8786
     """
     from olbench.cli.stream import run_stream
-    from olbench.data.compressed import STDIN
+    from olbench.data.readers.compressed import STDIN
     from olbench.data.source import find_sources
     from olbench.engine.activity import show_activity
     from olbench.engine.budget import refuse_excess
-    from olbench.engine.executors import default_jobs
+    from olbench.engine.executors.local import default_jobs
     from olbench.engine.runner import refuse_too_many
     from olbench.memory import limit_memory, parse_size
     from olbench.protocols import get_protocol
@@ -135,10 +135,10 @@ def add_earlier(config: "Config", folder: Path) -> "Config":
     import json
     from dataclasses import replace
 
-    from olbench.engine import runfile
+    from olbench.trials import run_file
 
     try:
-        earlier = runfile.read_config(folder)
+        earlier = run_file.read_config(folder)
     except UserError:  # there is no earlier look, or its plugin is gone
         return config
     before, now = (json.loads(json.dumps(each.plain())) for each in (earlier, config))
@@ -167,14 +167,14 @@ def open_executor(cluster: str | None, plugins: tuple[str, ...]) -> AbstractCont
     """Return the executor of a cluster, or None for this machine."""
     if cluster is None:
         return nullcontext()
-    from olbench.engine.cluster import ClusterExecutor
+    from olbench.engine.executors.dask import ClusterExecutor
 
     return ClusterExecutor(cluster, plugins, lambda text: click.echo(text, err=True))
 
 
 def default_name(what: str) -> str:
     """Return the name of a config, or of a data file with its extension: my.yaml is not my.libsvm."""
-    from olbench.data.compressed import base_name
+    from olbench.data.readers.compressed import base_name
 
     return Path(what).stem if is_config(what) else base_name(Path(what).name)
 
@@ -208,7 +208,7 @@ def read(
             f"{what} is not a .yaml file; to run on a data set, name the algorithms, as in "
             f"`olbench run {what} --algorithms arow,scw1`"
         )
-    from olbench.data.compressed import STDIN, is_pipe, show_path
+    from olbench.data.readers.compressed import STDIN, is_pipe, show_path
 
     if covariance:
         overrides = (f"covariance={covariance}", *overrides)
@@ -233,8 +233,8 @@ def carry_out(
     """Run the missing trials in a folder, say how it ended, and return the exit code."""
     from olbench.cli.plan import ignore_closed_output
     from olbench.engine.activity import show_activity
-    from olbench.engine.runfile import now
     from olbench.engine.runner import open_run
+    from olbench.trials.run_file import now
 
     with open_run(folder, planned, jobs, quiet=quiet, timing=timing, executor=executor) as run:
         with show_activity(quiet) as activity:

@@ -20,6 +20,6 @@ def command(output: Path | None) -> None:
     Examples:
       olbench schema --output olbench.schema.json
     """
-    from olbench.schema import make_schema
+    from olbench.config.schema import make_schema
 
     deliver(json.dumps(make_schema(), indent=1) + "\n", output, "schema")

@@ -10,14 +10,14 @@ import click
 from olbench.errors import UserError, count
 
 if TYPE_CHECKING:
+    from olbench.config.specs import Config
     from olbench.engine.stream import RunningCounts, Stream
-    from olbench.specs import Config
 
 
 def run_stream(config: "Config", every: int, as_json: bool, quiet: bool) -> int:
     """Run the algorithms of a config over standard input, print the counts and return the exit code."""
     from olbench.cli.plan import ignore_closed_output
-    from olbench.data.compressed import STDIN, open_content, show_path
+    from olbench.data.readers.compressed import STDIN, open_content, show_path
     from olbench.engine.stopping import stop_on_interrupt
     from olbench.engine.stream import Stream, enter
 

@@ -32,7 +32,8 @@ def command(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
       olbench summary results/scw/reference results/cw/reference
       olbench summary --format html --output papers.html
     """
-    from olbench.report import markdown, summary, text
+    from olbench.report import summary
+    from olbench.report.renderers import markdown, text
 
     found = summary.reproductions(folders or summary.find_runs(Path("results")))
     if not found:

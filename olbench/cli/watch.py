@@ -47,7 +47,7 @@ def command(folder: Path, once: bool, every: float) -> None:
 
 def follow_in_lines(watch: "Watch", once: bool, every: float) -> None:
     """Print a line at every look, and the tables at the last one."""
-    from olbench.report import text
+    from olbench.report.renderers import text
 
     standing = watch.look()
     while not once and not standing.is_complete:
@@ -64,7 +64,7 @@ def follow_on_screen(watch: "Watch", every: float) -> None:
     from rich.live import Live
     from rich.text import Text
 
-    from olbench.report import text
+    from olbench.report.renderers import text
 
     with Live(auto_refresh=False, vertical_overflow="crop") as screen:
         while True:
@@ -79,9 +79,9 @@ def follow_on_screen(watch: "Watch", every: float) -> None:
 
 def draw(watch: "Watch", standing: "Standing", width: int, height: int) -> "list[Part]":
     """Return the progress of every data set, then the results so far, as many as fit."""
-    from olbench.report import brief
-    from olbench.report.build import make_report
     from olbench.report.grid import Grid, boxes, left, right
+    from olbench.report.model import make_report
+    from olbench.report.renderers import brief
 
     rows = [
         boxes(name, f"{standing.done[name]:,}", f"{total:,}", bar(standing.done[name], total))

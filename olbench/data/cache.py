@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.encode import About
 from olbench.data.folders import cache_folder, parsed_folder
-from olbench.data.rows import csr
+from olbench.data.prepare.encode import About
+from olbench.data.readers.rows import csr
 
 try:
     import fcntl

@@ -17,8 +17,8 @@ from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
 from olbench.data.catalog import CatalogEntry, resolve
-from olbench.data.compressed import SUFFIXES, base_name, open_content
 from olbench.data.folders import downloads_folder
+from olbench.data.readers.compressed import SUFFIXES, base_name, open_content
 from olbench.errors import UserError, expand_home
 
 ATTEMPTS = 3

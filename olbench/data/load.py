@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from olbench.config.specs import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry, find, resolve
-from olbench.data.compressed import base_name, is_pipe, show_path
-from olbench.data.convert import convert_libsvm
-from olbench.data.encode import UNKNOWN, About
 from olbench.data.fingerprint import fingerprint
 from olbench.data.folders import parsed_folder
-from olbench.data.labels import Labels, number_text, read_label
-from olbench.data.libsvm import READER_VERSION
-from olbench.data.own import (
+from olbench.data.prepare.encode import UNKNOWN, About
+from olbench.data.prepare.labels import Labels, number_text, read_label
+from olbench.data.readers.compressed import base_name, is_pipe, show_path
+from olbench.data.readers.convert import convert_libsvm
+from olbench.data.readers.libsvm import READER_VERSION
+from olbench.data.readers.registry import corpus_of, problems, read_examples
+from olbench.data.user_data import (
     TABLES,
     TABLES_VERSION,
     format_of,
@@ -27,11 +29,9 @@ from olbench.data.own import (
     read_own,
     refuse_reading,
 )
-from olbench.data.sources import corpus_of, problems, read_examples
 from olbench.display import facts_html
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
-from olbench.specs import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading
 
 
 @dataclass(frozen=True)
@@ -272,8 +272,8 @@ def _refuse_large_files(paths: Sequence[Path], error: cache.UnwritableError) -> 
 
 def _load_corpus(entry: CatalogEntry) -> Dataset:
     """Return generated documents, from the cache or through it: they may not fit into memory."""
-    from olbench.data.corpus import VERSION
     from olbench.data.folders import cache_folder
+    from olbench.data.generators.corpus import VERSION
 
     key = cache.entry_key({"corpus": VERSION, **entry.recipe()})
     cached = cache.load(key)

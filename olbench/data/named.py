@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from olbench.advice.names import Names, default_features, expand_names
+from olbench.config.specs import USUAL, Reading
 from olbench.data.catalog import CatalogEntry, resolve
-from olbench.data.compressed import open_content
-from olbench.data.labels import Labels, number_text
 from olbench.data.load import Dataset, load_dataset
+from olbench.data.prepare.labels import Labels, number_text
+from olbench.data.readers.compressed import open_content
 from olbench.errors import UserError
-from olbench.specs import USUAL, Reading
 
 #: Every feature has a name, and every inequality of a rule a number for it.
 MOST_FEATURES = 1_000_000

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import vstack
 
+from olbench.config.specs import DatasetSpec
 from olbench.data.cache import is_mapped
 from olbench.errors import UserError
-from olbench.examples import Examples, Floats, as_examples, as_labels
-from olbench.specs import DatasetSpec
+from olbench.learn.examples import Examples, Floats, as_examples, as_labels
 
 if TYPE_CHECKING:
     from olbench.data.load import Dataset
@@ -126,7 +126,7 @@ class Source:
 
 def _describe_waiting(spec: DatasetSpec) -> list[str]:
     """Return what trials do with their data before they learn, in words."""
-    from olbench.data.scaling import describe_scaling
+    from olbench.data.prepare.scaling import describe_scaling
 
     reading = spec.reading
     return describe_scaling(reading.scale, reading.bias, reading.fitted) if reading.waits else []
@@ -141,8 +141,8 @@ def _measure(data: "Dataset") -> tuple[int, int]:
 
 
 def _load(spec: DatasetSpec) -> "Dataset":
-    from olbench.data.compressed import STDIN
     from olbench.data.load import load_spec
+    from olbench.data.readers.compressed import STDIN
 
     if spec.path == STDIN:
         raise UserError(

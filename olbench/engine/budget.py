@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from olbench.algorithms import get_definition
-from olbench.engine.executors import refuse_many_jobs
+from olbench.engine.executors.local import refuse_many_jobs
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
 from olbench.protocols.definition import Cell

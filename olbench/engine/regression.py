@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from olbench.engine.baseline import ABOUT, Baseline, Row
 from olbench.protocols import Protocol
 from olbench.quantities import Quantity
+from olbench.trials.baseline import ABOUT, Baseline, Row
 
 #: Kinds of findings that say that the experiment is another one; the code may be as it was.
 CAUSES = ("protocol", "seed", "data", "parameters")

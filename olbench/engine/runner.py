@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from olbench.engine import runfile
 from olbench.engine.estimate import Share
-from olbench.engine.executors import Executor, Finished, LocalExecutor, Task, attempt, warm_up
+from olbench.engine.executors.local import Executor, Finished, LocalExecutor, Task, attempt, warm_up
 from olbench.engine.progress import Progress, make_progress
-from olbench.engine.runfile import RunFile
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError
 from olbench.protocols.definition import Cell, Kind
+from olbench.trials import run_file
 from olbench.trials.ledger import Ledger, LedgerFullError, open_ledger
+from olbench.trials.run_file import RunFile
 from olbench.trials.trial import Record
 
 
@@ -59,7 +59,7 @@ class Run:
     #: "exclusive" if the reported trials are timed again, alone, after the counts.
     timing: str
     folder: Path
-    start: str = field(default_factory=runfile.now)
+    start: str = field(default_factory=run_file.now)
 
     def __post_init__(self) -> None:
         # A trial that failed in an earlier run is tried again, so it does not count as known.
@@ -104,16 +104,16 @@ class Run:
 
     def describe(self, end: str | None) -> RunFile:
         """Return the run file in its current state; with the ledger it is all that a report needs."""
-        return runfile.describe(self.cells[0].config, self.cells, self.known, self.start, end)
+        return run_file.describe(self.cells[0].config, self.cells, self.known, self.start, end)
 
     def write(self, end: str | None = None) -> None:
         """Write run.json in its current state."""
-        runfile.write(self.folder, self.describe(end).plain())
+        run_file.write(self.folder, self.describe(end).plain())
 
     @property
     def is_recorded(self) -> bool:
         """Whether run.json is finished and has what this run would write."""
-        return runfile.is_current(self.folder, self.describe(None))
+        return run_file.is_current(self.folder, self.describe(None))
 
     def complete(self, record: bool = False) -> None:
         """Run the missing trials; then time the reported ones alone, if asked for.

@@ -11,13 +11,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from olbench.data.libsvm import BlockReader, TextBlock
+from olbench.config.specs import AlgorithmSpec, Config
+from olbench.data.readers.libsvm import BlockReader, TextBlock
 from olbench.errors import UserError
-from olbench.examples import Examples, Floats
-from olbench.learners import Algorithm, Learner, make_algorithm
+from olbench.learn.examples import Examples, Floats
+from olbench.learn.learners import Algorithm, Learner, make_algorithm
 from olbench.memory import memory_limit, show_size
 from olbench.quantities import MISTAKE_RATE
-from olbench.specs import AlgorithmSpec, Config
 
 #: Running counts are reported after so many examples for the first time, then whenever the number doubles.
 FIRST_REPORT = 100

@@ -13,12 +13,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from olbench.engine.baseline import Baseline, Row
-from olbench.engine.executors import Task, attempt, warm_up
+from olbench.engine.executors.local import Task, attempt, warm_up
 from olbench.engine.regression import CAUSES, Remark, by_cell
 from olbench.engine.runner import pin_to_one_core
 from olbench.engine.stopping import StopFlag
 from olbench.protocols.definition import Cell, Known
+from olbench.trials.baseline import Baseline, Row
 
 #: All intervals of a comparison hold together with this probability, if noise is independent.
 LEVEL = 0.95

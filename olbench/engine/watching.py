@@ -6,10 +6,9 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from olbench.engine import runfile
 from olbench.engine.estimate import duration, rate
-from olbench.engine.runfile import CellFacts, RunFile
-from olbench.trials import ledger
+from olbench.trials import ledger, run_file
+from olbench.trials.run_file import CellFacts, RunFile
 from olbench.trials.trial import Record
 
 #: The seconds that the rate is measured over.
@@ -33,7 +32,7 @@ class Standing:
 
 def read_standing(folder: Path) -> Standing:
     """Return how far the run in a folder is, whoever works on it."""
-    run = runfile.read(folder)
+    run = run_file.read(folder)
     records = ledger.current(folder)
     tuned = Counter(_kind(record) for record in records.values() if record.get("role") == "tune")
     done, totals = Counter[str](), Counter[str]()

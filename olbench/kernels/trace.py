@@ -64,7 +64,7 @@ def tracer(kernel: Any) -> Callable[..., None]:
     """Return the compiled trace of a kernel: a function of the arguments of `_trace` after the kernel.
 
     It does not check the types of its arguments, which would take longer than a short pass. Learners pass
-    only arrays that they created or that olbench.examples has checked.
+    only arrays that they created or that olbench.learn.examples has checked.
     """
     [(arguments, compiled)] = kernel.overloads.items()
     rule, p, rows, y, order, *state = arguments

@@ -1,7 +1,7 @@
-"""What the papers report: one YAML file per paper, each number as it is printed, with its table and place.
+"""What the papers report: one folder per paper, each number as it is printed, with its table and place.
 
-The head of `scw2012.yaml` explains the keys. Numbers are tidy: one `Reported` per number, which says where it
-is printed and what it is about.
+The head of `scw2012/numbers.yaml` explains the keys. Numbers are tidy: one `Reported` per number, which says
+where it is printed and what it is about.
 """
 
 from functools import cache
@@ -23,7 +23,7 @@ from olbench.papers.definition import (
     standard_error,
 )
 from olbench.papers.reading import PaperFile
-from olbench.places import read_placed
+from olbench.yaml_lines import read_placed
 
 __all__ = [
     "FOLDER",
@@ -46,11 +46,13 @@ __all__ = [
 ]
 
 FOLDER = Path(__file__).parent
+#: The file of a paper's folder with what the paper reports.
+NUMBERS = "numbers.yaml"
 
 
 def paper_ids() -> list[str]:
     """Return the ids of the papers that ship with olbench."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    return sorted(path.parent.name for path in FOLDER.glob(f"*/{NUMBERS}"))
 
 
 def is_path(id_or_path: str) -> bool:
@@ -68,7 +70,7 @@ def load_paper(id_or_path: str) -> Paper:
             f"there are no numbers of a paper '{id_or_path}'{suggest(id_or_path, paper_ids())}; there are "
             f"{known}, and a path to a YAML file works as well"
         )
-    return read_paper(FOLDER / f"{id_or_path}.yaml")
+    return read_paper(FOLDER / id_or_path / NUMBERS)
 
 
 def read_paper(path: Path) -> Paper:

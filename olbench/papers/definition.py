@@ -110,7 +110,7 @@ class PrintedRanks:
 
 @dataclass(frozen=True)
 class Statement:
-    """What a claim says, in the fixed vocabulary that `scw2012.yaml` explains above its claims."""
+    """What a claim says, in the fixed vocabulary that `scw2012/numbers.yaml` explains above its claims."""
 
     kind: str
     quantity: str

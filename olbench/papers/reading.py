@@ -22,8 +22,8 @@ from olbench.papers.definition import (
     RowSpec,
     Statement,
 )
-from olbench.places import Placed
 from olbench.protocols import Protocol, get_protocol, protocols
+from olbench.yaml_lines import Placed
 
 UNITS = {"fraction": 1.0, "percent": 0.01}
 _NUMBER = r"(\d+(?:\.(\d+))?)"

@@ -1,24 +1,25 @@
 """Protocols: a config in, trials out; a trial in, its outcome out. One file per protocol."""
 
-import importlib
 import warnings
 from functools import cache
 
+from olbench.discovery import import_all
 from olbench.errors import UserError, describe_error, show_name, suggest
 from olbench.protocols.definition import REGISTRY, Protocol, protocol
 
 __all__ = ["Protocol", "get_protocol", "protocol", "protocols"]
 
-FILES = ("online", "crossval", "fresh", "advice", "shards")
+#: The protocols that come first in lists, in this order; the other files of this folder follow by name.
+FIRST = ("online", "crossval", "fresh", "advice", "shards")
 ENTRY_POINTS = "olbench.protocols"
 
 
 @cache
-def _load_installed() -> None:
+def _load_installed() -> dict[str, int]:
+    """Import every protocol that is installed; return the places of the built-in modules in lists."""
     from importlib.metadata import entry_points
 
-    for name in FILES:
-        importlib.import_module(f"olbench.protocols.{name}")
+    built_in = import_all("olbench.protocols", FIRST)
     for point in entry_points(group=ENTRY_POINTS):
         try:
             point.load()
@@ -26,13 +27,13 @@ def _load_installed() -> None:
             warnings.warn(
                 f"the protocol of {point.value} cannot be loaded: {describe_error(error)}", stacklevel=2
             )
+    return {module: place for place, module in enumerate(built_in)}
 
 
 def protocols() -> list[Protocol]:
     """Return every protocol: the built-in ones in one order whatever was imported before, then others."""
-    _load_installed()
-    built_in = [REGISTRY[name] for name in FILES]
-    return built_in + [each for name, each in REGISTRY.items() if name not in FILES]
+    place = _load_installed()
+    return sorted(REGISTRY.values(), key=lambda each: place.get(type(each).__module__, len(place)))
 
 
 def get_protocol(id: str) -> Protocol:

@@ -18,11 +18,12 @@ from olbench.advice.scaling import Scaling, fit_scaling
 from olbench.advice.sets import Advice
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
+from olbench.config.specs import Config, DatasetSpec
 from olbench.data.source import Source
 from olbench.errors import UserError
-from olbench.examples import Floats, Ints, as_examples
-from olbench.learners import Algorithm, make_algorithm
-from olbench.online import StoppedError
+from olbench.learn.examples import Floats, Ints, as_examples
+from olbench.learn.learners import Algorithm, make_algorithm
+from olbench.learn.passes import StoppedError
 from olbench.protocols import tuning
 from olbench.protocols.definition import Cell, Key, Known, Protocol, Series, choice, protocol, whole
 from olbench.protocols.rules import (
@@ -50,7 +51,6 @@ from olbench.quantities import (
     SECONDS,
     TUNED,
 )
-from olbench.specs import Config, DatasetSpec
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 

@@ -16,8 +16,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.examples import Floats, Ints
 from olbench.kernels.sparse import merge_sums
+from olbench.learn.examples import Floats, Ints
 
 #: The columns of the sums. A precision is carried as its excess over 1/a, which is 0 where a model lacks the
 #: feature.

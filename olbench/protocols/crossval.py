@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Value
-from olbench.data.rows import choose_storage
-from olbench.data.scaling import scale_features
+from olbench.config.specs import TRAINING_ROWS, Config
+from olbench.data.prepare.scaling import scale_features
+from olbench.data.readers.rows import choose_storage
 from olbench.data.source import OpenData, Source
-from olbench.examples import Ints, as_examples
-from olbench.learners import make_algorithm
-from olbench.online import PassResult, Predictor, StoppedError, predict_signs, train
-from olbench.places import Placed
+from olbench.learn.examples import Ints, as_examples
+from olbench.learn.learners import make_algorithm
+from olbench.learn.passes import PassResult, Predictor, StoppedError, predict_signs, train
 from olbench.protocols import tuning
 from olbench.protocols.definition import (
     Cell,
@@ -58,9 +58,9 @@ from olbench.quantities import (
     TRAINING_ERRORS,
     TRAINING_ROUNDS,
 )
-from olbench.specs import TRAINING_ROWS, Config
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
+from olbench.yaml_lines import Placed
 
 #: Errors are counted after each epoch, and recorded.
 MOST_EPOCHS = 10_000

@@ -24,17 +24,17 @@ from typing import Any, ClassVar, TypeVar
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value, refuse_twice
+from olbench.config.specs import ALL_ROWS, FITTED_SCALES, AlgorithmSpec, Config, DatasetSpec
 from olbench.data.source import Source
 from olbench.errors import UserError, shorten
-from olbench.learners import make_algorithm
-from olbench.places import Placed
+from olbench.learn.learners import make_algorithm
 from olbench.protocols import tuning
 from olbench.protocols.tuning import Choice, Grid
 from olbench.quantities import Quantity
-from olbench.specs import ALL_ROWS, FITTED_SCALES, AlgorithmSpec, Config, DatasetSpec
 from olbench.trials.behaviour import behaviour
 from olbench.trials.record import failure, is_number, success
 from olbench.trials.trial import Outcome, Record, Trial
+from olbench.yaml_lines import Placed
 
 #: What is known about trials so far, by key.
 Known = Mapping[str, Record]

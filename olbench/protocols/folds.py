@@ -5,10 +5,10 @@ from functools import cache
 
 import numpy as np
 
-from olbench.data.duplicates import duplicate_groups
+from olbench.data.prepare.duplicates import duplicate_groups
 from olbench.data.source import Source
 from olbench.errors import UserError
-from olbench.examples import Floats, Ints
+from olbench.learn.examples import Floats, Ints
 from olbench.trials import seeds
 
 DUPLICATES = ("refuse", "remove", "keep")

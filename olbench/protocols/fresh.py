@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from olbench.algorithms.definition import Definition
+from olbench.config.specs import Config
 from olbench.data.catalog import catalog
 from olbench.data.load import load_run
 from olbench.data.source import Source
 from olbench.errors import UserError
-from olbench.examples import as_examples
-from olbench.learners import make_algorithm
-from olbench.online import online_pass, predict_signs
+from olbench.learn.examples import as_examples
+from olbench.learn.learners import make_algorithm
+from olbench.learn.passes import online_pass, predict_signs
 from olbench.protocols.definition import Cell, Key, Protocol, Series, protocol, whole
 from olbench.protocols.online import columns_of, refuse_batch
 from olbench.quantities import (
@@ -29,7 +30,6 @@ from olbench.quantities import (
     TEST_ERROR,
     UPDATES,
 )
-from olbench.specs import Config
 from olbench.trials.trial import Outcome, Trial
 
 #: The runs that tune are numbered from here: no reported run can have such a number.

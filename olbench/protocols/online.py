@@ -5,10 +5,11 @@ from typing import Any
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
+from olbench.config.specs import ALL_ROWS, Config
 from olbench.data.source import Source
-from olbench.learners import Algorithm, make_algorithm
+from olbench.learn.learners import Algorithm, make_algorithm
+from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.memory import machine_limit
-from olbench.online import Curve, PassResult, online_pass, windowed_pass
 from olbench.protocols.definition import Cell, Key, Protocol, Series, choice, protocol, whole
 from olbench.quantities import (
     BREAKDOWNS,
@@ -20,7 +21,6 @@ from olbench.quantities import (
     SECONDS,
     UPDATES,
 )
-from olbench.specs import ALL_ROWS, Config
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 

@@ -18,7 +18,7 @@ from olbench.data.catalog import catalog
 from olbench.data.named import load_named
 from olbench.data.source import Source
 from olbench.errors import UserError, expand_home, is_file, suggest
-from olbench.places import Placed
+from olbench.yaml_lines import Placed
 
 Plain = Mapping[str, Any]
 

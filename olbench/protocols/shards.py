@@ -16,12 +16,12 @@ import numpy as np
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
+from olbench.config.specs import AlgorithmSpec, Config
 from olbench.data.source import Source
 from olbench.errors import UserError
-from olbench.examples import Floats, Ints, as_examples
-from olbench.learners import DiagonalLearner, FirstOrderLearner, make_algorithm
-from olbench.online import SLICE_ROWS, StoppedError
-from olbench.places import Placed
+from olbench.learn.examples import Floats, Ints, as_examples
+from olbench.learn.learners import DiagonalLearner, FirstOrderLearner, make_algorithm
+from olbench.learn.passes import SLICE_ROWS, StoppedError
 from olbench.protocols.combination import Columns, Sums, fold
 from olbench.protocols.definition import Cell, Key, Known, Protocol, Series, protocol, whole, wholes
 from olbench.protocols.online import Online
@@ -37,9 +37,9 @@ from olbench.quantities import (
     SECONDS,
     TRAINING_ROUNDS,
 )
-from olbench.specs import AlgorithmSpec, Config
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Record, Trial
+from olbench.yaml_lines import Placed
 
 AVERAGE, L2, KL, COUNTS = "average", "l2", "kl", "counts"
 #: What is reported of n parts: the average of their accuracies, and combinations of their models.

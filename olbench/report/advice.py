@@ -9,10 +9,10 @@ from olbench.advice.feasibility import conflicts, unsatisfiable
 from olbench.advice.files import RuleFile, read_rules
 from olbench.advice.names import Names
 from olbench.advice.sets import Advice, AdviceSet
-from olbench.data.labels import Labels
 from olbench.data.named import NamedDataset, load_named
+from olbench.data.prepare.labels import Labels
 from olbench.errors import count
-from olbench.examples import Floats
+from olbench.learn.examples import Floats
 
 
 @dataclass(frozen=True)

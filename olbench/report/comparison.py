@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from olbench.config.specs import Config
 from olbench.errors import UserError
 from olbench.protocols import Protocol
 from olbench.quantities import Quantity
 from olbench.report.grid import Box, Column, Grid, Part, boxes, count, left, right, short
 from olbench.report.results import Entry, Results
-from olbench.specs import Config
 from olbench.stats import LEVEL, paired_t
 
 #: A row of the comparison: data set and label.

@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from olbench.audit.consistency import COMPARED, Spread
-from olbench.audit.forensics import Finding, Inquiry, Setting, summary
+from olbench.forensics.consistency import COMPARED, Spread
+from olbench.forensics.inquiry import Finding, Inquiry, Setting, summary
 from olbench.papers import Reported
 from olbench.quantities import Quantity
-from olbench.report.data import write_csv
 from olbench.report.grid import Grid, Part, boxes, left, short
+from olbench.report.renderers.data import write_csv
 
 HEADINGS = (
     "data set", "row", "reported", "reached by", "setting", "result", "tuner's pick", "pick reaches it"

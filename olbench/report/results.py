@@ -15,20 +15,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from olbench.engine import runfile
-from olbench.engine.recorded import Recorded
-from olbench.engine.runfile import CellFacts, RunFile
+from olbench.config.specs import AlgorithmSpec, Config
 from olbench.errors import UserError, suggest
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Series
 from olbench.quantities import Quantity, mean_and_deviation
 from olbench.report.grid import count
 from olbench.shipped import find_run
-from olbench.specs import AlgorithmSpec, Config
-from olbench.trials import ledger
+from olbench.trials import ledger, run_file
 from olbench.trials.arrays import read_array
 from olbench.trials.record import COUNTS
+from olbench.trials.run_file import CellFacts, RunFile
 from olbench.trials.trial import Record
+from olbench.trials.verify import Recorded
 
 Floats = NDArray[np.float64]
 
@@ -155,13 +154,13 @@ class Results:
     @cached_property
     def protocol(self) -> Protocol:
         """The protocol of the run."""
-        return runfile.protocol_of(self.config)
+        return run_file.protocol_of(self.config)
 
     @property
     def name(self) -> str:
         """The name of the folder, or of its parent for results that ship."""
         folder = self.folder.resolve()
-        name = folder.parent.name if folder.name == runfile.REFERENCE else folder.name
+        name = folder.parent.name if folder.name == run_file.REFERENCE else folder.name
         # The bytes of a file name need not be valid Unicode; those of a report must.
         return name.encode(errors="replace").decode()
 
@@ -315,7 +314,7 @@ class Results:
         return f"<Results of {self.name}: {counts}, protocol {self.config.protocol}>"
 
     def _repr_html_(self) -> str:
-        from olbench.report.notebook import results_html
+        from olbench.report.renderers.notebook import results_html
 
         return results_html(self)
 
@@ -349,8 +348,8 @@ def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
 def load_results(folder: str | Path) -> Results:
     """Return the results of a folder, finished or not; a run that ships also has a name, such as "scw"."""
     folder = find_run(folder)
-    run = runfile.read(folder)
-    protocol = runfile.protocol_of(run.config)
+    run = run_file.read(folder)
+    protocol = run_file.protocol_of(run.config)
     records = ledger.latest(_pack_curves(record, protocol) for record in ledger.each(folder))
     return Results(folder, run, tuple(_Reading(Recorded(folder, run, protocol, records)).entries()))
 
@@ -539,11 +538,11 @@ def _candidate(record: Mapping[str, Any], role_setting: Mapping[str, Any]) -> st
 
 def newest(root: Path) -> Path:
     """Return the folder below `root` whose run began last or, without one, results that ship."""
-    for pattern in (f"*/{runfile.NAME}", f"*/{runfile.REFERENCE}/{runfile.NAME}"):
+    for pattern in (f"*/{run_file.NAME}", f"*/{run_file.REFERENCE}/{run_file.NAME}"):
         starts: dict[Path, str] = {}
         for path in root.glob(pattern):
             with suppress(UserError):  # skip folders that are not runs
-                starts[path.parent] = runfile.read(path.parent).start
+                starts[path.parent] = run_file.read(path.parent).start
         if starts:
             return max(starts, key=lambda folder: starts[folder])
     raise UserError(f"there is no run below {root}/; start one with `olbench run CONFIG`, or name its folder")

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from olbench.report.build import Report, Row
+from olbench.report.model import Report, Row
 from olbench.report.sections.ranks import our_means, our_ranks
 
 

@@ -7,15 +7,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from olbench.engine import runfile
 from olbench.errors import UserError
 from olbench.papers import Paper, load_paper
 from olbench.quantities import Quantity
 from olbench.report import verdicts
-from olbench.report.build import Report, make_report
 from olbench.report.claims import NOT_CHECKED, OUTCOMES
 from olbench.report.grid import Grid, Part, boxes, left, right
-from olbench.report.html import render_plain
+from olbench.report.model import Report, make_report
+from olbench.report.renderers.html import render_plain
+from olbench.trials import run_file
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class Reproduction:
 def find_runs(root: Path) -> list[Path]:
     """Return the finished runs of papers: the user's own, then those that ship and have no counterpart."""
     found: dict[str, Path] = {}
-    for pattern, level in ((f"*/{runfile.NAME}", 0), (f"*/{runfile.REFERENCE}/{runfile.NAME}", 1)):
+    for pattern, level in ((f"*/{run_file.NAME}", 0), (f"*/{run_file.REFERENCE}/{run_file.NAME}", 1)):
         for path in sorted(root.glob(pattern)):
             try:
-                run = runfile.read(path.parent)
+                run = run_file.read(path.parent)
             except UserError:
                 continue  # skip folders that are not runs
             if run.config.paper and run.end:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olbench.papers import Paper, Reported, standard_error
-from olbench.places import read_placed
 from olbench.protocols import get_protocol
 from olbench.quantities import SECONDS, Quantity
 from olbench.report.claims import OUTCOMES, ClaimVerdict
 from olbench.report.comparable import Choice, choose
 from olbench.report.results import Entry, Results
 from olbench.stats import kendall_tau
+from olbench.yaml_lines import read_placed
 
 REPRODUCED, CLOSE, DIFFERS, NOT_COMPARABLE = "reproduced", "close", "differs", "not comparable"
 #: The verdicts from best to worst, with their letters in tables and on the page.

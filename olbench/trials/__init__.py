@@ -1,1 +1,1 @@
-"""Trials and their records: what determines a result, its key, its seeds, and the ledger that keeps it."""
+"""Every file of a run on disk: trials, records, arrays, the ledger, run.json, and baselines."""

@@ -29,17 +29,14 @@ from olbench.algorithms.definition import Definition
 from olbench.algorithms.plugins import run_rule
 from olbench.data.folders import cache_folder
 from olbench.errors import UserError
-from olbench.examples import Examples, Floats, as_examples
-from olbench.learners import make_algorithm
-from olbench.online import online_pass
+from olbench.learn.examples import Examples, Floats, as_examples
+from olbench.learn.learners import make_algorithm
+from olbench.learn.passes import online_pass
 from olbench.trials import seeds
 
 PACKAGE = Path(__file__).resolve().parent.parent
 #: What can change the result of a pass; everything else only plans, stores or prints.
-DECIDING = (
-    "kernels", "algorithms", "advice", "learners.py", "contestants.py", "examples.py", "online.py",
-    "trials/seeds.py", "trials/behaviour.py",
-)  # fmt: skip
+DECIDING = ("kernels", "algorithms", "advice", "learn", "trials/seeds.py", "trials/behaviour.py")
 COMPILERS = ("numpy", "numba", "llvmlite")
 ROUNDS = 400
 DIGITS = 9

@@ -15,7 +15,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from olbench.data.decompress import BUFFER, Decompressed
+from olbench.data.readers.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
 from olbench.files import is_special
 from olbench.trials import locks

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from olbench.examples import Ints
+from olbench.learn.examples import Ints
 
 #: The rows that a trial can see: all, or one side of the random split of holdout tuning.
 ALL, TUNING_HALF, REPORTED_HALF = PARTS = ("all", "tuning half", "reported half")

@@ -6,7 +6,7 @@ from scipy.optimize import nnls
 
 from olbench import make_algorithm
 from olbench.advice import Advice, AdviceSet
-from olbench.examples import as_examples
+from olbench.learn.examples import as_examples
 
 
 def random_set(rng, n, k):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from olbench.advice import Advice, AdviceSet
-from olbench.audit import adviceptron2010 as audit
 from olbench.audit import checks
+from olbench.papers.adviceptron2010 import audit
 from tests.advice.problems import solve_6, solve_10
 
 #: Statements that are right as they are printed.

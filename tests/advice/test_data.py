@@ -7,9 +7,9 @@ import pytest
 
 from olbench import UserError, load_dataset
 from olbench.data.catalog import find
-from olbench.data.clusters import Clusters
+from olbench.data.generators.clusters import Clusters
 from olbench.data.named import load_named
-from olbench.data.spoligotypes import lineage_of, read_spoligotypes, simulate_miru24
+from olbench.data.readers.spoligotypes import lineage_of, read_spoligotypes, simulate_miru24
 
 HEADER = "StrainID,Spoligo Binary,Spoligo Octal,Lineage (SITVIT2),SIT,Country Distribution (SITVIT2)\n"
 BEIJING, ALL = "o" * 34 + "n" * 9, "n" * 43

@@ -7,7 +7,7 @@ from olbench import UserError
 from olbench.advice import Names, read_rules
 from olbench.advice.feasibility import conflicts, is_empty, unsatisfiable
 from olbench.advice.files import parse_rules, shipped_rules
-from olbench.places import from_plain
+from olbench.yaml_lines import from_plain
 
 SPACERS = tuple(f"spacer{k}" for k in range(1, 44))
 #: Table 1 of adviceptron2010: pieces of positive and of negative advice.

@@ -10,7 +10,7 @@ from olbench import UserError, make_algorithm, online_pass
 from olbench.advice import Advice, AdviceSet, Names, compile_texts
 from olbench.advice.kbsvm import solve_advice
 from olbench.advice.learner import mean_estimate
-from olbench.examples import as_examples
+from olbench.learn.examples import as_examples
 from tests.advice.problems import learn_one, random_advice, solve_10_by_nnls
 from tests.examples import noisy
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from olbench import load_results
-from olbench.report import markdown
-from olbench.report.build import make_report
+from olbench.report.model import make_report
+from olbench.report.renderers import markdown
 from olbench.report.sections import claims
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,9 +10,13 @@ import math
 
 import pytest
 
-from olbench.audit import adviceptron2010, checks, cw2008, cw2012, scw2012
+from olbench.audit import checks
 from olbench.audit.representer import DERIVED
 from olbench.audit.runs import Comparator
+from olbench.papers.adviceptron2010 import audit as adviceptron2010
+from olbench.papers.cw2008 import audit as cw2008
+from olbench.papers.cw2012 import audit as cw2012
+from olbench.papers.scw2012 import audit as scw2012
 
 MODULES = {
     "adviceptron2010": adviceptron2010, "cw2008": cw2008, "cw2012": cw2012, "scw2012": scw2012,

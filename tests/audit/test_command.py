@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench.audit import Tally, Verification, check, checks, cw2008, papers
+from olbench.audit import Tally, Verification, check, checks, papers
 from olbench.audit.definition import REGISTRY, Evidence
 from olbench.audit.render import evidence, number, render_json, render_text
 from olbench.errors import UserError
+from olbench.papers.cw2008 import audit as cw2008
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "audit.md"
 FAST = ("audit", "cw2008", "--check", "equation-13", "--trials", "2")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from olbench import make_algorithm, online_pass
-from olbench.audit import checks, scw2012
+from olbench.audit import checks
 from olbench.audit.runs import (
     NotSeparableError,
     confident,
@@ -15,6 +15,7 @@ from olbench.audit.runs import (
     separable,
     tightest_comparator,
 )
+from olbench.papers.scw2012 import audit as scw2012
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,9 @@ import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
 from olbench.data import cache
-from olbench.data.libsvm import READER_VERSION, read_libsvm
 from olbench.data.load import Dataset
-from olbench.data.sources import read_examples
+from olbench.data.readers.libsvm import READER_VERSION, read_libsvm
+from olbench.data.readers.registry import read_examples
 
 RNG = np.random.default_rng(13)
 
@@ -47,8 +47,8 @@ CASES = {
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 64)
-    monkeypatch.setattr("olbench.data.convert.AT_ONCE", 37)
+    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 64)
+    monkeypatch.setattr("olbench.data.readers.convert.AT_ONCE", 37)
 
 
 def whole(path, monkeypatch, **labels):
@@ -135,7 +135,7 @@ PEAK = """
 import sys
 from pathlib import Path
 from olbench import load_dataset
-import olbench.data.convert
+import olbench.data.readers.convert
 def anonymous():
     fields = dict(line.split(":", 1) for line in open("/proc/self/status"))
     return int(fields["RssAnon"].split()[0]) * 1024
@@ -174,7 +174,7 @@ from olbench import load_dataset
 import signal
 # A test run in the background of a shell has it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from olbench.data import convert
+from olbench.data.readers import convert
 append = convert._Conversion._append
 def slowly(self, block):
     append(self, block)
@@ -236,8 +236,8 @@ def test_a_large_file_without_room_in_the_cache_is_refused(libsvm_file, tmp_path
 
 
 def test_offsets_of_64_bits_do_not_make_the_indices_64_bits_long():
-    from olbench.data.rows import csr
-    from olbench.examples import as_examples
+    from olbench.data.readers.rows import csr
+    from olbench.learn.examples import as_examples
 
     data, indices, indptr = np.array([1.0, 2.0]), np.array([3, 1], np.int32), np.array([0, 1, 1, 2])
     X = csr(data, indices, indptr, 5)

@@ -73,7 +73,7 @@ def test_the_smaller_storage_is_taken(libsvm_file):
 
 
 def test_learners_take_cached_examples_without_a_copy(path):
-    from olbench.examples import as_examples
+    from olbench.learn.examples import as_examples
 
     data = load_dataset(path)
     examples = as_examples(data.X)
@@ -212,7 +212,8 @@ def test_a_read_only_cache_folder_only_costs_time(path, cache_folder):
 FULL = """
 import resource, signal, sys
 from olbench import load_dataset
-from olbench.data import libsvm, load
+from olbench.data import load
+from olbench.data.readers import libsvm
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
 print(load_dataset(sys.argv[1]).fingerprint)
@@ -242,7 +243,7 @@ def test_a_full_disk_only_costs_time(libsvm_file, small_disk, monkeypatch, caplo
 TWO = """
 import sys, time
 from olbench import load_dataset
-import olbench.data.libsvm
+import olbench.data.readers.libsvm
 print("ready", flush=True)
 sys.stdin.readline()
 data = load_dataset(sys.argv[1])

@@ -10,8 +10,8 @@ import pytest
 
 from olbench import UserError, load_dataset
 from olbench.data.catalog import catalog, find, parse_catalog
-from olbench.data.catalog_file import STEP_NAMES
-from olbench.data.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
+from olbench.data.catalog.file import STEP_NAMES
+from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
 
 #: Table 2 of scw2012: examples and features. The text of the paper lacks the 8 features of cod-rna.
 TABLE_2 = {

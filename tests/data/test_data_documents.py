@@ -10,11 +10,11 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from olbench import UserError
 from olbench.data.catalog import parse_catalog
-from olbench.data.documents import keep_headers, read_feature_counts, read_posts, read_reviews
-from olbench.data.entry import TextRecipe
+from olbench.data.catalog.entry import TextRecipe
 from olbench.data.fetch import fetch, local_files
 from olbench.data.load import load_entry
-from olbench.data.vocabulary import Bags
+from olbench.data.prepare.vocabulary import Bags
+from olbench.data.readers.documents import keep_headers, read_feature_counts, read_posts, read_reviews
 
 POSTS = {
     "news/train/pc/2": "From: b\nSubject: Re: Disk\n\nThe disk\tis FULL\n",

@@ -8,9 +8,9 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
-from olbench.data.idx import read_idx, read_images
-from olbench.data.preprocess import divide_by_255, normgrey, pixel_products, unit_range
-from olbench.data.table import read_csv
+from olbench.data.prepare.preprocess import divide_by_255, normgrey, pixel_products, unit_range
+from olbench.data.readers.idx import read_idx, read_images
+from olbench.data.readers.table import read_csv
 
 
 def idx(array, kind=0x08):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset, make_algorithm, online_pass
+from olbench.data.generators.synthetic import DenseStream, RotatedGaussian, TextStream, write_stream
 from olbench.data.load import load_run
-from olbench.data.synthetic import DenseStream, RotatedGaussian, TextStream, write_stream
 
 
 def test_the_same_seed_gives_the_same_examples():

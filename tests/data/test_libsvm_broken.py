@@ -7,7 +7,7 @@ import lzma
 import pytest
 
 from olbench import UserError
-from olbench.data.libsvm import read_libsvm
+from olbench.data.readers.libsvm import read_libsvm
 
 GOOD = b"+1 1:1 2:2\n-1 1:3\n"
 LONG = b"9" * 100
@@ -155,7 +155,7 @@ def test_a_broken_file_is_refused_in_one_sentence(libsvm_file, content, message)
 
 @pytest.mark.parametrize(("content", "message"), BROKEN, ids=range(len(BROKEN)))
 def test_the_place_does_not_depend_on_the_size_of_the_blocks(libsvm_file, monkeypatch, content, message):
-    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 16)
+    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 16)
     path = libsvm_file(content)
     with pytest.raises(UserError) as refused:
         read_libsvm([path])
@@ -164,7 +164,7 @@ def test_the_place_does_not_depend_on_the_size_of_the_blocks(libsvm_file, monkey
 
 @pytest.mark.parametrize(("content", "message"), BROKEN, ids=range(len(BROKEN)))
 def test_the_place_does_not_depend_on_the_number_of_threads(libsvm_file, monkeypatch, content, message):
-    monkeypatch.setattr("olbench.data.libsvm.SHARED_BLOCK", 0)
+    monkeypatch.setattr("olbench.data.readers.libsvm.SHARED_BLOCK", 0)
     path = libsvm_file(content)
     for threads in (2, 3):
         with pytest.raises(UserError) as refused:
@@ -176,7 +176,7 @@ def test_the_place_does_not_depend_on_the_number_of_threads(libsvm_file, monkeyp
     "fault", [b"1 1:1 2:x", b"y", b"1 4:1 3:2 4:3", b"1 1:1 2:1e309", b"1 1:1 2:2e308", b"5e-324 1:1"]
 )
 def test_the_first_of_two_faults_is_named_by_any_number_of_threads(libsvm_file, monkeypatch, fault):
-    monkeypatch.setattr("olbench.data.libsvm.SHARED_BLOCK", 0)
+    monkeypatch.setattr("olbench.data.readers.libsvm.SHARED_BLOCK", 0)
     for line in (2, 400, 502, 999):
         lines = [b"+1 1:2 2:5e-324", b"", b"-1 1:3 # 1:1"] * 333 + [b"1 1:1"]
         lines[line - 1] = fault
@@ -204,8 +204,8 @@ def test_a_second_file_is_named_when_it_is_the_broken_one(libsvm_file):
 
 
 def test_a_line_without_an_end_is_given_up(libsvm_file, monkeypatch):
-    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 16)
-    monkeypatch.setattr("olbench.data.libsvm.LONGEST_LINE", 1024)
+    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 16)
+    monkeypatch.setattr("olbench.data.readers.libsvm.LONGEST_LINE", 1024)
     path = libsvm_file(b"1 " + b"0" * 5000)
     with pytest.raises(UserError, match=r"has a line of more than 1,024 bytes; is it a LIBSVM file\?"):
         read_libsvm([path])

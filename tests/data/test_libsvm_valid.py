@@ -18,7 +18,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from olbench import UserError, load_dataset
 from olbench.data.fingerprint import fingerprint
-from olbench.data.libsvm import read_libsvm
+from olbench.data.readers.libsvm import read_libsvm
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ FORMS = {
 @pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("block", [8, 2 << 20])
 def test_every_way_to_write_the_same_examples_gives_the_same_arrays(libsvm_file, monkeypatch, text, block):
-    monkeypatch.setattr("olbench.data.libsvm.BLOCK", block)
+    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", block)
     X, labels = parsed(libsvm_file(text))
     assert X.tolist() == [[2, 0, 4], [0, 5, 0]]
     assert labels.tolist() == [1, -1]
@@ -238,8 +238,8 @@ def _compare(path, content):
     expected = rows_of(content)
     for block, threads in ((5, 1), (64, 2), (2 << 20, 1), (2 << 20, 3)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("olbench.data.libsvm.BLOCK", block)
-            patch.setattr("olbench.data.libsvm.SHARED_BLOCK", 0)
+            patch.setattr("olbench.data.readers.libsvm.BLOCK", block)
+            patch.setattr("olbench.data.readers.libsvm.SHARED_BLOCK", 0)
             try:
                 rows, _ = read_libsvm([path], threads=threads)
             except UserError:
@@ -256,9 +256,9 @@ def _compare(path, content):
 
 
 def test_arrays_grow_with_the_file(libsvm_file, monkeypatch):
-    monkeypatch.setattr("olbench.data.rows.FIRST_ROWS", 1)
-    monkeypatch.setattr("olbench.data.rows.FIRST_ENTRIES", 0)
-    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 256)
+    monkeypatch.setattr("olbench.data.readers.rows.FIRST_ROWS", 1)
+    monkeypatch.setattr("olbench.data.readers.rows.FIRST_ENTRIES", 0)
+    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 256)
     lines = [f"{(-1) ** k} {k % 9 + 1}:{k + 1} 12:{k + 2}\n" for k in range(5000)]
     X, labels = parsed(libsvm_file("".join(lines)))
     assert labels.tolist() == [(-1) ** k for k in range(5000)]
@@ -267,8 +267,8 @@ def test_arrays_grow_with_the_file(libsvm_file, monkeypatch):
 
 
 def test_several_threads_give_the_arrays_of_one(libsvm_file, monkeypatch):
-    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 1 << 16)
-    monkeypatch.setattr("olbench.data.libsvm.SHARED_BLOCK", 1 << 15)
+    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 1 << 16)
+    monkeypatch.setattr("olbench.data.readers.libsvm.SHARED_BLOCK", 1 << 15)
     rng = np.random.default_rng(8)
     lines = []
     for k, row in enumerate(rng.normal(size=(3000, 6))):
@@ -297,8 +297,8 @@ def test_a_file_is_read_where_no_thread_may_start(libsvm_file, monkeypatch):
     def refuse(thread):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr("olbench.data.libsvm.SHARED_BLOCK", 0)
-    monkeypatch.setattr("olbench.data.libsvm.Thread.start", refuse)
+    monkeypatch.setattr("olbench.data.readers.libsvm.SHARED_BLOCK", 0)
+    monkeypatch.setattr("olbench.data.readers.libsvm.Thread.start", refuse)
     rows, _ = read_libsvm([libsvm_file("1 1:1\n" * 8)], threads=2)
     assert rows.n == 8
 
@@ -306,7 +306,7 @@ def test_a_file_is_read_where_no_thread_may_start(libsvm_file, monkeypatch):
 MEMORY = """
 import resource, sys
 from olbench.data.fingerprint import fingerprint
-from olbench.data.libsvm import read_libsvm
+from olbench.data.readers.libsvm import read_libsvm
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 read_libsvm([sys.argv[1]])

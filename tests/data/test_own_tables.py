@@ -14,8 +14,8 @@ from sklearn.datasets import load_iris
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
 from olbench import UserError, load_dataset
-from olbench.data.encode import MOST_CATEGORIES
-from olbench.data.scaling import fit_scaler, scale_features
+from olbench.data.prepare.encode import MOST_CATEGORIES
+from olbench.data.prepare.scaling import fit_scaler, scale_features
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOP = """\
@@ -360,15 +360,15 @@ def test_init_refuses_a_table_that_its_config_could_not_load(table, text, messag
 
 
 def test_init_names_a_label_column_without_a_heading_of_its_own_by_number(table):
-    from olbench.data.look import look_at
-    from olbench.specs import Reading
+    from olbench.config.specs import Reading
+    from olbench.data.inspect import look_at
 
     assert look_at(table("a,b,b\n1,5,0\n2,6,1\n"), Reading()).reading.label == 3
 
 
 def test_what_an_older_reader_cached_of_a_table_is_not_taken(table, monkeypatch):
     import olbench.data.load as load
-    from olbench.data.own import read_own
+    from olbench.data.user_data import read_own
 
     path, read = table("a,y\n1,0\n2,1\n"), []
     with monkeypatch.context() as older:

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from olbench.config.specs import DatasetSpec
 from olbench.data.source import find_named, find_source, find_sources, made_source
 from olbench.errors import UserError
-from olbench.specs import DatasetSpec
 
 BREAST, DIGITS = DatasetSpec("breast-cancer"), DatasetSpec("digits-1-vs-7")
 

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from olbench.engine import baseline, times
+from olbench.engine import times
 from olbench.engine.regression import compare
 from olbench.errors import UserError
 from olbench.protocols import get_protocol
 from olbench.report import regression
+from olbench.trials import baseline
 from tests.fuzz.harness import Difference, expect_sentence
 from tests.fuzz.mutate import change_bytes, change_lines, change_tree
 

@@ -7,10 +7,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from olbench.engine import runfile
 from olbench.errors import UserError
 from olbench.report.results import load_results
-from olbench.trials import ledger
+from olbench.trials import ledger, run_file
 from olbench.trials.record import RecordError, read_line
 from olbench.trials.trial import Trial
 from tests.fuzz.harness import Difference, expect_sentence
@@ -119,10 +118,10 @@ class ResultsFuzzer:
     def check(self, content: bytes, folder: Path) -> str:
         """Load the results and print them, mostly as text."""
         from olbench.cli.report import FORMATS, render, render_brief
-        from olbench.report.build import make_report
+        from olbench.report.model import make_report
 
         run, _, trials = content.partition(SEAM)
-        (folder / runfile.NAME).write_bytes(run)
+        (folder / run_file.NAME).write_bytes(run)
         (folder / ledger.NAME).write_bytes(trials)
         try:
             load_results(folder).to_frame()

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import olbench.data.libsvm as reader
+import olbench.data.readers.libsvm as reader
 from olbench.errors import UserError
 from tests.data.libsvm_reference import rows_of
 from tests.fuzz.harness import Difference, expect_sentence

@@ -10,10 +10,10 @@ import numpy as np
 
 from olbench.cli.init import make_config
 from olbench.config import read_config
+from olbench.config.specs import Reading
 from olbench.data.load import load_spec
-from olbench.data.own import prepare_table, read_table_file
+from olbench.data.user_data import prepare_table, read_table_file
 from olbench.errors import UserError
-from olbench.specs import Reading
 from tests.fuzz.harness import Difference, expect_sentence
 from tests.fuzz.mutate import change_bytes, change_lines
 

@@ -79,7 +79,7 @@ class RuleFuzzer:
 
 
 def _placed(text: str):
-    from olbench.places import from_plain
+    from olbench.yaml_lines import from_plain
 
     return from_plain({"rules": [text]}, "rules.yaml:1")
 

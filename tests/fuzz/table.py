@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from olbench.data.table import read_csv
+from olbench.data.readers.table import read_csv
 from olbench.errors import UserError
 from tests.fuzz.harness import Difference, expect_sentence
 from tests.fuzz.mutate import change_bytes, change_lines

@@ -90,7 +90,7 @@ def test_a_reader_that_loses_a_row_or_crashes_is_noticed(name, content, defect, 
     [fuzzer] = make_fuzzers(name)
     assert judge(fuzzer, content, tmp_path) == ("accepted", "")
     if defect:
-        monkeypatch.setattr("olbench.data.libsvm." + defect[0], defect[1])
+        monkeypatch.setattr("olbench.data.readers.libsvm." + defect[0], defect[1])
         assert judge(fuzzer, content, tmp_path)[0] == "crash"
     else:
         import tests.fuzz.table as table

@@ -140,10 +140,10 @@ class Experiment:
     def __init__(self, name: str, text: str):
         from olbench.config import read_config
         from olbench.data.source import find_sources
-        from olbench.engine import provenance
-        from olbench.engine.executors import Task, warm_up
+        from olbench.engine.executors.local import Task, warm_up
         from olbench.engine.stopping import StopFlag
         from olbench.protocols import get_protocol
+        from olbench.trials import provenance
 
         path = Path(f"{name}.yaml")
         path.write_text(text)

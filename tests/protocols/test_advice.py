@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from olbench import load_results
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
 from olbench.data.source import made_source
 from olbench.errors import UserError
 from olbench.protocols import get_protocol
 from olbench.protocols.advice import _Work
 from olbench.protocols.rules import compile_for, value_for
 from olbench.quantities import BALANCED_ACCURACY
-from olbench.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
 from tests.runner.conftest import own_folder  # noqa: F401
 
 SMALL = """\

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from olbench import make_algorithm
-from olbench.examples import as_examples
+from olbench.learn.examples import as_examples
 from olbench.protocols.combination import Sums, combine
 
 FEATURES = 12

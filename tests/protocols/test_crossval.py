@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from olbench import load_results, make_algorithm
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
 from olbench.data.source import made_source
 from olbench.errors import UserError
-from olbench.online import predict_signs, train
+from olbench.learn.passes import predict_signs, train
 from olbench.protocols import get_protocol
 from olbench.protocols.crossval import _Table
 from olbench.protocols.folds import Duplicates, divide, split_stratified, thin_positives
 from olbench.protocols.tuning import pick
-from olbench.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
 from olbench.trials import seeds
 from tests.runner.conftest import config, own_folder, records  # noqa: F401
 

@@ -8,12 +8,12 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import load_results, make_algorithm, online_pass
-from olbench.data.corpus import Corpus
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
+from olbench.data.generators.corpus import Corpus
 from olbench.data.source import made_source
 from olbench.errors import UserError
 from olbench.protocols import get_protocol
 from olbench.protocols.shards import _Work
-from olbench.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
 from tests.runner.conftest import own_folder  # noqa: F401
 
 SMALL = """\

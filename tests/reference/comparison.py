@@ -3,7 +3,7 @@
 import numpy as np
 
 from olbench import make_algorithm, online_pass
-from olbench.examples import as_examples, as_labels
+from olbench.learn.examples import as_examples, as_labels
 from tests.reference.compiled import find_error
 
 #: Points at which the counts of a pass are compared; where they differ, every round between two points is.

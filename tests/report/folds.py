@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from olbench.engine.runfile import RunFile
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
 from olbench.protocols import get_protocol
 from olbench.report.results import Entry, Results, measured_columns
-from olbench.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
+from olbench.trials.run_file import RunFile
 
 CROSSVAL = get_protocol("crossval")
 #: Test and training rows of a fold; errors are multiples of 1 / N.

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from olbench.engine import runfile
-from olbench.engine.runfile import CellFacts, DataFacts, RunFile
-from olbench.specs import AlgorithmSpec, Config, DatasetSpec
-from olbench.trials import ledger, record
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
+from olbench.trials import ledger, record, run_file
+from olbench.trials.run_file import CellFacts, DataFacts, RunFile
 from olbench.trials.trial import Outcome, Trial
 
 EXAMPLES = 5000
@@ -38,8 +37,8 @@ def write_large(folder, datasets=100, algorithms=200, permutations=2, points=50,
                     file.write(record.write_line(record.success(trial, outcome, "permutation", 0.01)))
                 cells.append(_cell(name, spec, place, trials))
     facts = {name: DataFacts(name, EXAMPLES, 20) for name in names}
-    written = RunFile(config, facts, tuple(cells), start=runfile.now(), end=runfile.now())
-    (folder / runfile.NAME).write_text(json.dumps(written.plain()))
+    written = RunFile(config, facts, tuple(cells), start=run_file.now(), end=run_file.now())
+    (folder / run_file.NAME).write_text(json.dumps(written.plain()))
 
 
 def _trial(name, spec, number, points, seed):

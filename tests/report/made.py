@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 
 from olbench.algorithms import get_definition
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
 from olbench.data.catalog import catalog
-from olbench.engine.runfile import DataFacts, RunFile
 from olbench.papers import Reported, load_paper
 from olbench.protocols import get_protocol
 from olbench.report.results import Entry, Results, measured_columns
-from olbench.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
+from olbench.trials.run_file import DataFacts, RunFile
 
 ONLINE = get_protocol("online")
 PAPER = load_paper("scw2012")

@@ -13,13 +13,13 @@ from matplotlib.figure import Figure
 
 from olbench.errors import UserError
 from olbench.quantities import TEST_ERROR, TRAINING_ERROR
-from olbench.report.accuracy import contrast_figure, epochs_figure
-from olbench.report.build import Report
-from olbench.report.canvas import PAGE_HEIGHT, TEXT_WIDTH, save
-from olbench.report.contrasts import entries_by_epoch, find_contrasts
-from olbench.report.figures import save_figures
-from olbench.report.html import render, section_values
-from olbench.report.palette import STYLES, VARIANTS
+from olbench.report.figures.accuracy import contrast_figure, epochs_figure
+from olbench.report.figures.canvas import PAGE_HEIGHT, TEXT_WIDTH, save
+from olbench.report.figures.contrasts import entries_by_epoch, find_contrasts
+from olbench.report.figures.curves import save_figures
+from olbench.report.figures.palette import STYLES, VARIANTS
+from olbench.report.model import Report
+from olbench.report.renderers.html import render, section_values
 from olbench.report.results import Results
 from olbench.report.sections import sections_of
 from tests.report import folds
@@ -264,7 +264,7 @@ def test_the_page_has_every_figure_inside_with_its_caption():
 
 
 def test_other_protocols_have_none_of_these_sections():
-    from olbench.report.build import make_report
+    from olbench.report.model import make_report
 
     report = make_report(Path(__file__).with_name("small"))
     shown = {section.id for section in sections_of(report)}

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from olbench.quantities import ACCURACY, BALANCED_ACCURACY, MISTAKE_RATE, UPDATES
-from olbench.report import brief, text
-from olbench.report.build import make_report
 from olbench.report.guessing import describe_guesses
-from olbench.report.html import section_values
+from olbench.report.model import make_report
+from olbench.report.renderers import brief, text
+from olbench.report.renderers.html import section_values
 
 SMALL = Path(__file__).with_name("small")
 

@@ -9,11 +9,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olbench.engine.runfile import DataFacts
 from olbench.papers import FOLDER, KINDS, Claim, Reported, Statement, load_paper
 from olbench.quantities import MISTAKE_RATE
 from olbench.report.claims import check_claims, find, our_numbers, printed_test
 from olbench.stats import not_worse
+from olbench.trials.run_file import DataFacts
 from tests.report.made import as_printed, entry, results, spread
 
 PAPER = load_paper("scw2012")
@@ -211,7 +211,7 @@ def test_every_claim_is_checked_on_a_run_with_all_algorithms():
 
 
 def test_every_kind_of_statement_is_in_use():
-    papers = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.yaml")]
+    papers = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*/numbers.yaml")]
     assert {claim["says"]["kind"] for paper in papers for claim in paper["claims"].values()} == set(KINDS)
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from olbench.quantities import MISTAKE_RATE, Quantity
-from olbench.report import comparison, comparison_page
+from olbench.report import comparison
 from olbench.report.comparison import MeanChange
-from olbench.report.comparison_page import ALIKE, BETTER, CHANGED, UNTESTED, WORSE, judge
-from olbench.report.html import render_comparison
+from olbench.report.renderers import comparison_page
+from olbench.report.renderers.comparison_page import ALIKE, BETTER, CHANGED, UNTESTED, WORSE, judge
+from olbench.report.renderers.html import render_comparison
 from olbench.report.results import Results, load_results
 from olbench.report.sections import curves
 

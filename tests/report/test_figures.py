@@ -13,15 +13,15 @@ from matplotlib.figure import Figure
 from olbench.algorithms import definitions
 from olbench.errors import UserError
 from olbench.quantities import MISTAKE_RATE, UPDATES
-from olbench.report.build import Report
-from olbench.report.canvas import TEXT_WIDTH
-from olbench.report.figures import (
+from olbench.report.figures.canvas import TEXT_WIDTH
+from olbench.report.figures.curves import (
     critical_difference_figure,
     curves_figure,
     overview_figure,
     save_figures,
 )
-from olbench.report.palette import STYLES, display_name, styles
+from olbench.report.figures.palette import STYLES, display_name, styles
+from olbench.report.model import Report
 from olbench.report.results import Entry, Results, load_results
 
 SMALL = Path(__file__).with_name("small")
@@ -253,8 +253,8 @@ def test_the_same_record_gives_the_same_bytes_in_another_process(small: Results,
     code = (
         "import sys, matplotlib; matplotlib.rcParams.update({'lines.linewidth': 9, 'font.size': 30})\n"
         "from pathlib import Path\n"
-        "from olbench.report.build import Report\n"
-        "from olbench.report.figures import save_figures\n"
+        "from olbench.report.model import Report\n"
+        "from olbench.report.figures.curves import save_figures\n"
         "from tests.report.test_figures import SMALL, load_results\n"
         "save_figures(Report(load_results(SMALL), None), Path(sys.argv[1]))"
     )

@@ -13,17 +13,17 @@ import pandas as pd
 import pytest
 
 from olbench.cli.report import render
+from olbench.config.specs import Config, Tuning
 from olbench.papers import read_paper
 from olbench.protocols import get_protocol
 from olbench.quantities import TEST_ERROR
-from olbench.report import text
-from olbench.report.build import Report
 from olbench.report.comparable import choose
+from olbench.report.model import Report
+from olbench.report.renderers import text
 from olbench.report.results import load_results
 from olbench.report.sections import overview, ranks, sections_of, significance, tunings
 from olbench.report.significance import compare, contrasts, find_mark, stored_errors
 from olbench.report.verdicts import NOT_COMPARABLE, count, judge_tuning, summary
-from olbench.specs import Config, Tuning
 from olbench.stats import mean_ranks
 from tests.report.test_formats import check_latex
 

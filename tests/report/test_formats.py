@@ -16,9 +16,9 @@ import pytest
 
 from olbench.cli.report import render, side_by_side
 from olbench.quantities import MISTAKE_RATE, UPDATES
-from olbench.report import latex, markdown, text
-from olbench.report.build import make_report
 from olbench.report.grid import Box, Grid, left, right
+from olbench.report.model import make_report
+from olbench.report.renderers import latex, markdown, text
 from olbench.report.results import load_results
 
 HERE = Path(__file__).parent

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from olbench.config import read_config
-from olbench.engine.runfile import read_config as recorded_config
-from olbench.report.build import make_report
-from olbench.report.html import render, section_values
+from olbench.report.model import make_report
+from olbench.report.renderers.html import render, section_values
+from olbench.trials.run_file import read_config as recorded_config
 
 SMALL = Path(__file__).with_name("small")
 HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench.report import data, html, text
-from olbench.report.build import make_report
 from olbench.report.grid import Box, Column, Grid, left, right
+from olbench.report.model import make_report
+from olbench.report.renderers import data, html, text
 from olbench.report.sections import all_parts, curves
 from tests.report.large import write_large
 

@@ -16,10 +16,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from olbench.report import html
-from olbench.report.build import make_report
-from olbench.report.data import render_csv
-from olbench.report.html import render, render_comparison
+from olbench.report.model import make_report
+from olbench.report.renderers import html
+from olbench.report.renderers.data import render_csv
+from olbench.report.renderers.html import render, render_comparison
 from olbench.report.results import load_results
 from tests.report.large import write_large
 from tests.report.test_html import HOSTILE, poison

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench.engine import baseline
 from olbench.errors import UserError
 from olbench.quantities import MISTAKE_RATE
-from olbench.report.build import make_report
+from olbench.report.model import make_report
 from olbench.report.results import load_results, newest
 from olbench.report.sections import sections_of
+from olbench.trials import baseline
 from olbench.trials.record import write_line
 
 SMALL = Path(__file__).with_name("small")
@@ -403,9 +403,9 @@ def test_a_protocol_may_have_curves_without_points(copy: Path, tmp_path, monkeyp
 
 
 def test_a_setting_with_numbers_as_keys_keeps_its_key(tmp_path):
-    from olbench.engine.recorded import _has_own_key
     from olbench.trials.record import read_line
     from olbench.trials.trial import Trial
+    from olbench.trials.verify import _has_own_key
 
     line = (SMALL / "trials.jsonl").read_bytes().splitlines()[0]
     record = {**read_line(line), "setting": {"weights": {2: 1.0, 10: 0.5}}}

@@ -10,12 +10,12 @@ from olbench.errors import UserError
 from olbench.protocols import Protocol
 from olbench.protocols.definition import REGISTRY, Key, Series, protocol, whole
 from olbench.quantities import ERRORS, MISTAKES, ROUNDS, TEST_ERROR
-from olbench.report.build import Report
-from olbench.report.canvas import TEXT_WIDTH, save
-from olbench.report.html import render
-from olbench.report.palette import display_name
+from olbench.report.figures.canvas import TEXT_WIDTH, save
+from olbench.report.figures.palette import display_name
+from olbench.report.figures.runs import errors_figure, mistakes_figure
+from olbench.report.model import Report
+from olbench.report.renderers.html import render
 from olbench.report.results import Entry, Results
-from olbench.report.runs import errors_figure, mistakes_figure
 from olbench.report.sections import sections_of
 from tests.report import folds
 from tests.report.test_accuracy import assert_apart

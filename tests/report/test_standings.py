@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench.report.build import Report, make_report
+from olbench.report.model import Report, make_report
 from olbench.report.page.diagram import MOST_DRAWN, fits_beside, stack_ranks
 from olbench.report.sections.results import group_digits
 from olbench.report.standings import standings, winners

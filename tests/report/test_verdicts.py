@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olbench.engine.runfile import DataFacts
 from olbench.errors import UserError
 from olbench.papers import Reported, load_paper
 from olbench.quantities import MISTAKE_RATE, UPDATES
@@ -30,6 +29,7 @@ from olbench.report.verdicts import (
     time_ratios,
     verdict,
 )
+from olbench.trials.run_file import DataFacts
 from tests.report.made import as_printed, entry, results, spec, spread
 
 PAPER = load_paper("scw2012")

@@ -16,10 +16,10 @@ from pathlib import Path
 from olbench.cli.run import carry_out
 from olbench.config import read_config
 from olbench.data.source import find_sources
-from olbench.engine import provenance
-from olbench.engine.executors import Task, warm_up
+from olbench.engine.executors.local import Task, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.protocols import get_protocol
+from olbench.trials import provenance
 
 
 def main(path: str, kills: int, seed: int) -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import distributed
 
-import olbench.engine.worker  # noqa: F401 - for the workers
-from olbench.learners import make_algorithm
+import olbench.engine.executors.worker  # noqa: F401 - for the workers
+from olbench.learn.learners import make_algorithm
 
 
 async def schedule(file):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from olbench.data.source import find_source
-from olbench.engine.baseline import Baseline
+from olbench.engine.executors.worker import _unload
 from olbench.engine.times import compare_times
-from olbench.engine.worker import _unload
+from olbench.trials.baseline import Baseline
 
 RULE = """\
 from olbench import Parameter, first_order

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import olbench
 from tests.runner.conftest import ROOT, without_activity
 
 pytest.importorskip("distributed", reason="the tests of clusters need dask.distributed")
@@ -287,7 +288,7 @@ def test_a_worker_with_another_version_is_refused(nursery, shared, here, config,
     shutil.copytree(ROOT / "olbench", other / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
     text = (other / "olbench/__init__.py").read_text()
     (other / "olbench/__init__.py").write_text(text.replace('__version__ = "', '__version__ = "0.0.'))
-    from olbench.engine.worker import identify
+    from olbench.engine.executors.worker import identify
 
     config("permutations: 30\ndatasets: [breast-cancer]\nalgorithms: [perceptron, arow]\n")
     with Nursery(shared, 1, python_path=other, join=nursery.file):
@@ -296,7 +297,7 @@ def test_a_worker_with_another_version_is_refused(nursery, shared, here, config,
     assert (code, out) == (0, "")
     [sentence] = err.splitlines()
     assert sentence.startswith("olbench: the worker tcp://127.0.0.1:")
-    assert " is not used: it has olbench 0.0.0.1.0 (sources " in sentence
+    assert f" is not used: it has olbench 0.0.{olbench.__version__} (sources " in sentence
     assert sentence.endswith(f"), and this run has {identify()}")
     refused = sentence.split()[3]
     found = records("mixed")
@@ -314,13 +315,13 @@ def test_only_refused_workers_end_the_run(shared, here, config):
         code, _, err = here("run", config(), "--cluster", nursery.file, "--out", "out", "--quiet")
     assert code == 2
     first, last = err.splitlines()
-    assert "is not used: it has olbench 0.1.0 (sources " in first
+    assert f"is not used: it has olbench {olbench.__version__} (sources " in first
     assert last.startswith("olbench: no worker can be used; tcp://127.0.0.1:")
     assert not lines_of("out")
 
 
 def run_cells(folder, nursery, cells, say):
-    from olbench.engine.cluster import ClusterExecutor
+    from olbench.engine.executors.dask import ClusterExecutor
     from olbench.engine.runner import open_run
 
     with (
@@ -333,11 +334,11 @@ def run_cells(folder, nursery, cells, say):
 
 def make_cells(path, X, y):
     """Return the cells of a data set that has a path, but whose examples are these."""
+    from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
     from olbench.data.fingerprint import fingerprint
     from olbench.data.load import Dataset
     from olbench.data.source import Source
     from olbench.protocols import get_protocol
-    from olbench.specs import AlgorithmSpec, Config, DatasetSpec
 
     spec = DatasetSpec("mine", path=str(path))
     source = Source(spec, Dataset("mine", X, y, fingerprint(X, y)), can_reload=False)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from olbench import load_dataset, make_algorithm, online_pass
-from olbench.audit import forensics
-from olbench.audit.consistency import (
+from olbench.config import parse_config
+from olbench.forensics import inquiry
+from olbench.forensics.consistency import (
     CONSISTENT,
     NEAR,
     Observed,
@@ -20,10 +21,9 @@ from olbench.audit.consistency import (
     distance,
     is_only_by_spread,
 )
-from olbench.config import parse_config
 from olbench.papers import Reported, load_paper
-from olbench.places import from_plain
 from olbench.report.verdicts import REPRODUCED, verdict
+from olbench.yaml_lines import from_plain
 from tests.runner.conftest import ROOT
 
 PAPER = """\
@@ -79,12 +79,13 @@ def rows():
 def paper(rows, tmp_path, monkeypatch):
     """Return a function that makes a paper with these rows for a data set, and gives its id."""
     monkeypatch.setattr("olbench.papers.FOLDER", tmp_path / "papers")
-    (tmp_path / "papers").mkdir()
 
     def write(dataset="synthetic-noise", wanted=tuple(rows), id="madeup"):
         lines = "".join(f"        {row}: {rows[row]}\n" for row in wanted)
         text = PAPER.format(id=id) + f"      {dataset}:\n{lines}"
-        (tmp_path / "papers" / f"{id}.yaml").write_text(text, encoding="utf-8")
+        folder = tmp_path / "papers" / id
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "numbers.yaml").write_text(text, encoding="utf-8")
         return id
 
     return write
@@ -171,7 +172,7 @@ def test_every_true_setting_is_found_and_the_impossible_is_not(investigate):
     assert variant["variant"] == "scw2-libol"
     assert TRUTH["scw2"][1] in [s["params"] for s in variant["settings"] if s["consistent"]]
     assert not found["arow"]["reached"]
-    assert len(found["arow"]["findings"][0]["settings"]) >= forensics.NEAREST
+    assert len(found["arow"]["findings"][0]["settings"]) >= inquiry.NEAREST
     assert sentence.startswith("4 of 5 pairs are reached by some setting (1 only by a variant, ")
     assert sentence.endswith("; 1 by none")
 
@@ -202,7 +203,7 @@ def test_options_make_a_variant_where_the_paper_names_them():
     content = {"datasets": ["synthetic"], "tuning": {"search": "grid"}}
     entries = ["cw", {"id": "cw", "form": "covariance"}, {"id": "cw", "a": 2}, "scw2-libol", "perceptron"]
     specs = parse_config(from_plain({**content, "algorithms": entries}, "x"), Path()).algorithms
-    rows = [forensics.match_row(load_paper("scw2012"), spec) for spec in specs]
+    rows = [inquiry.match_row(load_paper("scw2012"), spec) for spec in specs]
     assert rows == [
         ("cw", ""), ("cw", "cw (form=covariance)"), ("", "cw"), ("scw2", "scw2-libol"), ("perceptron", "")
     ]  # fmt: skip
@@ -335,7 +336,7 @@ def test_the_config_of_the_paper_names_every_row_and_its_variants():
 
     config = read_config(ROOT / "configs/forensics.yaml")
     paper = load_paper(config.paper)
-    stand = [forensics.match_row(paper, spec) for spec in config.algorithms]
+    stand = [inquiry.match_row(paper, spec) for spec in config.algorithms]
     assert {row for row, _ in stand} == set(paper.algorithms)
     assert [variant for _, variant in stand if variant] == [
         "cw (form=covariance)", "cw-var", "narow2010", "scw2-libol"

@@ -75,7 +75,7 @@ def test_an_index_of_two_billion_in_two_lines_does_not_take_over_the_machine():
 
 
 def test_norms_and_scores_of_sparse_rows_do_not_depend_on_the_number_of_features():
-    from olbench.examples import as_examples
+    from olbench.learn.examples import as_examples
 
     # 16 GiB for one array by feature: more than a machine without overcommitment would give.
     examples = as_examples(sp.csr_matrix(([1.0, 2.0], ([0, 1], [3, 2**31 - 10])), shape=(2, 2**31 - 2)))

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from olbench.data.compressed import listen_to_reading, open_content
+from olbench.data.readers.compressed import listen_to_reading, open_content
 from olbench.engine.activity import Activity, SpokenActivity, show_activity
 from olbench.engine.estimate import Share, TimeLeft, duration
 from olbench.engine.progress import Bars, Lines, Progress

@@ -85,7 +85,7 @@ def test_the_halves_of_holdout_are_disjoint_and_together_all():
 def test_one_job_two_jobs_and_processes_count_the_same(here, config, counts, monkeypatch):
     here("run", config(), "--out", "one", "--jobs", 1)
     here("run", "small.yaml", "--out", "two", "--jobs", 2)
-    monkeypatch.setattr("olbench.engine.executors.Task.is_object", True)
+    monkeypatch.setattr("olbench.engine.executors.local.Task.is_object", True)
     here("run", "small.yaml", "--out", "processes", "--jobs", 2)
     assert counts("one") == counts("two") == counts("processes")
     assert len(counts("one")) == 26

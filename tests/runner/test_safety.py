@@ -277,7 +277,7 @@ def test_a_long_pass_asks_often_whether_to_stop():
     import numpy as np
 
     from olbench import make_algorithm, online_pass
-    from olbench.online import StoppedError
+    from olbench.learn.passes import StoppedError
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 200)), rng.choice([-1.0, 1.0], 3000)

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset, make_algorithm, online_pass
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
 from olbench.engine.stream import Stream, enter
 from olbench.memory import limit_memory
-from olbench.specs import AlgorithmSpec, Config, DatasetSpec
 
 RNG = np.random.default_rng(7)
 
@@ -52,7 +52,7 @@ ALL = [
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("labels", [(-1, 1), (0, 1), (1, 2)])
 def test_the_counts_are_those_of_a_pass_over_a_file(monkeypatch, first, labels):
-    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 700)
+    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 700)
     content = text(labels=labels, first=first)
     Path("file").write_text(content)
     data = load_dataset("file")
@@ -140,7 +140,7 @@ def test_what_is_wrong_is_named_with_its_line(content, message):
 
 
 def test_a_later_block_that_contradicts_the_signs_so_far_is_refused(monkeypatch):
-    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 40)
+    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 40)
     with pytest.raises(UserError, match=r"stdin:31: label 2 comes after 1 alone; say which"):
         learn("1 1:1\n" * 30 + "2 1:1\n")
     # 1 was taken for positive, which the other label confirms.
@@ -150,7 +150,7 @@ def test_a_later_block_that_contradicts_the_signs_so_far_is_refused(monkeypatch)
 
 
 def test_any_labels_can_be_chosen(monkeypatch):
-    monkeypatch.setattr("olbench.data.libsvm.BLOCK", 40)
+    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 40)
     content = "".join(f"{k % 5} {k % 7 + 1}:1\n" for k in range(300))
     Path("file").write_text(content)
     data = load_dataset("file", positive=[1, 3])

@@ -73,7 +73,7 @@ def test_every_search_runs_once_a_candidate_and_keeps_its_table(kind, tuned, her
 
 def test_params_fix_and_the_papers_grid_fills_the_rest():
     from olbench.config import parse_config
-    from olbench.places import from_plain
+    from olbench.yaml_lines import from_plain
 
     def read(content):
         return parse_config(from_plain(content, "x"), Path())
@@ -87,7 +87,7 @@ def test_params_fix_and_the_papers_grid_fills_the_rest():
 
 def test_a_config_survives_being_written_down():
     from olbench.config import read_config
-    from olbench.specs import Config
+    from olbench.config.specs import Config
 
     root = Path(__file__).resolve().parents[2]
     for path in (root / "configs").glob("*.yaml"):

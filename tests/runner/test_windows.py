@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from olbench import make_algorithm, online_pass
+from olbench.config.specs import DatasetSpec
 from olbench.data.source import find_source, made_source
+from olbench.learn.passes import windowed_pass
 from olbench.memory import limit_memory
-from olbench.online import windowed_pass
-from olbench.specs import DatasetSpec
 from olbench.trials import seeds
 
 

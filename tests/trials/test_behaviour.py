@@ -89,7 +89,7 @@ def test_a_changed_message_keeps_every_trial_and_a_changed_rule_loses_them(tmp_p
     code = "from olbench.trials.behaviour import *; print(behaviour('pa1', {}), source_hash('pa1'))"
     now = f"{behaviour('pa1', {})} {source_hash('pa1')}".split()
     message = in_a_copy(tmp_path / "message", code, {
-        "learners.py": ("a full covariance of", "the full covariance of"),
+        "learn/learners.py": ("a full covariance of", "the full covariance of"),
     }).split()  # fmt: skip
     assert message[0] == now[0]
     assert message[1] != now[1]

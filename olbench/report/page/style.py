@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from olbench.report.palette import styles
+from olbench.report.figures.palette import styles
 
 #: The least luminance of a line on a dark background: WCAG asks for a contrast of 3.
 BRIGHT = 0.18

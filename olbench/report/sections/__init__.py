@@ -3,24 +3,19 @@
 A protocol lists the ids of its sections in order. A section that does not apply to a report is skipped.
 """
 
-import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from olbench.discovery import import_all
 from olbench.errors import UserError
-from olbench.report.build import Report
 from olbench.report.grid import Part
+from olbench.report.model import Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FILES = (
-    "headline", "overview", "verdicts", "ranks", "significance", "results", "curves", "epochs", "training",
-    "constraint", "runs", "shards", "claims", "advice", "tuning", "tunings", "statistics", "algorithms",
-    "datasets", "provenance",
-)  # fmt: skip
 #: Functions that draw a figure, by the name of its file.
 Figures = Mapping[str, Callable[[], "Figure"]]
 REGISTRY: dict[str, "Section"] = {}
@@ -51,8 +46,7 @@ def register(section: Section) -> Section:
 
 @cache
 def _load_all() -> None:
-    for name in FILES:
-        importlib.import_module(f"olbench.report.sections.{name}")
+    import_all("olbench.report.sections")
 
 
 def all_sections(report: Report) -> list[Section]:

@@ -10,12 +10,12 @@ from olbench.data.source import find_source
 from olbench.errors import UserError
 from olbench.protocols.rules import find_rules
 from olbench.report.advice import Account, describe_rules
-from olbench.report.build import Report
 from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, left, right
+from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 
 if TYPE_CHECKING:
-    from olbench.specs import DatasetSpec
+    from olbench.config.specs import DatasetSpec
 
 #: Figures of examples and rules are drawn in so many features.
 PLANE = 2
@@ -94,8 +94,8 @@ def _describe(name: str, account: Account) -> Iterator[tuple[Box, ...]]:
 
 def figures(report: Report) -> Figures:
     """Return a figure of examples, rules and planes for each data set with two features."""
-    from olbench.report.figures import file_names
-    from olbench.report.plane import plane_figure
+    from olbench.report.figures.curves import file_names
+    from olbench.report.figures.plane import plane_figure
 
     flat = {name: (file, named) for name, file, named in _load(report) if named.data.X.shape[1] == PLANE}
     return {

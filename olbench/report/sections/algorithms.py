@@ -5,8 +5,8 @@ from typing import Any
 
 from olbench.algorithms import definitions
 from olbench.algorithms.definition import Definition
-from olbench.report.build import Report
 from olbench.report.grid import DETAIL, Box, Column, Grid, boxes, left
+from olbench.report.model import Report
 from olbench.report.sections import Section, register
 
 TRAITS = {

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olbench.report.build import Report
 from olbench.report.grid import DETAIL, PAPER, Grid, boxes, left
+from olbench.report.model import Report
 from olbench.report.sections import Section, register
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.protocols.definition import Series
-from olbench.report.build import Report
+from olbench.report.model import Report
 from olbench.report.page.style import line_styles
 from olbench.report.results import Entry, Floats
 from olbench.report.sections import Figures, Section, register
@@ -158,7 +158,7 @@ def _round(value: float) -> float:
 
 def figures(report: Report) -> Figures:
     """Return one figure per data set, and one for all of them."""
-    from olbench.report.figures import curves_figure, file_names, overview_figure
+    from olbench.report.figures.curves import curves_figure, file_names, overview_figure
 
     results = report.results
     datasets = [

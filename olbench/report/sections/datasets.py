@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.data.catalog import catalog
-from olbench.engine.runfile import DataFacts
-from olbench.report.build import Report
 from olbench.report.grid import DETAIL, PAPER, Grid, boxes, left, right
+from olbench.report.model import Report
 from olbench.report.sections import Section, register
+from olbench.trials.run_file import DataFacts
 
 
 def title(report: Report) -> str:

@@ -5,9 +5,9 @@ from functools import partial
 from math import ceil
 
 from olbench.protocols.definition import Series
-from olbench.report.build import Report
-from olbench.report.contrasts import accuracy, entries_by_epoch, tunings_of, with_tuning
+from olbench.report.figures.contrasts import accuracy, entries_by_epoch, tunings_of, with_tuning
 from olbench.report.grid import Box, Grid, left, right
+from olbench.report.model import Report
 from olbench.report.results import Entry
 from olbench.report.sections import Figures, Section, register
 
@@ -49,7 +49,7 @@ def _accuracies(entries: Sequence[Entry], labels: Sequence[str], place: int) -> 
 
 def figures(report: Report) -> Figures:
     """Return the curves of each tuning, on as many pages as the data sets need."""
-    from olbench.report.accuracy import PANELS, epochs_figure
+    from olbench.report.figures.accuracy import PANELS, epochs_figure
 
     series = series_of(report)
     assert series is not None

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.report import verdicts
-from olbench.report.build import Report
 from olbench.report.grid import count
 from olbench.report.guessing import describe_guesses
+from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.standings import Winner, standings, winners
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from olbench.report.build import Report, Row
 from olbench.report.grid import Box, Grid, left, right
+from olbench.report.model import Report, Row
 from olbench.report.sections import Section, register
 from olbench.report.sections.results import bold_note
 from olbench.report.sections.verdicts import beside_text, legend

@@ -7,10 +7,10 @@ from typing import Any
 
 import yaml
 
-from olbench.engine.runfile import RunFile
-from olbench.report.build import Report
 from olbench.report.grid import count
+from olbench.report.model import Report
 from olbench.report.sections import Section, register
+from olbench.trials.run_file import RunFile
 from olbench.trials.seeds import STREAMS
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.papers import PrintedRanks
-from olbench.report.build import Report
 from olbench.report.grid import Box, Grid, boxes, count, left, right
+from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.verdicts import NOT_COMPARABLE
 from olbench.stats import mean_ranks

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.quantities import SECONDS, Quantity
-from olbench.report.build import Report, Row
 from olbench.report.grid import DETAIL, PAPER, TIME, Box, Column, Grid, boxes, left, right, short
+from olbench.report.model import Report, Row
 from olbench.report.results import Entry
 from olbench.report.sections import Section, register
 from olbench.report.verdicts import LEANS_MEANING, LETTERS, NOT_COMPARABLE, Judgement

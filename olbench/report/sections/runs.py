@@ -3,7 +3,7 @@
 from functools import partial
 
 from olbench.quantities import TEST_ERROR
-from olbench.report.build import Report
+from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 
 SERIES = "mistakes"
@@ -18,8 +18,8 @@ def applies(report: Report) -> bool:
 
 def figures(report: Report) -> Figures:
     """Return two figures per data set."""
-    from olbench.report.figures import file_names
-    from olbench.report.runs import errors_figure, mistakes_figure
+    from olbench.report.figures.curves import file_names
+    from olbench.report.figures.runs import errors_figure, mistakes_figure
 
     results = report.results
     quantity = report.protocol.quantity(TEST_ERROR.name)

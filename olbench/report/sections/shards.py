@@ -5,16 +5,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from olbench.protocols.definition import Series
-from olbench.report.build import Report
 from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, left, right
+from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 
 if TYPE_CHECKING:
-    from olbench.report.shards import Family
+    from olbench.report.figures.shards import Family
 
 
 def _families(report: Report) -> "list[Family]":
-    from olbench.report.shards import families
+    from olbench.report.figures.shards import families
 
     return families(report.results)
 
@@ -31,7 +31,7 @@ def _series(report: Report) -> Series | None:
 
 def parts(report: Report) -> Iterator[Part]:
     """Yield the combinations by number of shards, then the corpora of the paper that cannot be had."""
-    from olbench.report.shards import TITLES
+    from olbench.report.figures.shards import TITLES
 
     found = [family for family in _families(report) if family.combined]
     ways = [way for way in TITLES if any(way in family.ways for family in found)]
@@ -49,7 +49,7 @@ def parts(report: Report) -> Iterator[Part]:
 
 
 def _rows(report: Report, family: "Family", ways: list[str]) -> Iterator[tuple[Box, ...]]:
-    from olbench.report.shards import find_worth
+    from olbench.report.figures.shards import find_worth
 
     quantity, series = report.headline, _series(report)
     single = family.single.mean(quantity)
@@ -102,8 +102,8 @@ def _corpora(report: Report) -> Grid:
 
 def figures(report: Report) -> Figures:
     """Return one figure of bars per algorithm, and one of the curves of single models."""
-    from olbench.report.figures import file_names
-    from olbench.report.shards import bars_figure, examples_figure
+    from olbench.report.figures.curves import file_names
+    from olbench.report.figures.shards import bars_figure, examples_figure
 
     everything = _families(report)
     found = {}

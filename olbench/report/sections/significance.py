@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from olbench.papers import MarkedTable, Paper
-from olbench.report.build import Report
 from olbench.report.grid import Box, Column, Grid, Part, boxes, left, right
+from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.significance import ErrorContrast, contrasts, find_mark, has_errors
 from olbench.stats import FEW_DISCORDANT, LEVEL

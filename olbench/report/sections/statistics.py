@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 from olbench.quantities import Quantity
-from olbench.report.build import Report
 from olbench.report.grid import Grid, Part, boxes, left, right
+from olbench.report.model import Report
 from olbench.report.page.diagram import critical_difference, fits_beside, stack_ranks
 from olbench.report.sections import Figures, Section, register
 from olbench.stats import CONDITIONAL, Across, Difference, PairTest
@@ -147,7 +147,7 @@ def _across_page(comparison: Across | str) -> dict[str, Any]:
 
 def figures(report: Report) -> Figures:
     """Return the diagram of average ranks, if there are any."""
-    from olbench.report.figures import critical_difference_figure
+    from olbench.report.figures.curves import critical_difference_figure
 
     if isinstance(report.across, str):
         return {}

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from olbench.quantities import TRAINING_ERROR
-from olbench.report.build import Report
-from olbench.report.contrasts import Contrast, contrast_figures, contrast_table, find_contrasts
+from olbench.report.figures.contrasts import Contrast, contrast_figures, contrast_table, find_contrasts
 from olbench.report.grid import Grid
+from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 
 

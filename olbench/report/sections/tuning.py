@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from olbench.report.build import Report
 from olbench.report.grid import Grid, boxes, left, right
+from olbench.report.model import Report
 from olbench.report.results import Entry
 from olbench.report.sections import Section, register
 

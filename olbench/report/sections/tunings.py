@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.report import verdicts
-from olbench.report.build import Report
 from olbench.report.grid import Grid, Part, boxes, count, left, right
+from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.verdicts import CLOSE, DIFFERS, NOT_COMPARABLE, REPRODUCED, Judgement
 

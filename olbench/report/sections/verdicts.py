@@ -6,8 +6,8 @@ from typing import Any
 
 from olbench.quantities import Quantity
 from olbench.report import verdicts
-from olbench.report.build import Report
 from olbench.report.grid import DETAIL, KEPT, Box, Column, Grid, Part, boxes, left, right
+from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.sections.results import judgement_page
 from olbench.report.verdicts import LEANS, LEANS_MEANING, LETTERS, NOT_COMPARABLE, REPRODUCED, Judgement

@@ -1,0 +1,37 @@
+"""Gaussian clusters in the plane: the synthetic set of adviceptron2010, Figure 1."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from olbench.errors import UserError
+from olbench.learn.examples import Floats
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Two small clusters, the positive class, that overlap with a wide one, the negative class.
+
+    The paper gives neither means nor deviations; these are read off its figure. Both classes have the same
+    size. The rows are in a random order.
+    """
+
+    rows: int = 1000
+    seed: int = 2010
+
+    def __post_init__(self) -> None:
+        if self.rows < 4 or self.rows % 4:
+            raise UserError(f"{self.rows} rows cannot be halved twice; ask for a multiple of four")
+
+    def draw(self) -> tuple[Floats, Floats]:
+        """Return X and y."""
+        random = np.random.default_rng(self.seed)
+        quarter = self.rows // 4
+        X = np.concatenate([
+            np.array([-1.0, 2.0]) + 0.5 * random.standard_normal((quarter, 2)),
+            np.array([2.0, 1.0]) + 0.5 * random.standard_normal((quarter, 2)),
+            np.array([-0.5, -1.0]) + 1.5 * random.standard_normal((2 * quarter, 2)),
+        ])  # fmt: skip
+        y = np.repeat([1.0, -1.0], 2 * quarter)
+        order = random.permutation(self.rows)
+        return X[order], y[order]

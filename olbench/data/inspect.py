@@ -1,0 +1,199 @@
+"""A look at one's own file: what is in it, and a reading of it that works."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from olbench.config.specs import Reading
+from olbench.data.prepare.encode import MOST_CATEGORIES, keep, read_labels
+from olbench.data.prepare.labels import is_number, show_label
+from olbench.data.readers.cells import NO_TEXT, Table
+from olbench.data.readers.compressed import base_name
+from olbench.data.user_data import TABLES, format_of, prepare_table, read_table_file, refuse_reading
+from olbench.errors import UserError, escape_controls
+from olbench.learn.examples import Floats
+
+#: What the label column is often called.
+LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")
+#: Features whose deviations differ by more than this factor are better scaled.
+UNEVEN = 5.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is in a file, and what to do with it."""
+
+    rows: int
+    #: How many features there are before columns of text become indicators, and after.
+    columns: int
+    features: int
+    label: str
+    #: Each label and how often it occurs, the most frequent first.
+    labels: tuple[tuple[Any, int], ...]
+    #: Cells without a value, and rows with such cells.
+    gaps: int
+    rows_with_gaps: int
+    #: Columns of text with the number of their distinct texts, and those with numbers as well.
+    texts: tuple[tuple[str, int], ...]
+    mixed: tuple[str, ...]
+    #: The smallest and largest standard deviation of the features that vary.
+    deviations: tuple[float, float]
+    positive: Any
+    reading: Reading
+
+    def lines(self) -> list[str]:
+        """Return what is in the file, in words."""
+        shown = ", ".join(f"{show_label(label)} {count:,} times" for label, count in self.labels[:10])
+        more = f", and {len(self.labels) - 10:,} more" if len(self.labels) > 10 else ""
+        lines = [
+            f"{self.rows:,} rows, {self.columns:,} features",
+            f"labels: {self.label}: {shown}{more}",
+        ]
+        if self.gaps:
+            lines.append(f"missing: {self.gaps:,} values in {self.rows_with_gaps:,} rows")
+        if self.texts:
+            texts = ", ".join(f"{name} ({count:,} different)" for name, count in self.texts[:10])
+            lines.append(f"text: {texts}{', ...' if len(self.texts) > 10 else ''}")
+        if self.mixed:
+            lines.append(f"numbers and text in one column: {', '.join(self.mixed[:10])}")
+        low, high = self.deviations
+        lines.append(f"scale: standard deviations of the features from {low:.3g} to {high:.3g}")
+        return [escape_controls(line) for line in lines]
+
+
+def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
+    """Look at a file; what the reading leaves open is decided from what is in it."""
+    format = format_of(base_name(path.name))
+    refuse_reading(reading, format, str(path))
+    if format not in TABLES:
+        return _look_at_libsvm(path, reading, positive)
+    table = read_table_file(path, format, reading.delimiter)
+    label = table.find_label(reading.label or _guess_label(table))
+    columns = [column for column in range(len(table.names)) if column != label]
+    gaps = np.stack([table.is_missing(column) for column in range(len(table.names))], axis=1)
+    known = ~table.is_missing(label)
+    if not known.any():
+        raise UserError(f"{path}: {table.column_name(label)} has no values; name another column with --label")
+    labels = _count(read_labels(keep(table, known), label))
+    texts, mixed = _texts(table, columns)
+    numeric = [column for column in columns if column not in table.texts]
+    deviations = _deviations(table.numbers[:, numeric])
+    categorical = _choose_categorical(texts, mixed)
+    encoded = sum(count for _, count in texts) if categorical == "onehot" else 0
+    guess = Reading(
+        label=_name_label(table, label),
+        missing=_choose_missing(gaps, label),
+        categorical=categorical,
+        scale="standard" if deviations[1] > UNEVEN * deviations[0] else "",
+        bias=True,
+    )
+    reading, chosen = _merge(guess, reading), positive or _choose_positive(labels)
+    # Refuses what could not be loaded.
+    prepare_table(table, chosen if len(labels) > 1 else None, None, reading, False)
+    return Look(
+        len(table.numbers), len(columns), len(numeric) + encoded + 1, table.column_name(label), labels,
+        int(gaps.sum()), int(gaps.any(axis=1).sum()), texts, mixed, deviations, chosen, reading,
+    )  # fmt: skip
+
+
+def _name_label(table: Table, label: int) -> str | int:
+    """Return the heading of the label column, or its number where the heading does not say which it is."""
+    name = table.names[label]
+    has_name = table.has_heading and name.strip() and table.names.count(name) == 1
+    return name if has_name else label + 1
+
+
+def _look_at_libsvm(path: Path, reading: Reading, positive: Any) -> Look:
+    from olbench.data.readers.libsvm import read_libsvm
+
+    rows, d = read_libsvm([path], None)
+    labels = _count(rows.labels[: rows.n].copy())
+    n, values = rows.n, rows.matrix(d)
+    dense = values if isinstance(values, np.ndarray) else None
+    deviations = _deviations(dense) if dense is not None else _sparse_deviations(values)
+    uneven = deviations[1] > UNEVEN * deviations[0]
+    guess = Reading(scale="unit" if uneven and dense is None else "standard" if uneven else "", bias=True)
+    return Look(
+        n, d, d + 1, "the first word of each line", labels, 0, 0, (), (), deviations,
+        positive or _choose_positive(labels), _merge(guess, reading),
+    )  # fmt: skip
+
+
+def _merge(guess: Reading, given: Reading) -> Reading:
+    """Return a reading in which what was given comes first."""
+    return replace(guess, **given.plain())
+
+
+def _guess_label(table: Table) -> str | int:
+    """Return the column that is called like a label, or else the last."""
+    names = [name.lower() for name in table.names]
+    found = [names.index(word) for word in LABEL_NAMES if names.count(word) == 1]
+    return found[0] + 1 if found and table.has_heading else len(names)
+
+
+def _count(labels: Any) -> tuple[tuple[Any, int], ...]:
+    distinct, counts = np.unique(labels, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    return tuple((distinct[k].item(), int(counts[k])) for k in order)
+
+
+def _texts(table: Table, columns: list[int]) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
+    texts, mixed = [], []
+    for column in columns:
+        text = table.texts.get(column)
+        if text is None or not (text.codes != NO_TEXT).any():
+            continue
+        name = table.names[column] if table.has_heading else f"column {column + 1}"
+        if np.isnan(table.numbers[:, column]).all():
+            texts.append((name, len(text.values)))
+        else:
+            mixed.append(name)
+    return tuple(texts), tuple(mixed)
+
+
+def _choose_categorical(texts: Any, mixed: Any) -> str:
+    if not texts and not mixed:
+        return ""
+    return "drop" if mixed or max(count for _, count in texts) > MOST_CATEGORIES else "onehot"
+
+
+def _choose_missing(gaps: Any, label: int) -> str:
+    """Return what to do with gaps; rows without a label can only be left out."""
+    if not gaps.any():
+        return ""
+    return "drop" if gaps[:, label].any() else "mean"
+
+
+def _choose_positive(labels: tuple[tuple[Any, int], ...]) -> Any:
+    """Return the label that is +1 by the rule for two labels, or the most frequent of more."""
+    plain = [label for label, _ in labels]
+    if len(plain) != 2 or len({isinstance(p, str) and is_number(p) for p in plain}) > 1:
+        return plain[0]
+    return max(plain)
+
+
+def _deviations(values: Floats) -> tuple[float, float]:
+    if not values.size:
+        return 0.0, 0.0
+    known = ~np.isnan(values)
+    count = np.maximum(1, known.sum(axis=0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.where(known, values, 0.0).sum(axis=0) / count
+        deviation = np.sqrt((np.where(known, values - mean, 0.0) ** 2).sum(axis=0) / count)
+    return _range(deviation)
+
+
+def _sparse_deviations(values: Any) -> tuple[float, float]:
+    # Of the features that occur alone: there may be billions of numbers for features, and few of them.
+    _, places = np.unique(values.indices, return_inverse=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.bincount(places, values.data) / values.shape[0]
+        square = np.bincount(places, values.data**2) / values.shape[0]
+        return _range(np.sqrt(np.maximum(0.0, square - mean**2)))
+
+
+def _range(deviation: Floats) -> tuple[float, float]:
+    varying = deviation[deviation > 0]
+    return (float(varying.min()), float(varying.max())) if varying.size else (0.0, 0.0)

@@ -1,0 +1,1 @@
+"""From raw columns and labels to what is learnt from: labels, coding, scaling, duplicates."""

@@ -1,0 +1,298 @@
+"""From a table to examples: labels, missing values and columns of text, and what was done in words."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from olbench.config.specs import Reading
+from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, number_text, show_label
+from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
+from olbench.data.readers.quoting import quote
+from olbench.errors import UserError
+from olbench.learn.examples import Floats
+
+#: A column with more distinct texts is a name or a number rather than a category.
+MOST_CATEGORIES = 1000
+#: A longer text is no name of a class.
+LONGEST_LABEL = 300
+#: How many labels or columns a sentence lists.
+MOST_LISTED = 10
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The examples of a table, its labels as it has them, and what was done, in words."""
+
+    X: Any
+    labels: Any
+    features: tuple[str, ...]
+    #: What was done, the label column first.
+    steps: tuple[str, ...]
+    #: The heading of the label column, or an empty text.
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of examples besides their numbers: names, and what was done to them in words."""
+
+    features: tuple[str, ...] = ()
+    #: The labels as the file has them, each with its sign.
+    classes: tuple[tuple[str, int], ...] = ()
+    steps: tuple[str, ...] = ()
+    #: The heading of the label column, or an empty text.
+    label: str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_plain(cls, content: dict[str, Any]) -> "About":
+        """Return what `plain` wrote down."""
+        classes = tuple((str(label), int(sign)) for label, sign in content["classes"])
+        return cls(tuple(content["features"]), classes, tuple(content["steps"]), content["label"])
+
+
+#: Where nothing is known.
+UNKNOWN = About()
+
+
+def encode(table: Table, reading: Reading) -> Encoded:
+    """Return the features and labels of a table; what the reading does not provide for is refused."""
+    label = table.find_label(reading.label or "last")
+    columns = [column for column in range(len(table.names)) if column != label]
+    columns, left_out = _leave_out_text(table, columns, reading.categorical)
+    table, steps = _drop_rows(table, [*columns, label], reading.missing)
+    labels = read_labels(table, label)
+    blocks, names, encoded = _encode_columns(table, columns, reading)
+    X = np.ascontiguousarray(np.concatenate(blocks, axis=1)) if len(blocks) > 1 else blocks[0]
+    X, filled = _fill(table, X, reading.missing)
+    first = f"label: {table.column_name(label)}"
+    done = (first, *left_out, *steps, *encoded, *filled)
+    return Encoded(X, labels, tuple(names), done, table.names[label] if table.has_heading else "")
+
+
+def _drop_rows(table: Table, columns: list[int], missing: str) -> tuple[Table, list[str]]:
+    """Drop rows with gaps if asked for; refuse gaps that nobody provided for, and rows without a label."""
+    gaps = np.zeros(len(table.numbers), bool)
+    for column in columns if missing in ("", "drop") else columns[-1:]:
+        here = table.is_missing(column)
+        if here.any() and missing != "drop":
+            row = int(np.argmax(here))
+            is_label = column == columns[-1]
+            raise UserError(
+                f"{table.place(row)}: {table.column_name(column)} has no value"
+                + ("; a row without a label teaches nothing: " if is_label else "; ")
+                + ("leave such rows out with --missing drop" if is_label else _MISSING_REMEDY)
+            )
+        gaps |= here
+    dropped = int(gaps.sum())
+    if dropped == len(gaps):
+        raise UserError(
+            f"{table.where}: every row has a missing value, so --missing drop leaves none; use zero or mean"
+        )
+    if not dropped:
+        return table, []
+    return keep(table, ~gaps), [f"{dropped:,} of {len(gaps):,} rows with missing values left out"]
+
+
+_MISSING_REMEDY = "say what to do with missing values: --missing drop, zero or mean"
+
+
+def keep(table: Table, mask: Any) -> Table:
+    """Return the rows of a mask."""
+    texts = {
+        column: TextColumn(text.values, text.codes[mask])
+        for column, text in table.texts.items()
+    }  # fmt: skip
+    lines = None if table.lines is None else np.asarray(table.lines)[mask].tolist()
+    return replace(table, numbers=table.numbers[mask], texts=texts, lines=lines)
+
+
+def read_labels(table: Table, column: int) -> Any:
+    """Return the labels: whole numbers, or text if any of them is text."""
+    numbers, text = table.numbers[:, column], table.texts.get(column)
+    _refuse_long(table, numbers, text)
+    if text is None or not (text.codes != NO_TEXT).any():
+        odd = numbers != np.floor(numbers)
+        if odd.any():
+            row = int(np.argmax(odd))
+            raise UserError(
+                f"{table.place(row)}: label {quote(f'{numbers[row]:g}')} is not a whole number; a label "
+                "names a class; if another column is the label, name it with --label"
+            )
+        return numbers.copy()
+    values = np.array([*text.values, ""])[text.codes]
+    is_numeric = text.codes == NO_TEXT
+    if is_numeric.any():
+        values = values.astype(object)
+        values[is_numeric] = [number_text(number) for number in numbers[is_numeric]]
+        values = values.astype(str)
+    return values
+
+
+def _refuse_long(table: Table, numbers: Floats, text: TextColumn | None) -> None:
+    """Refuse labels that cannot be told apart, and texts that are no names of classes."""
+    large = np.abs(numbers) > LARGEST_WHOLE
+    if large.any():
+        row = int(np.argmax(large))
+        raise UserError(
+            f"{table.place(row)}: label {quote(f'{numbers[row]:.0f}')} is too large to be told from its "
+            "neighbours; number the classes otherwise"
+        )
+    for code, word in enumerate(text.values if text is not None else ()):
+        if len(word) > LONGEST_LABEL:
+            row = int(np.argmax(text.codes == code)) if text is not None else 0
+            raise UserError(
+                f"{table.place(row)}: label {quote(word)} has {len(word):,} characters, and a label names a "
+                "class; if another column is the label, name it with --label"
+            )
+
+
+def _leave_out_text(table: Table, columns: list[int], categorical: str) -> tuple[list[int], list[str]]:
+    with_text = [column for column in columns if _has_text(table, column)]
+    if categorical != "drop" or not with_text:
+        return columns, []
+    kept = [column for column in columns if column not in with_text]
+    if not kept:
+        raise UserError(
+            f"{table.where}: every feature is text, so --categorical drop leaves none; use onehot"
+        )
+    names = ", ".join(table.column_name(column).removeprefix("column ") for column in with_text[:MOST_LISTED])
+    return kept, [f"columns of text left out: {names}{', ...' if len(with_text) > MOST_LISTED else ''}"]
+
+
+def _has_text(table: Table, column: int) -> bool:
+    text = table.texts.get(column)
+    return text is not None and bool((text.codes != NO_TEXT).any())
+
+
+def _encode_columns(
+    table: Table, columns: list[int], reading: Reading
+) -> tuple[list[Floats], list[str], list[str]]:
+    """Return numbers as they are and text as indicators, in the order of the columns."""
+    blocks: list[Floats] = []
+    names: list[str] = []
+    indicators: list[str] = []
+    run: list[int] = []
+
+    def flush() -> None:
+        if run:
+            blocks.append(table.numbers[:, run])
+            names.extend(table.names[column] if table.has_heading else f"x{column + 1}" for column in run)
+            run.clear()
+
+    for column in columns:
+        if not _has_text(table, column):
+            run.append(column)
+            continue
+        flush()
+        block, values = _indicate(table, column, reading.categorical)
+        name = table.names[column] if table.has_heading else f"x{column + 1}"
+        blocks.append(block)
+        names += [f"{name}={value}" for value in values]
+        indicators.append(f"{table.column_name(column)} as {len(values):,} indicators")
+    flush()
+    return blocks, names, indicators
+
+
+def _indicate(table: Table, column: int, categorical: str) -> tuple[Floats, list[str]]:
+    """Return a column for each distinct text, in alphabetical order: 1 where a row has it, NaN where none."""
+    text = table.texts[column]
+    row = int(np.argmax(text.codes != NO_TEXT))
+    shown, name = quote(text.values[text.codes[row]]), table.column_name(column)
+    if not categorical:
+        hint = _hint(text.values[text.codes[row]])
+        raise UserError(
+            f"{table.place(row)}: {name} has the text {shown}, where a number is expected{hint}; encode "
+            "columns of text with --categorical onehot, or leave them out with --categorical drop"
+        )
+    if not np.isnan(table.numbers[:, column]).all():
+        raise UserError(
+            f"{table.place(row)}: {name} has numbers and the text {shown}; correct the cell, or leave out "
+            "columns with text with --categorical drop"
+        )
+    present = sorted({text.values[code] for code in np.unique(text.codes) if code != NO_TEXT})
+    if len(present) > MOST_CATEGORIES:
+        raise UserError(
+            f"{table.where}: {name} has {len(present):,} distinct texts, more than the {MOST_CATEGORIES:,} "
+            "that --categorical onehot takes; leave columns of text out with --categorical drop"
+        )
+    position = {value: k for k, value in enumerate(present)}
+    places = np.array([position.get(value, 0) for value in text.values])
+    block = np.zeros((len(text.codes), len(present)))
+    known = text.codes != NO_TEXT
+    block[np.flatnonzero(known), places[text.codes[known]]] = 1.0
+    block[~known] = np.nan
+    return block, present
+
+
+def _hint(text: str) -> str:
+    """Return what is probably wrong with a number, or an empty text."""
+    if is_number(text.replace(",", ".", 1)):
+        return " (numbers have a decimal point, not a comma)"
+    return " (numbers have no underscores)" if is_number(text.replace("_", "")) else ""
+
+
+def _fill(table: Table, X: Floats, missing: str) -> tuple[Floats, list[str]]:
+    """Replace missing values by zero or by the mean of their column over all rows."""
+    gaps = np.isnan(X)
+    count = int(gaps.sum())
+    if not count:
+        return X, []
+    if missing == "zero":
+        return np.where(gaps, 0.0, X), [f"{count:,} missing values replaced by 0"]
+    empty = gaps.all(axis=0)
+    known, counts = np.where(gaps, 0.0, X), np.maximum(1, (~gaps).sum(axis=0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = known.sum(axis=0) / counts
+    if not np.isfinite(means).all():  # the sum of large numbers overflows, and their mean does not
+        means = (known / counts).sum(axis=0)
+    words = f"{count:,} missing values replaced by the mean of their column over all rows"
+    extra = f" (0 in {int(empty.sum()):,} columns without values)" if empty.any() else ""
+    return np.where(gaps, means, X), [words + extra]
+
+
+def encode_targets(
+    encoded: Encoded, positive: Any, negative: Any, where: str, multiclass: bool = False
+) -> tuple[Any, Floats, About]:
+    """Return (X, y) of encoded examples, and what was done with them."""
+    y, mask = as_targets(encoded.labels, positive, negative, where, multiclass)
+    distinct, first, sizes = np.unique(encoded.labels[mask], return_index=True, return_counts=True)
+    counts = list(zip(distinct.tolist(), y[first].astype(int).tolist(), sizes.tolist(), strict=True))
+    targets = _describe_classes(counts) if multiclass else _describe_signs(counts, positive)
+    return (
+        encoded.X if mask.all() else encoded.X[mask],
+        y,
+        About(
+            encoded.features,
+            tuple(
+                (label if isinstance(label, str) else number_text(label), sign) for label, sign, _ in counts
+            ),
+            (encoded.steps[0], targets, *encoded.steps[1:], *_describe_rest(mask)),
+            encoded.label,
+        ),
+    )
+
+
+def _describe_classes(counts: list[tuple[Any, int, int]]) -> str:
+    own = [f"{show_label(label)} ({count:,} rows)" for label, _, count in counts]
+    listed = ", ".join(own[:MOST_LISTED]) + (", ..." if len(own) > MOST_LISTED else "")
+    return f"{len(own)} classes: {listed}"
+
+
+def _describe_signs(counts: list[tuple[Any, int, int]], positive: Any) -> str:
+    shown = []
+    for sign in (1, -1):
+        own = [f"{show_label(label)} ({count:,} rows)" for label, other, count in counts if other == sign]
+        listed = ", ".join(own[:MOST_LISTED]) + (", ..." if len(own) > MOST_LISTED else "")
+        shown.append(f"{listed} {'is' if len(own) == 1 else 'are'} {sign:+d}")
+    rule = "the later in the alphabet" if isinstance(counts[0][0], str) else "the larger"
+    return "; ".join(shown) + ("" if positive is not None else f" (of two labels, {rule} is +1)")
+
+
+def _describe_rest(mask: Any) -> list[str]:
+    dropped = int(np.count_nonzero(~mask))
+    return [f"{dropped:,} rows with other labels left out"] if dropped else []

@@ -1,0 +1,158 @@
+"""Mapping the labels of a file, numbers or text, to -1 and +1."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from olbench.data.readers.quoting import quote
+from olbench.errors import UserError
+from olbench.learn.examples import Floats
+
+Labels = float | str | Sequence[float | str] | None
+
+#: Python's float() takes more: underscores, the digits of other scripts, nan and infinity.
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+#: Of larger whole numbers, not every one is a floating-point number.
+LARGEST_WHOLE = 2**53
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number as LIBSVM files have them: ASCII digits, a point, an exponent.
+
+    >>> is_number("-1.5e3"), is_number("1_000"), is_number("nan")
+    (True, False, False)
+    """
+    return NUMBER.fullmatch(text) is not None
+
+
+def as_signs(labels: Any, positive: Labels, negative: Labels, where: str) -> tuple[Floats, Any]:
+    """Return -1 or +1 for each label, and a mask of the rows to keep.
+
+    Labels are an array of numbers or of text. With two numbers, the smaller becomes -1 and the larger +1;
+    with two texts, the first in alphabetical order becomes -1. Otherwise `positive` lists the labels that
+    become +1 and `negative` those that become -1 (default: all others). The mask excludes rows with any other
+    label.
+    """
+    distinct = np.unique(labels)
+    if positive is None:
+        if negative is not None:
+            raise UserError(f"{where}: `negative` was given without `positive`; give both")
+        plus, minus = _order_two(distinct, where)
+    else:
+        plus = _select(positive, distinct, "positive", where)
+        rest = distinct[~np.isin(distinct, plus)]
+        minus = rest if negative is None else _select(negative, distinct, "negative", where)
+    both = np.intersect1d(plus, minus)
+    if both.size:
+        raise UserError(f"{where}: the label {show_label(both[0])} cannot be both positive and negative")
+    if not minus.size:
+        raise UserError(
+            f"{where}: no label remains for the negative examples; the file has {describe(distinct)}"
+        )
+    is_plus = np.isin(labels, plus)
+    mask = is_plus | np.isin(labels, minus)
+    return np.where(is_plus[mask], 1.0, -1.0), mask
+
+
+def as_targets(
+    labels: Any, positive: Labels, negative: Labels, where: str, multiclass: bool
+) -> tuple[Floats, Any]:
+    """Return -1 or +1 for each label as `as_signs` does, or with `multiclass` the numbers of the classes.
+
+    Classes are numbered from 0 in the order of their labels; no row is dropped.
+
+    >>> as_targets(np.array([3.0, 7.0, 1.0, 3.0]), None, None, "here", True)[0].tolist()
+    [1.0, 2.0, 0.0, 1.0]
+    """
+    if not multiclass:
+        return as_signs(labels, positive, negative, where)
+    classes, numbers = np.unique(labels, return_inverse=True)
+    if classes.size < 2:
+        raise UserError(
+            f"{where}: every example has the label {show_label(classes[0])}; two distinct labels are needed"
+        )
+    return numbers.astype(np.float64), np.ones(labels.size, bool)
+
+
+def _order_two(distinct: Any, where: str) -> tuple[Any, Any]:
+    shown = describe(distinct)
+    remedy = f"--positive {show_word(distinct[0])} (the key positive in a config or in Python)"
+    if distinct.size == 1:
+        raise UserError(
+            f"{where}: every example has the label {show_label(distinct[0])}; two distinct labels are needed"
+            "; if another column of a table has them, give --label"
+        )
+    if distinct.size > 2:
+        raise UserError(
+            f"{where} has {distinct.size} distinct labels ({shown}); say which are positive, as in {remedy}"
+        )
+    if distinct.dtype.kind == "U" and any(is_number(text) for text in distinct):
+        raise UserError(
+            f"{where}: the labels mix numbers and text ({shown}); say which are positive, as in {remedy}"
+        )
+    return distinct[1:], distinct[:1]
+
+
+def _select(wanted: Labels, distinct: Any, role: str, where: str) -> Any:
+    given = [wanted] if isinstance(wanted, str) else np.atleast_1d(np.asarray(wanted, dtype=object)).ravel()
+    if not len(given):
+        raise UserError(f"{where}: {role} names no label; the file has {describe(distinct)}")
+    for label in given:
+        if isinstance(label, bool) or not isinstance(label, str | int | float | np.number):
+            raise UserError(f"{where}: {role} must be a label or a list of labels, not {label!r}")
+    labels = [_like(label, distinct.dtype.kind) for label in given]
+    for label, name in zip(labels, given, strict=True):
+        if label is None or label not in distinct:
+            raise UserError(
+                f"{where}: no example has the {role} label {show_label(name)}; "
+                f"the file has {describe(distinct)}"
+            )
+    return np.unique(np.array(labels, dtype=distinct.dtype))
+
+
+def _like(label: Any, kind: str) -> Any:
+    """Return a label as the file has labels, as numbers or as text; None where it cannot be that."""
+    if kind == "U":
+        return label if isinstance(label, str) else number_text(label)
+    if isinstance(label, str):
+        return float(label) if is_number(label.strip()) else None
+    return float(label)
+
+
+def number_text(number: float) -> str:
+    """Return a number as a label that is text among other texts.
+
+    >>> number_text(1_000_001.0), number_text(0.5), number_text(1e300)
+    ('1000001', '0.5', '1e+300')
+    """
+    whole = float(number).is_integer() and abs(number) <= LARGEST_WHOLE
+    return str(int(number) if whole else float(number))
+
+
+def read_label(label: float | str) -> float | str:
+    """Return a label that a user gives: as a number if it is one."""
+    try:
+        return float(label) if not isinstance(label, str) or is_number(label.strip()) else label.strip()
+    except OverflowError:
+        raise UserError("a whole number is too large for a label; write it in quotes") from None
+
+
+def show_label(label: Any) -> str:
+    """Return a label as messages show it: a number as it is, text in quotes."""
+    return quote(str(label)) if isinstance(label, str) else number_text(label)
+
+
+def show_word(label: Any) -> str:
+    """Return a label as one writes it on a command line."""
+    import shlex
+
+    return shlex.quote(str(label)) if isinstance(label, str) else number_text(label)
+
+
+def describe(labels: Any) -> str:
+    """Return the distinct labels as text, shortened if there are many."""
+    shown = ", ".join(show_label(label) for label in labels[:10])
+    return shown if len(labels) <= 10 else f"{shown}, ..."

@@ -1,0 +1,170 @@
+"""Scaling the features of one's own data, and adding one that is always 1."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from olbench.config.specs import TRAINING_ROWS
+from olbench.data.prepare.preprocess import as_dense
+from olbench.errors import UserError
+from olbench.learn.examples import Floats
+from olbench.memory import memory_limit, show_size
+
+#: How many arrays with a number for each feature scaling takes at a time.
+ARRAYS = 5
+#: A square of a length outside loses digits.
+SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e300
+
+
+@dataclass(frozen=True)
+class Scaler:
+    """Subtracts a number from each feature and then multiplies it by another."""
+
+    shift: Floats
+    factor: Floats
+
+    def apply(self, X: Any) -> Any:
+        """Return scaled rows; sparse ones stay sparse where nothing is subtracted."""
+        if sp.issparse(X) and not self.shift.any():
+            return sp.csr_matrix(X @ sp.diags_array(self.factor))
+        _refuse_large(X)
+        scaled: Floats = (as_dense(X) - self.shift) * self.factor
+        return scaled
+
+
+def fit_scaler(X: Any, scale: str) -> Scaler:
+    """Return what scales each feature of these rows: minmax to [0, 1], standard to mean 0 and deviation 1.
+
+    A constant feature becomes 0. The deviation is that of the rows themselves, with n in the denominator.
+
+    >>> fit_scaler(np.array([[1.0, 5.0], [3.0, 5.0]]), "minmax").apply(np.array([[2.0, 5.0]])).tolist()
+    [[0.5, 0.0]]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if scale == "minmax":
+            low, high = _extremes(X)
+            scaler = Scaler(low, _invert(high - low))
+        else:
+            _refuse_large(X)
+            scaler = _fit_standard(as_dense(X))
+    bad = ~(np.isfinite(scaler.shift) & np.isfinite(scaler.factor) & (scaler.factor > 0))
+    if bad.any():
+        raise UserError(
+            f"feature {int(np.argmax(bad)) + 1} has values too large or too small to scale by {scale}; "
+            "change its unit"
+        )
+    return scaler
+
+
+def _fit_standard(X: Floats) -> Scaler:
+    """Return what brings each column to mean 0 and deviation 1, also one whose squares underflow."""
+    means, deviations = X.mean(axis=0), X.std(axis=0)
+    low, high = X.min(axis=0), X.max(axis=0)
+    means = np.where(low == high, low, means)  # a mean is rounded, and would leave a rest of a constant
+    tiny = (deviations < math.sqrt(SMALLEST_SQUARE)) & (low < high)
+    if tiny.any():
+        spans = high[tiny] - low[tiny]
+        deviations[tiny] = spans * ((X[:, tiny] - means[tiny]) / spans).std(axis=0)
+    return Scaler(means, _invert(np.where(low == high, 0.0, deviations)))
+
+
+def _extremes(X: Any) -> tuple[Floats, Floats]:
+    if sp.issparse(X):
+        refuse_wide(X.shape[1], "a factor for each of them")
+        return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    return X.min(axis=0), X.max(axis=0)
+
+
+def _invert(spread: Floats) -> Floats:
+    inverse: Floats = 1.0 / np.where(spread > 0, spread, 1.0)
+    return inverse
+
+
+def _refuse_large(X: Any) -> None:
+    size, limit = 8 * X.shape[0] * X.shape[1], memory_limit()
+    if sp.issparse(X) and size > limit:
+        raise UserError(
+            f"scaled this way, hardly a value would be zero, and {X.shape[0]:,} x {X.shape[1]:,} numbers "
+            f"take {show_size(size)}, more than the {show_size(limit)} of memory that may be used; use unit"
+        )
+
+
+def refuse_wide(d: int, what: str) -> None:
+    """Refuse to make a few arrays with a number for each feature, where they do not fit in memory."""
+    size, limit = ARRAYS * 8 * d, memory_limit()
+    if size > limit:
+        raise UserError(
+            f"there are {d:,} features, and {what} takes {show_size(size)}, more than the {show_size(limit)} "
+            "of memory that may be used; give features smaller numbers"
+        )
+
+
+def scale_rows(X: Any) -> Any:
+    """Return rows of Euclidean length 1; a row of zeros stays as it is.
+
+    >>> scale_rows(np.array([[3e-200, 4e-200], [3e200, 4e200], [0.0, 0.0]])).round(9).tolist()
+    [[0.6, 0.8], [0.6, 0.8], [0.0, 0.0]]
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        squares = _sum_squares(X)
+    extreme = ~((squares > SMALLEST_SQUARE) & (squares < LARGEST_SQUARE))
+    if extreme.any():  # the squares have no room for these rows; scaled to a largest value of 1, they have
+        X = _multiply_rows(X, np.where(extreme, _invert(_largest(X)), 1.0))
+        squares = _sum_squares(X)
+    return _multiply_rows(X, _invert(np.sqrt(squares)))
+
+
+def _sum_squares(X: Any) -> Floats:
+    if sp.issparse(X):  # no array as long as the rows are wide, which the sum of a sparse matrix takes
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        return np.bincount(rows, X.data**2, minlength=X.shape[0]).astype(np.float64, copy=False)
+    squares: Floats = (X * X).sum(axis=1)
+    return squares
+
+
+def _largest(X: Any) -> Floats:
+    """Return the largest absolute value of each row, but none below what has an inverse."""
+    largest = abs(X).max(axis=1)
+    largest = largest.toarray().ravel() if sp.issparse(X) else largest
+    return np.where(largest > 0, np.maximum(largest, np.finfo(np.float64).tiny), 0.0)
+
+
+def _multiply_rows(X: Any, factors: Floats) -> Any:
+    if not sp.issparse(X):
+        return X * factors[:, None]
+    scaled = sp.csr_matrix(X, copy=True)
+    scaled.data *= np.repeat(factors, np.diff(scaled.indptr))
+    return scaled
+
+
+def add_bias(X: Any) -> Any:
+    """Return rows with a last feature that is always 1."""
+    ones = np.ones((X.shape[0], 1))
+    return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
+
+
+def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any:
+    """Return rows scaled in one of the ways of `SCALES`, with a bias if asked for.
+
+    `fitted_on` are the numbers of the rows that decide about minmax and standard; all rows by default.
+    """
+    if scale == "unit":
+        X = scale_rows(X)
+    elif scale:
+        X = fit_scaler(X if fitted_on is None else X[fitted_on], scale).apply(X)
+    return add_bias(X) if bias else X
+
+
+def describe_scaling(scale: str, bias: bool, fitted: str) -> list[str]:
+    """Return what was done to the features, in words."""
+    rows = "the training rows of each trial" if fitted == TRAINING_ROWS else "all rows, whatever their order"
+    words = {
+        "unit": "every row scaled to length 1",
+        "minmax": f"every feature scaled to [0, 1] by {rows}",
+        "standard": f"every feature scaled to mean 0 and standard deviation 1 by {rows}",
+    }
+    steps = [words[scale]] if scale else []
+    return [*steps, "a feature that is always 1 added"] if bias else steps

@@ -1,0 +1,1 @@
+"""Readers of data files, one per format, and what they share."""

@@ -1,0 +1,91 @@
+"""Files inside a tar archive, read in one pass and never unpacked to disk."""
+
+import tarfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Any, Self
+
+from olbench.data.readers.compressed import LimitedStream, open_content
+from olbench.errors import UserError
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file of an archive: the pattern that it matches, its name and its content."""
+
+    pattern: str
+    name: str
+    content: bytes
+
+
+def read_members(path: str | Path, patterns: Sequence[str], limit: int | None = None) -> list[Member]:
+    """Return the files of an archive that match a pattern, ordered by pattern and then by name.
+
+    The order does not depend on how the archive was packed. In a pattern, `*` matches any characters, slashes
+    included; hidden files never match. The archive may be compressed. `limit` bounds its uncompressed size in
+    bytes. Archives with a name that leaves the folder are refused as a whole.
+    """
+    places = {pattern: place for place, pattern in enumerate(patterns)}
+    with open_content(path) as raw:
+        stream = LimitedStream(raw, limit, path)
+        members = list(_scan(stream, path, patterns))
+        # Only the end of the compressed data shows whether it is intact.
+        while stream.read(1 << 20):
+            pass
+    absent = places.keys() - {member.pattern for member in members}
+    if absent:
+        raise UserError(f"{path}: no file of the archive matches '{min(absent, key=places.__getitem__)}'")
+    members.sort(key=lambda member: (places[member.pattern], member.name))
+    return members
+
+
+def _scan(stream: Any, path: str | Path, patterns: Sequence[str]) -> Iterator[Member]:
+    seen = set()
+    try:
+        # The bar asks for a stream: the archive is never sought in, so that it can be decompressed on the
+        # way.
+        with tarfile.open(fileobj=stream, mode="r|", tarinfo=_StrictInfo) as archive:
+            for info in archive:
+                _check_place(path, info)
+                pattern = _find_pattern(info.name, patterns)
+                if pattern is None or info.isdir():
+                    continue
+                content = archive.extractfile(info) if info.isfile() else None
+                if content is None:
+                    raise UserError(f"{path}: {info.name} is a link or a device, not a file")
+                if info.name in seen:
+                    raise UserError(f"{path}: {info.name} is in the archive twice")
+                seen.add(info.name)
+                yield Member(pattern, info.name, content.read())
+    except tarfile.TarError as error:
+        raise UserError(f"{path} is not a tar archive, or it is damaged ({error})") from None
+
+
+class _StrictInfo(tarfile.TarInfo):
+    """A header whose damage is an error; by default tarfile takes it for the end of the archive."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(str(error)) from None
+
+
+def _check_place(path: str | Path, info: tarfile.TarInfo) -> None:
+    """Refuse a name or the target of a link that is outside the folder of the archive."""
+    targets = [info.name, info.linkname] if info.islnk() or info.issym() else [info.name]
+    for target in targets:
+        place = PurePosixPath(target.replace("\\", "/"))
+        if place.is_absolute() or ".." in place.parts:
+            raise UserError(f"{path}: the name '{target}' leaves the folder of the archive; it is not read")
+
+
+def _find_pattern(name: str, patterns: Sequence[str]) -> str | None:
+    if PurePosixPath(name).name.startswith("."):
+        return None
+    return next((pattern for pattern in patterns if fnmatchcase(name, pattern)), None)

@@ -1,0 +1,170 @@
+"""Reading plain, gzip, bzip2 and xz files; the content decides which, not the name."""
+
+import io
+import lzma
+import math
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from olbench.data.readers.decompress import BUFFER, Decompressed
+from olbench.errors import UserError
+
+SUFFIXES = ("", ".gz", ".bz2", ".xz")
+
+#: The name of standard input on the command line.
+STDIN = "-"
+#: Bytes that decide the format.
+LONGEST_MAGIC = 6
+
+_KINDS = ((b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))
+_FOREIGN = (
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+)
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError)
+
+
+#: Called with the position in a file and its size while it is read; a pipe has size 0.
+_listeners: list[Callable[[int, int], None]] = []
+
+
+@contextmanager
+def listen_to_reading(listener: Callable[[int, int], None]) -> Iterator[None]:
+    """Call `listener` with the position and the size of every file that is read while the block runs."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+@contextmanager
+def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
+    """Open a file or a pipe to read its uncompressed bytes; failures become a UserError with its name.
+
+    `digest`, a hash of hashlib, is updated with all bytes of the file as they are stored, compressed or not.
+    """
+    kind, name = "plain", show_path(path)
+    try:
+        with _open_raw(path) as file:
+            raw = _Replayed(file, digest)
+            for start, kind_of_file in _FOREIGN:
+                if raw.head.startswith(start):
+                    raise UserError(
+                        f"{name} is {kind_of_file}; unpack it, or compress it with gzip, bzip2 or xz"
+                    )
+            for start, kind_of_file in _KINDS:
+                if raw.head.startswith(start):
+                    kind = kind_of_file
+                    yield io.BufferedReader(Decompressed(raw, kind), BUFFER)
+                    break
+            else:
+                yield raw  # type: ignore[misc]
+            raw.drain()
+    except _DAMAGE as error:
+        raise UserError(f"{name}: its {kind} data is damaged or truncated ({_describe(error)})") from None
+    except OSError as error:
+        if kind != "plain" and error.errno is None:
+            raise UserError(f"{name}: its {kind} data is damaged or truncated ({_describe(error)})") from None
+        raise UserError(f"cannot read {name}: {error.strerror or error}") from None
+
+
+def is_compressed(path: str | Path) -> bool:
+    """Tell whether a file starts as compressed ones do."""
+    with open(path, "rb") as file:
+        head = file.read(max(len(start) for start, _ in _KINDS))
+    return any(head.startswith(start) for start, _ in _KINDS)
+
+
+def is_pipe(path: str | Path) -> bool:
+    """Tell whether a path is a pipe, a terminal or standard input: what can be read only once."""
+    path = Path(path)
+    try:
+        return str(path) == STDIN or path.is_fifo() or path.is_char_device() or path.is_socket()
+    except OSError:  # whoever opens it will say why
+        return False
+
+
+def show_path(path: str | Path) -> str:
+    """Return a path as errors show it."""
+    return "stdin" if str(path) in (STDIN, "/dev/stdin") else str(path)
+
+
+def _open_raw(path: str | Path) -> IO[bytes]:
+    if show_path(path) == "stdin":
+        return open(0, "rb", buffering=0, closefd=False)
+    return open(path, "rb", buffering=0)
+
+
+class _Replayed(io.RawIOBase):
+    """A raw file whose first bytes, which tell its format, are read twice; a digest sees them all once."""
+
+    def __init__(self, file: Any, digest: Any):
+        self.file, self.digest = file, digest
+        self.head = b""
+        while len(self.head) < LONGEST_MAGIC and (more := file.read(LONGEST_MAGIC - len(self.head))):
+            self.head += more
+        self.replayed, self.position = 0, len(self.head)
+        self.size = os.fstat(file.fileno()).st_size
+        if digest is not None:
+            digest.update(self.head)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer and return the number of bytes."""
+        if self.replayed < len(self.head):
+            piece = self.head[self.replayed : self.replayed + len(buffer)]
+            buffer[: len(piece)] = piece
+            self.replayed += len(piece)
+            return len(piece)
+        got = int(self.file.readinto(buffer) or 0)
+        self.position += got
+        for listener in _listeners:
+            listener(self.position, self.size)
+        if self.digest is not None:
+            self.digest.update(memoryview(buffer)[:got])
+        return got
+
+    def drain(self) -> None:
+        """Read what is left if a digest has to see it."""
+        while self.digest is not None and self.readinto(bytearray(BUFFER)):
+            continue
+
+
+def _describe(error: BaseException) -> str:
+    return str(error).rstrip(".") or type(error).__name__
+
+
+class LimitedStream(io.RawIOBase):
+    """A stream that fails after a given number of bytes."""
+
+    def __init__(self, stream: Any, limit: int | None, path: str | Path):
+        self.stream, self.left, self.path = stream, math.inf if limit is None else limit, path
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer and return the number of bytes; refuse to exceed the limit."""
+        got = int(self.stream.readinto(buffer) or 0)
+        self.left -= got
+        if self.left < 0:
+            raise UserError(f"{self.path} unpacks to more bytes than its limit")
+        return got
+
+
+def base_name(name: str) -> str:
+    """Return a file name without its compression suffix."""
+    for suffix in SUFFIXES[1:]:
+        if name.endswith(suffix):
+            return name[: -len(suffix)]
+    return name

@@ -1,0 +1,142 @@
+"""LIBSVM text of any size into an entry of the cache, block by block.
+
+What is in memory is one block of text with its examples, whatever the size of the file. The arrays are those
+that reading it in one piece gives, to the last bit: zeros are dropped, indices start at 0, labels are -1 and
++1, and the smaller of the two storages is taken.
+"""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from olbench.data.cache import CHUNK, Draft, GrowingArray
+from olbench.data.catalog.entry import CatalogEntry
+from olbench.data.prepare.labels import as_targets
+from olbench.data.readers.compressed import open_content, show_path
+from olbench.data.readers.libsvm import BlockReader, TextBlock
+from olbench.data.readers.rows import csr, dense_is_smaller
+from olbench.learn.examples import Floats
+
+#: Values that are converted at once.
+AT_ONCE = CHUNK // 8
+
+
+def convert_libsvm(
+    entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft, digests: Sequence[Any] = ()
+) -> tuple[Any, Any, int | None]:
+    """Write the examples of an entry into a draft; return (X, y, first row for testing), memory-mapped.
+
+    `digests`, if given, has a hash for each path, which is updated with the bytes that are read. An
+    UnwritableError means that the draft cannot be written; all other failures are a UserError.
+    """
+    text = _Conversion(entry, draft)
+    for path, digest in zip(paths, digests or [None] * len(paths), strict=True):
+        text.read(path, digest)
+    return text.finish(where)
+
+
+class _Conversion:
+    """The arrays of the rows read so far, on disk, and what decides their final form."""
+
+    def __init__(self, entry: CatalogEntry, draft: Draft):
+        self.entry, self.draft = entry, draft
+        self.reader = BlockReader()
+        self.labels, self.indptr = draft.start("labels", np.float64), draft.start("offsets", np.int64)
+        self.indices, self.data = draft.start("indices", np.int32), draft.start("data", np.float64)
+        self.indptr.append([0])
+        self.distinct: Floats = np.empty(0)
+        self.last_start = 0
+        # Rows are dropped only if both kinds of labels are listed.
+        both = entry.positive is not None and entry.negative is not None
+        self.wanted = [*(entry.positive or ()), *(entry.negative or ())] if both else None
+
+    def read(self, path: Path, digest: Any) -> None:
+        """Append the rows of a file or pipe."""
+        self.last_start = self.labels.length
+        with open_content(path, digest) as stream:
+            for block in self.reader.blocks(stream, show_path(path), self.entry.max_bytes or None):
+                self._append(block)
+
+    def _append(self, block: TextBlock) -> None:
+        rows = block.rows
+        labels = rows.labels[: rows.n]
+        self.distinct = np.union1d(self.distinct, labels)
+        rows.keep(np.ones(rows.n, bool) if self.wanted is None else np.isin(labels, self.wanted))
+        entries = rows.entries
+        self.indptr.append(rows.indptr[1 : rows.n + 1] + self.data.length)
+        rows.indices[:entries] -= 1
+        self.indices.append(rows.indices[:entries])
+        self.data.append(rows.data[:entries])
+        self.labels.append(rows.labels[: rows.n])
+
+    def finish(self, where: str) -> tuple[Any, Any, int | None]:
+        """Bring the arrays into their final form."""
+        draft, entries = self.draft, self.data.length
+        entry = self.entry
+        targets, mask = as_targets(self.distinct, entry.positive, entry.negative, where, entry.multiclass)
+        y = self._write_targets(self.distinct[mask], targets)
+        offsets, indices, data = (draft.finish(name) for name in ("offsets", "indices", "data"))
+        first = self.reader.first
+        if first == 0:
+            indices = self._shift_back()
+        # A matrix has at least one column, and a file need not mention the last features of its data set.
+        d = max(1, self.reader.highest + 1 - first, self.entry.features)
+        if dense_is_smaller(y.size, d, entries):
+            X = self._spread(offsets, indices, data, d)
+        else:
+            X = csr(data, indices, self._write_indptr(offsets, entries), d)
+        draft.drop("offsets")
+        return X, y, self.last_start if self.entry.split else None
+
+    def _write_targets(self, labels: Floats, targets: Floats) -> Any:
+        """Write what each of the sorted labels becomes in place of it."""
+        found = self.draft.finish("labels")
+        if np.array_equal(labels, targets):
+            self.draft.rename("labels", "y")
+            return self.draft.map("y")
+        y = self.draft.start("y", np.float64)
+        for part in _slices(found.size, AT_ONCE):
+            y.append(targets[np.searchsorted(labels, found[part])])
+        self.draft.drop("labels")
+        return self.draft.finish("y")
+
+    def _shift_back(self) -> Any:
+        """Undo the shift of the indices: they start at 0 in the file already."""
+        indices = self.draft.map("indices", "r+")
+        checksum = 0
+        for part in _slices(indices.size, AT_ONCE):
+            indices[part] += 1
+            checksum = zlib.crc32(indices[part].view(np.uint8), checksum)
+        indices.flush()
+        stamp = (self.draft.folder / "indices.npy").stat().st_mtime_ns
+        self.draft.arrays["indices"] |= {"crc32": checksum, "mtime_ns": stamp}
+        return self.draft.map("indices")
+
+    def _write_indptr(self, offsets: Any, entries: int) -> Any:
+        narrow = entries < np.iinfo(np.int32).max
+        return _copy(offsets, self.draft.start("indptr", np.int32 if narrow else np.int64), self.draft)
+
+    def _spread(self, offsets: Any, indices: Any, data: Any, d: int) -> Any:
+        """Write the rows with all their zeros."""
+        X = self.draft.start("X", np.float64, d)
+        for part in _slices(offsets.size - 1, max(1, AT_ONCE // d)):
+            begin, end = int(offsets[part.start]), int(offsets[part.stop])
+            indptr = (offsets[part.start : part.stop + 1] - begin).astype(np.int32)
+            rows = csr(data[begin:end], indices[begin:end], indptr, d)
+            X.append(rows.toarray())
+        for name in ("indices", "data"):
+            self.draft.drop(name)
+        return self.draft.finish("X")
+
+
+def _copy(array: Any, file: GrowingArray, draft: Draft) -> Any:
+    for part in _slices(array.size, AT_ONCE):
+        file.append(array[part])
+    return draft.finish(file.path.stem)
+
+
+def _slices(size: int, step: int) -> Iterator[slice]:
+    return (slice(begin, min(begin + step, size)) for begin in range(0, size, step))

@@ -1,0 +1,140 @@
+"""Frames and arrays in memory, and Parquet files, as tables."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from olbench.data.readers.cells import GAPS, NO_TEXT, Table, TextColumn
+from olbench.errors import UserError
+
+
+def read_parquet(path: str | Path) -> Table:
+    """Return the cells of a Parquet file."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise UserError(
+            f"{path}: reading Parquet needs pyarrow; install it with `pip install 'olbench[parquet]'`"
+        ) from None
+    try:
+        frame = pyarrow.parquet.read_table(path).to_pandas()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UserError(f"{path} is not a Parquet file that can be read ({reason}); write it again") from None
+    named = [name for name in frame.index.names if name is not None]
+    if twice := [name for name in named if name in frame.columns]:
+        raise UserError(f"{path}: the index and a column are both called '{twice[0]}'; rename one of them")
+    return table_of(frame.reset_index() if named else frame, str(path))
+
+
+def table_of(frame: Any, where: str) -> Table:
+    """Return a pandas frame as a table: numbers and truth values as numbers, everything else as text."""
+    n, width = frame.shape
+    if not n:
+        raise UserError(f"{where} contains no examples; it has no rows")
+    numbers = np.full((n, width), np.nan)
+    texts: dict[int, TextColumn] = {}
+    for column in range(width):
+        values = _as_numbers(frame.iloc[:, column])
+        if _is_numeric(values):
+            numbers[:, column] = values.to_numpy(dtype=np.float64, na_value=np.nan)
+            _refuse_infinite(numbers[:, column], f"{where}: column '{frame.columns[column]}'")
+        else:
+            texts[column] = _text_column(values, f"{where}: column '{frame.columns[column]}'")
+    return Table(where, tuple(str(name) for name in frame.columns), numbers, texts)
+
+
+def _is_numeric(values: Any) -> bool:
+    from pandas.api import types
+
+    return bool(
+        (types.is_numeric_dtype(values) or types.is_bool_dtype(values))
+        and not types.is_complex_dtype(values)
+        and not isinstance(values.dtype, types.CategoricalDtype)
+    )
+
+
+def _refuse_infinite(numbers: Any, where: str) -> None:
+    if np.isinf(numbers).any():
+        row = int(np.argmax(np.isinf(numbers)))
+        raise UserError(f"{where} has an infinite value in row {row}; every value must be finite: correct it")
+
+
+def _as_numbers(values: Any) -> Any:
+    """Return a column of decimal numbers, which pandas keeps as objects, as numbers; any other as it is."""
+    known = values.dropna() if values.dtype == object else ()
+    is_decimal = len(known) > 0 and all(isinstance(value, Decimal) for value in known)
+    return values.astype("float64") if is_decimal else values
+
+
+def _text_column(values: Any, where: str) -> TextColumn:
+    import pandas as pd
+
+    try:
+        codes, distinct = pd.factorize(values, use_na_sentinel=True)
+    except TypeError:
+        kind = type(values.dropna().iloc[0]).__name__
+        raise UserError(
+            f"{where} has values of type {kind}, neither numbers nor text; leave it out"
+        ) from None
+    words = [str(value) for value in distinct]
+    # Different objects may have the same text, and a text may stand for a missing value.
+    known: dict[str, int] = {}
+    places = np.array(
+        [NO_TEXT if word.strip() in GAPS else known.setdefault(word.strip(), len(known)) for word in words]
+        + [NO_TEXT],
+        dtype=np.int32,
+    )
+    return TextColumn(tuple(known), places[codes])
+
+
+def as_pair(data: Any) -> tuple[Any, Any] | None:
+    """Return (X, y) of a pair or of what scikit-learn's loaders return; None for anything else."""
+    if isinstance(data, tuple) and len(data) == 2:
+        return data
+    if isinstance(data, Mapping) and "data" in data and "target" in data:
+        if data["target"] is None:
+            raise UserError(
+                "the Bunch has no target; fetch it with target_column, or pass its frame with label"
+            )
+        return data["data"], data["target"]
+    return None
+
+
+def is_frame(data: Any) -> bool:
+    """Tell whether something is a pandas frame, without importing pandas."""
+    return (
+        type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "iloc") and hasattr(data, "columns")
+    )
+
+
+def pair_table(X: Any, y: Any, where: str) -> Table:
+    """Return features and labels as one table with the label last."""
+    import pandas as pd
+
+    frame = X if is_frame(X) else pd.DataFrame(_as_matrix(X))
+    if not is_frame(X):
+        frame.columns = [f"x{k + 1}" for k in range(frame.shape[1])]
+    labels = np.asarray(y.iloc[:, 0] if is_frame(y) and y.shape[1] == 1 else y, dtype=object)
+    if labels.ndim != 1 or len(labels) != len(frame):
+        raise UserError(f"{where}: X has {len(frame)} rows, and y must have one label for each")
+    label = "label"
+    while label in frame.columns:
+        label += "_"
+    table = table_of(frame, where)
+    last = table_of(pd.DataFrame({label: pd.Series(list(labels)).infer_objects()}), where)
+    texts = {**table.texts, **({len(table.names): last.texts[0]} if last.texts else {})}
+    numbers = np.hstack([table.numbers, last.numbers])
+    return Table(where, (*table.names, label), numbers, texts, has_heading=True)
+
+
+def _as_matrix(X: Any) -> Any:
+    matrix = np.asarray(X.toarray() if sp.issparse(X) else X)
+    if matrix.ndim != 2:
+        raise UserError(f"X must have two dimensions, not {matrix.ndim}")
+    return matrix

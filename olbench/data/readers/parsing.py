@@ -1,0 +1,238 @@
+"""The compiled loop over lines of LIBSVM text."""
+
+from typing import Any
+
+import numpy as np
+from numba import float64, int32, int64, types, uint8
+
+from olbench.data.readers.decimals import BAD, HARD, ends_token, read_number, read_short_number
+from olbench.data.readers.swar import WORD, count_digits, join_digits, load_byte, load_word
+from olbench.kernels.compile import inlined, kernel
+
+#: Why the loop stopped, and the counters that it leaves behind.
+FINE, BAD_LABEL, BAD_QUERY, BAD_ENTRY, DUPLICATE = range(5)
+LINES, ROWS, ENTRIES, HARD_VALUES, POSITION, INDEX, LOWEST, HIGHEST = range(8)
+COUNTERS = 8
+
+#: One below the largest int32, so that the number of features fits as well.
+LARGEST_INDEX = 2**31 - 2
+
+#: In place of the index of a feature.
+LABEL = -1
+
+#: Bytes that the text must have after its last line, because it is loaded in words.
+PADDING = 2 * WORD
+
+_NEWLINE, _HASH, _COLON, _SPACE = ord("\n"), ord("#"), ord(":"), ord(" ")
+
+
+@inlined
+def _skip_spaces(text: Any, position: Any) -> Any:
+    while text[position] == 32 or (9 <= text[position] <= 13 and text[position] != _NEWLINE):
+        position += 1
+    return position
+
+
+@inlined
+def _is_query(text: Any, position: Any) -> Any:
+    return (
+        text[position] == ord("q")
+        and text[position + 1] == ord("i")
+        and text[position + 2] == ord("d")
+        and text[position + 3] == _COLON
+    )
+
+
+@inlined
+def _sink(indices: Any, data: Any, begin: Any, root: Any, size: Any) -> Any:
+    while 2 * root + 1 < size:
+        child = 2 * root + 1
+        if child + 1 < size and indices[begin + child] < indices[begin + child + 1]:
+            child += 1
+        if indices[begin + root] >= indices[begin + child]:
+            return
+        a, b = begin + root, begin + child
+        indices[a], indices[b] = indices[b], indices[a]
+        data[a], data[b] = data[b], data[a]
+        root = child
+
+
+@inlined
+def _sort(indices: Any, data: Any, begin: Any, end: Any) -> Any:
+    """Sort one row by index with heap sort, which no order of the input makes slow."""
+    size = end - begin
+    for root in range(size // 2 - 1, -1, -1):
+        _sink(indices, data, begin, root, size)
+    for last in range(size - 1, 0, -1):
+        a, b = begin, begin + last
+        indices[a], indices[b] = indices[b], indices[a]
+        data[a], data[b] = data[b], data[a]
+        _sink(indices, data, begin, 0, last)
+
+
+_TEXT = types.Array(uint8, 1, "C", readonly=True)
+_FLOATS, _INT32, _INT64 = (types.Array(kind, 1, "C") for kind in (float64, int32, int64))
+
+
+@inlined
+def _read_index(text: Any, position: Any) -> Any:
+    """Return (index, position after it); the index is -1 if there is none or it is too large."""
+    word = load_word(text, position)
+    count = count_digits(word)
+    if 0 < count < WORD:
+        return np.int64(join_digits(word, count)), position + count
+    index, begin = np.int64(0), position
+    while ord("0") <= load_byte(text, position) <= ord("9"):
+        index = index * 10 + np.int64(load_byte(text, position) - ord("0"))
+        if index > LARGEST_INDEX:
+            return np.int64(-1), position
+        position += 1
+    return (index if position > begin else np.int64(-1)), position
+
+
+@inlined
+def _list_hard(hard: Any, counters: Any, row: Any, index: Any, position: Any) -> None:
+    k = counters[HARD_VALUES]
+    hard[k, 0], hard[k, 1], hard[k, 2] = row, index, position
+    counters[HARD_VALUES] = k + 1
+
+
+@inlined
+def _read_label(text: Any, begin: Any, row: Any, hard: Any, counters: Any) -> Any:
+    """Return (whether it is one, label, position after it)."""
+    status, label, position = read_number(text, begin)
+    if status == BAD or not ends_token(text[position]):
+        return False, 0.0, position
+    if status == HARD:
+        _list_hard(hard, counters, row, LABEL, begin)
+        return True, 0.0, position
+    return label == np.floor(label) and abs(label) <= 2.0**53, label + 0.0, position
+
+
+@inlined
+def _skip_query(text: Any, position: Any) -> Any:
+    """Return (whether there is no false query id, position after it)."""
+    position += 4
+    if text[position] == ord("-"):
+        position += 1
+    begin = position
+    while ord("0") <= text[position] <= ord("9"):
+        position += 1
+    return position > begin and ends_token(text[position]), position
+
+
+@inlined
+def _find_second(indices: Any, begin: Any, end: Any) -> Any:
+    """Return the first index that follows itself in a sorted row, or -1."""
+    for k in range(begin + 1, end):
+        if indices[k] == indices[k - 1]:
+            return np.int64(indices[k])
+    return np.int64(-1)
+
+
+@inlined
+def _read_entries(
+    text: Any, position: Any, row: Any, entry: Any, indices: Any, data: Any, hard: Any, counters: Any
+) -> Any:
+    """Append the entries up to the end or the comment of a line; return (why it stopped, position, entry).
+
+    The position is that of the token at fault, if any.
+    """
+    first, previous, is_sorted = entry, np.int64(-1), True
+    while True:
+        begin = position
+        index, position = _read_index(text, begin)
+        if index < 0 or load_byte(text, position) != _COLON:
+            position = _skip_spaces(text, begin)
+            if text[position] == _NEWLINE or text[position] == _HASH:
+                break
+            if position > begin:
+                continue
+            return BAD_ENTRY, begin, entry
+        value_begin = position + 1
+        is_short, value, position = read_short_number(text, value_begin)
+        if not is_short:
+            status, value, position = read_number(text, value_begin)
+            if status == BAD or not ends_token(text[position]) or np.isinf(value):
+                return BAD_ENTRY, begin, entry
+            if status == HARD:
+                _list_hard(hard, counters, row, index, value_begin)
+        if index <= previous:
+            if index == previous:
+                counters[INDEX] = index
+                return DUPLICATE, begin, entry
+            is_sorted = False
+        previous = index
+        indices[entry] = index
+        data[entry] = value
+        entry += 1
+        # One space is the rule; a newline or more spaces are no index, which is found out above.
+        position += np.int64(load_byte(text, position) == _SPACE)
+    if not is_sorted:
+        _sort(indices, data, first, entry)
+        index = _find_second(indices, first, entry)
+        if index >= 0:
+            counters[INDEX] = index
+            return DUPLICATE, begin, entry
+    return FINE, position, entry
+
+
+@kernel(int64(_TEXT, int64, int64, _FLOATS, _INT64, _INT32, _FLOATS, types.Array(int64, 2, "C"), _INT64))
+def parse_lines(
+    text: Any, begin: Any, end: Any, labels: Any, indptr: Any, indices: Any, data: Any, hard: Any,
+    counters: Any,
+) -> Any:  # fmt: skip
+    """Append the examples in text[begin:end], whole lines, to the arrays; return why it stopped, or FINE.
+
+    Numbers that need Python's arithmetic are listed in `hard` as (row, index or LABEL, position in the text).
+    The text goes on for PADDING bytes, whatever they are.
+    """
+    position, fault, stopped = begin, begin, FINE
+    lines, row, first = counters[LINES], counters[ROWS], counters[ENTRIES]
+    lowest, highest = counters[LOWEST], counters[HIGHEST]
+    while position < end:
+        position = _skip_spaces(text, position)
+        if text[position] != _NEWLINE and text[position] != _HASH:
+            fault = position
+            is_label, label, position = _read_label(text, position, row, hard, counters)
+            if not is_label:
+                stopped = BAD_LABEL
+                break
+            position = _skip_spaces(text, position)
+            if text[position] == ord("q") and _is_query(text, position):
+                fault = position
+                is_query, position = _skip_query(text, position)
+                if not is_query:
+                    stopped = BAD_QUERY
+                    break
+                position = _skip_spaces(text, position)
+            stopped, position, entry = _read_entries(
+                text, position, row, first, indices, data, hard, counters
+            )
+            if stopped != FINE:
+                fault = position
+                break
+            if entry > first:
+                lowest = min(lowest, np.int64(indices[first]))
+                highest = max(highest, np.int64(indices[entry - 1]))
+            labels[row] = label
+            row += 1
+            indptr[row] = entry
+            first = entry
+        while text[position] != _NEWLINE:
+            position += 1
+        position += 1
+        lines += 1
+    counters[LINES], counters[ROWS], counters[ENTRIES], counters[POSITION] = lines, row, first, fault
+    counters[LOWEST], counters[HIGHEST] = lowest, highest
+    return stopped
+
+
+@kernel(types.UniTuple(int64, 2)(_TEXT, int64, int64))
+def count_marks(text: Any, begin: Any, end: Any) -> Any:
+    """Return the numbers of colons and of newlines, which bound those of entries and rows."""
+    colons, newlines = 0, 0
+    for k in range(begin, end):
+        colons += text[k] == _COLON
+        newlines += text[k] == _NEWLINE
+    return colons, newlines

@@ -1,0 +1,140 @@
+"""Reading the examples of a catalogue entry from its files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from olbench.data.catalog import CatalogEntry
+from olbench.data.prepare.labels import as_targets
+from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
+from olbench.data.readers.rows import choose_storage
+from olbench.errors import UserError
+
+if TYPE_CHECKING:
+    from olbench.data.generators.corpus import Corpus
+
+
+def read_examples(
+    entry: CatalogEntry, paths: Sequence[Path], where: str, run: int = 0
+) -> tuple[Any, Any, int | None]:
+    """Return (X, y, first row for testing) of an entry from its files; nothing is cached or checked here.
+
+    The last is None unless the split is given. `run` is the number of the sample of a synthetic set.
+    """
+    if entry.format == "libsvm":
+        X, y, boundary = _read_libsvm_examples(entry, paths, where)
+    else:
+        X, labels, boundary = _read_table(entry, paths, run)
+        y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
+        X = X if mask.all() else X[mask]
+        boundary = int(np.count_nonzero(mask[:boundary]))
+    for step in entry.preprocess:
+        if step in ROW_STEPS:
+            kept = ROW_STEPS[step](X)
+            X, y, boundary = X[kept], y[kept], int(np.searchsorted(kept, boundary))
+        else:
+            X = STEPS[step](X)
+    if entry.format != "libsvm" or entry.preprocess:
+        X = choose_storage(X)
+    return X, y, boundary if entry.split else None
+
+
+def _read_libsvm_examples(entry: CatalogEntry, paths: Sequence[Path], where: str) -> tuple[Any, Any, int]:
+    from olbench.data.readers.libsvm import read_libsvm
+
+    rows, d = read_libsvm(paths, entry.max_bytes or None)
+    labels = rows.labels[: rows.n]
+    y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
+    boundary = int(np.count_nonzero(mask[: rows.starts[-1]]))
+    rows.keep(mask)
+    # A file need not mention its last features; the catalogue has their number, unless a step changes it.
+    declared = 0 if WIDENING_STEPS.intersection(entry.preprocess) else entry.features
+    return rows.matrix(max(d, declared)), y, boundary
+
+
+def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[Any, Any, int]:
+    """Return features, labels and the first row of the last part."""
+    if entry.format == "synthetic":
+        from olbench.data.generators.synthetic import RotatedGaussian
+
+        parameters: dict[str, Any] = entry.generator
+        X, y = RotatedGaussian(rows=entry.rows, features=entry.features, **parameters).draw(run)
+        return X, y, entry.rows - entry.test_rows
+    if entry.format == "clusters":
+        from olbench.data.generators.clusters import Clusters
+
+        return *Clusters(rows=entry.rows, **entry.generator).draw(), entry.rows  # type: ignore[arg-type]
+    if entry.format == "corpus":
+        return *corpus_of(entry).draw(entry.rows), entry.rows
+    parts = _read_parts(entry, paths)
+    widths = {X.shape[1] for X, _ in parts}
+    if len(widths) > 1:
+        raise UserError(f"{entry.name}: its files differ in the number of features: {sorted(widths)}")
+    boundary = sum(X.shape[0] for X, _ in parts[:-1])
+    if len(parts) == 1:
+        return *parts[0], boundary
+    return np.concatenate([X for X, _ in parts]), np.concatenate([labels for _, labels in parts]), boundary
+
+
+def corpus_of(entry: CatalogEntry) -> "Corpus":
+    """Return the generator of an entry of the format corpus."""
+    from olbench.data.generators.corpus import Corpus
+
+    return Corpus(**entry.generator)  # type: ignore[arg-type]
+
+
+def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> list[tuple[Any, Any]]:
+    """Return features and labels of each file."""
+    limit = entry.max_bytes or None
+    if entry.format == "scikit-learn":
+        from olbench.data.generators.bundled import read_bundled
+
+        return [read_bundled(entry.bundled)]
+    if entry.format == "idx":
+        from olbench.data.readers.idx import read_images
+
+        pairs = zip(paths[::2], paths[1::2], strict=True)
+        return [_select_digits(read_images(*pair, limit=limit), entry) for pair in pairs]
+    if entry.format == "csv":
+        from olbench.data.readers.table import read_csv
+
+        return [read_csv(path, entry.label_column, limit) for path in paths]
+    if entry.format == "spoligotypes":
+        from olbench.data.readers.spoligotypes import read_spoligotypes
+
+        return [read_spoligotypes(path, limit, miru24=entry.generator) for path in paths]
+    from olbench.data.readers import documents
+
+    if entry.format == "posts":
+        return [documents.read_posts(paths[0], entry.members, entry.text, limit)]
+    read = documents.read_reviews if entry.format == "reviews" else documents.read_feature_counts
+    return [read(paths[0], list(entry.members), entry.text, limit)]
+
+
+def _select_digits(part: tuple[Any, Any], entry: CatalogEntry) -> tuple[Any, Any]:
+    """Drop other digits before the pixels become doubles, which take eight times the memory."""
+    X, labels = part
+    if entry.positive is not None and entry.negative is not None:
+        mask = np.isin(labels, [*entry.positive, *entry.negative])
+        X, labels = X[mask], labels[mask]
+    return X.astype(np.float64), labels
+
+
+def problems(entry: CatalogEntry, X: Any, y: Any, fingerprint: str, test_from: int | None) -> list[str]:
+    """Return the differences between these examples and the catalogue."""
+    differences = []
+    if X.shape[0] != entry.rows:
+        differences.append(f"{X.shape[0]:,} rows instead of {entry.rows:,}")
+    if X.shape[1] != entry.features:
+        differences.append(f"{X.shape[1]:,} features instead of {entry.features:,}")
+    positives = int(np.count_nonzero(np.asarray(y) > 0))
+    if not differences and positives != entry.labels[1]:
+        differences.append(f"{positives:,} positive examples instead of {entry.labels[1]:,}")
+    if not differences and test_from is not None and test_from != entry.rows - entry.test_rows:
+        found = entry.rows - test_from
+        differences.append(f"{found:,} rows for testing instead of {entry.test_rows:,}")
+    if not differences and entry.fingerprint and fingerprint != entry.fingerprint:
+        differences.append(f"the fingerprint {fingerprint} instead of {entry.fingerprint}")
+    return differences

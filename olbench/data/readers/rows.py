@@ -1,0 +1,146 @@
+"""Sparse rows that grow in place while a file is read, and their conversion to the final storage."""
+
+from typing import Any
+
+import numpy as np
+from numba import boolean, float64, int32, int64, types
+
+from olbench.kernels.compile import kernel
+from olbench.learn.examples import Floats
+
+#: Initial capacity. Untouched pages take no memory, and arrays of this size grow by remapping pages instead
+#: of copying them, so they can grow in small steps.
+FIRST_ROWS = 5_000_000
+FIRST_ENTRIES = 9_000_000
+GROWTH = 16
+
+WRITE_INT32 = types.Array(int32, 1, "C")
+READ_BOOLEANS = types.Array(boolean, 1, "C", readonly=True)
+
+
+class Rows:
+    """Labels and features of the examples read so far, as raw arrays with spare capacity."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.entries = 0
+        #: The number of the first row of each file.
+        self.starts: list[int] = []
+        self.labels = np.empty(FIRST_ROWS, dtype=np.float64)
+        self.indptr = np.empty(FIRST_ROWS, dtype=np.int64)
+        self.indptr[0] = 0
+        self.indices = np.empty(FIRST_ENTRIES, dtype=np.int32)
+        self.data = np.empty(FIRST_ENTRIES, dtype=np.float64)
+
+    def reserve(self, rows: int, entries: int) -> None:
+        """Make room for more rows and entries."""
+        _grow(self.labels, self.n + rows)
+        _grow(self.indptr, self.n + rows + 1)
+        _grow(self.indices, self.entries + entries)
+        _grow(self.data, self.entries + entries)
+
+    def clear(self) -> None:
+        """Forget all rows but keep the room for them."""
+        self.n = self.entries = 0
+
+    def keep(self, mask: Any) -> None:
+        """Keep the rows of a mask, in place, and drop zeros."""
+        self.labels[: mask.sum()] = self.labels[: self.n][mask]
+        self.n, self.entries = _keep(mask, self.indptr, self.indices, self.data)
+
+    def trim(self) -> None:
+        """Release the spare capacity."""
+        self.labels.resize(self.n, refcheck=False)
+        self.indptr.resize(self.n + 1, refcheck=False)
+        self.indices.resize(self.entries, refcheck=False)
+        self.data.resize(self.entries, refcheck=False)
+
+    def matrix(self, d: int) -> Any:
+        """Return the features as a CSR matrix or, if smaller, an array; the rows are consumed."""
+        self.trim()
+        if not dense_is_smaller(self.n, d, self.entries):
+            narrow = self.entries < np.iinfo(np.int32).max
+            indptr = self.indptr.astype(np.int32) if narrow else self.indptr
+            return csr(self.data, self.indices, indptr, d)
+        # The values are spread out within their own array, which avoids a second copy of the matrix.
+        self.data.resize(self.n * d, refcheck=False)
+        _spread(self.indptr, self.indices, self.data, d)
+        return self.data.reshape(self.n, d)
+
+
+def _grow(array: Any, size: int) -> None:
+    if array.size < size:
+        array.resize(size + size // GROWTH, refcheck=False)
+
+
+def dense_is_smaller(n: int, d: int, entries: int) -> bool:
+    """Tell whether n x d doubles take less memory than CSR arrays with `entries` entries."""
+    return 8 * n * d <= 12 * entries + 4 * (n + 1)
+
+
+def csr(data: Any, indices: Any, indptr: Any, d: int) -> Any:
+    """Wrap sorted, duplicate-free arrays as a CSR matrix, without a copy or a check."""
+    import scipy.sparse as sp
+
+    if indptr.dtype == indices.dtype:
+        matrix = sp.csr_matrix((data, indices, indptr), shape=(indptr.size - 1, d), copy=False)
+    else:
+        # With more entries than fit in 32 bits, SciPy would copy all indices to 64 bits.
+        matrix = sp.csr_matrix((indptr.size - 1, d))
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def choose_storage(X: Any) -> Any:
+    """Return examples as a C array, which may be X itself, or a CSR matrix, whichever is smaller."""
+    import scipy.sparse as sp
+
+    n, d = X.shape
+    entries = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
+    if dense_is_smaller(n, d, int(entries)):
+        dense: Floats = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        # Adding zero turns -0.0 into 0.0, because sparse storage cannot tell them apart.
+        dense += 0.0
+        return dense
+    sparse = sp.csr_matrix(X, dtype=np.float64)
+    sparse.eliminate_zeros()
+    sparse.sum_duplicates()
+    return sparse
+
+
+@kernel(
+    types.UniTuple(int64, 2)(
+        READ_BOOLEANS, types.Array(int64, 1, "C"), WRITE_INT32, types.Array(float64, 1, "C")
+    )
+)
+def _keep(mask: Any, indptr: Any, indices: Any, data: Any) -> Any:
+    """Move the non-zero entries of the masked rows to the front; return how many rows and entries remain."""
+    rows, entries, begin = 0, 0, 0
+    for i in range(mask.size):
+        end = indptr[i + 1]
+        if mask[i]:
+            for k in range(begin, end):
+                if data[k] != 0.0:
+                    data[entries], indices[entries] = data[k], indices[k]
+                    entries += 1
+            rows += 1
+            indptr[rows] = entries
+        begin = end
+    return rows, entries
+
+
+@kernel(types.void(types.Array(int64, 1, "C"), WRITE_INT32, types.Array(float64, 1, "C"), int64))
+def _spread(indptr: Any, indices: Any, data: Any, d: Any) -> Any:
+    """Spread packed entries into full rows of d values, from the last to the first, within one array.
+
+    No entry is overwritten before it is moved: every entry moves to its own position or a later one.
+    """
+    for i in range(indptr.size - 2, -1, -1):
+        k = indptr[i + 1] - 1
+        for column in range(d - 1, -1, -1):
+            if k >= indptr[i] and indices[k] == column:
+                data[i * d + column] = data[k]
+                k -= 1
+            else:
+                data[i * d + column] = 0.0

@@ -1,0 +1,93 @@
+"""Spoligotypes of the M. tuberculosis complex: one example for each isolate of a country in SITVIT2's list.
+
+A spoligotype is a pattern of 43 spacers, n for one that is present and o for one that is absent. The list has
+one line for each different pattern: its lineage, and how many isolates of each country have it, as in
+[BR=138 US=94 GF=22]. So a line becomes as many equal examples as the country has isolates.
+"""
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from olbench.data.readers.compressed import open_content
+from olbench.errors import UserError
+from olbench.learn.examples import Floats
+
+#: The six major lineages of adviceptron2010 by the number of their label, and the families in each.
+LINEAGES = {
+    1: ("East-Asian", ("Beijing",)),
+    2: ("East-African-Indian", ("CAS",)),
+    3: ("Euro-American", ("H", "LAM", "T", "X", "S", "Cameroon", "Turkey", "Ural")),
+    4: ("Indo-Oceanic", ("EAI",)),
+    5: ("M. africanum", ("AFRI",)),
+    6: ("M. bovis", ("BOV",)),
+}
+#: Lineages with more than one repeat at the locus MIRU24; the others are modern.
+ANCESTRAL = (4, 5, 6)
+SPACERS = 43
+COLUMNS = ("Spoligo Binary", "Lineage (SITVIT2)", "Country Distribution (SITVIT2)")
+
+
+def read_spoligotypes(
+    path: str | Path, limit: int | None = None, country: str = "US", miru24: dict[str, Any] | None = None
+) -> tuple[Floats, Floats]:
+    """Return (X, labels): 0 or 1 for each spacer, and the number of the lineage.
+
+    Families outside of the six lineages are left out, and so are patterns with an unread spacer. `miru24`
+    (seed, flips) appends a simulated number of repeats, `simulate_miru24`.
+    """
+    patterns: list[list[float]] = []
+    labels: list[int] = []
+    with open_content(path) as stream:
+        content = stream.read() if limit is None else stream.read(limit + 1)
+    if limit is not None and len(content) > limit:
+        raise UserError(f"{path} unpacks to more bytes than the limit for this file")
+    lines = csv.DictReader(io.StringIO(content.decode("utf-8-sig", errors="replace")))
+    for name in COLUMNS:
+        if name not in (lines.fieldnames or ()):
+            raise UserError(f"{path}:1: there is no column with the heading '{name}'")
+    for line in lines:
+        pattern, family, countries = (line[name] or "" for name in COLUMNS)
+        if not re.fullmatch(f"[no?]{{{SPACERS}}}", pattern):
+            raise UserError(
+                f"{path}:{lines.line_num}: '{pattern}' is not a pattern of {SPACERS} spacers, n or o"
+            )
+        lineage = lineage_of(family)
+        isolates = re.search(rf"\b{country}=(\d+)", countries)
+        if lineage is None or isolates is None or "?" in pattern:
+            continue
+        patterns += [[float(spacer == "n") for spacer in pattern]] * int(isolates[1])
+        labels += [lineage] * int(isolates[1])
+    if not labels:
+        raise UserError(f"{path} has no isolates of the country {country}")
+    X, numbers = np.array(patterns), np.array(labels, dtype=np.float64)
+    if miru24:
+        X = np.column_stack([X, simulate_miru24(numbers, **miru24)])
+    return X, numbers
+
+
+def lineage_of(family: str) -> int | None:
+    """Return the number of the lineage that a family or subfamily of the list belongs to, or None.
+
+    >>> lineage_of("LAM11-ZWE"), lineage_of("H3"), lineage_of("Manu2"), lineage_of("Unknown")
+    (3, 3, None, None)
+    """
+    stem = re.match(r"[A-Za-z]*?(?=[\d_-]|$)", family)
+    for number, (_, families) in LINEAGES.items():
+        if stem and stem[0] in families:
+            return number
+    return None
+
+
+def simulate_miru24(labels: Floats, seed: int = 2010, flips: float = 0.02) -> Floats:
+    """Return made-up numbers of repeats: 2 for ancestral and 1 for modern lineages, some exchanged.
+
+    The list has no MIRU types. These are drawn from the lineage itself, so they give it away.
+    """
+    repeats = np.where(np.isin(labels, ANCESTRAL), 2.0, 1.0)
+    flipped = np.random.default_rng(seed).random(labels.size) < flips
+    return np.where(flipped, 3.0 - repeats, repeats)

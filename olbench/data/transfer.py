@@ -1,0 +1,108 @@
+"""Parcels: the examples of a data set as plain arrays that travel to another machine, found by fingerprint.
+
+A machine that has received a parcel keeps it in its cache of parsed data, under the fingerprint.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from olbench.config.specs import DatasetSpec
+from olbench.data import cache
+from olbench.data.catalog import catalog
+from olbench.data.fetch import fetch, local_files, mirror_place
+from olbench.data.fingerprint import fingerprint
+from olbench.data.load import Dataset, load_spec
+from olbench.data.readers.rows import csr
+from olbench.data.source import Source
+from olbench.errors import UserError
+
+Parcel = dict[str, Any]
+
+
+class OtherDataError(UserError):
+    """Examples that are not those with the fingerprint that was asked for."""
+
+
+def pack(source: Source) -> Parcel:
+    """Return the examples of a source as arrays and plain values."""
+    data = source.open()
+    X = data.examples.matrix()
+    parts = (
+        {"X": X} if isinstance(X, np.ndarray) else {"data": X.data, "columns": X.indices, "starts": X.indptr}
+    )
+    arrays = {name: np.asarray(part) for name, part in {**parts, "y": data.labels}.items()}
+    return {"arrays": arrays, "features": source.d, "test_from": source.test_from}
+
+
+def receive(wanted: str, parcel: Mapping[str, Any]) -> Dataset:
+    """Check a parcel and keep it in the cache; return its examples, mapped from there where possible."""
+    arrays = parcel["arrays"]
+    X = (
+        arrays["X"]
+        if "X" in arrays
+        else csr(arrays["data"], arrays["columns"], arrays["starts"], parcel["features"])
+    )
+    received = fingerprint(X, arrays["y"])
+    if received != wanted:
+        raise OtherDataError(
+            f"the data arrived with the fingerprint {received}, and it was sent with {wanted}"
+        )
+    if cache.store(_key(wanted), X, arrays["y"], wanted, parcel["test_from"]):
+        kept = find_received("", wanted)
+        if kept is not None:
+            return kept
+    return Dataset("", X, arrays["y"], wanted, parcel["test_from"])
+
+
+def find_received(name: str, wanted: str) -> Dataset | None:
+    """Return the examples with a fingerprint from the parcels received before, or None."""
+    kept = cache.load(_key(wanted))
+    return None if kept is None or kept[2] != wanted else Dataset(name, *kept)
+
+
+def find_data(spec: DatasetSpec, name: str, wanted: str) -> Dataset | None:
+    """Return the examples with a fingerprint: from the cache, the mirror or a path; None if not here.
+
+    Nothing comes from upstream. A file of that name with other content is refused.
+    """
+    kept = find_received(name, wanted)
+    if kept is not None:
+        return kept
+    data = _load(spec)
+    if data is not None and data.fingerprint != wanted:
+        raise OtherDataError(
+            f"{spec.path or spec.name} has the fingerprint {data.fingerprint} there and {wanted} here"
+        )
+    return None if data is None else replace(data, name=name)
+
+
+def _key(wanted: str) -> str:
+    return f"parcel-{wanted}"
+
+
+def _load(spec: DatasetSpec) -> Dataset | None:
+    """Return the examples that a spec names on this machine, or None if there are none."""
+    if spec.path:
+        if not Path(spec.path).is_file():
+            return None
+    elif spec.name not in catalog() or not _is_near(spec.name):
+        return None
+    return load_spec(spec)
+
+
+def _is_near(name: str) -> bool:
+    """Tell whether the files of a catalogue entry are here; fetch them from a mirror on the network."""
+    entry = catalog()[name]
+    if local_files(entry) is not None:
+        return True
+    if not isinstance(mirror_place(), str):
+        return False
+    try:
+        fetch(replace(entry, upstream=()))
+    except UserError:
+        return False
+    return True

@@ -1,0 +1,127 @@
+"""One's own data: tables, frames and LIBSVM files, prepared as their reading says."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from olbench.config.specs import Reading
+from olbench.data.catalog.entry import CatalogEntry
+from olbench.data.prepare.encode import About, Encoded, encode, encode_targets
+from olbench.data.prepare.scaling import describe_scaling, scale_features
+from olbench.data.readers.cells import Table
+from olbench.data.readers.rows import choose_storage
+from olbench.errors import UserError
+
+#: The formats of tables by the ends of their names.
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arff": "arff",
+}
+TABLES = frozenset(SUFFIXES.values())
+#: Increase it whenever a table is read, encoded or scaled otherwise: the cache depends on it.
+TABLES_VERSION = 2
+
+
+def format_of(name: str) -> str:
+    """Return the format of a file by its name, without the end that says how it is compressed."""
+    return SUFFIXES.get(Path(name).suffix.lower(), "libsvm")
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a data set: a table's file name without its end."""
+    return Path(name).stem if format_of(name) in TABLES else name
+
+
+def refuse_reading(reading: Reading, format: str, where: str) -> None:
+    """Refuse options that mean nothing to a file of this format."""
+    given = [key for key in ("label", "delimiter", "missing", "categorical") if getattr(reading, key)]
+    if format not in TABLES and given:
+        raise UserError(
+            f"{where} is read as a LIBSVM file, where --{given[0]} means nothing; a table's name ends in "
+            f"{', '.join(SUFFIXES)}: rename the file if it is one"
+        )
+    if format != "csv" and reading.delimiter:
+        raise UserError(f"{where} is not a file of separated values, so leave out --delimiter")
+
+
+def read_table_file(path: Path, format: str, delimiter: str = "", limit: int | None = None) -> Table:
+    """Return the cells of a table in any format."""
+    if format == "parquet":
+        from olbench.data.readers.frames import read_parquet
+
+        return read_parquet(path)
+    if format == "arff":
+        from olbench.data.readers.arff import read_arff
+
+        return read_arff(path, limit)
+    from olbench.data.readers.table import read_table
+
+    return read_table(path, delimiter, limit)
+
+
+def read_own(entry: CatalogEntry, path: Path, where: str) -> tuple[Any, Any, About]:
+    """Return (X, y) of one's own file, and what was done with it."""
+    refuse_reading(entry.reading, entry.format, where)
+    if entry.format in TABLES:
+        table = read_table_file(path, entry.format, entry.reading.delimiter, entry.max_bytes or None)
+        return prepare_table(table, entry.positive, entry.negative, entry.reading, entry.multiclass)
+    from olbench.data.readers.registry import read_examples
+
+    X, y, _ = read_examples(entry, [path], where)
+    return _finish(X, y, About(), entry.reading)
+
+
+def prepare_table(
+    table: Table, positive: Any, negative: Any, reading: Reading, multiclass: bool
+) -> tuple[Any, Any, About]:
+    """Return (X, y) of a table, and what was done with it."""
+    encoded = encode(table, reading)
+    return _finish(*encode_targets(encoded, positive, negative, table.where, multiclass), reading)
+
+
+def _finish(X: Any, y: Any, about: About, reading: Reading) -> tuple[Any, Any, About]:
+    """Scale, add a bias and choose the storage."""
+    if reading.scale or reading.bias:
+        X = scale_features(X, reading.scale, reading.bias)
+    steps = describe_scaling(reading.scale, reading.bias, reading.fitted)
+    names = (*about.features, "bias") if reading.bias and about.features else about.features
+    return choose_storage(X), y, replace(about, features=names, steps=(*about.steps, *steps))
+
+
+def read_frame(
+    data: Any, positive: Any, negative: Any, reading: Reading, multiclass: bool = False
+) -> tuple[Any, Any, About]:
+    """Return (X, y) of a pandas frame with a label column, of a pair (X, y), or of scikit-learn's Bunch."""
+    from olbench.data.readers.frames import as_pair, is_frame, pair_table, table_of
+
+    if reading.delimiter:
+        raise UserError("a frame has no delimiter; leave it out")
+    if is_frame(data):
+        if not reading.label:
+            raise UserError(f"say which column is the label, as in label={str(data.columns[-1])!r}")
+        return prepare_table(table_of(data, "the frame"), positive, negative, reading, multiclass)
+    pair = as_pair(data)
+    if pair is None:
+        raise UserError(
+            f"load_dataset takes a name, a path, a pandas frame, a pair (X, y) or scikit-learn's Bunch, not "
+            f"{type(data).__name__}"
+        )
+    if reading.label:
+        raise UserError("X and y come apart here, so leave out label")
+    X, y = pair
+    if not sp.issparse(X):
+        return prepare_table(pair_table(X, y, "the data"), positive, negative, reading, multiclass)
+    table = pair_table(np.zeros((X.shape[0], 1)), y, "the data")
+    labels = encode(table, replace(reading, scale="", bias=False))
+    matrix = sp.csr_matrix(X, dtype=np.float64)
+    if not np.isfinite(matrix.data).all():
+        raise UserError("the data: X has values that are not finite; a sparse X may have no missing values")
+    encoded = Encoded(matrix, labels.labels, (), labels.steps, "label")
+    return _finish(*encode_targets(encoded, positive, negative, "the data", multiclass), reading)

@@ -1,0 +1,1 @@
+"""Where trials run: on this machine, or on a Dask cluster."""

@@ -1,0 +1,520 @@
+"""Trials on a Dask cluster: the client's side. What a worker does is in `worker`.
+
+Dask decides where a trial runs, and runs it elsewhere when its worker dies. The client alone writes records,
+and it decides what Dask cannot know:
+
+- A trial that is lost with its worker is a suspect, and so is every other trial that was assigned to that
+  worker. Suspects run again at the end of a wave, each alone on a worker. Only deaths there count against a
+  trial; the third makes it fail.
+- A finished trial is released once it is on record; Dask would compute it again if its worker died.
+- A worker that would compute something else (another olbench, other data) is refused, not the trial.
+"""
+
+import json
+import logging
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Any
+
+from olbench.data.source import Source
+from olbench.data.transfer import pack
+from olbench.engine.executors import worker
+from olbench.engine.executors.local import Finished, Task, fail
+from olbench.engine.stopping import StopFlag, hold_interrupts
+from olbench.errors import UserError, count
+
+#: Deaths of workers, each with this trial alone on it, after which a trial fails.
+FATAL_DEATHS = 3
+#: How often a trial is tried again for reasons that are neither its own nor a worker's death.
+RETRIES = 20
+#: Trials that are handed to the scheduler at a time, for each thread and at least: enough for an adaptive
+#: cluster to see that there is work, and few enough to be cancelled at once.
+AHEAD, LEAST_AHEAD = 4, 64
+#: Seconds between looks at the stop flag and the connection.
+PAUSE = 0.05
+CONNECT_SECONDS = 10
+#: Open files that a worker takes, and as many again for this process.
+FILES = 32
+#: Seconds after which the list of workers is read again even if no event has changed it.
+LOOK_SECONDS = 5
+#: Loggers that would print tracebacks where one sentence says it.
+LOGGERS = ("distributed", "tornado", "asyncio")
+
+
+class SchedulerLostError(UserError):
+    """The connection to the scheduler is gone."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A worker that has gone, and the keys of the Dask tasks that it had."""
+
+    worker: str
+    keys: frozenset[str]
+    #: Whether it left by a kill or a crash; otherwise it was asked to leave.
+    died: bool
+
+
+@dataclass(eq=False)
+class Assignment:
+    """A trial on its way: what happened to it so far."""
+
+    task: Task
+    message: str
+    #: Workers that died with nothing but this trial on them.
+    deaths: int = 0
+    retries: int = 0
+    #: Whether it was on a worker that died; it then runs alone on a worker.
+    is_suspect: bool = False
+
+
+@dataclass(eq=False)
+class Flight:
+    """One submission of a trial, or of the data for one worker."""
+
+    future: Any
+    #: The trial, or None for a delivery of data.
+    assignment: Assignment | None
+    #: The workers that may take it; None for all.
+    workers: tuple[str, ...] | None = None
+    #: The fingerprint of the data that it delivers.
+    delivers: str = ""
+
+
+class ClusterExecutor:
+    """Trials on the workers of a Dask cluster; it connects when the first trial is due."""
+
+    def __init__(self, where: str, plugins: Sequence[str] = (), say: Callable[[str], None] = print):
+        self.where, self.say = where, say
+        self.plugins = worker.write_plugins(plugins)
+        self.refused: dict[str, str] = {}
+        self.departures: SimpleQueue[Departure] = SimpleQueue()
+        self.has_newcomers = False
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "ClusterExecutor":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @cached_property
+    def client(self) -> Any:
+        """The connection to the scheduler."""
+        client = self._stack.enter_context(connect(self.where))
+        client.subscribe_topic("all", self._note_event)
+        self.check_workers(client)
+        return client
+
+    @property
+    def jobs(self) -> int:
+        """How many trials run at a time, with the workers that are there now."""
+        return max(1, sum(self.workers().values()))
+
+    def workers(self) -> dict[str, int]:
+        """Return the addresses of the workers that are not refused, and their threads."""
+        everyone: Mapping[str, int] = self.ask(self.client.nthreads)
+        return {address: n for address, n in everyone.items() if address not in self.refused}
+
+    def execute(self, tasks: Sequence[Task], stop: StopFlag) -> Iterator[Finished]:
+        """Yield results as tasks finish; after a stop, only those of tasks that were done in time."""
+        ordered = sorted(tasks, key=lambda task: task.cost, reverse=True)
+        messages = (worker.write_message(task.trial, task.source, self.plugins) for task in ordered)
+        wave = _Wave(self, deque(map(Assignment, ordered, messages)), stop)
+        try:
+            yield from wave.run()
+        finally:
+            wave.cancel()
+
+    def ask(self, question: Callable[..., Any], *words: Any, **options: Any) -> Any:
+        """Return what the scheduler answers; a broken connection ends the run with one sentence."""
+        try:
+            return question(*words, **options)
+        except TimeoutError:
+            self.check_connection()
+            raise
+        except (OSError, RuntimeError, AttributeError):
+            raise self.lost() from None
+
+    def check_connection(self) -> None:
+        """Refuse to go on without a scheduler."""
+        if self.client.status != "running":
+            raise self.lost()
+
+    def lost(self) -> SchedulerLostError:
+        """Return the error that ends a run without a scheduler."""
+        return SchedulerLostError(
+            f"the scheduler of {self.where} is gone; finished trials are kept, and the same command resumes "
+            "from there"
+        )
+
+    def check_workers(self, client: Any) -> bool:
+        """Refuse the workers that have no olbench or another one; tell whether there is a new one of them."""
+        from importlib.metadata import version
+
+        ours, known = worker.identify(), set(self.refused)
+        for address, answer in client.run(worker.identify, on_error="return").items():
+            if answer == ours or address in known or isinstance(answer, OSError):
+                continue
+            if isinstance(answer, BaseException):
+                # A worker without this module may still have an olbench.
+                other = client.run(version, "olbench", workers=[address], on_error="return").get(address)
+                answer = f"olbench {other}" if isinstance(other, str) else "no olbench"
+            else:
+                answer = f"olbench {answer}"
+            self.refuse(address, f"it has {answer}, and this run has {ours}")
+        return self.refused.keys() != known
+
+    def refuse(self, address: str, reason: str) -> None:
+        """Run nothing on a worker from now on, and say why."""
+        if address not in self.refused:
+            self.refused[address] = reason
+            self.say(f"olbench: the worker {address} is not used: {reason}")
+
+    def _note_event(self, event: tuple[float, Any]) -> None:
+        """Note that a worker has gone; the scheduler tells all clients which tasks it had."""
+        _, content = event
+        action = content.get("action") if isinstance(content, Mapping) else ""
+        if action == "add-worker":
+            self.has_newcomers = True
+        elif action == "remove-worker":
+            keys = frozenset(map(str, content.get("processing-tasks", ())))
+            self.departures.put(
+                Departure(str(content.get("worker")), keys, not content.get("expected", False))
+            )
+
+
+class _Wave:
+    """Some trials until all of them are finished."""
+
+    def __init__(self, executor: ClusterExecutor, queue: deque[Assignment], stop: StopFlag):
+        from distributed import as_completed
+
+        self.executor, self.queue, self.stop = executor, queue, stop
+        self.client = executor.client
+        self.done = as_completed(loop=self.client.loop, with_results=True, raise_errors=False)
+        self.flying: dict[str, Flight] = {}
+        self.suspects: deque[Assignment] = deque()
+        #: Trials that wait for the delivery of their data, by its fingerprint.
+        self.parked: dict[str, list[Assignment]] = {}
+        self.parcels: dict[str, Any] = {}
+        self.sources: dict[str, Source] = {each.task.trial.fingerprint: each.task.source for each in queue}
+        self.finished: deque[Finished] = deque()
+        self.workers: dict[str, int] = {}
+        self.looked = 0.0
+
+    def run(self) -> Iterator[Finished]:
+        """Yield results as they come, until nothing is left or somebody says stop."""
+        self._look_around()
+        if not self.workers:
+            self.executor.say("olbench: the cluster has no workers yet; the run starts when one comes")
+        while not self.stop.is_set() and (self.queue or self.suspects or self.flying or self.parked):
+            self.executor.check_connection()
+            self._take_departures()
+            self._submit()
+            self._wait()
+            for future, result in self.done.next_batch(block=False):
+                self._take(future, result)
+                yield from self._hand_over()
+                future.release()  # after it was recorded; before, a death of its worker would repeat it
+            yield from self._hand_over()
+
+    def cancel(self) -> None:
+        """Take back everything that is not finished."""
+        futures = [flight.future for flight in self.flying.values()] + list(self.parcels.values())
+        self.flying.clear()
+        if self.client.status == "running" and futures:
+            with suppress(Exception):
+                self.client.cancel(futures, force=True)
+
+    def _hand_over(self) -> Iterator[Finished]:
+        while self.finished:
+            yield self.finished.popleft()
+
+    def _wait(self) -> None:
+        with self.done.thread_condition:
+            if not self.done.has_ready():
+                self.done.thread_condition.wait(PAUSE)
+
+    def _look_around(self) -> None:
+        """Learn which workers there are, and take back what waits for workers that are not there any more."""
+        self.executor.has_newcomers = False
+        self.workers = self.executor.workers()
+        self.looked = time.monotonic()
+        for flight in list(self.flying.values()):
+            if flight.workers and not self.workers.keys() & set(flight.workers):
+                self._recall(flight)
+                self._return(flight)
+        if self.executor.refused and not self.workers:
+            everyone = self.executor.ask(self.client.nthreads)
+            if everyone:
+                address, reason = list(self.executor.refused.items())[-1]
+                raise UserError(f"no worker can be used; {address}: {reason}")
+
+    def _submit(self) -> None:
+        """Keep the scheduler supplied; suspects come last, one for each worker that has nothing else."""
+        if self.executor.has_newcomers or time.monotonic() - self.looked > LOOK_SECONDS:
+            self._look_around()
+        room = max(LEAST_AHEAD, AHEAD * sum(self.workers.values()))
+        # Workers that came later may take anything, unless some are refused: then only those known are asked.
+        allowed = tuple(self.workers) if self.executor.refused else None
+        while self.queue and len(self.flying) < room and allowed != ():
+            self._launch(self.queue.popleft(), allowed)
+        if self.suspects and not self.queue and not self.parked:
+            self._submit_suspects()
+
+    def _submit_suspects(self) -> None:
+        if any(each.assignment and not each.assignment.is_suspect for each in self.flying.values()):
+            return
+        busy = {address for flight in self.flying.values() for address in flight.workers or self.workers}
+        for address in self.workers.keys() - busy:
+            if self.suspects:
+                self._launch(self.suspects.popleft(), (address,))
+        if not self.workers and not self.flying and not self.executor.refused:
+            # An adaptive cluster starts a worker only if there is a task for it.
+            self._launch(self.suspects.popleft(), None)
+
+    def _launch(self, assignment: Assignment, workers: tuple[str, ...] | None) -> None:
+        key = f"olbench-{assignment.task.trial.key}-{uuid.uuid4().hex[:12]}"
+        future = self.client.submit(
+            worker.run_task, assignment.message, assignment.is_suspect, key=key, pure=False,
+            workers=workers and list(workers),
+        )  # fmt: skip
+        self._track(Flight(future, assignment, workers))
+
+    def _track(self, flight: Flight) -> None:
+        self.flying[str(flight.future.key)] = flight
+        self.done.add(flight.future)
+
+    def _recall(self, flight: Flight) -> None:
+        """Forget a submission; if it finishes nevertheless, its result is dropped."""
+        self.flying.pop(str(flight.future.key), None)
+        self.executor.ask(self.client.cancel, [flight.future], force=True)
+
+    def _return(self, flight: Flight) -> None:
+        """Put the trial of a submission that came to nothing where it came from."""
+        if flight.delivers:
+            self._unpark(flight.delivers)
+        elif flight.assignment:
+            self._enqueue(flight.assignment)
+
+    def _enqueue(self, assignment: Assignment) -> None:
+        (self.suspects if assignment.is_suspect else self.queue).appendleft(assignment)
+
+    def _take_departures(self) -> None:
+        """Tell suspects from those that are proven to kill their workers."""
+        while True:
+            try:
+                departure = self.executor.departures.get_nowait()
+            except Empty:
+                return
+            self.looked = 0.0
+            self.workers.pop(departure.worker, None)
+            if departure.died:
+                for key in departure.keys & self.flying.keys():
+                    self._lose(self.flying[key], was_alone=len(departure.keys) == 1)
+
+    def _lose(self, flight: Flight, was_alone: bool) -> None:
+        """A worker died with this submission on it: a trial becomes a suspect or, the third time, fails."""
+        self._recall(flight)
+        assignment = flight.assignment
+        if assignment is None:
+            self._return(flight)
+            return
+        assignment.deaths += was_alone
+        assignment.is_suspect = True
+        if assignment.deaths < FATAL_DEATHS:
+            self.suspects.append(assignment)
+            return
+        reason = (
+            f"the worker died {assignment.deaths} times with this trial alone on it; is there enough memory?"
+        )
+        self.finished.append(fail(assignment.task.trial, RuntimeError(reason)))
+
+    def _take(self, future: Any, result: Any) -> None:
+        """Take what has come of a submission."""
+        flight = self.flying.pop(str(future.key), None)
+        if flight is None:
+            return
+        if future.status == "finished":
+            self._take_answer(flight, result)
+        elif future.status == "error":
+            self._take_error(flight, result[1])
+        else:
+            self._take_loss(flight, result)
+
+    def _take_answer(self, flight: Flight, answer: worker.Answer) -> None:
+        address = answer["worker"].partition(" ")[0]
+        if "refused" in answer:
+            self.executor.refuse(address, answer["refused"])
+            self._retry(flight, "every worker refused it")
+            self._look_around()
+        elif flight.delivers:
+            self._return(flight)
+        elif "needs" in answer and flight.assignment:
+            self.parked.setdefault(answer["needs"], []).append(flight.assignment)
+            self._deliver(answer["needs"], address)
+        elif "record" in answer:
+            record = {**answer["record"], "worker": answer["worker"]}
+            self.finished.append(Finished(record, answer["arrays"]))
+        else:
+            self._retry(flight, "it was cancelled")
+
+    def _take_error(self, flight: Flight, error: BaseException) -> None:
+        from distributed.scheduler import KilledWorker
+
+        if isinstance(error, KilledWorker):
+            self._lose(flight, was_alone=flight.assignment is not None and flight.assignment.is_suspect)
+        elif self.executor.check_workers(self.client):
+            self._retry(flight, str(error))
+        elif flight.assignment:
+            self.finished.append(fail(flight.assignment.task.trial, error))
+        else:
+            raise UserError(f"cannot send data to the workers: {type(error).__name__}: {error}")
+
+    def _take_loss(self, flight: Flight, result: Any) -> None:
+        """The scheduler has forgotten a task: it is a new one, or a worker died with the data to deliver."""
+        if getattr(result, "reason", "") == "scheduler-connection-lost":
+            raise self.executor.lost()  # a new scheduler at the same address knows nothing of this run
+        self.parcels.pop(flight.delivers, None)
+        self._retry(flight, "the scheduler forgot it")
+
+    def _retry(self, flight: Flight, reason: str) -> None:
+        """Try again what failed for no fault of its own, within limits."""
+        assignment = flight.assignment
+        if assignment is not None:
+            assignment.retries += 1
+            if assignment.retries > RETRIES:
+                self.finished.append(fail(assignment.task.trial, RuntimeError(f"given up: {reason}")))
+                return
+        self._return(flight)
+
+    def _deliver(self, wanted: str, address: str) -> None:
+        """Send data to a worker; the client sends it once, and workers pass it on to each other."""
+        if any(each.delivers == wanted and each.workers == (address,) for each in self.flying.values()):
+            return
+        if wanted not in self.parcels:
+            try:
+                [parcel] = self.executor.ask(
+                    self.client.scatter, [pack(self.sources[wanted])], hash=False, timeout=CONNECT_SECONDS
+                )
+            except TimeoutError:  # the workers have gone in the meantime
+                self._unpark(wanted)
+                return
+            self.parcels[wanted] = parcel
+        future = self.client.submit(
+            worker.receive_data, wanted, self.parcels[wanted], pure=False, workers=[address],
+            key=f"olbench-data-{wanted}-{uuid.uuid4().hex[:12]}",
+        )  # fmt: skip
+        self._track(Flight(future, None, (address,), delivers=wanted))
+
+    def _unpark(self, delivered: str) -> None:
+        for assignment in self.parked.pop(delivered, []):
+            self._enqueue(assignment)
+
+
+@contextmanager
+def connect(where: str) -> Iterator[Any]:
+    """Yield a client of the cluster at an address or in a scheduler file; local:N starts one here."""
+    dask, distributed = _import_dask()
+    with ExitStack() as stack:
+        stack.enter_context(_quieten())
+        stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s"}))
+        place: Any = _find_place(where)
+        # Ctrl-C is for this process; the workers that it starts must not see it.
+        with hold_interrupts():
+            if isinstance(place, int):
+                place = stack.enter_context(_start_workers(distributed, place))
+            try:
+                client = distributed.Client(
+                    place, timeout=CONNECT_SECONDS, set_as_default=False, name="olbench"
+                )
+            except (OSError, ValueError, TypeError) as error:
+                reason = str(error) or "no answer"
+                raise UserError(
+                    f"there is no scheduler at {where}: {reason}; start one with `dask scheduler`"
+                ) from None
+        try:
+            yield client
+        finally:
+            with suppress(Exception):
+                client.close(timeout=1)
+
+
+def _start_workers(distributed: Any, workers: int) -> Any:
+    """Return a cluster on this machine."""
+    try:
+        import resource
+
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    except ImportError:  # Windows has no such limit
+        files = FILES * (workers + 1)
+    if 0 <= files < FILES * (workers + 1):  # a worker that cannot open a file is started again and again
+        raise UserError(
+            f"a cluster with {count(workers, 'worker')} on this machine needs {FILES * (workers + 1):,} open "
+            f"files, and {files:,} may be open; raise the limit, as with `ulimit -n 1024`, or use --jobs"
+        )
+    try:
+        return distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0,
+            dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL,
+        )  # fmt: skip
+    except (OSError, RuntimeError) as error:
+        reason = error.__cause__ or error
+        raise UserError(f"the workers cannot be started ({reason}); use --jobs instead") from None
+
+
+def _import_dask() -> tuple[Any, Any]:
+    try:
+        import dask.config
+        import distributed
+    except ImportError:
+        raise UserError('--cluster needs Dask; get it with `pip install "olbench[cluster]"`') from None
+    return dask, distributed
+
+
+def _find_place(where: str) -> int | str:
+    """Return the number of processes to start here, or the address of a scheduler."""
+    kind, _, number = where.partition(":")
+    if kind == "local":
+        if not number.isdecimal() or int(number) < 1:
+            raise UserError(f"--cluster {where}: give the number of processes, as in local:4")
+        return int(number)
+    if "://" in where:
+        return where
+    try:
+        return str(json.loads(Path(where).read_text(encoding="utf-8"))["address"])
+    except FileNotFoundError:
+        raise UserError(
+            f"there is no file {where}; --cluster takes tcp://host:8786, local:4 or a scheduler file"
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{where} is not a scheduler file: {error}") from None
+
+
+@contextmanager
+def _quieten() -> Iterator[None]:
+    """Print nothing of what Dask logs: what matters is raised or recorded."""
+    # Dask gives some loggers below its own a level of their own.
+    below = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in LOGGERS]
+    loggers = [logging.getLogger(name) for name in {*LOGGERS, *below}]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

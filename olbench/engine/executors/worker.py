@@ -1,0 +1,349 @@
+"""What runs on a worker of a cluster.
+
+Messages and answers are plain values, so that a worker with any other version of olbench can read enough of
+them to be refused. An answer has one of the keys of `Answer`, and the worker's address.
+"""
+
+import hashlib
+import json
+import os
+import socket
+import sys
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from itertools import count
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypedDict
+
+from threadpoolctl import threadpool_limits
+
+from olbench import __version__
+from olbench.algorithms.definition import REGISTRY as ALGORITHMS
+from olbench.algorithms.plugins import load_plugin
+from olbench.config.specs import DatasetSpec
+from olbench.data.folders import cache_folder
+from olbench.data.load import Dataset
+from olbench.data.source import Source
+from olbench.data.transfer import OtherDataError, find_data, receive
+from olbench.engine.executors.local import Task, attempt, warm_up
+from olbench.engine.stopping import StopFlag
+from olbench.errors import UserError
+from olbench.learn.passes import StoppedError
+from olbench.protocols import get_protocol
+from olbench.protocols.combination import fold
+from olbench.protocols.definition import REGISTRY as PROTOCOLS
+from olbench.trials import behaviour as behaviours
+from olbench.trials.trial import Outcome, Trial
+
+PACKAGE = Path(__file__).resolve().parents[2]
+#: Data sets whose examples stay open; those before them are memory maps, and opened again when needed.
+OPEN_SOURCES = 2
+#: Seconds between looks at the parts of a trial.
+PAUSE = 0.02
+
+
+class Answer(TypedDict, total=False):
+    """What a worker answers: a finished trial, or why it did not run."""
+
+    worker: str
+    record: dict[str, Any]
+    arrays: Mapping[str, Any]
+    #: The fingerprint of the data that it lacks.
+    needs: str
+    #: Why this worker must not run trials of this client.
+    refused: str
+    #: The trial was cancelled.
+    stopped: bool
+
+
+class _RefusalError(Exception):
+    """This worker would not compute what the client would."""
+
+
+def identify() -> str:
+    """Return the version of olbench and a hash of its sources."""
+    return f"{__version__} (sources {SOURCES})"
+
+
+def _digest_sources() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:8]
+
+
+#: Taken when this module is imported: the files of a worker that runs for days may change under it.
+SOURCES = _digest_sources()
+
+
+def write_plugins(paths: Sequence[str]) -> list[dict[str, str]]:
+    """Return plugin files by name, hash and content."""
+    files = [(Path(path).name, Path(path).read_bytes()) for path in paths]
+    return [
+        {"name": name, "sha256": hashlib.sha256(content).hexdigest(), "content": content.decode()}
+        for name, content in files
+    ]
+
+
+def write_message(trial: Trial, source: Source, plugins: Sequence[Mapping[str, str]]) -> str:
+    """Return what a worker has to know to run a trial."""
+    return json.dumps(
+        {
+            "olbench": identify(),
+            "trial": trial.identity(),
+            "data": source.spec.plain(),
+            "facts": get_protocol(trial.protocol).facts(source),
+            "plugins": plugins,
+        }
+    )
+
+
+def run_task(text: str, alone: bool = False) -> Answer:
+    """Run the trial of a message on this worker, or spread its parts over the cluster unless it is alone."""
+    worker, stop = _surroundings()
+    message = json.loads(text)
+    try:
+        return {"worker": worker, **_run(text, message, stop, alone)}
+    except (_RefusalError, OtherDataError) as error:
+        return {"worker": worker, "refused": str(error)}
+
+
+def _run(text: str, message: Mapping[str, Any], stop: StopFlag, alone: bool) -> Answer:
+    trial, source = _make_ready(message)
+    if source is None:
+        return {"needs": trial.fingerprint}
+    spread = None
+    if not alone and get_protocol(trial.protocol).parts(trial):
+        spread = partial(_spread, text, trial, source, stop)
+    finished = attempt(trial, source, stop, spread)
+    if finished is None:
+        return {"stopped": True}
+    return {"record": finished.record, "arrays": dict(finished.arrays)}
+
+
+def _make_ready(message: Mapping[str, Any]) -> tuple[Trial, Source | None]:
+    """Return a trial that this worker can run, and its data if it is here."""
+    if message["olbench"] != identify():
+        raise _RefusalError(f"it has olbench {identify()}, and this run has {message['olbench']}")
+    _limit_threads()
+    _load_plugins(message["plugins"])
+    trial = Trial(**message["trial"])
+    source = _open_source(DatasetSpec.from_plain(message["data"]), trial.dataset, trial.fingerprint)
+    if source is not None:
+        source.facts = message["facts"]
+        _prepare(trial, source)
+    return trial, source
+
+
+def _spread(text: str, trial: Trial, source: Source, stop: StopFlag) -> Outcome:
+    """Run the parts of a trial on the workers that hold its data, and join them there as a tree.
+
+    Dask runs what is lost with a worker again. If it gives up, or the cluster shrinks to this worker, the
+    trial runs here as a whole: if it is what kills workers, it is then alone, and the client finds out.
+    """
+    from distributed import worker_client
+    from distributed.client import FutureCancelledError
+    from distributed.scheduler import KilledWorker
+
+    protocol = get_protocol(trial.protocol)
+    # The thread of this task is free for parts while it waits for them.
+    with suppress(KilledWorker, FutureCancelledError), worker_client() as client:
+        holders = _find_holders(client, text)
+        if len(holders) > 1:
+            name = f"{trial.key}-{uuid.uuid4().hex[:12]}"
+            parts = (
+                client.submit(
+                    run_part, text, part, key=f"olbench-part-{name}-{part}", workers=holders, priority=1
+                )
+                for part in range(protocol.parts(trial))
+            )
+            numbers = count()
+
+            def join(left: Any, right: Any) -> Any:
+                key = f"olbench-join-{name}-{next(numbers)}"
+                return client.submit(
+                    join_parts, trial.protocol, left, right, key=key, workers=holders, priority=2
+                )
+
+            joined = fold(parts, join)
+            while not joined.done():
+                if stop.is_set():
+                    raise StoppedError
+                time.sleep(PAUSE)
+            return protocol.finish(trial, source, joined.result(), stop.is_set)
+    return protocol.run(trial, source, stop.is_set)
+
+
+def _find_holders(client: Any, text: str) -> list[str]:
+    """Return the addresses of the workers that can run the parts of a trial."""
+    answers = client.run(can_run, text, on_error="return")
+    return [address for address, answer in answers.items() if answer is True]
+
+
+def can_run(text: str) -> bool:
+    """Tell whether this worker has the same olbench as the client, and the data of a message."""
+    message = json.loads(text)
+    trial = Trial(**message["trial"])
+    return (
+        message["olbench"] == identify()
+        and _open_source(DatasetSpec.from_plain(message["data"]), trial.dataset, trial.fingerprint)
+        is not None
+    )
+
+
+def run_part(text: str, part: int) -> Any:
+    """Run one part of the trial of a message on this worker."""
+    _, stop = _surroundings()
+    trial, source = _make_ready(json.loads(text))
+    if source is None:
+        raise RuntimeError(f"the worker has lost {trial.dataset}")
+    return get_protocol(trial.protocol).run_part(trial, source, part, stop.is_set)
+
+
+def join_parts(protocol: str, left: Any, right: Any) -> Any:
+    """Join what came of the parts of a trial."""
+    return get_protocol(protocol).join(left, right)
+
+
+def receive_data(wanted: str, parcel: Mapping[str, Any]) -> Answer:
+    """Take the examples that the client sends."""
+    worker, _ = _surroundings()
+    try:
+        data = receive(wanted, parcel)
+    except OtherDataError as error:
+        return {"worker": worker, "refused": str(error)}
+    with _lock:
+        _received[wanted] = data
+    return {"worker": worker}
+
+
+class _TaskFlag(StopFlag):
+    """Set when nobody wants the task any more, or when its worker is closing."""
+
+    def __init__(self, is_wanted: Callable[[], bool]):
+        super().__init__()
+        self.is_wanted = is_wanted
+
+    def is_set(self) -> bool:
+        """Tell whether to stop."""
+        return not self.is_wanted()
+
+
+def _surroundings() -> tuple[str, StopFlag]:
+    """Return the address of this worker with its host, and a flag for the task that runs on this thread."""
+    from distributed import get_worker
+    from distributed.core import Status
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def is_wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        open_states = (Status.running, Status.paused, Status.closing_gracefully)
+        return task is not None and task.state != "cancelled" and worker.status in open_states
+
+    return f"{worker.address} on {socket.gethostname()}", _TaskFlag(is_wanted)
+
+
+_lock = Lock()
+_sources: OrderedDict[tuple[DatasetSpec, str], Source] = OrderedDict()
+_received: dict[str, Dataset] = {}
+_prepared: set[tuple[str, str, str]] = set()
+#: The modules of the plugins that are loaded, by the hashes of their files.
+_loaded: dict[str, str] = {}
+
+
+@cache
+def _limit_threads() -> None:
+    """Keep BLAS on one thread, as a run without a cluster does, for as long as this process lives."""
+    threadpool_limits(1)
+
+
+def _open_source(spec: DatasetSpec, name: str, wanted: str) -> Source | None:
+    """Return the source with a fingerprint, one object for all trials of this process; None if not here."""
+    with _lock:
+        source = _sources.get((spec, wanted))
+        if source is None:
+            data = _received.pop(wanted, None) or find_data(spec, name, wanted)
+            if data is None:
+                return None
+            named = Dataset(name, data.X, data.y, wanted, data.test_from)
+            source = _sources[spec, wanted] = Source(spec, named, can_reload=False)
+        _sources.move_to_end((spec, wanted))
+        for other in list(_sources.values())[:-OPEN_SOURCES]:
+            other.close()
+        return source
+
+
+def _prepare(trial: Trial, source: Source) -> None:
+    """Compile what a trial needs, and see that it behaves here as it does on the client; both once."""
+    kind = trial.algorithm, str(trial.options), trial.code
+    with _lock:
+        if kind in _prepared:
+            return
+        warm_up([Task(trial, source)], StopFlag())
+        behaviour = behaviours.behaviour(trial.algorithm, trial.options)
+        # A protocol of a later version adds "-" and its number.
+        if behaviour != trial.code.partition("-")[0]:
+            raise _RefusalError(
+                f"{trial.algorithm} behaves differently there ({behaviour} with {_versions()}) and here "
+                f"({trial.code})"
+            )
+        _prepared.add(kind)
+
+
+def _versions() -> str:
+    installed = []
+    for name in (*behaviours.COMPILERS, "scikit-learn"):
+        try:
+            installed.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(installed)
+
+
+def _load_plugins(plugins: Sequence[Mapping[str, str]]) -> None:
+    """Load the client's plugins from copies in this worker's cache, in place of those of earlier runs."""
+    wanted = {plugin["sha256"]: plugin for plugin in plugins}
+    with _lock:
+        if not wanted or wanted.keys() == _loaded.keys():
+            return
+        for digest in _loaded.keys() - wanted.keys():
+            _unload(_loaded.pop(digest))
+        for digest in wanted.keys() - _loaded.keys():
+            path = _keep_plugin(wanted[digest]["name"], digest, wanted[digest]["content"].encode())
+            load_plugin(path)
+            _loaded[digest] = next(name for name, each in sys.modules.items() if _file_of(each) == str(path))
+
+
+def _file_of(module: Any) -> str:
+    return str(getattr(module, "__file__", ""))
+
+
+def _unload(module: str) -> None:
+    """Forget the algorithms and protocols of a plugin, and what was found out about them."""
+    sys.modules.pop(module, None)
+    for id in [each.id for each in ALGORITHMS.values() if each.module == module]:
+        del ALGORITHMS[id]
+    for id in [id for id, each in PROTOCOLS.items() if type(each).__module__ == module]:
+        del PROTOCOLS[id]
+    behaviours.forget()
+    _prepared.clear()
+
+
+def _keep_plugin(name: str, digest: str, content: bytes) -> Path:
+    """Write a plugin to a folder named by its hash, and return its path."""
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise UserError(f"the plugin {name} did not arrive as it was sent")
+    path = cache_folder().resolve() / "plugins" / digest[:16] / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".draft-{os.getpid()}-{name}")
+    draft.write_bytes(content)
+    draft.replace(path)
+    return path

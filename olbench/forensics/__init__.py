@@ -1,0 +1,1 @@
+"""Forensics: which settings could have produced the numbers that a paper reports."""

@@ -1,0 +1,316 @@
+"""Forensics: which settings, variants and scalings could have produced the numbers that a paper reports.
+
+Every setting of a grid is screened with one pass over the first tuning order; the passes of a tuning on all
+rows are the same trials. Settings near the reported pair (consistency.NEAR), the NEAREST ones in any case,
+and the one that the tuning picks are then run on the reported permutations and judged
+(consistency.CONSISTENT).
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from olbench.algorithms.definition import Value
+from olbench.config.specs import AlgorithmSpec, Config
+from olbench.data.catalog import catalog
+from olbench.data.source import Source
+from olbench.forensics.consistency import (
+    CONSISTENT,
+    NEAR,
+    Observed,
+    Target,
+    distance,
+    is_only_by_spread,
+    targets,
+)
+from olbench.learn.learners import make_algorithm
+from olbench.papers import Paper, load_paper
+from olbench.protocols import get_protocol, tuning
+from olbench.protocols.definition import Cell, Known
+from olbench.protocols.tuning import Choice
+from olbench.trials import seeds
+from olbench.trials.trial import Trial
+
+#: How many settings of a cell are judged even if none is near.
+NEAREST = 3
+#: The searches whose picks are listed; the screening serves both.
+SEARCHES = ("coordinate", "grid")
+
+
+@dataclass(frozen=True)
+class Suspect(Cell):
+    """An algorithm on a data set, with its whole grid, to compare with one row of the paper."""
+
+    target: Target
+    #: How it differs from what the paper says it ran; empty for the algorithm and data set themselves.
+    variant: str
+
+    @cached_property
+    def whole_grid(self) -> dict[str, tuple[Value, ...]]:
+        """The grid values of the papers and the config, for all parameters that the config does not fix."""
+        # A parameter that the config searches in place of another, such as phi for eta, drops that one.
+        instead = [name for name in self.spec.grid if name not in self.definition.grid]
+        names = {**self.definition.grid_beside((*self.spec.params, *instead)), **self.spec.grid}
+        return {
+            name: _unite(self.definition.grid.get(name, ()), self.spec.grid.get(name, ()))
+            for name in names
+            if name not in self.spec.params
+        }
+
+    @cached_property
+    def settings(self) -> tuple[Choice, ...]:
+        """Every combination of the grid, with the other parameters at their values."""
+        return tuple({**self.start, **params} for params in tuning.products(self.whole_grid))
+
+    @cached_property
+    def _screening(self) -> tuple[Trial, ...]:
+        return tuple(self.screening_trial(params) for params in self.settings)
+
+    def screening_trial(self, params: Choice) -> Trial:
+        """Return the pass that screens a setting: the same trial as in a tuning on all rows."""
+        return self.trial(params, "tune", 0, part=seeds.ALL)
+
+    def report_trials(self, params: Choice) -> list[Trial]:
+        """Return the passes that judge a setting: over all rows, as in the paper, however it is tuned."""
+        return [self.trial(params, "report", p, part=seeds.ALL) for p in range(self.repeats)]
+
+    def trials(self, known: Known) -> Iterator[Trial]:
+        """Yield the passes of the screening and of the tuning, then those of the settings to judge."""
+        yield from self._screening
+        for params in self.step(known).asked:
+            yield from self.tuning_trials(params)
+        for params in self.judged(known):
+            yield from self.report_trials(params)
+
+    def planned(self, known: Known) -> int:
+        """Return how many trials there will be, as far as is known."""
+        return len({trial.key for trial in self.trials(known)})
+
+    def judged(self, known: Known) -> list[Choice]:
+        """Return the settings to judge; none before all are screened."""
+        if any(trial.key not in known for trial in self._screening):
+            return []
+        distances = [self._screen(trial, known) for trial in self._screening]
+        cut = max(1.0, sorted(distances)[:NEAREST][-1])
+        near = [
+            params
+            for params, far in zip(self.settings, distances, strict=True)
+            if far <= cut and far < math.inf
+        ]
+        chosen = self.step(known).chosen
+        return near if chosen is None or chosen in near else [*near, chosen]
+
+    def _screen(self, trial: Trial, known: Known) -> float:
+        record = known[trial.key]
+        return distance(Observed.of([record]), self.target, NEAR) if record["status"] == "ok" else math.inf
+
+    def picked(self, search: str, known: Known) -> Choice | None:
+        """Return what a search over the whole grid would pick, from the screening passes."""
+        ties = self.config.tuning.ties
+        score = self.protocol.score
+
+        def score_of(params: Choice) -> float | None:
+            record = known.get(self.screening_trial(params).key)
+            if record is None:
+                return None
+            return float(score.loss(score.of(record))) if record["status"] == "ok" else math.inf
+
+        return tuning.search(search, self.whole_grid, self.start, score_of, ties).chosen
+
+
+def _unite(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the values of both, numbers in ascending order: the place in a grid decides ties."""
+    values = tuple(dict.fromkeys((*first, *second)))
+    return values if any(isinstance(value, str) for value in values) else tuple(sorted(values, key=float))
+
+
+def suspects(config: Config, sources: list[Source], permutations: int) -> list[Suspect]:
+    """Return every algorithm and data set of the config that can be compared with a row of the paper."""
+    paper, protocol = load_paper(config.paper), get_protocol(config.protocol)
+    lean = config.with_settings(permutations=permutations, curve=1)
+    reported = targets(paper)
+    cells = []
+    for source in sources:
+        dataset, other_data = match_dataset(paper, source)
+        for entry, spec in enumerate(config.algorithms):
+            row, other_algorithm = match_row(paper, spec)
+            target = reported.get((dataset, row))
+            if target is not None:
+                variant = " ".join(word for word in (other_algorithm, other_data) if word)
+                cells.append(Suspect(protocol, lean, source, spec, entry, target, variant))
+    return cells
+
+
+def match_dataset(paper: Paper, source: Source) -> tuple[str, str]:
+    """Return the paper's data set that a source is compared with, and how it differs, or an empty text.
+
+    A data set of the catalogue that the paper does not report is compared as a variant of another one, if the
+    catalogue says so.
+    """
+    name, entry = source.spec.name, None if source.spec.path else catalog().get(source.spec.name)
+    if entry is not None and name not in paper.datasets:
+        name = entry.variant_of or name
+    return name, "" if source.name == name else f"on {source.name}"
+
+
+def match_row(paper: Paper, spec: AlgorithmSpec) -> tuple[str, str]:
+    """Return the paper's row that an algorithm is compared with, and how it differs; no row if there is none.
+
+    It is the row that lists it among the paper's variants, or the row of its own id with the usual options.
+    """
+    for row, variants in paper.variants.items():
+        for variant in variants:
+            same = all(spec.options.get(name) == value for name, value in variant.options.items())
+            if variant.id == spec.id and same:
+                return row, _label(spec.id, variant.options)
+    return (spec.id, "") if spec.options == _usual_options(spec) else ("", spec.id)
+
+
+def _label(id: str, options: Mapping[str, Any]) -> str:
+    shown = ", ".join(f"{name}={value}" for name, value in options.items())
+    return f"{id} ({shown})" if shown else id
+
+
+def _usual_options(spec: AlgorithmSpec) -> dict[str, Any]:
+    """Return the default options of an algorithm: a full covariance with a = 1, as in the papers."""
+    if not spec.options:
+        return {}
+    made = make_algorithm(spec.id)
+    return {"covariance": made.covariance, "form": made.form, "a": float(made.a)}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting that was judged, and how it compares with the reported pair."""
+
+    params: Choice
+    observed: Observed
+    #: In units of the tolerance.
+    distance: float
+    #: Whether it is consistent only because our passes vary more than the reported ones.
+    wide: bool
+
+    @property
+    def consistent(self) -> bool:
+        """Whether it could have produced the reported pair."""
+        return self.distance <= 1.0
+
+    @property
+    def rank(self) -> tuple[bool, bool, float]:
+        """Sorts settings: the best explanation has the smallest rank."""
+        return not self.consistent, self.wide, self.distance
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result for one suspect."""
+
+    suspect: Suspect
+    #: The settings that were judged, the best explanation first.
+    settings: tuple[Setting, ...]
+    #: The pick of the config's tuning, and the picks of SEARCHES over the whole grid.
+    chosen: Choice | None
+    picks: Mapping[str, Choice | None]
+
+    @property
+    def variant(self) -> str:
+        """How it differs from what the paper says it ran."""
+        return self.suspect.variant
+
+    @property
+    def consistent(self) -> tuple[Setting, ...]:
+        """The settings that could have produced the reported pair."""
+        return tuple(setting for setting in self.settings if setting.consistent)
+
+    @property
+    def tuned(self) -> Setting | None:
+        """The setting that the tuning picks, if it was run."""
+        return next((setting for setting in self.settings if setting.params == self.chosen), None)
+
+    @property
+    def by_tuning(self) -> bool:
+        """Whether the setting that the tuning picks is consistent."""
+        return self.tuned is not None and self.tuned.consistent
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """A row of the paper, and the findings about everything that it is compared with."""
+
+    target: Target
+    findings: tuple[Finding, ...]
+
+    @property
+    def reached(self) -> tuple[Finding, ...]:
+        """The findings with a consistent setting."""
+        return tuple(finding for finding in self.findings if finding.consistent)
+
+    @property
+    def only_variant(self) -> bool:
+        """Whether a variant reaches the pair and the plain algorithm, which was tried, does not."""
+        plain = [finding for finding in self.findings if not finding.variant]
+        return bool(self.reached and plain) and not any(finding.consistent for finding in plain)
+
+    @property
+    def only_wide(self) -> bool:
+        """Whether every setting that reaches the pair does so by our larger spread only."""
+        return bool(self.reached) and all(s.wide for finding in self.reached for s in finding.consistent)
+
+    @property
+    def shown(self) -> Finding:
+        """The finding to show: the first one that reaches the pair, or else the nearest."""
+        if self.reached:
+            return self.reached[0]
+        return min(self.findings, key=lambda f: f.settings[0].distance if f.settings else math.inf)
+
+
+def inquire(cells: list[Suspect], known: Known) -> list[Inquiry]:
+    """Return the rows of the paper that something was compared with, in the order of the config."""
+    findings: dict[str, list[Finding]] = {}
+    for suspect in cells:
+        finding = judge(suspect, known)
+        if finding.settings:
+            findings.setdefault(suspect.target.where, []).append(finding)
+    reported = {suspect.target.where: suspect.target for suspect in cells}
+    return [
+        # The plain algorithm first: a variant matters only if it fails.
+        Inquiry(reported[where], tuple(sorted(some, key=lambda finding: bool(finding.variant))))
+        for where, some in findings.items()
+    ]
+
+
+def judge(suspect: Suspect, known: Known) -> Finding:
+    """Return the finding about a suspect from the trials known so far."""
+    settings = []
+    for params in suspect.judged(known):
+        records = [known.get(trial.key) for trial in suspect.report_trials(params)]
+        good = [record for record in records if record is not None and record["status"] == "ok"]
+        if len(good) == len(records):
+            settings.append(_setting(params, Observed.of(good), suspect.target))
+    return Finding(
+        suspect,
+        tuple(sorted(settings, key=lambda setting: setting.rank)),
+        suspect.step(known).chosen,
+        {search: suspect.picked(search, known) for search in SEARCHES},
+    )
+
+
+def _setting(params: Choice, observed: Observed, target: Target) -> Setting:
+    far = distance(observed, target, CONSISTENT)
+    return Setting(params, observed, far, is_only_by_spread(observed, target))
+
+
+def summary(inquiries: list[Inquiry]) -> str:
+    """Return how many pairs are reached, and by what, in one sentence."""
+    reached = sum(bool(inquiry.reached) for inquiry in inquiries)
+    tuned = sum(any(finding.by_tuning for finding in inquiry.findings) for inquiry in inquiries)
+    variants, wide = (
+        sum(inquiry.only_variant for inquiry in inquiries),
+        sum(inquiry.only_wide for inquiry in inquiries),
+    )
+    return (
+        f"{reached} of {len(inquiries)} pairs are reached by some setting ({variants} only by a variant, "
+        f"{wide} only by our spread); {tuned} by the tuner's pick; {len(inquiries) - reached} by none"
+    )

@@ -1,0 +1,1 @@
+"""Learning: examples, learners by family, passes, one-vs-rest, and learners of other libraries."""

@@ -1,0 +1,771 @@
+"""Learners: the state of an algorithm between slices of a pass, one class per family of kernels."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from olbench.algorithms.definition import Definition, Value
+from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
+from olbench.errors import UserError
+from olbench.learn.examples import Floats, Ints, as_examples
+from olbench.memory import USABLE, available_memory
+
+if TYPE_CHECKING:
+    from olbench.advice.sets import Advice
+    from olbench.learn.contestants import BatchLearner
+
+# Rows per block of a product with the covariance, which for all rows would be as large as a dense X.
+BLOCK = 1024
+# Below this many bytes the available memory is not read: reading it takes as long as a short pass.
+ALWAYS_AVAILABLE = 2**20
+# The same for weights and variances, which are no square of the number of features.
+LARGE_VECTORS = 2**28
+# From this d on a full covariance exceeds a near cache: a kernel of its own works on tiles of TILE rows and
+# columns.
+BLOCKED_FROM, TILE = 128, 8
+# Doubles per cache line.
+LINE = 8
+# Rows of a kernel learner for which room is made at a time; unused room costs no memory.
+CHUNK = 512
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A definition with its parameters set; `make_algorithm` returns it and `online_pass` runs it."""
+
+    definition: Definition
+    params: Mapping[str, Value]
+    covariance: Covariance = "full"
+    projection: Projection = "kl"
+    form: Form = "covariance"
+    a: float = 1.0
+    kernel: Kernel | None = None
+    advice: "Advice | None" = None
+
+    @property
+    def id(self) -> str:
+        """The id of the definition."""
+        return self.definition.id
+
+    def __repr__(self) -> str:
+        options = ("covariance", "projection" if self.covariance == "diag" else "form", "a")
+        shown = dict(self.params)
+        if self.definition.order == "second":
+            shown |= {name: getattr(self, name) for name in options}
+        if self.kernel is not None:
+            shown["kernel"] = self.kernel.name
+        settings = "".join(f", {name}={value!r}" for name, value in shown.items())
+        return f"<Algorithm {self.id!r}{settings}>"
+
+    def start(self, d: int) -> "Learner":
+        """Return a learner for d features that has seen no example yet."""
+        if not self.definition.online:
+            raise UserError(
+                f"{self.id} learns from all examples at once and has no online pass; run it in a "
+                "cross-validation, beside the online learners"
+            )
+        if self.definition.order == "object":
+            from olbench.learn.contestants import ObjectLearner
+
+            return ObjectLearner(self, d)
+        if self.definition.order == "advice":
+            from olbench.advice.learner import AdviceLearner
+
+            return AdviceLearner(self, d)
+        if self.definition.order == "first":
+            refuse_wide(self, d)
+            return AveragedLearner(self, d) if self.definition.averaged else FirstOrderLearner(self, d)
+        if self.kernel is not None:
+            return DualLearner(self, d, self.kernel)
+        if self.covariance == "diag":
+            refuse_wide(self, d)
+            return self._start_diagonal(d)
+        refuse_large(self.definition, d)
+        return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
+
+    def state_bytes(self, d: int) -> int:
+        """Return roughly how many bytes a learner for d features takes, with the weights that it returns."""
+        if self.definition.order == "second" and self.kernel is None:
+            return 8 * d * (d + 12 if self.covariance == "full" else 3)
+        return 8 * d * 3
+
+    def start_batch(self) -> "BatchLearner":
+        """Return a learner that fits all examples at once."""
+        from olbench.learn.contestants import BatchLearner
+
+        return BatchLearner(self)
+
+    def _start_diagonal(self, d: int) -> "Learner":
+        if self.definition.product:
+            return ProductLearner(self, d)
+        return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
+
+
+def make_algorithm(id: str, **settings: Any) -> Algorithm:
+    """Return the algorithm `id` with these parameters.
+
+    Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2" for diag; cw and
+    cw-var also have "exact"), form ("covariance" or "root" for full) and the initial variance a. With kernel
+    ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space. Algorithms
+    that take advice take `advice`.
+
+    >>> make_algorithm("scw1", C=0.5).params
+    {'C': 0.5, 'eta': 0.75}
+    """
+    from olbench.algorithms import get_definition
+
+    definition = get_definition(id)
+    options, params = split_options(definition, settings)
+    return Algorithm(definition, definition.resolve(params), **options)
+
+
+def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> Algorithm:
+    """Return the algorithm of an id with these settings, or an algorithm, whose settings are made already."""
+    if isinstance(algorithm, str):
+        return make_algorithm(algorithm, **settings)
+    if settings:
+        given = ", ".join(settings)
+        raise UserError(
+            f"{given}: {algorithm.id} is made already; give its settings to make_algorithm, or its id here"
+        )
+    return algorithm
+
+
+def refuse_large(definition: Definition, d: int, count: int = 1) -> None:
+    """Raise a UserError if so many full covariances of d features do not fit in memory."""
+    needed = 8 * d * d * count
+    if needed < ALWAYS_AVAILABLE:
+        return
+    available = available_memory()
+    if needed > USABLE * available:
+        classes = f" for {count} classes" if count > 1 else ""
+        raise UserError(
+            f"a full covariance of {d:,} features needs {needed / 2**30:,.1f} GiB{classes}, and "
+            f"{available / 2**30:,.1f} GiB are available; {advise_smaller(definition)}"
+        )
+
+
+def refuse_wide(algorithm: Algorithm, d: int) -> None:
+    """Raise a UserError if a learner with a few numbers for each feature does not fit in memory."""
+    needed = algorithm.state_bytes(d)
+    if needed > LARGE_VECTORS and needed > USABLE * (available := available_memory()):
+        raise UserError(
+            f"{algorithm.id} needs {needed / 2**30:,.1f} GiB for {d:,} features, and "
+            f"{available / 2**30:,.1f} GiB are available; give features smaller numbers"
+        )
+
+
+def advise_smaller(definition: Definition) -> str:
+    """Return what to do where a full covariance is too large."""
+    if definition.diagonal:
+        return "use covariance='diag'"
+    return f"{definition.id} has no diagonal form: use fewer features, or another algorithm"
+
+
+def refuse_large_factor(size: int) -> None:
+    """Raise a UserError if a kernel learner with this many support examples does not fit in memory."""
+    needed, available = 4 * size * (size + 1), available_memory()
+    if needed > USABLE * available:
+        raise UserError(
+            f"a kernel with {size:,} support examples needs {needed / 2**30:,.1f} GiB, and "
+            f"{available / 2**30:,.1f} GiB are available; use fewer examples or no kernel"
+        )
+
+
+class Learner(ABC):
+    """The state that a pass carries from slice to slice, and its counters."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        self.algorithm = algorithm
+        self.d = d
+        self.counters: Ints = np.zeros(6, dtype=np.int64)
+        self.p: Floats = algorithm.definition.rule_constants(algorithm.params)
+        #: A ring of the margins of the last rounds, with the exponents of their scales; see `keep_margins`.
+        self.margins: Floats = np.empty((0, 2))
+
+    def keep_margins(self, ring: Floats) -> None:
+        """Keep the margin f of each round t from now on in a ring, and e if f is scaled by 2 ** e.
+
+        The row of round t, counted from 1, is (t - 1) modulo the size of the ring, a power of two.
+        """
+        self.margins = ring
+
+    def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        """Predict and then learn each example of `order`, one after another."""
+        self.trace(rows, y, order, np.array([order.size]))
+
+    def trace(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
+        """Run, and return (mistakes, updates) and the elapsed seconds after each of `ends` examples."""
+        for name, value in vars(self).items():
+            # joblib passes large arrays to its processes as read-only memory maps.
+            if isinstance(value, np.ndarray) and not value.flags.writeable:
+                setattr(self, name, value.copy())
+        counts, seconds = np.empty((ends.size, 2), dtype=np.int64), np.empty(ends.size)
+        self._trace(rows, y, order, ends, counts, seconds)
+        return counts, seconds
+
+    @abstractmethod
+    def _trace(
+        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
+    ) -> None:
+        """Run up to each of `ends` and write the counts and seconds there."""
+
+    def grow(self, d: int) -> None:
+        """Make room for d features in all, at most; those that are new start as they would have."""
+        if d > self.d:
+            self._extend(d)
+            self.d = d
+
+    def _extend(self, d: int) -> None:
+        """Extend the state to d features; by default a learner cannot."""
+        definition = self.algorithm.definition
+        remedy = "; use covariance='diag'" if definition.order == "second" and definition.diagonal else ""
+        raise UserError(
+            f"{self.algorithm.id} must know the number of features before the first example, which a stream "
+            f"does not tell{remedy}"
+        )
+
+    @property
+    @abstractmethod
+    def weights(self) -> Floats:
+        """The weight vector used for prediction."""
+
+    def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the score of each row of `order`, whose sign is the prediction."""
+        from olbench.kernels.rows import score_rows
+
+        scores = np.empty(order.size)
+        score_rows(rows, order, self.weights, scores)
+        return scores
+
+    def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the predicted label of each row of `order`; sign(0) = +1."""
+        return np.where(self.scores(rows, order) >= 0.0, 1.0, -1.0)
+
+    @abstractmethod
+    def warm_up(self) -> None:
+        """Compile what `run` needs, or load it from the cache."""
+
+    @property
+    def rounds(self) -> int:
+        """Examples seen."""
+        return int(self.counters[0])
+
+    @property
+    def mistakes(self) -> int:
+        """Examples whose prediction, made before learning them, was wrong."""
+        return int(self.counters[1])
+
+    @property
+    def updates(self) -> int:
+        """Rounds with a loss above zero."""
+        return int(self.counters[2])
+
+    @property
+    def effective_updates(self) -> int:
+        """Rounds that changed the state."""
+        return int(self.counters[3])
+
+    @property
+    def breakdowns(self) -> int:
+        """Rounds with a margin or step that is not finite, or a variance <= 0 on a non-zero row."""
+        return int(self.counters[4])
+
+
+class KernelLearner(Learner):
+    """A learner that runs in a compiled kernel."""
+
+    @abstractmethod
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        """Return the kernel and its arguments after the order: the state, then options; not the margins."""
+
+    def _trace(
+        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
+    ) -> None:
+        from olbench.kernels.trace import Address, tracer
+
+        kernel, state = self.kernel_state()
+        rule = Address(self._rule, self._rule.address)
+        tracer(kernel)(rule, self.p, rows, y, order, state, ends, self.counters, counts, seconds)
+
+    def kernel_state(self) -> tuple[Any, tuple[Any, ...]]:
+        """Return the kernel and all of its arguments after the order."""
+        kernel, state = self._kernel()
+        return kernel, (*state, self.margins)
+
+    def warm_up(self) -> None:
+        """Compile the kernel and the rule, or load them from the cache."""
+        from olbench.kernels.trace import tracer
+
+        tracer(self._kernel()[0])
+        _ = self._rule
+
+    @property
+    def _rule(self) -> Any:
+        """The compiled rule that the kernel calls."""
+        return self.algorithm.definition.compiled_rule
+
+
+class FirstOrderLearner(KernelLearner):
+    """A weight vector, stored as a common factor times an array."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        super().__init__(algorithm, d)
+        self.w: Floats = np.zeros(d)
+        self.scalars: Floats = np.array([1.0, 0.0])
+        # Sums of squares of w by block, which give ||w||^2; empty for a rule that does not read it. Each is
+        # summed again when one of its weights changes, so their error does not grow with the rounds.
+        self.squares: Floats = np.zeros(self._count_blocks(d))
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.first_order import run
+
+        passive_above = self.algorithm.definition.find_passive_margin(self.algorithm.params)
+        return run, (self.w, self.scalars, self.squares, self.counters, passive_above)
+
+    def _count_blocks(self, d: int) -> int:
+        if not self.algorithm.definition.reads_norm:
+            return 0
+        from olbench.kernels.first_order import BLOCK
+
+        return -(-d // BLOCK)
+
+    def _extend(self, d: int) -> None:
+        _lengthen(self.w, d)
+        _lengthen(self.squares, self._count_blocks(d))
+
+    @property
+    def weights(self) -> Floats:
+        """The weight vector w."""
+        weights: Floats = self.scalars[0] * self.w
+        return weights
+
+    def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
+        """Return the weights of some features, and no variances: a weight vector has none."""
+        return self.scalars[0] * self.w[columns], None
+
+    def forget(self, columns: Any) -> None:
+        """Start anew, where `columns` are all the features of the examples seen so far."""
+        self.w[columns] = 0.0
+        self.scalars[:] = 0.0
+        self.scalars[0] = 1.0
+        self.squares[:] = 0.0
+        self.counters[:] = 0
+
+
+class AveragedLearner(FirstOrderLearner):
+    """A weight vector and its mean over all rounds."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        super().__init__(algorithm, d)
+        self.scalars = np.array([1.0, 0.0, 0.0])
+        # The sum of w over the rounds is scalars[2] w - deficit. After t rounds with k changes its error is
+        # at most about (t + k) 2^-53 max |w_j|, as if all w were added up, and 1 / `averaged.SMALLEST_SCALE`
+        # of that where the rule shrinks w.
+        self.deficit: Floats = np.zeros(d)
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.averaged import run
+
+        return run, (self.w, self.scalars, self.squares, self.deficit, self.counters)
+
+    def _extend(self, d: int) -> None:
+        super()._extend(d)
+        _lengthen(self.deficit, d)
+
+    @property
+    def weights(self) -> Floats:
+        """The mean of w after each round so far; it predicts unseen examples."""
+        mean: Floats = (self.scalars[2] * self.w - self.deficit) / max(1, self.rounds)
+        return mean
+
+    def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
+        """Return the mean weights of some features, and no variances."""
+        mean: Floats = (self.scalars[2] * self.w[columns] - self.deficit[columns]) / max(1, self.rounds)
+        return mean, None
+
+    def forget(self, columns: Any) -> None:
+        """Start anew, where `columns` are all the features of the examples seen so far."""
+        super().forget(columns)
+        self.deficit[columns] = 0.0
+
+    @property
+    def last_weights(self) -> Floats:
+        """The weight vector w after the last round; it predicts the next example of a pass."""
+        return super().weights
+
+
+class SecondOrderLearner(KernelLearner):
+    """A Gaussian over weight vectors: mean and covariance."""
+
+    @property
+    def scale_exponent(self) -> int:
+        """The exponent of the power of two that multiplies mu and the root of Sigma to prevent underflow."""
+        return 0
+
+    @abstractmethod
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X."""
+
+    @property
+    @abstractmethod
+    def covariance(self) -> NDArray[np.float64]:
+        """Sigma, or its diagonal."""
+
+
+class CovarianceLearner(SecondOrderLearner):
+    """Full covariance as a symmetric matrix, minus the outer products that are still pending."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        super().__init__(algorithm, d)
+        self.mu: Floats = np.zeros(d)
+        side = d if d < BLOCKED_FROM else -(-d // TILE) * TILE
+        self.sigma: Floats = _aligned_zeros(side, side)
+        np.fill_diagonal(self.sigma[:d, :d], algorithm.a)
+        # After k changes an entry of Sigma is off by at most about k 2^-53 a, whatever is still pending. That
+        # is little beside a, but not beside a Sigma that shrinks towards zero: rules that shrink it without
+        # bound have the root form, and a variance that is not positive counts as a breakdown.
+        self.pending: Floats = _aligned_zeros(choose_depth(d), side)
+        # Upper bounds on Sigma, and on Sigma minus the outer product of the axis. Sigma only shrinks, up to
+        # the error above, which stays below the 1e-9 that each bound allows for until k is about 10^7.
+        self.axis: Floats = np.zeros(d)
+        self.bound: Floats = np.array([algorithm.a * (1.0 + 1e-9), np.inf])
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        if self.d >= BLOCKED_FROM:
+            from olbench.kernels.blocked import run
+        else:
+            from olbench.kernels.covariance import run
+
+        definition = self.algorithm.definition
+        # Screening assumes that Sigma only shrinks; rounding breaks this for rules made for the root form.
+        screened = definition.monotone and definition.form == "covariance"
+        adaptive = screened and (definition.traits is None or definition.traits.adaptive_margin)
+        state = (self.mu, self.sigma, self.pending, self.axis, self.bound, self.counters)
+        return run, (*state, screened, adaptive)
+
+    @property
+    def weights(self) -> Floats:
+        """The mean mu."""
+        return self.mu.copy()
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """Sigma, symmetric to the bit."""
+        sigma = self.sigma[: self.d, : self.d].copy()
+        for z in self.pending[: self.counters[5], : self.d]:
+            sigma -= np.multiply.outer(z, z)
+        return sigma
+
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X."""
+        return _quadratic_forms(X, self.covariance, square=False)
+
+
+def choose_depth(d: int) -> int:
+    """Return how many changes of a full covariance are collected before they are applied together.
+
+    Each pending change costs a round two sums of d; applying more of them at a time reads Sigma less often.
+    """
+    return 2 if d < BLOCKED_FROM else 16 if d < 256 else 24
+
+
+class RootLearner(SecondOrderLearner):
+    """Full covariance as a square root: Sigma = R R'."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        super().__init__(algorithm, d)
+        self.mu: Floats = np.zeros(d)
+        self.root: Floats = _scaled_identity(np.sqrt(algorithm.a), d)
+        # R is multiplied by a matrix close to the identity in each change, so k changes leave a relative
+        # error of about k 2^-52 in every row, however far R shrinks; the power of two in counters[5] changes
+        # no digit. Upper bounds of the largest singular value of R and of the length of each row. Changes
+        # only shrink them, so the bounds hold until they are renewed, once in d changes.
+        self.bound: Floats = np.array([np.sqrt(algorithm.a) * (1.0 + 1e-9)])
+        self.reach: Floats = np.full(d, np.sqrt(algorithm.a))
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.root import run
+
+        definition = self.algorithm.definition
+        promises = definition.monotone, definition.scale_free
+        return run, (self.mu, self.root, self.bound, self.reach, self.counters, *promises)
+
+    @property
+    def scale_exponent(self) -> int:
+        """The exponent of the power of two that multiplies mu and R."""
+        return int(self.counters[5])
+
+    @property
+    def weights(self) -> Floats:
+        """The mean mu, times 2 ** scale_exponent."""
+        return self.mu.copy()
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """Sigma, times 4 ** scale_exponent."""
+        sigma: NDArray[np.float64] = self.root @ self.root.T
+        return sigma
+
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
+        return _quadratic_forms(X, self.root, square=True)
+
+
+class DiagonalLearner(SecondOrderLearner):
+    """Diagonal covariance."""
+
+    def __init__(self, algorithm: Algorithm, d: int):
+        super().__init__(algorithm, d)
+        # Each variance is divided or multiplied once in a change: a relative error of k 2^-51 after k of
+        # them.
+        self.moments: Floats = np.zeros((d, 2))
+        self.moments[:, 1] = algorithm.a
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.diagonal import run
+
+        return run, (self.moments, self.counters, self.algorithm.projection == "kl")
+
+    def _extend(self, d: int) -> None:
+        _lengthen(self.moments, d)
+        self.moments[self.d :, 1] = self.algorithm.a
+
+    @property
+    def weights(self) -> Floats:
+        """The mean mu."""
+        return self.moments[:, 0].copy()
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """The diagonal of Sigma."""
+        return self.moments[:, 1].copy()
+
+    def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
+        """Return the means and the variances of some features."""
+        # One index into the flat array takes half the time of rows of two.
+        places = 2 * columns.astype(np.int64)
+        flat = self.moments.reshape(-1)
+        return flat.take(places), flat.take(places + 1)
+
+    def forget(self, columns: Any) -> None:
+        """Start anew, where `columns` are all the features of the examples seen so far."""
+        self.moments[columns] = (0.0, self.algorithm.a)
+        self.counters[:] = 0
+
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X."""
+        squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
+        return np.asarray(squares @ self.moments[:, 1]).ravel()
+
+
+class ExactLearner(DiagonalLearner):
+    """Diagonal covariance with the exact diagonal step."""
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.exact import run
+
+        return run, (self.moments, self.counters)
+
+    @property
+    def _rule(self) -> Any:
+        """The compiled rule of the exact step."""
+        return self.algorithm.definition.compiled_exact
+
+
+class ProductLearner(DiagonalLearner):
+    """A perceptron vector w beside a diagonal covariance, which predict together."""
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.product import run
+
+        return run, (self.moments, self.counters)
+
+    def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return w . S x of each row of `order`, where S counts the row itself.
+
+        A row whose squares overflow against variances of zero has a score of zero.
+        """
+        from olbench.kernels.product import score_rows
+
+        scores = np.empty(order.size)
+        score_rows(rows, order, self.moments, scores)
+        scores[np.isnan(scores)] = 0.0
+        return scores
+
+    @property
+    def weights(self) -> Floats:
+        """The mean Sigma w. Predictions also count the row itself: see `scores`."""
+        mean: Floats = self.moments[:, 1] * self.moments[:, 0]
+        return mean
+
+
+class DualLearner(SecondOrderLearner):
+    """A Gaussian in the feature space of a kernel, by its support: the examples that changed the state.
+
+    Support examples are copied, so the learner does not depend on the matrix that it was trained on.
+    """
+
+    def __init__(self, algorithm: Algorithm, d: int, kernel: Kernel):
+        super().__init__(algorithm, d)
+        kinds = ("linear", "rbf", "poly")
+        self.shape = (float(kinds.index(kernel.name)), kernel.gamma, float(kernel.degree), kernel.coef0)
+        self.linear = kernel.name == "linear"
+        # The factor L grows by rows, and none is changed later, so L L' = M up to (size + 1) 2^-52 a K(x, x).
+        # The coefficients are sums over the changes; the norms of the support are those of its rows.
+        self.nu: Floats = np.empty(0)
+        self.factor: Floats = np.empty(0)
+        self.support_data: Floats = np.empty(0)
+        self.support_columns: NDArray[np.uint32] = np.empty(0, np.uint32)
+        self.support_indptr: Ints = np.zeros(1, np.int64)
+        self.support_norms: Floats = np.empty(0)
+
+    @property
+    def size(self) -> int:
+        """The number of support examples."""
+        return int(self.counters[5])
+
+    @property
+    def support(self) -> Any:
+        """The support examples as a CSR matrix, in the order in which they were learnt."""
+        data, columns, indptr, _ = self._support
+        return sp.csr_matrix((data, columns.view(np.int32), indptr), (self.size, self.d))
+
+    @property
+    def coefficients(self) -> Floats:
+        """The coefficients nu of the mean, mu = sum_j nu_j x_j over the support."""
+        return self.nu[: self.size].copy()
+
+    @property
+    def weights(self) -> Floats:
+        """The mean mu of a linear kernel; of any other, which has no weight vector, the coefficients."""
+        return np.asarray(self.support.T @ self.coefficients) if self.linear else self.coefficients
+
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """Sigma of a linear kernel."""
+        if not self.linear:
+            raise UserError(
+                f"{self.algorithm.id}: only a linear kernel has a covariance matrix over the features"
+            )
+        from scipy.linalg import solve_triangular
+
+        a, size = self.algorithm.a, self.size
+        lower = np.zeros((size, size))
+        lower[np.tril_indices(size)] = self.factor[: size * (size + 1) // 2]
+        # c = 0 leaves an infinite diagonal, and no trace in Sigma
+        kept = np.flatnonzero(np.isfinite(np.diag(lower)))
+        scaled = solve_triangular(lower[np.ix_(kept, kept)], a * self.support[kept].toarray(), lower=True)
+        sigma: NDArray[np.float64] = a * np.eye(self.d) - scaled.T @ scaled
+        return sigma
+
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x for each row of X."""
+        from olbench.kernels.dual import measure_variances
+
+        variances = np.empty(X.shape[0])
+        rows = as_examples(X).rows()
+        measure_variances(rows, self.shape, self._support, self.algorithm.a, self.factor, variances)
+        return variances
+
+    def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return mu . x of each row of `order`, in the feature space of the kernel."""
+        from olbench.kernels.dual import score_rows
+
+        scores = np.empty(order.size)
+        score_rows(rows, order, self.shape, self._support, self.coefficients, scores)
+        return scores
+
+    @property
+    def _support(self) -> tuple[Any, ...]:
+        """The arrays of the support examples without the room behind them."""
+        indptr = self.support_indptr[: self.size + 1]
+        entries = indptr[-1]
+        data, columns = self.support_data[:entries], self.support_columns[:entries]
+        return data, columns, indptr, self.support_norms[: self.size]
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.dual import run
+
+        support = (self.support_data, self.support_columns, self.support_indptr, self.support_norms)
+        state = (self.nu, self.factor, *support, self.counters)
+        return run, (self.shape, float(self.algorithm.a), *state, self.algorithm.definition.monotone)
+
+    def _trace(
+        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
+    ) -> None:
+        """Run in chunks, with room for each of them before it starts: compiled code cannot make any."""
+        elapsed = 0.0
+        for begin in range(0, max(1, order.size), CHUNK):
+            started = time.perf_counter()
+            chunk = order[begin : begin + CHUNK]
+            self._reserve(rows, chunk)
+            elapsed += time.perf_counter() - started
+            first, last = np.searchsorted(ends, (begin, begin + chunk.size), side="right")
+            first = first if begin else 0
+            inside = np.append(ends[first:last] - begin, chunk.size)
+            chunk_counts, chunk_seconds = np.empty((inside.size, 2), dtype=np.int64), np.empty(inside.size)
+            super()._trace(rows, y, chunk, inside, chunk_counts, chunk_seconds)
+            counts[first:last] = chunk_counts[:-1]
+            seconds[first:last] = elapsed + chunk_seconds[:-1]
+            elapsed += float(chunk_seconds[-1])
+
+    def _reserve(self, rows: tuple[Any, ...], order: Ints) -> None:
+        """Make room for all rows of `order` as support examples, by half more than before at least."""
+        dense, indptr = rows[0], rows[3]
+        entries = order.size * self.d if dense.shape[0] else int((indptr[order + 1] - indptr[order]).sum())
+        needed = self.size + order.size
+        if needed > self.nu.size:
+            room = max(needed, 3 * self.nu.size // 2)
+            refuse_large_factor(room)
+            self.nu, self.support_norms = _extend(self.nu, room), _extend(self.support_norms, room)
+            self.support_indptr = _extend(self.support_indptr, room + 1)
+            self.factor = _extend(self.factor, room * (room + 1) // 2)
+        entries += int(self.support_indptr[self.size])
+        if entries > self.support_data.size:
+            room = max(entries, 3 * self.support_data.size // 2)
+            self.support_data = _extend(self.support_data, room)
+            self.support_columns = _extend(self.support_columns, room)
+
+
+def _lengthen(array: NDArray[Any], length: int) -> None:
+    """Add zeros at the end. Large arrays move by remapping their pages, which takes no second copy."""
+    array.resize((length, *array.shape[1:]), refcheck=False)
+
+
+def _scaled_identity(scale: float, d: int) -> Floats:
+    """Return scale * I, without a second matrix of that size on the way."""
+    matrix = np.zeros((d, d))
+    np.fill_diagonal(matrix, scale)
+    return matrix
+
+
+def _aligned_zeros(rows: int, columns: int) -> Floats:
+    """Return a matrix of zeros that starts at a cache line: a vector across two lines loads half as fast."""
+    memory = np.zeros(rows * columns + LINE)
+    skipped = -(memory.ctypes.data // memory.itemsize) % LINE
+    return memory[skipped : skipped + rows * columns].reshape(rows, columns)
+
+
+def _extend(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return a longer array that begins with this one."""
+    longer = np.empty(size, array.dtype)
+    longer[: array.size] = array
+    return longer
+
+
+def _quadratic_forms(X: Any, factor: Floats, square: bool) -> Floats:
+    """Return x' F x for each row of X, or ||F' x||^2 with `square`, block by block to save memory."""
+    values = np.empty(X.shape[0])
+    for begin in range(0, X.shape[0], BLOCK):
+        rows = X[begin : begin + BLOCK]
+        product = rows @ factor
+        left = product if square else rows.toarray() if hasattr(rows, "toarray") else rows
+        values[begin : begin + BLOCK] = np.einsum("ij,ij->i", left, product)
+    return values

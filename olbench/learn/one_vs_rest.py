@@ -1,0 +1,133 @@
+"""More than two classes: one learner per class, each of which sees every example (one-vs-rest).
+
+A round predicts the class whose learner has the highest margin; of equals, the first in sorted order, so that
+a learner that knows nothing predicts the first class. A margin that is no number is the lowest. Then the
+learner of the true class learns the example as positive, and every other one as negative. A mistake is a
+round whose predicted class is wrong. Updates, effective updates and breakdowns are sums over the learners.
+
+No learner depends on another one, so each runs a slice of rounds in compiled code and keeps its margins; the
+predictions of the slice follow from all of them. Memory for margins is bounded by the slice.
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from olbench.errors import UserError
+from olbench.learn.examples import Floats, Ints
+from olbench.learn.learners import Algorithm, Learner, refuse_large
+
+#: The most rounds of a slice, a power of two: room for the margins of every learner.
+RING = 1024
+#: More than any exponent of a margin, so that exponents above it order margins by size.
+OFFSET = 2**40
+
+
+class OneVsRest(Learner):
+    """One learner per class. Labels are the numbers of the classes in sorted order, 0 to K - 1."""
+
+    def __init__(self, algorithm: Algorithm, d: int, classes: int):
+        # The constants of the rule are those of each learner; here there is no rule to pass them to.
+        self.algorithm, self.d = algorithm, d
+        self.counters: Ints = np.zeros(6, dtype=np.int64)
+        if algorithm.definition.order == "second" and algorithm.covariance == "full":
+            refuse_large(algorithm.definition, d, classes)
+        self.learners = [algorithm.start(d) for _ in range(classes)]
+        ring = np.zeros((RING, 2))
+        for learner in self.learners:
+            learner.keep_margins(ring)
+        self._ring = ring
+        self._signs: Floats = np.empty(0)
+
+    def warm_up(self) -> None:
+        """Compile what all learners share."""
+        self.learners[0].warm_up()
+
+    def trace(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
+        """Run, and return (mistakes, updates) and the elapsed seconds after each of `ends` examples."""
+        counts, seconds = np.empty((ends.size, 2), dtype=np.int64), np.empty(ends.size)
+        self._trace(rows, y, order, ends, counts, seconds)
+        return counts, seconds
+
+    def _trace(
+        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
+    ) -> None:
+        started = time.perf_counter()
+        begin = 0
+        for k, end in enumerate(ends.tolist()):
+            for first in range(begin, end, RING):
+                self._run_slice(rows, y, order[first : min(first + RING, end)])
+            begin = end
+            seconds[k] = time.perf_counter() - started
+            counts[k] = self.counters[1:3]
+
+    def _run_slice(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        """Run up to RING rounds of all learners, then compare their margins."""
+        if self._signs.size != y.size:
+            self._signs = np.empty(y.size)
+        signs, truth = self._signs, y[order]
+        places = (self.rounds + np.arange(order.size)) & (RING - 1)
+        margins = np.empty((len(self.learners), order.size, 2))
+        for k, learner in enumerate(self.learners):
+            # Only the rows of the slice are relabelled, for one learner after the other.
+            signs[order] = np.where(truth == k, 1.0, -1.0)
+            learner.run(rows, signs, order)
+            margins[k] = self._ring[places]
+        predicted = choose_class(margins[:, :, 0], margins[:, :, 1])
+        self.counters[0] += order.size
+        self.counters[1] += np.count_nonzero(predicted != truth)
+        self.counters[2:5] = np.sum([learner.counters[2:5] for learner in self.learners], axis=0)
+
+    def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the number of the predicted class of each row of `order`."""
+        scores = np.stack([learner.scores(rows, order) for learner in self.learners])
+        exponents = np.array([getattr(learner, "scale_exponent", 0) for learner in self.learners])
+        return choose_class(scores, np.broadcast_to(exponents[:, None], scores.shape)).astype(np.float64)
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of all learners, one row per class."""
+        return np.stack([learner.weights for learner in self.learners])
+
+
+def choose_class(margins: Floats, exponents: Floats) -> NDArray[np.int64]:
+    """Return the number of the class with the highest margin f / 2 ** e of each round; of equals, the first.
+
+    Both arrays have one row per class. Exponents can be so large that f / 2 ** e is no double, so margins of
+    different scales are compared by sign, then by exponent, then by fraction.
+
+    >>> choose_class(np.array([[0.0, 1.0], [0.0, 3.0]]), np.array([[0, 0], [0, 4096]])).tolist()
+    [0, 0]
+    """
+    finite = np.where(np.isfinite(margins), margins, -np.inf)
+    if not exponents.any():
+        return np.asarray(finite.argmax(axis=0), np.int64)
+    fractions, powers = np.frexp(margins)
+    sizes = np.where(fractions == 0.0, 0, np.sign(fractions) * (powers - exponents + OFFSET))
+    sizes = np.where(np.isfinite(margins), sizes, -np.inf)
+    highest = sizes == sizes.max(axis=0)
+    return np.asarray(np.where(highest, fractions, -np.inf).argmax(axis=0), np.int64)
+
+
+def as_classes(y: ArrayLike, n: int) -> tuple[Floats, NDArray[Any]]:
+    """Check labels of any kind, and return the number of the class of each, and the classes in order.
+
+    >>> as_classes(["b", "a", "c", "a"], 4)[0].tolist()
+    [1.0, 0.0, 2.0, 0.0]
+    """
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise UserError(f"y must have one dimension, not {labels.ndim}")
+    if labels.size != n:
+        raise UserError(f"X has {n} rows but y has {labels.size} labels")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise UserError("y holds NaN or infinity, which are no labels")
+    try:
+        classes, numbers = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise UserError("y holds labels of several kinds, which have no order") from None
+    if classes.size < 2:
+        raise UserError("every example has the same label; two distinct labels are needed")
+    return numbers.astype(np.float64), classes

@@ -1,0 +1,288 @@
+"""Passes over the examples: predict, count, learn; once, or epoch after epoch."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from olbench.display import facts_html
+from olbench.errors import UserError
+from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
+from olbench.learn.learners import Algorithm, Learner, find_algorithm
+from olbench.learn.one_vs_rest import OneVsRest, as_classes
+
+#: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.
+SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000
+#: What labels a pass takes: -1 and +1, or those of any number of classes.
+LABELS = ("two", "all")
+#: Rows of the first slice, which measures how long a row takes.
+FIRST_ROWS = 16
+
+
+class StoppedError(Exception):
+    """A pass was stopped before its end."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Cumulative counts and seconds after t examples, at selected t."""
+
+    t: Ints
+    mistakes: Ints
+    updates: Ints
+    seconds: Floats
+
+
+@dataclass(frozen=True)
+class PassResult:
+    """The measurements of one pass. The seconds exclude compilation and the checks of the input."""
+
+    n: int
+    mistakes: int
+    updates: int
+    effective_updates: int
+    breakdowns: int
+    seconds: float
+    cpu_seconds: float
+    curve: Curve
+    weights: Floats
+    learner: Learner
+
+    @property
+    def mistake_rate(self) -> float:
+        """Mistakes per example."""
+        return self.mistakes / self.n if self.n else 0.0
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name} {value}" for name, value in self._facts().items())
+        return f"<PassResult of {self.learner.algorithm.id}: {facts}>"
+
+    def _repr_html_(self) -> str:
+        return facts_html(f"One pass of {self.learner.algorithm.id}", self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        several = isinstance(self.learner, OneVsRest)
+        return {
+            "examples": f"{self.n:,}",
+            **({"classes": f"{len(self.weights):,}"} if several else {}),
+            "mistakes": f"{self.mistakes:,} ({self.mistake_rate:.2%})",
+            "updates": f"{self.updates:,}",
+            "seconds": f"{self.seconds:.4f}",
+        }
+
+
+def online_pass(
+    algorithm: Algorithm | str,
+    X: Any,
+    y: ArrayLike,
+    order: ArrayLike | None = None,
+    curve: int = 50,
+    stopped: Callable[[], bool] | None = None,
+    labels: str = "two",
+    **settings: Any,
+) -> PassResult:
+    """Run an algorithm once over the examples and count the mistakes it makes before learning each of them.
+
+    The algorithm is what `make_algorithm` returns, or an id with the settings of `make_algorithm` as
+    keywords. X is an array or a SciPy sparse matrix and y holds -1 and +1. `order` lists row numbers; by
+    default the rows are taken as they come. `curve` is the number of points at which the counters and the
+    clock are read. If given, `stopped` is called several times a second, and the pass ends with a
+    StoppedError once it returns true.
+
+    With labels="all", y holds labels of any kind, and one learner per class runs one-vs-rest: see
+    `olbench.learn.one_vs_rest` for what a mistake and an update are then.
+
+    >>> import numpy as np
+    >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 50), np.array([1, -1] * 50)
+    >>> online_pass("arow", X, y, r=0.5).mistakes
+    1
+    """
+    return next(train(algorithm, X, y, [order], curve, stopped, labels, **settings))
+
+
+def train(
+    algorithm: Algorithm | str,
+    X: Any,
+    y: ArrayLike,
+    orders: Iterable[ArrayLike | None],
+    curve: int = 1,
+    stopped: Callable[[], bool] | None = None,
+    labels: str = "two",
+    **settings: Any,
+) -> Iterator[PassResult]:
+    """Run one learner over the examples epoch after epoch, and yield the measurements of each epoch.
+
+    `orders` has the order of each epoch. The other arguments and the results are those of `online_pass`;
+    counts and seconds are of one epoch. The learner of a result goes on learning when the next one is asked
+    for, so predict with it before that.
+
+    >>> import numpy as np
+    >>> from olbench import make_algorithm
+    >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 50), np.array([1, -1] * 50)
+    >>> orders = [np.random.default_rng(epoch).permutation(100) for epoch in range(3)]
+    >>> for epoch in train(make_algorithm("averaged-perceptron"), X, y, orders):
+    ...     print(epoch.mistakes, np.count_nonzero(predict_signs(epoch.learner, X) != y))
+    1 0
+    0 0
+    0 0
+    """
+    examples = as_examples(X)
+    made = find_algorithm(algorithm, settings)
+    learner: Learner
+    if _find_labels(labels) == "all":
+        targets, classes = as_classes(y, examples.n)
+        learner = OneVsRest(made, examples.d, classes.size)
+    else:
+        targets, learner = as_labels(y, examples.n), made.start(examples.d)
+    learner.warm_up()
+    checked = (as_order(order, examples.n) for order in orders)
+    return (_run_pass(learner, examples, targets, order, curve, stopped) for order in checked)
+
+
+def _find_labels(labels: str) -> str:
+    if labels not in LABELS:
+        raise UserError(f"labels must be one of {', '.join(LABELS)}, not {labels!r}")
+    return labels
+
+
+def windowed_pass(
+    algorithm: Algorithm,
+    windows: Iterable[tuple[Any, ArrayLike, ArrayLike]],
+    d: int,
+    n: int,
+    curve: int = 50,
+    stopped: Callable[[], bool] | None = None,
+    classes: int = 0,
+) -> PassResult:
+    """Run an algorithm once over examples that come in windows, each with X, y and an order of its rows.
+
+    With `classes`, y holds the numbers of so many classes, from 0 on, and one learner per class runs.
+
+    The result is that of `online_pass` over all n rows in the same order, but only one window is in memory.
+
+    >>> import numpy as np
+    >>> from olbench import make_algorithm
+    >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 5), np.array([1, -1] * 5)
+    >>> halves = [(X, y, np.arange(10)), (X, y, np.arange(10))]
+    >>> windowed_pass(make_algorithm("arow", r=1.0), halves, 2, 20).mistakes
+    1
+    """
+    learner = OneVsRest(algorithm, d, classes) if classes else algorithm.start(d)
+    learner.warm_up()
+    points = curve_points(n, curve)
+    counts, times = np.zeros((points.size, 2), dtype=np.int64), np.zeros(points.size)
+    seen, seconds, cpu_seconds = 0, 0.0, 0.0
+    for X, y, order in windows:
+        examples = as_examples(X)
+        rows = as_order(order, examples.n)
+        first, last = np.searchsorted(points, (seen, seen + rows.size), side="right")
+        inside = points[first:last] - seen
+        targets = np.asarray(y, np.float64) if classes else as_labels(y, examples.n)
+        slices = _Slices(learner, examples.rows(), targets, rows, inside)
+        cpu_started = time.thread_time()
+        slices.run_until(stopped or (lambda: False))
+        cpu_seconds += time.thread_time() - cpu_started
+        counts[first:last], times[first:last] = slices.counts, seconds + slices.curve_seconds
+        seen, seconds = seen + rows.size, seconds + slices.seconds
+    return PassResult(
+        n=seen,
+        mistakes=learner.mistakes,
+        updates=learner.updates,
+        effective_updates=learner.effective_updates,
+        breakdowns=learner.breakdowns,
+        seconds=seconds,
+        cpu_seconds=cpu_seconds,
+        curve=Curve(points, counts[:, 0], counts[:, 1], times),
+        weights=learner.weights,
+        learner=learner,
+    )
+
+
+def predict_signs(learner: "Predictor", X: Any, order: ArrayLike | None = None) -> Floats:
+    """Return the label, -1 or +1, that a learner predicts for each row of X, or for those of `order`.
+
+    A score of zero counts as +1, as in a pass.
+    """
+    examples = as_examples(X)
+    return learner.predict(examples.rows(), as_order(order, examples.n))
+
+
+class Predictor(Protocol):
+    """What has learnt and can predict."""
+
+    def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the label of each row of `order`."""
+
+
+def _run_pass(
+    learner: Learner,
+    examples: Examples,
+    labels: Floats,
+    order: Ints,
+    curve: int,
+    stopped: Callable[[], bool] | None,
+) -> PassResult:
+    before = learner.counters.copy()
+    points = curve_points(order.size, curve)
+    slices = _Slices(learner, examples.rows(), labels, order, points)
+    cpu_started = time.thread_time()
+    if stopped is None:
+        slices.run(order.size)
+    else:
+        slices.run_until(stopped)
+    cpu_seconds = time.thread_time() - cpu_started
+    _, mistakes, updates, effective_updates, breakdowns = (learner.counters - before)[:5].tolist()
+    counts = slices.counts - before[1:3]
+    return PassResult(
+        n=order.size,
+        mistakes=mistakes,
+        updates=updates,
+        effective_updates=effective_updates,
+        breakdowns=breakdowns,
+        seconds=slices.seconds,
+        cpu_seconds=cpu_seconds,
+        curve=Curve(points, counts[:, 0], counts[:, 1], slices.curve_seconds),
+        weights=learner.weights,
+        learner=learner,
+    )
+
+
+class _Slices:
+    """Runs a learner along an order, slice after slice, and records its curve."""
+
+    def __init__(self, learner: Learner, rows: tuple[Any, ...], labels: Floats, order: Ints, points: Ints):
+        self.learner, self.rows, self.labels, self.order, self.points = learner, rows, labels, order, points
+        self.counts: Ints = np.zeros((points.size, 2), dtype=np.int64)
+        self.curve_seconds: Floats = np.zeros(points.size)
+        self.seconds = 0.0
+        self.seen = 0
+
+    def run_until(self, stopped: Callable[[], bool]) -> None:
+        """Run what is left in slices of about SLICE_SECONDS, and ask before each whether to stop."""
+        size = FIRST_ROWS
+        while self.seen < self.order.size:
+            if stopped():
+                raise StoppedError
+            self.run(size)
+            size = int(min(max(1, SLICE_SECONDS * self.seen / max(1e-9, self.seconds)), SLICE_ROWS))
+
+    def run(self, size: int) -> None:
+        """Run the next `size` examples, or as many as are left."""
+        begin, end = self.seen, min(self.seen + size, self.order.size)
+        first, last = np.searchsorted(self.points, (begin, end), side="right")
+        ends = np.append(self.points[first:last], end) - begin
+        counts, seconds = self.learner.trace(self.rows, self.labels, self.order[begin:end], ends)
+        self.counts[first:last] = counts[:-1]
+        self.curve_seconds[first:last] = self.seconds + seconds[:-1]
+        self.seconds += float(seconds[-1])
+        self.seen = end
+
+
+def curve_points(n: int, count: int) -> Ints:
+    """Return up to `count` evenly spaced numbers of examples, ending with n; there are no more than n."""
+    count = max(1, min(count, n))
+    points = np.unique(np.rint(n * np.arange(1, count + 1) / count).astype(np.int64))
+    return points[points > 0]

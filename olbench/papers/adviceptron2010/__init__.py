@@ -1,0 +1,1 @@
+"""Kunapuli et al., Online Knowledge-Based Support Vector Machines (ECML 2010)."""

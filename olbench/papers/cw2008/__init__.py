@@ -1,0 +1,1 @@
+"""Crammer, Dredze & Pereira, Exact Convex Confidence-Weighted Learning (NIPS 2008)."""

@@ -1,0 +1,760 @@
+"""Crammer, Dredze & Pereira, Exact Convex Confidence-Weighted Learning (NIPS 2008)."""
+
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+from decimal import Decimal, localcontext
+
+import numpy as np
+from scipy.optimize import minimize
+
+from olbench.algorithms import get_definition
+from olbench.audit.definition import Tally, Verification, check
+from olbench.audit.gaussians import (
+    Problem,
+    distance,
+    divergence,
+    inverse_of,
+    random_gaussian,
+    violated_problem,
+)
+from olbench.audit.representer import DERIVED, Coefficients, Step, expand, largest_difference, printed_block
+from olbench.audit.runs import (
+    Comparator,
+    NotSeparableError,
+    Replay,
+    confident,
+    is_separable,
+    nearest_point,
+    replay,
+    separable,
+    tightest_comparator,
+)
+from olbench.learn.examples import Floats
+
+PAPER = "cw2008"
+#: The confidences at which theorems are tried: from far below to far above what the papers tune.
+PHIS = (0.3, 1.0, 3.0)
+LEARNER = "cw"
+#: Points of a scalar function per trial.
+POINTS = 25
+
+
+# --- the update, section 3
+
+
+def left_deviation(a: float, phi: float) -> float:
+    """Return sqrt(u / v) for the step a = alpha sqrt(v): eq. (12)."""
+    return 0.5 * (-a * phi + math.sqrt(a * a * phi * phi + 4.0))
+
+
+def root_13(r: float, phi: float) -> float:
+    """Return gamma sqrt(v) at the margin r = m / sqrt(v) as eq. (13) is printed, with psi."""
+    psi = 1.0 + phi * phi / 2.0
+    return (-r * psi + math.sqrt(r * r * psi * psi - psi * (r * r - phi * phi))) / psi
+
+
+def root_14(r: float, phi: float) -> float:
+    """Return alpha sqrt(v) at the margin r = m / sqrt(v) < phi: eq. (14)."""
+    psi, xi = 1.0 + phi * phi / 2.0, 1.0 + phi * phi
+    return (-r * psi + math.sqrt(r * r * phi**4 / 4.0 + phi * phi * xi)) / xi
+
+
+def miss(a: float, r: float, phi: float) -> float:
+    """Return |m + alpha v - phi sqrt(u)| in units of sqrt(v)."""
+    return abs(r + a - phi * left_deviation(a, phi))
+
+
+@check(
+    paper=PAPER,
+    id="equation-13",
+    where="Eq. (13)",
+    statement="gamma = (-m v psi + sqrt(m^2 v^2 psi^2 - v^2 psi (m^2 - v phi^2))) / (v^2 psi) meets the "
+    "constraint (4) with equality",
+    correction="xi = 1 + phi^2 takes the place of psi in the denominator and before (m^2 - v phi^2), as in "
+    "(14)",
+)
+def equation_13(rng: np.random.Generator, trials: int) -> Verification:
+    """Compare both roots with the constraint."""
+    printed, corrected = Tally(1e-9, "sqrt(v)"), Tally(1e-9, "sqrt(v)")
+    cases = [(0.0, 1.0), (-3.0, 3.0), *_margins(rng, POINTS * trials)]
+    for r, phi in cases:
+        shown = {"m": r, "v": 1.0, "phi": phi, "gamma": root_13(r, phi), "alpha of (14)": root_14(r, phi)}
+        shown["missed by"] = miss(root_13(r, phi), r, phi)
+        printed.add(shown["missed by"], **shown)
+        corrected.add(miss(root_14(r, phi), r, phi), **shown)
+    return Verification(
+        printed.finding, corrected.finding,
+        "Tried: m / sqrt(v) from -5 to phi, phi up to 3. As m falls, (13) misses by about "
+        "|m| phi / sqrt(2 + phi^2), so by any amount",
+    )  # fmt: skip
+
+
+def _margins(rng: np.random.Generator, count: int, lowest: float = -5.0) -> Iterator[tuple[float, float]]:
+    """Yield normalised margins below phi, and phi."""
+    for _ in range(count):
+        phi = rng.uniform(0.05, 3.0)
+        yield rng.uniform(lowest, phi), phi
+
+
+@check(
+    paper=PAPER,
+    id="trigger",
+    where="Section 3.2, before Lemma 1",
+    statement="For m >= 0, the larger root gamma is positive exactly where m < phi v",
+    correction="Exactly where m < phi sqrt(v)",
+)
+def trigger(rng: np.random.Generator, trials: int) -> Verification:
+    """Compare the sign of the larger root of the quadratic with both conditions."""
+    printed, corrected = Tally(), Tally()
+    cases = [(0.2, 0.1, 1.0)]
+    for _ in range(POINTS * trials):
+        v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
+        cases.append((rng.uniform(0.0, 2.0) * phi * math.sqrt(v), v, phi))
+    for m, v, phi in cases:
+        quadratic = [v * v * (1.0 + phi * phi), 2.0 * m * v * (1.0 + phi * phi / 2.0), m * m - v * phi * phi]
+        gamma = float(np.roots(quadratic).max())
+        shown = {"m": m, "v": v, "phi": phi, "gamma": gamma, "phi v": phi * v}
+        printed.add(float((gamma > 0.0) != (m < phi * v)), **shown)
+        corrected.add(float((gamma > 0.0) != triggers(m, v, phi)), **shown)
+    return Verification(printed.finding, corrected.finding)
+
+
+def triggers(m: float, v: float, phi: float) -> bool:
+    """Whether the constraint of (3) does not hold before the update."""
+    return m < phi * math.sqrt(v)
+
+
+@check(
+    paper=PAPER,
+    id="equation-14",
+    where="Eqs. (9)-(14)",
+    statement="The closed form is the optimum of (3)",
+)
+def equation_14(rng: np.random.Generator, trials: int) -> Verification:
+    """Compare the closed form with sequential quadratic programming over mu and a factor of Sigma."""
+    printed = Tally(1e-5, "(largest difference)")
+    for _ in range(trials):
+        problem = violated_problem(lambda: _problem(rng))
+        alpha = root_14(problem.m / math.sqrt(problem.v), problem.phi) / math.sqrt(problem.v)
+        deviation = math.sqrt(problem.v) * left_deviation(alpha * math.sqrt(problem.v), problem.phi)
+        beta = alpha * problem.phi / (deviation + problem.v * alpha * problem.phi)
+        z = problem.covariance @ problem.x
+        mean = problem.mean + alpha * problem.y * z
+        covariance = problem.covariance - beta * np.outer(z, z)
+        printed.add(
+            distance(problem, mean, covariance, problem.solve()), m=problem.m, v=problem.v, phi=problem.phi
+        )
+    return Verification(printed.finding)
+
+
+def _problem(rng: np.random.Generator) -> Problem:
+    d = int(rng.integers(1, 4))
+    mean, covariance = random_gaussian(rng, d)
+    x = rng.normal(size=d) * rng.lognormal(sigma=0.7)
+    return Problem(mean, covariance, x, float(rng.choice([-1.0, 1.0])), rng.uniform(0.1, 3.0))
+
+
+@check(
+    paper=PAPER,
+    id="eta-half",
+    where="Section 3.2, after Lemma 1",
+    statement="With eta = .5 (phi = 0) only mu is updated, not Sigma",
+    correction="From mu = 0 nothing is updated at all: every margin is 0, which (4) allows; only from "
+    "another mu does a negative margin move mu, and Sigma never",
+)
+def eta_half(rng: np.random.Generator, trials: int) -> Verification:
+    """Run CW with eta = .5 from the start, and take single steps from other means."""
+    printed, corrected = Tally(), Tally()
+    for _ in range(trials):
+        X, y = separable(rng, 40, 3)
+        run = replay(confident(LEARNER, 0.0), X, y)
+        moved = max(float(np.abs(mean).max()) for mean in run.means)
+        idle = float(moved == 0.0 and (y < 0).any())
+        printed.add(idle, n=len(y), mistakes=run.mistakes, updates=run.effective_updates)
+        corrected.add(moved + run.effective_updates)
+        m, v = -rng.lognormal(), rng.lognormal()
+        loss, alpha, gain = _rule_step(m, v, 0.0)
+        # The constraint y mu.x >= 0 is met with equality: alpha v = -m.
+        corrected.add(max(abs(alpha * v + m), abs(gain), float(loss <= 0.0)) - 1e-12, m=m, v=v, alpha=alpha)
+    return Verification(printed.finding, corrected.finding)
+
+
+def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
+    """Return (loss, alpha, c) of olbench's rule."""
+    rule = get_definition(LEARNER).rule
+    assert rule is not None
+    return rule(m, v, m < 0.0, 1, (phi,))
+
+
+@check(
+    paper=PAPER,
+    id="first-round",
+    where="Section 3.2, after Lemma 1",
+    statement="On a first example of length one the constraint is y w.x >= a, so the update is that of PA",
+    correction="The first update leaves y mu.x = phi sqrt(a / (1 + phi^2)): along x as PA, but not to a "
+    "fixed margin",
+)
+def first_round(rng: np.random.Generator, trials: int) -> Verification:
+    """Run CW on one example."""
+    printed, corrected = Tally(1e-9, "(margin)"), Tally(1e-9, "(margin)")
+    cases = [(1.0, 1.0), *((10.0 ** rng.uniform(-2, 2), rng.uniform(0.1, 3.0)) for _ in range(trials))]
+    for a, phi in cases:
+        x = rng.normal(size=3)
+        x /= np.linalg.norm(x)
+        run = replay(confident(LEARNER, phi, a=a), x[None, :], np.ones(1))
+        margin = run.updates[0].margin
+        aside = float(np.abs(run.means[-1] - margin * x).max())
+        printed.add(abs(margin - a), a=a, phi=phi, margin=margin)
+        corrected.add(max(abs(margin - first_margin(a, phi)), aside), a=a, phi=phi, margin=margin)
+    return Verification(printed.finding, corrected.finding)
+
+
+def first_margin(a: float, phi: float) -> float:
+    """Return the margin that the first update leaves on an example of length one."""
+    return phi * math.sqrt(a / (1.0 + phi * phi))
+
+
+@check(
+    paper=PAPER,
+    id="equation-15",
+    where="Eq. (15)",
+    statement="Setting the off-diagonal elements of Sigma_{i+1} to zero gives (15)",
+    correction="It is those of the inverse of Sigma_{i+1} that (15) sets to zero",
+)
+def equation_15(rng: np.random.Generator, trials: int) -> Verification:
+    """Compare (15) with the diagonal of the full update and with that of its inverse."""
+    printed, corrected = Tally(1e-9, "(relative)"), Tally(1e-9, "(relative)")
+    cases = [(np.ones(2), np.ones(2), 0.0, 1.0)]
+    for _ in range(trials):
+        phi = rng.uniform(0.1, 3.0)
+        cases.append((rng.normal(size=3), rng.lognormal(size=3), rng.uniform(-2.0, 0.9 * phi), phi))
+    for x, variances, r, phi in cases:
+        v = float(variances @ (x * x))
+        a = root_14(r, phi)
+        gain = a * phi / (left_deviation(a, phi) * v)
+        full = np.linalg.inv(np.diag(1.0 / variances) + gain * np.outer(x, x))
+        diagonal = diagonal_update(variances, gain, x)
+        shown = {"x": x.tolist(), "Sigma": variances.tolist(), "m": r * math.sqrt(v), "phi": phi,
+                 "(15)": diagonal.tolist(), "diagonal of (10)": np.diag(full).tolist()}  # fmt: skip
+        printed.add(float(np.abs(np.diag(full) / diagonal - 1.0).max()), **shown)
+        corrected.add(float(np.abs(np.diag(np.linalg.inv(full)) * diagonal - 1.0).max()), **shown)
+    return Verification(printed.finding, corrected.finding)
+
+
+def diagonal_update(variances: Floats, gain: float, x: Floats) -> Floats:
+    """Return the diagonal of Sigma_{i+1} by eq. (15)."""
+    diagonal: Floats = 1.0 / (1.0 / variances + gain * x * x)
+    return diagonal
+
+
+# --- the kernel form, Theorem 2
+
+#: Eq. (20) as printed: nu_i = a.
+PRINTED_20 = Coefficients(lambda alpha, y, a: a, DERIVED.old_block, DERIVED.border, DERIVED.corner)
+#: Eq. (21) as printed: x_r'x_s where x_r'x_i x_i'x_s belongs.
+PRINTED_21 = Coefficients(DERIVED.new_mean, printed_block, DERIVED.border, DERIVED.corner)
+
+
+def scalar_step(id: str, constants: tuple[float, ...]) -> Step:
+    """Return (m, v) -> (alpha, beta) of one of olbench's rules."""
+    rule = get_definition(id).rule
+    assert rule is not None
+
+    def step(m: float, v: float) -> tuple[float, float]:
+        _, alpha, gain = rule(m, v, m < 0.0, 1, constants)
+        return alpha, gain / (1.0 + gain * v)
+
+    return step
+
+
+def _compare_forms(
+    rng: np.random.Generator, trials: int, form: Coefficients, smallest: tuple[Floats, Floats, float, float]
+) -> Verification:
+    """Run CW in primal form and through printed and derived coefficients.
+
+    The runs are short because a kernel form subtracts what it has added: it loses digits as Sigma shrinks.
+    """
+    printed, corrected = Tally(1e-6, "(relative)"), Tally(1e-6, "(relative)")
+    drawn = (
+        (*separable(rng, 8, 3), 10.0 ** rng.uniform(-1, 1), float(rng.choice(PHIS))) for _ in range(trials)
+    )
+    cases = [smallest, *drawn]
+    for X, y, a, phi in cases:
+        run = replay(confident(LEARNER, phi, a=a), X, y)
+        step, gram = scalar_step(LEARNER, (phi,)), X @ X.T
+        theirs, ours = expand(gram, y, a, step, form), expand(gram, y, a, step, derived_coefficients())
+        shown = {"x": X.tolist(), "y": y.tolist(), "a": a, "phi": phi, "mu": run.means[-1].tolist(),
+                 "mu from nu": (X.T @ theirs.nu[-1]).tolist(),
+                 "Sigma": run.covariances[-1].tolist(),
+                 "Sigma from pi": (X.T @ theirs.pi[-1] @ X + a * np.eye(X.shape[1])).tolist()}  # fmt: skip
+        printed.add(largest_difference(theirs, X, a, run.means, run.covariances), **shown)
+        corrected.add(largest_difference(ours, X, a, run.means, run.covariances), **shown)
+    return Verification(printed.finding, corrected.finding)
+
+
+def derived_coefficients() -> Coefficients:
+    """Return the recursion that follows from the update."""
+    return DERIVED
+
+
+@check(
+    paper=PAPER,
+    id="equation-20",
+    where="Appendix, eq. (20)",
+    statement="nu_i^(i+1) = a",
+    correction="nu_i^(i+1) = a alpha_i y_i",
+)
+def equation_20(rng: np.random.Generator, trials: int) -> Verification:
+    """One negative example is enough: the printed mean points the wrong way."""
+    return _compare_forms(rng, trials, PRINTED_20, (np.ones((1, 1)), -np.ones(1), 1.0, 1.0))
+
+
+@check(
+    paper=PAPER,
+    id="equation-21",
+    where="Appendix, eq. (21)",
+    statement="pi_pq^(i+1) = pi_pq - beta_i sum_rs pi_pr pi_sq x_r'x_s",
+    correction="x_r'x_s stands for (x_r'x_i)(x_i'x_s)",
+)
+def equation_21(rng: np.random.Generator, trials: int) -> Verification:
+    """Two orthogonal examples are enough: the second must not change pi_11."""
+    return _compare_forms(rng, trials, PRINTED_21, (np.eye(2), np.ones(2), 1.0, 1.0))
+
+
+@check(
+    paper=PAPER,
+    where="Theorem 2",
+    statement="mu_i and Sigma_i are combinations (16) of the inputs whose coefficients depend on inner "
+    "products alone",
+)
+def theorem_2(rng: np.random.Generator, trials: int) -> Verification:
+    """Run CW through a kernel alone and in the feature space: linear, and quadratic with its feature map."""
+    printed = Tally(1e-6, "(relative)")
+    for number in range(trials):
+        X, y = separable(rng, 15, 2)
+        phi, a = float(rng.choice(PHIS)), 10.0 ** rng.uniform(-1, 1)
+        features, gram = X, X @ X.T
+        if number % 2:
+            gram = gram**2
+            features = np.column_stack([X[:, 0] ** 2, math.sqrt(2.0) * X[:, 0] * X[:, 1], X[:, 1] ** 2])
+            y = np.where(features @ np.array([1.0, 1.0, -1.0]) >= 0.0, 1.0, -1.0)
+        run = replay(confident(LEARNER, phi, a=a), features, y)
+        dual = expand(gram, y, a, scalar_step(LEARNER, (phi,)), derived_coefficients())
+        counts = float((dual.mistakes, dual.updates) != (run.mistakes, run.effective_updates))
+        difference = largest_difference(dual, features, a, run.means, run.covariances)
+        printed.add(
+            max(difference, counts), phi=phi, a=a, mistakes=run.mistakes, kernel_mistakes=dual.mistakes
+        )
+    return Verification(printed.finding, note="Linear and quadratic kernel, separable data, count for count")
+
+
+# --- invariance, section 4.1
+
+
+@check(
+    paper=PAPER,
+    where="Lemma 3",
+    statement="Starting from Sigma_1 = a I scales m, mu by sqrt(a), v, u, Sigma by a and alpha by 1/sqrt(a), "
+    "and changes no mistake and no update",
+)
+def lemma_3(rng: np.random.Generator, trials: int) -> Verification:
+    """Run CW from Sigma_1 = I and from a I, a between 1e-8 and 1e8."""
+    printed = Tally(1e-9, "(relative)")
+    worst = dict.fromkeys(PHIS, 0.0)
+    for number in range(trials):
+        X, y = separable(rng, 60, 4)
+        phi, a = PHIS[number % len(PHIS)], 10.0 ** rng.uniform(-8, 8)
+        run, scaled = replay(confident(LEARNER, phi), X, y), replay(confident(LEARNER, phi, a=a), X, y)
+        counts = (run.mistakes, run.effective_updates), (scaled.mistakes, scaled.effective_updates)
+        gap = _scale_gap(run, scaled, a) if counts[0] == counts[1] else math.inf
+        worst[phi] = max(worst[phi], gap)
+        printed.add(gap, a=a, phi=phi, mistakes=run.mistakes, scaled_mistakes=scaled.mistakes)
+    words = ", ".join(f"{gap:.0e} at phi = {phi:g}" for phi, gap in worst.items())
+    return Verification(printed.finding, note=f"All of eq. (17) in every round, relative to sizes: {words}")
+
+
+def _scale_gap(run: Replay, scaled: Replay, a: float) -> float:
+    """Return the largest relative deviation from eq. (17)."""
+    root = math.sqrt(a)
+    gaps = [0.0]
+    for one, other in zip(run.updates, scaled.updates, strict=True):
+        gaps.append(abs(other.m / root - one.m) / math.sqrt(one.v))
+        gaps.append(abs(other.v / a - one.v) / one.v)
+        gaps.append(abs(other.alpha * root - one.alpha) * math.sqrt(one.v))
+        gaps.append(abs(other.variance / a - one.variance) / one.variance)
+    for mean, other_mean in zip(run.means, scaled.means, strict=True):
+        gaps.append(float(np.abs(other_mean / root - mean).max()) / max(float(np.abs(mean).max()), 1e-300))
+    for sigma, other_sigma in zip(run.covariances, scaled.covariances, strict=True):
+        gaps.append(float(np.abs(other_sigma / a - sigma).max() / np.abs(sigma).max()))
+    return max(gaps)
+
+
+# --- the confidence loss, Lemma 5, in fifty digits
+
+
+def confidence_loss(x: Decimal, phi: Decimal) -> Decimal:
+    """Return f_phi(x) of eq. (24)."""
+    psi, xi = 1 + phi * phi / 2, 1 + phi * phi
+    g = -x * psi + (x * x * phi**4 / 4 + phi * phi * xi).sqrt()
+    return g * g / (phi * phi * xi)
+
+
+def factor_6(phi: float) -> float:
+    """Return (1 + phi^2) / phi^2, which makes alpha^2 v the confidence loss: Lemma 5, item 6."""
+    return (1.0 + phi * phi) / (phi * phi)
+
+
+def _phis(rng: np.random.Generator, count: int) -> list[Decimal]:
+    return [Decimal(1), *(Decimal(10.0 ** rng.uniform(-2, 1)) for _ in range(count))]
+
+
+@check(paper=PAPER, id="lemma-5-1", where="Lemma 5, item 1", statement="f(phi) = 0 and f(0) = 1")
+def lemma_5_1(rng: np.random.Generator, trials: int) -> Verification:
+    """Substitute."""
+    printed = Tally(1e-40)
+    with localcontext(prec=50):
+        for phi in _phis(rng, trials):
+            gap = max(abs(confidence_loss(phi, phi)), abs(confidence_loss(Decimal(0), phi) - 1))
+            printed.add(float(gap), phi=float(phi))
+    return Verification(printed.finding)
+
+
+@check(
+    paper=PAPER, id="lemma-5-2", where="Lemma 5, item 2", statement="f is convex and decreasing for x < phi"
+)
+def lemma_5_2(rng: np.random.Generator, trials: int) -> Verification:
+    """Compare f at two points and at their midpoint."""
+    printed = Tally()
+    with localcontext(prec=50):
+        for phi in _phis(rng, POINTS * trials):
+            low, high = sorted(phi - Decimal(10.0 ** rng.uniform(-4, 2)) for _ in range(2))
+            values = (
+                confidence_loss(low, phi),
+                confidence_loss((low + high) / 2, phi),
+                confidence_loss(high, phi),
+            )
+            fall = (values[2] - values[0]) / values[0]
+            bend = (values[1] - (values[0] + values[2]) / 2) / values[0]
+            printed.add(float(max(fall, bend)), phi=float(phi), low=float(low), high=float(high))
+    return Verification(printed.finding)
+
+
+@check(paper=PAPER, id="lemma-5-3", where="Lemma 5, item 3", statement="f(x) >= 1 for x <= 0")
+def lemma_5_3(rng: np.random.Generator, trials: int) -> Verification:
+    """Evaluate f at margins that are not positive."""
+    printed = Tally()
+    with localcontext(prec=50):
+        for phi in _phis(rng, POINTS * trials):
+            x = -Decimal(10.0 ** rng.uniform(-6, 3))
+            printed.add(float(1 - confidence_loss(x, phi)), phi=float(phi), x=float(x))
+    return Verification(printed.finding)
+
+
+@check(
+    paper=PAPER,
+    id="lemma-5-4",
+    where="Lemma 5, item 4",
+    statement="f(x) is about x^2 (1 + phi^2) / phi^2 for x far below -2 sqrt((1 + phi^2) / phi^2)",
+)
+def lemma_5_4(rng: np.random.Generator, trials: int) -> Verification:
+    """At T times that point the relative error is at most 9 / (16 T^2)."""
+    printed = Tally(0.0, "(of the error allowed)")
+    with localcontext(prec=50):
+        for phi in _phis(rng, trials):
+            for T in (1, 10, 100, 1000):
+                x = -2 * T * (1 + phi * phi).sqrt() / phi
+                error = abs(confidence_loss(x, phi) * phi * phi / (x * x * (1 + phi * phi)) - 1)
+                printed.add(float(error * 16 * T * T / 9 - 1), phi=float(phi), x=float(x), error=float(error))
+    return Verification(printed.finding, note="The relative error falls as 1 / T^2 at T times that point")
+
+
+def curvature(phi: Decimal) -> Decimal:
+    """Return A = (1 + phi^2) / (phi^2 psi^2), half of f''(phi)."""
+    psi = 1 + phi * phi / 2
+    return (1 + phi * phi) / (phi * phi * psi * psi)
+
+
+@check(
+    paper=PAPER,
+    id="lemma-5-5",
+    where="Lemma 5, item 5",
+    statement="f(x) is about A phi^2 for x just below phi, for some A > 0",
+    correction="f(x) is about A (phi - x)^2 with A = (1 + phi^2) / (phi^2 psi^2)",
+)
+def lemma_5_5(rng: np.random.Generator, trials: int) -> Verification:
+    """Go ten times nearer to phi: a constant stays, a square falls to a hundredth."""
+    printed, corrected = Tally(0.5, "(relative change)"), Tally(1e-6, "(relative)")
+    with localcontext(prec=50):
+        for phi in _phis(rng, trials):
+            gap = phi * Decimal("1e-9")
+            near, nearer = confidence_loss(phi - gap, phi), confidence_loss(phi - gap / 10, phi)
+            printed.add(
+                float(abs(near / nearer - 1)), phi=float(phi), distance=float(gap), f=float(near),
+                **{"f ten times nearer": float(nearer)},
+            )  # fmt: skip
+            ratio = near / (curvature(phi) * gap * gap)
+            corrected.add(float(abs(ratio - 1)), phi=float(phi), distance=float(gap), ratio=float(ratio))
+    return Verification(printed.finding, corrected.finding)
+
+
+@check(
+    paper=PAPER,
+    id="lemma-5-6",
+    where="Lemma 5, item 6",
+    statement="The loss at m / sqrt(v) is (1 + phi^2) / phi^2 alpha^2 v",
+)
+def lemma_5_6(rng: np.random.Generator, trials: int) -> Verification:
+    """Take alpha from the rule that olbench runs."""
+    printed = Tally(1e-9, "(relative)")
+    with localcontext(prec=50):
+        for r, phi in _margins(rng, POINTS * trials):
+            v = 10.0 ** rng.uniform(-4, 4)
+            m = r * math.sqrt(v)
+            _, alpha, _ = _rule_step(m, v, phi)
+            loss = confidence_loss(Decimal(m) / Decimal(v).sqrt(), Decimal(phi))
+            gap = abs(factor_6(phi) * alpha * alpha * v / float(loss) - 1.0)
+            # Next to phi the loss has as few digits as phi - r; what is left out is no statement.
+            if phi - r > 1e-5 * phi:
+                printed.add(gap, m=m, v=v, phi=phi, alpha=alpha)
+    return Verification(printed.finding)
+
+
+@check(
+    paper=PAPER,
+    id="figure-4",
+    where="Appendix, Fig. 4",
+    statement="A larger phi bounds the 0-1 loss tighter at m <= 0, a smaller one at m >= 0",
+)
+def figure_4(rng: np.random.Generator, trials: int) -> Verification:
+    """Compare the losses of two phi at one margin."""
+    printed = Tally()
+    with localcontext(prec=50):
+        for _ in range(POINTS * trials):
+            small, large = sorted(Decimal(10.0 ** rng.uniform(-2, 1)) for _ in range(2))
+            x = Decimal(rng.uniform(-5.0, 1.2 * float(large)))
+            losses = [confidence_loss(x, phi) if x < phi else Decimal(0) for phi in (small, large)]
+            wrong = losses[1] - losses[0] if x <= 0 else losses[0] - losses[1]
+            printed.add(float(wrong), x=float(x), small=float(small), large=float(large))
+    return Verification(printed.finding)
+
+
+# --- the mistake bound, section 4.2
+
+
+def _runs(rng: np.random.Generator, trials: int) -> Iterator[tuple[float, Replay, Comparator]]:
+    """Yield a run of one example and runs over separable data, each with its tightest comparator."""
+    first = replay(confident(LEARNER, 1.0), np.ones((1, 1)), -np.ones(1))
+    yield 1.0, first, tightest_comparator(first)
+    for _ in range(trials):
+        X, y = separable(rng, int(rng.integers(20, 120)), int(rng.integers(2, 7)))
+        for phi in PHIS:
+            run = replay(confident(LEARNER, phi), X, y)
+            with suppress(ArithmeticError):
+                yield phi, run, tightest_comparator(run)
+
+
+def chain(run: Replay, phi: float) -> float:
+    """Return the middle term of the corrected chain: the sum of (1 + phi^2) / phi^2 alpha^2 v."""
+    return factor_6(phi) * run.squares
+
+
+@check(
+    paper=PAPER,
+    where="Theorem 4",
+    statement="On separable data, mistakes <= sum alpha^2 v <= (1 + phi^2) / phi^2 (-log det S* + Tr S* + "
+    "mu*' Sigma_{n+1}^-1 mu* - d)",
+    correction="The middle term is (1 + phi^2) / phi^2 sum alpha^2 v; the outer bound stands",
+)
+def theorem_4(rng: np.random.Generator, trials: int) -> Verification:
+    """Run CW on separable data, and let an optimiser move examples to break the corrected chain."""
+    printed, corrected = Tally(1e-9, "of the bound"), Tally(1e-9, "of the bound")
+    broken: dict[float, int] = dict.fromkeys(PHIS, 0)
+    count = 0
+    for number, (phi, run, comparator) in enumerate(_runs(rng, trials)):
+        right = factor_6(phi) * comparator.cost
+        excess = max(run.mistakes / run.squares, run.squares / right) - 1.0
+        middle = chain(run, phi)
+        shown = {"phi": phi, "mistakes": run.mistakes, "sum alpha^2 v": run.squares,
+                 "times (1 + phi^2) / phi^2": middle, "right side": right}  # fmt: skip
+        if number == 0:
+            shown = {"x": 1.0, "y": -1.0, **shown}
+        else:
+            broken[phi] += excess > 0.0
+            count += phi == PHIS[0]
+        printed.add(excess, **shown)
+        corrected.add(max(run.mistakes / middle, middle / right) - 1.0, **shown)
+    for phi in PHIS:
+        for _ in range(max(1, trials // 20)):
+            ratio, rows = _tightest_run(rng, phi)
+            corrected.add(ratio - 1.0, phi=phi, rows=rows.tolist())
+    words = ", ".join(f"{broken[phi]} of {count} at phi = {phi:g}" for phi in PHIS)
+    return Verification(
+        printed.finding, corrected.finding, f"Mistakes exceed the printed middle term in {words}"
+    )
+
+
+def _tightest_run(rng: np.random.Generator, phi: float) -> tuple[float, Floats]:
+    """Return the largest ratio of sum alpha^2 v to the bracket that an optimiser finds on three examples."""
+
+    def ratio(parameters: Floats) -> float:
+        rows = parameters.reshape(3, 2)
+        run = replay(confident(LEARNER, phi), rows, np.ones(3))
+        try:
+            return -run.squares / tightest_comparator(run).cost
+        except (NotSeparableError, ArithmeticError, np.linalg.LinAlgError):
+            return 0.0
+
+    answer = minimize(ratio, rng.normal(size=6), method="Nelder-Mead", options={"maxfev": 150})
+    return -float(answer.fun), answer.x.reshape(3, 2)
+
+
+@check(
+    paper=PAPER,
+    id="separability",
+    where="Section 4.2, after Theorem 4",
+    statement="The conditions (18) imply that mu* separates the input sequence",
+    correction="They imply that it separates the examples on which an update was made",
+)
+def separability(rng: np.random.Generator, trials: int) -> Verification:
+    """A confident example without an update, then its opposite: (18) can be satisfied, separation cannot."""
+    printed, corrected = Tally(), Tally()
+    cases = [(np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0.5], [-1, -1, -0.5]]), 1.0)]
+    for _ in range(trials):
+        z = np.abs(rng.normal(size=(2, 3)))
+        z = np.vstack([z, z.sum(axis=0) + 0.2 * rng.normal(size=3)])
+        cases.append((np.vstack([z, -z[2]]), float(rng.choice(PHIS))))
+    for rows, phi in cases:
+        run = replay(confident(LEARNER, phi), rows, np.ones(len(rows)))
+        try:
+            comparator = tightest_comparator(run)
+        except (NotSeparableError, ArithmeticError):
+            continue
+        shown = {"x": rows.tolist(), "y": 1, "phi": phi, "updates": run.effective_updates,
+                 "mu*": comparator.mean.tolist()}  # fmt: skip
+        printed.add(float(not is_separable(rows)), **shown)
+        corrected.add(float(not is_separable(covered_rows(run, rows))), **shown)
+    return Verification(printed.finding, corrected.finding)
+
+
+def covered_rows(run: Replay, rows: Floats) -> Floats:
+    """Return the examples that the conditions (18) speak about: those with an update."""
+    return run.rows
+
+
+@check(
+    paper=PAPER,
+    id="chain-18",
+    where="Section 4.2, after Theorem 4",
+    statement="phi sqrt(x' Sigma_{i+1} x) >= x' Sigma* x by (18)",
+    correction="phi sqrt(x' Sigma_{i+1} x) >= phi sqrt(x' Sigma* x)",
+)
+def chain_18(rng: np.random.Generator, trials: int) -> Verification:
+    """Take Sigma* = Sigma_{n+1}, as the paper does."""
+    printed, corrected = Tally(1e-9, "(relative)"), Tally(1e-9, "(relative)")
+    runs = [(1.0, replay(confident(LEARNER, 1.0), np.array([[10.0]]), np.ones(1)))]
+    for _ in range(trials):
+        phi = float(rng.choice(PHIS))
+        runs.append((phi, replay(confident(LEARNER, phi), *separable(rng, 30, 3))))
+    for phi, run in runs:
+        for update in run.updates:
+            u, star = update.variance, float(update.z @ run.covariances[-1] @ update.z)
+            left = phi * math.sqrt(u)
+            shown = {"phi": phi, "x'Sigma x": u, "phi sqrt(x'Sigma x)": left, "x'Sigma* x": star}
+            printed.add(star / left - 1.0, **shown)
+            corrected.add(implied_margin(phi, star) / left - 1.0, **shown)
+    return Verification(printed.finding, corrected.finding)
+
+
+def implied_margin(phi: float, variance: float) -> float:
+    """Return the margin that (18) and (4) imply for a comparator's variance."""
+    return phi * math.sqrt(variance)
+
+
+@check(
+    paper=PAPER,
+    id="unit-margin",
+    where="Section 4.2, last bound",
+    statement="If y mu*.x >= ||x|| on the updates, mistakes <= (1 + phi^2) / phi^2 (-log det Sigma_{n+1} + "
+    "Tr Sigma_{n+1} - d) + (1 + phi^2) mu*' Sigma_{n+1}^-1 mu*",
+)
+def unit_margin(rng: np.random.Generator, trials: int) -> Verification:
+    """Take the mu* of least cost with that margin."""
+    printed = Tally(0.0, "of the bound")
+    for phi, run, _ in _runs(rng, trials):
+        precision = run.precision
+        mean = nearest_point(precision, run.rows, np.linalg.norm(run.rows, axis=1))
+        log_det = float(np.linalg.slogdet(precision)[1])
+        sigma = log_det + float(np.trace(np.linalg.inv(precision))) - len(mean)
+        bound = factor_6(phi) * sigma + (1.0 + phi * phi) * float(mean @ precision @ mean)
+        printed.add(run.mistakes / bound - 1.0, phi=phi, mistakes=run.mistakes, bound=bound)
+    return Verification(printed.finding)
+
+
+@check(
+    paper=PAPER,
+    id="theorem-4-noise",
+    where="Theorem 4, conditions (18)",
+    statement="Where the updated examples are not separable no mu* satisfies (18), and the theorem is silent",
+)
+def theorem_4_noise(rng: np.random.Generator, trials: int) -> Verification:
+    """Repeat examples with the opposite label; the comparator must be refused."""
+    printed = Tally()
+    reason = ""
+    cases = [(np.ones((1, 1)), np.ones(1)), *(separable(rng, 15, 3) for _ in range(trials))]
+    for X, y in cases:
+        X, y = np.vstack([X, X]), np.concatenate([y, -y])
+        phi = float(rng.choice(PHIS))
+        run = replay(confident(LEARNER, phi), X, y)
+        if is_separable(run.rows):
+            continue
+        try:
+            tightest_comparator(run)
+            printed.add(1.0, phi=phi, updates=run.effective_updates)
+        except NotSeparableError as error:
+            printed.add(0.0)
+            reason = str(error)
+    return Verification(printed.finding, note=f"Refused: {reason}")
+
+
+@check(
+    paper=PAPER,
+    where="Lemma 6",
+    statement="mu_{i+1} is the point nearest to mu_i, in the metric of Sigma_i, with y mu.x >= phi sqrt(u_i)",
+)
+def lemma_6(rng: np.random.Generator, trials: int) -> Verification:
+    """Solve the projection (25), (26) for the updates of runs."""
+    printed = Tally(1e-6, "(relative)")
+    for _ in range(trials):
+        X, y = separable(rng, 12, 3)
+        phi = float(rng.choice(PHIS))
+        run = replay(confident(LEARNER, phi), X, y)
+        for row, after in enumerate(run.means[1:]):
+            mean, z = run.means[row], y[row] * X[row]
+            wanted = phi * math.sqrt(float(z @ run.covariances[row + 1] @ z)) - float(mean @ z)
+            size = float(np.abs(after - mean).max())
+            if size > 0.0:
+                metric = inverse_of(run.covariances[row])
+                shift = nearest_point(metric, z[None, :], np.array([wanted]))
+                printed.add(float(np.abs(mean + shift - after).max()) / size, phi=phi, wanted=wanted)
+    return Verification(printed.finding)
+
+
+@check(
+    paper=PAPER,
+    where="Lemma 7",
+    statement="The losses sum to at most (1 + phi^2) / phi^2 (2 KL(* || N(0, I)) + mu*' (sum zeta x x') mu*)",
+)
+def lemma_7(rng: np.random.Generator, trials: int) -> Verification:
+    """Sum the losses (24) of the margins on runs; zeta from eq. (29)."""
+    printed = Tally(0.0, "of the bound")
+    for phi, run, comparator in _runs(rng, trials):
+        losses = [
+            float(confidence_loss(Decimal(each.m / math.sqrt(each.v)), Decimal(phi))) for each in run.updates
+        ]
+        d = len(comparator.mean)
+        kl = divergence(comparator.mean, comparator.covariance, np.zeros(d), np.eye(d))
+        spread = math.fsum(each.gain * float(comparator.mean @ each.z) ** 2 for each in run.updates)
+        bound = factor_6(phi) * (2.0 * kl + spread)
+        printed.add(math.fsum(losses) / bound - 1.0, phi=phi, losses=math.fsum(losses), bound=bound)
+    return Verification(printed.finding)

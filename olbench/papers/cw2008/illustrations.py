@@ -1,0 +1,71 @@
+"""The family of confidence losses beside the losses that it resembles (cw2008, Figure 4)."""
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from olbench.learn.examples import Floats
+from olbench.report.figures.canvas import (
+    DASHES,
+    add_panels,
+    draw_legend,
+    new_figure,
+    our_settings,
+    write_title,
+)
+from olbench.report.figures.palette import BLACK, BLUE, GREY, ORANGE, SKY, VERMILLION
+from olbench.report.figures.weights import synthetic_figure
+
+#: The values of phi, each with its colour: the paper does not say which it draws.
+PHIS = {0.25: SKY, 0.5: BLUE, 1.0: ORANGE, 2.0: VERMILLION}
+LOW, HIGH, TOP = -2.0, 3.0, 6.0
+
+
+def confidence_loss(margin: Floats, phi: float) -> Floats:
+    """Return l_phi of margins that are divided by their standard deviation (cw2008, eqs. 23 and 24).
+
+    >>> confidence_loss(np.array([-1.0, 0.0, 1.0, 2.0]), 1.0).round(12).tolist()
+    [4.5, 1.0, 0.0, 0.0]
+    """
+    psi, xi = 1 + phi**2 / 2, 1 + phi**2
+    root = np.sqrt(margin**2 * phi**4 / 4 + phi**2 * xi)
+    # Beyond phi the loss is zero; below, the difference is positive but for rounding.
+    excess = np.where(margin < phi, np.maximum(root - margin * psi, 0.0), 0.0)
+    loss: Floats = excess**2 / (phi**2 * xi)
+    return loss
+
+
+def loss_figure() -> Figure:
+    """Draw l_phi for several phi with the squared hinge loss and the 0-1 loss."""
+    margins = np.linspace(LOW, HIGH, 1001)
+    with our_settings():
+        figure = new_figure(
+            3.6,
+            "The confidence loss of cw2008 (Lemma 5) for several phi, the squared hinge loss and the 0-1 "
+            "loss, against the margin divided by its standard deviation.",
+        )
+        [panel] = add_panels(figure, 1, 1, above=0.38, below=0.75, left=0.5)
+        for phi, colour in PHIS.items():
+            panel.plot(
+                margins, confidence_loss(margins, phi), color=colour, linewidth=1.1, label=f"ℓ, φ = {phi:g}"
+            )
+        panel.plot(
+            margins, np.maximum(1 - margins, 0) ** 2, color=GREY, linestyle=DASHES["dash"], linewidth=1.1,
+            label="squared hinge",
+        )  # fmt: skip
+        panel.plot(
+            [LOW, 0, 0, HIGH], [1, 1, 0, 0], color=BLACK, linestyle=DASHES["dot"], linewidth=1.1,
+            label="0-1",
+        )  # fmt: skip
+        panel.set_xlim(LOW, HIGH)
+        panel.set_ylim(-0.08, TOP)
+        panel.set_xlabel("margin / standard deviation")
+        panel.set_ylabel("loss")
+        panel.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+        write_title(figure, "The confidence loss for several φ, the squared hinge loss and the 0-1 loss")
+        draw_legend(figure, panel.get_lines())
+    return figure
+
+
+#: By the name of the file, the function that draws it.
+ILLUSTRATIONS = {"cw2008-figure-3": synthetic_figure, "cw2008-figure-4": loss_figure}

@@ -1,0 +1,645 @@
+"""Crammer, Dredze & Pereira, Confidence-Weighted Linear Classification for Text Categorization, JMLR 2012."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from itertools import pairwise
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.optimize import brentq, minimize, minimize_scalar
+from scipy.special import ndtr
+
+from olbench.audit.definition import Plain, Tally, Verification, check
+from olbench.audit.gaussians import (
+    Problem,
+    distance,
+    divergence,
+    inverse_of,
+    random_gaussian,
+    violated_problem,
+)
+from olbench.learn.examples import Floats
+
+PAPER = "cw2012"
+#: Points of a scalar function per trial.
+POINTS = 25
+
+
+# --- passive-aggressive updates and the constraint, sections 3 to 5
+
+
+def clip(alpha: float, C: float) -> float:
+    """Return the step of the passive-aggressive update with slack."""
+    return min(alpha, C)
+
+
+@check(
+    paper=PAPER,
+    id="section-3-slack",
+    where="Section 3, after (3)",
+    statement="Slack variables restrict the step to max{alpha, C}",
+    correction="It is restricted to min{alpha, C}",
+)
+def section_3_slack(rng: np.random.Generator, trials: int) -> Verification:
+    """Minimise ||w - w_i||^2 / 2 + C hinge along x numerically."""
+    printed, corrected = Tally(1e-6, "(step)"), Tally(1e-6, "(step)")
+    cases = [(2.0, 1.0, 1.0), (0.0, 1.0, 2.0)]
+    cases += [(rng.normal(), rng.lognormal(), 10.0 ** rng.uniform(-2, 1)) for _ in range(trials)]
+    for m, s, C in cases:
+
+        def price(step: float, m: float = m, s: float = s, C: float = C) -> float:
+            return step * step * s / 2.0 + C * max(0.0, 1.0 - m - step * s)
+
+        best = float(minimize_scalar(price, bounds=(-1.0, C + 1.0), options={"xatol": 1e-12}).x)
+        alpha = max(0.0, 1.0 - m) / s
+        shown = {"y w.x": m, "||x||^2": s, "C": C, "alpha": alpha, "best step": best}
+        printed.add(abs(max(alpha, C) - best), **shown)
+        corrected.add(abs(clip(alpha, C) - best), **shown)
+    return Verification(
+        printed.finding, corrected.finding, "The step max{alpha, C} even moves w on an example without loss"
+    )
+
+
+@check(
+    paper=PAPER,
+    id="section-5-normal",
+    where="Section 5, before (9)",
+    statement="Phi(u) = 1 / sqrt(2 pi) times the integral of exp(-v^2) up to u is the cumulative normal "
+    "distribution",
+    correction="The integrand is exp(-v^2 / 2)",
+)
+def section_5_normal(rng: np.random.Generator, trials: int) -> Verification:
+    """Integrate numerically."""
+    printed, corrected = Tally(1e-7), Tally(1e-7)
+    for u in (8.0, *rng.normal(size=trials)):
+        areas = [
+            quad(each, -40.0, u, points=[min(u, 0.0)])[0] / math.sqrt(2.0 * math.pi)
+            for each in (_printed_normal, normal_density)
+        ]
+        shown = {"u": float(u), "printed": areas[0], "Phi(u)": float(ndtr(u))}
+        printed.add(abs(areas[0] - float(ndtr(u))), **shown)
+        corrected.add(abs(areas[1] - float(ndtr(u))), **shown)
+    return Verification(
+        printed.finding, corrected.finding, "This is the text at hand, which is read from a scan"
+    )
+
+
+def _printed_normal(v: float) -> float:
+    return math.exp(-v * v)
+
+
+def normal_density(v: float) -> float:
+    """Return the normal density times sqrt(2 pi)."""
+    return math.exp(-v * v / 2.0)
+
+
+def variance_step(m: float, v: float, phi: float) -> tuple[float, float]:
+    """Return alpha and beta of Lemma 1, with (15) and (18)."""
+    b = 1.0 + 2.0 * phi * m
+    alpha = (-b + math.sqrt(b * b - 8.0 * phi * (m - phi * v))) / (4.0 * phi * v)
+    return alpha, 2.0 * alpha * phi / (1.0 + 2.0 * alpha * phi * v)
+
+
+def deviation_step(m: float, v: float, phi: float) -> tuple[float, float]:
+    """Return alpha and beta of Lemma 2, with (27), (28) and (31)."""
+    first, second = 1.0 + phi * phi / 2.0, 1.0 + phi * phi
+    alpha = (-m * first + math.sqrt(m * m * phi**4 / 4.0 + v * phi * phi * second)) / (v * second)
+    deviation = (-alpha * v * phi + math.sqrt((alpha * v * phi) ** 2 + 4.0 * v)) / 2.0
+    return alpha, alpha * phi / (deviation + v * alpha * phi)
+
+
+def update(problem: Problem, alpha: float, beta: float) -> tuple[Floats, Floats]:
+    """Return the Gaussian after mu += alpha y Sigma x, Sigma -= beta Sigma x x' Sigma."""
+    z = problem.covariance @ problem.x
+    return problem.mean + alpha * problem.y * z, problem.covariance - beta * np.outer(z, z)
+
+
+def _problem(rng: np.random.Generator, constraint: str, diagonal: bool = False) -> Problem:
+    d = int(rng.integers(1, 4))
+    mean, covariance = random_gaussian(rng, d, diagonal)
+    x, y = rng.normal(size=d) * rng.lognormal(sigma=0.7), float(rng.choice([-1.0, 1.0]))
+    phi = rng.uniform(0.1, 3.0)
+    if constraint == "variance":
+        return Problem(mean, covariance, x, y, phi, "variance", diagonal=diagonal)
+    return Problem(mean, covariance, x, y, phi, diagonal=diagonal)
+
+
+def _plain(problem: Problem) -> dict[str, Plain]:
+    return {"m": problem.m, "v": problem.v, "phi": problem.phi}
+
+
+@check(paper=PAPER, where="Lemma 1", statement="The closed form is the optimum of (10), the variance form")
+def lemma_1(rng: np.random.Generator, trials: int) -> Verification:
+    """Compare with sequential quadratic programming."""
+    printed = Tally(1e-5, "(largest difference)")
+    for _ in range(trials):
+        problem = violated_problem(lambda: _problem(rng, "variance"))
+        ours = update(problem, *variance_step(problem.m, problem.v, problem.phi))
+        printed.add(distance(problem, *ours, problem.solve()), **_plain(problem))
+    return Verification(printed.finding)
+
+
+@check(paper=PAPER, where="Lemma 2", statement="The closed form is the optimum of (19), the deviation form")
+def lemma_2(rng: np.random.Generator, trials: int) -> Verification:
+    """Compare with sequential quadratic programming."""
+    printed = Tally(1e-5, "(largest difference)")
+    for _ in range(trials):
+        problem = violated_problem(lambda: _problem(rng, "deviation"))
+        ours = update(problem, *deviation_step(problem.m, problem.v, problem.phi))
+        printed.add(distance(problem, *ours, problem.solve()), **_plain(problem))
+    return Verification(printed.finding)
+
+
+@check(
+    paper=PAPER,
+    id="section-5.2-trigger",
+    where="Section 5.2.1, after (30)",
+    statement="gamma > 0 <=> m v phi' < sqrt(m^2 v^2 phi'^2 - v^2 phi' (m^2 - v phi^2)) <=> m < phi v, for "
+    "m >= 0",
+    correction="phi'' takes the place of the second phi', and the condition is m < phi sqrt(v)",
+)
+def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Verification:
+    """Compare the sign of the step with both conditions."""
+    printed, corrected = Tally(), Tally()
+    cases = [(0.2, 0.1, 1.0)]
+    for _ in range(POINTS * trials):
+        v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
+        cases.append((rng.uniform(0.0, 2.0) * phi * math.sqrt(v), v, phi))
+    for m, v, phi in cases:
+        alpha, _ = deviation_step(m, v, phi)
+        shown = {"m": m, "v": v, "phi": phi, "gamma": alpha, "phi v": phi * v}
+        printed.add(float((alpha > 0.0) != (m < phi * v)), **shown)
+        corrected.add(float((alpha > 0.0) != (m < least_margin(v, phi))), **shown)
+    return Verification(printed.finding, corrected.finding)
+
+
+def least_margin(v: float, phi: float) -> float:
+    """Return the margin from which the constraint of (19) holds."""
+    return phi * math.sqrt(v)
+
+
+@check(
+    paper=PAPER,
+    id="footnote-6",
+    where="Footnote 6",
+    statement="(10) and (19) have the same optimum",
+    correction="(9) and (19) have the same optimum; (10) is the variance form",
+)
+def footnote_6(rng: np.random.Generator, trials: int) -> Verification:
+    """Compare the numerical optima of (10) and (9) with the closed form of (19)."""
+    printed, corrected = Tally(1e-4, "(largest difference)"), Tally(1e-4, "(largest difference)")
+    one = Problem(np.zeros(1), 4.0 * np.eye(1), np.ones(1), 1.0, 1.0)
+    for problem in (one, *(violated_problem(lambda: _problem(rng, "deviation")) for _ in range(trials))):
+        linear = Problem(problem.mean, problem.covariance, problem.x, problem.y, problem.phi, "variance")
+        closed = update(problem, *deviation_step(problem.m, problem.v, problem.phi))
+        others = linear.solve(), problem.solve()
+        margins = [problem.y * float(mean @ problem.x) for mean, _ in (closed, others[0])]
+        shown = {**_plain(problem), "margin by (19)": margins[0], "margin by (10)": margins[1]}
+        printed.add(distance(problem, *closed, others[0]), **shown)
+        corrected.add(distance(problem, *closed, others[1]), **shown)
+    return Verification(printed.finding, corrected.finding)
+
+
+# --- diagonal covariances, section 6
+
+
+def l2_projection(covariance: Floats) -> Floats:
+    """Return the diagonal that section 6.1 calls L2."""
+    return np.diag(covariance).copy()
+
+
+def kl_projection(covariance: Floats) -> Floats:
+    """Return the diagonal that section 6.1 calls KL: that of the inverse, inverted."""
+    diagonal: Floats = 1.0 / np.diag(np.linalg.inv(covariance))
+    return diagonal
+
+
+#: (diagonal matrix, full matrix) -> what a projection minimises.
+Price = Callable[[Floats, Floats], float]
+
+
+def _nearest_diagonal(covariance: Floats, price: Price) -> Floats:
+    """Minimise over the logarithms of a diagonal."""
+
+    def value(logs: Floats) -> float:
+        return price(np.diag(np.exp(logs)), covariance)
+
+    answer = minimize(value, np.log(np.diag(covariance)), method="BFGS", options={"gtol": 1e-9})
+    diagonal: Floats = np.exp(answer.x)
+    return diagonal
+
+
+def _compare_projection(
+    rng: np.random.Generator, trials: int, project: Callable[[Floats], Floats], price: Price
+) -> Tally:
+    tally = Tally(1e-5, "(relative)")
+    for _ in range(trials):
+        _, covariance = random_gaussian(rng, int(rng.integers(2, 5)))
+        best, ours = _nearest_diagonal(covariance, price), project(covariance)
+        tally.add(float(np.abs(ours / best - 1.0).max()), ours=ours.tolist(), best=best.tolist())
+    return tally
+
+
+@check(
+    paper=PAPER,
+    id="section-6.1-l2",
+    where="Section 6.1, L2",
+    statement="Keeping the diagonal of Sigma is the Euclidean projection onto diagonal matrices",
+)
+def section_6_1_l2(rng: np.random.Generator, trials: int) -> Verification:
+    """Minimise the Frobenius norm over diagonal matrices numerically."""
+    tally = _compare_projection(
+        rng, trials, l2_projection, lambda other, sigma: float(((other - sigma) ** 2).sum())
+    )
+    return Verification(tally.finding)
+
+
+@check(
+    paper=PAPER,
+    id="section-6.1-kl",
+    where="Section 6.1, KL",
+    statement="Keeping the diagonal of the inverse of Sigma is the projection in Kullback-Leibler divergence",
+)
+def section_6_1_kl(rng: np.random.Generator, trials: int) -> Verification:
+    """Minimise the divergence of the diagonal Gaussian from the full one numerically."""
+
+    def price(other: Floats, sigma: Floats) -> float:
+        zero = np.zeros(len(sigma))
+        return divergence(zero, other, zero, sigma)
+
+    tally = _compare_projection(rng, trials, kl_projection, price)
+    return Verification(
+        tally.finding,
+        note="This is KL(diagonal || full), the direction of (5); the other has the diagonal of Sigma",
+    )
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """An exact diagonal step: the terms s_p = Sigma_p x_p^2, the margin m and phi."""
+
+    m: float
+    terms: Floats
+    phi: float
+
+    @property
+    def v(self) -> float:
+        """The variance of the margin."""
+        return float(self.terms.sum())
+
+    @property
+    def lower(self) -> float:
+        """L of Lemma 3."""
+        return max(0.0, -self.m / self.v)
+
+    def f(self, alpha: float) -> float:
+        """Return f of (33)."""
+        s = self.terms * self.phi
+        return self.m + alpha * self.v - float((s / (1.0 + 2.0 * alpha * s)).sum())
+
+    def g(self, alpha: float) -> float:
+        """Return g of (34) over the features that the example has; minus infinity where it has a pole."""
+        s = self.phi**2 * self.terms[self.terms > 0.0]
+        below = self.m + alpha * self.v + alpha * s
+        if np.any(below <= 0.0):
+            return -math.inf
+        return self.m + alpha * self.v - float((s / below).sum())
+
+    @property
+    def shown(self) -> dict[str, Plain]:
+        """The instance as plain numbers."""
+        return {"m": self.m, "Sigma x^2": self.terms.tolist(), "phi": self.phi}
+
+
+def upper_33(step: Diagonal) -> float:
+    """Return the U that the paper gives for (33)."""
+    d, s = len(step.terms), step.phi * step.terms
+    return max(0.0, -2.0 * step.m / step.v, float((2.0 * d * s).max()) / step.v)
+
+
+def upper_34(step: Diagonal) -> float:
+    """Return the U that the paper gives for (34)."""
+    d, s = len(step.terms), step.phi**2 * step.terms
+    return max(0.0, -2.0 * step.m / step.v, float((2.0 * d * s).max()) / step.v)
+
+
+def bracket_34(step: Diagonal) -> float:
+    """Return (phi sqrt(v) - m) / v, at which m + alpha v = phi sqrt(v) and so g >= 0."""
+    return (step.phi * math.sqrt(step.v) - step.m) / step.v
+
+
+def bracket_33(step: Diagonal) -> float:
+    """Return (phi v - m) / v, at which m + alpha v = phi v and so f >= 0."""
+    return (step.phi * step.v - step.m) / step.v
+
+
+def root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return the root of an increasing function that is negative, maybe infinite, at the lower end."""
+    inner = low + 1e-9 * (high - low)
+    while not math.isfinite(function(inner)) or function(inner) > 0.0:
+        inner = low + 1e-3 * (inner - low)
+    return float(brentq(function, inner, high, xtol=1e-300, rtol=1e-14))
+
+
+def _diagonal_steps(rng: np.random.Generator, count: int, constraint: str) -> list[Diagonal]:
+    """Return exact steps of all scales whose constraint does not hold yet; in some, features are missing."""
+    steps: list[Diagonal] = []
+    while len(steps) < count:
+        d = int(rng.integers(1, 6))
+        terms = 10.0 ** rng.uniform(-6, 6) * rng.lognormal(sigma=1.5, size=d)
+        terms[1:] *= rng.random(d - 1) < 0.7
+        phi = 10.0 ** rng.uniform(-2, 1)
+        v = float(terms.sum())
+        limit = phi * v if constraint == "variance" else phi * math.sqrt(v)
+        # From the first round, where m = 0, to margins far on the wrong side.
+        m = float(rng.choice([0.0, 0.9, rng.uniform(0, 1), -(10.0 ** rng.uniform(-3, 3))])) * limit
+        steps.append(Diagonal(m, terms, phi))
+    return steps
+
+
+@check(
+    paper=PAPER,
+    id="equation-33",
+    where="Section 6.2, (33)",
+    statement="The root of f is the step to the optimum of (10) over diagonal Sigma",
+)
+def equation_33(rng: np.random.Generator, trials: int) -> Verification:
+    """Find the root by Brent's method and compare with sequential quadratic programming."""
+    return Verification(_compare_exact(rng, trials, "variance").finding)
+
+
+@check(
+    paper=PAPER,
+    id="equation-34",
+    where="Section 6.2, (34)",
+    statement="The root of g is the step to the optimum of (19) over diagonal Sigma",
+)
+def equation_34(rng: np.random.Generator, trials: int) -> Verification:
+    """Find the root by Brent's method and compare with sequential quadratic programming."""
+    return Verification(_compare_exact(rng, trials, "deviation").finding)
+
+
+def exact_variances(step: Diagonal, variances: Floats, x: Floats, constraint: str) -> tuple[float, Floats]:
+    """Return alpha and the new diagonal of the exact step."""
+    if constraint == "variance":
+        alpha = root(step.f, step.lower, bracket_33(step))
+        gain = 2.0 * alpha * step.phi
+    else:
+        alpha = root(step.g, step.lower, bracket_34(step))
+        gain = alpha * step.phi**2 / (step.m + alpha * step.v)
+    return alpha, variances / (1.0 + gain * variances * x * x)
+
+
+def _compare_exact(rng: np.random.Generator, trials: int, constraint: str) -> Tally:
+    tally = Tally(1e-5, "(largest difference)")
+    for _ in range(trials):
+        problem = violated_problem(lambda: _problem(rng, constraint, diagonal=True))
+        variances = np.diag(problem.covariance)
+        step = Diagonal(problem.m, variances * problem.x**2, problem.phi)
+        alpha, after = exact_variances(step, variances, problem.x, constraint)
+        mean = problem.mean + alpha * problem.y * variances * problem.x
+        tally.add(distance(problem, mean, np.diag(after), problem.solve()), **step.shown)
+    return tally
+
+
+@check(
+    paper=PAPER,
+    id="lemma-3",
+    where="Lemma 3",
+    statement="f and g are not positive at L = max{0, -m/v}, strictly increase from there and turn positive",
+)
+def lemma_3(rng: np.random.Generator, trials: int) -> Verification:
+    """Walk up from L; where m = 0 the value g(L) is minus infinity."""
+    printed = Tally()
+    for constraint in ("variance", "deviation"):
+        for step in _diagonal_steps(rng, POINTS * trials // 5, constraint):
+            function, upper = (
+                (step.f, bracket_33(step)) if constraint == "variance" else (step.g, bracket_34(step))
+            )
+            at = step.lower + (upper - step.lower) * np.array([0.0, 1e-3, 0.03, 0.3, 0.7, 1.0, 2.0])
+            values = [function(alpha) for alpha in at]
+            rises = all(low < high for low, high in pairwise(values) if math.isfinite(low))
+            printed.add(
+                float(values[0] > 1e-9 * abs(values[-1]) or not rises or values[-1] <= 0.0), **step.shown
+            )
+    return Verification(printed.finding)
+
+
+@check(
+    paper=PAPER,
+    id="lemma-3-value",
+    where="Lemma 3, proof",
+    statement="g(L) = -d / L for m < 0",
+    correction="g(L) = -k / L, where k counts the features that the example has; the other terms are 0 / 0",
+)
+def lemma_3_value(rng: np.random.Generator, trials: int) -> Verification:
+    """Evaluate g at L for sparse examples, in fifty digits: m + L v must vanish."""
+    printed, corrected = Tally(1e-9, "(relative)"), Tally(1e-9, "(relative)")
+    cases = [Diagonal(-1.0, np.array([1.0, 0.0]), 1.0), *_diagonal_steps(rng, POINTS * trials, "deviation")]
+    for step in cases:
+        if step.m < 0.0:
+            scaled = _g_at_lower(step) * step.lower
+            shown = {**step.shown, "L": step.lower, "g(L)": scaled / step.lower}
+            printed.add(
+                abs(scaled / len(step.terms) + 1.0), **shown, **{"-d/L": -len(step.terms) / step.lower}
+            )
+            corrected.add(abs(scaled / features(step) + 1.0), **shown)
+    return Verification(printed.finding, corrected.finding)
+
+
+def _g_at_lower(step: Diagonal) -> float:
+    """Return g(L) for m < 0, over the features that the example has."""
+    with localcontext(prec=50):
+        m, phi = Decimal(step.m), Decimal(step.phi)
+        terms = [Decimal(float(term)) for term in step.terms if term > 0.0]
+        v = sum(terms, Decimal(0))
+        alpha = -m / v
+        margin = m + alpha * v
+        shares = [phi * phi * s / (margin + alpha * phi * phi * s) for s in terms]
+        return float(margin - sum(shares, Decimal(0)))
+
+
+def features(step: Diagonal) -> int:
+    """Return how many features the example has."""
+    return int((step.terms > 0.0).sum())
+
+
+@check(
+    paper=PAPER,
+    id="bracket-33",
+    where="Section 6.2, U for (33)",
+    statement="f(U) >= 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi x_p^2 / v}",
+)
+def bracket_of_33(rng: np.random.Generator, trials: int) -> Verification:
+    """Evaluate f at U."""
+    printed = Tally(1e-9, "(relative)")
+    for step in _diagonal_steps(rng, POINTS * trials, "variance"):
+        upper = upper_33(step)
+        printed.add(-step.f(upper) / (step.phi * step.v), **step.shown, U=upper)
+    return Verification(printed.finding)
+
+
+@check(
+    paper=PAPER,
+    id="bracket-34",
+    where="Section 6.2, U for (34)",
+    statement="g(U) > 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi^2 x_p^2 / v}",
+    correction="g(U) >= 0 at U = (phi sqrt(v) - m) / v; likewise (phi v - m) / v for (33)",
+)
+def bracket_of_34(rng: np.random.Generator, trials: int) -> Verification:
+    """Evaluate g, and f for the corrected form, at U."""
+    printed, corrected = Tally(1e-9, "phi sqrt(v)"), Tally(1e-9, "(relative)")
+    small = Diagonal(0.0, np.array([1e-4]), 1.0)
+    for step in (small, *_diagonal_steps(rng, POINTS * trials, "deviation")):
+        upper = upper_34(step)
+        shown = {**step.shown, "U": upper, "g(U)": step.g(upper)}
+        if step is small:
+            shown = {"x": 0.01, **shown, "root": root(step.g, step.lower, bracket_34(step))}
+        printed.add(-step.g(upper) / (step.phi * math.sqrt(step.v)), **shown)
+        corrected.add(-step.g(bracket_34(step)) / (step.phi * math.sqrt(step.v)), **shown)
+    for step in _diagonal_steps(rng, POINTS * trials, "variance"):
+        corrected.add(-step.f(bracket_33(step)) / (step.phi * step.v), **step.shown)
+    return Verification(printed.finding, corrected.finding)
+
+
+@check(
+    paper=PAPER,
+    id="binary-search",
+    where="Section 6.2, after Lemma 3",
+    statement="Binary search reaches accuracy e in time proportional to (U - L) log(1/e)",
+    correction="The time is proportional to log((U - L) / e)",
+)
+def binary_search(rng: np.random.Generator, trials: int) -> Verification:
+    """Count halvings: a bracket 16 times as wide takes four more, not 16 times as many."""
+    printed, corrected = Tally(0.5, "(relative)"), Tally(0.0, "halvings")
+    cases = [(1e-6, 1.0)]
+    cases += [(10.0 ** rng.uniform(-9, -3), 10.0 ** rng.uniform(-1, 2)) for _ in range(trials)]
+    for accuracy, width in cases:
+        target = rng.random()
+        steps = [halvings(target, each, accuracy) for each in (width, 16.0 * width)]
+        shown = {"e": accuracy, "U - L": width, "halvings": steps[0], "halvings at 16 (U - L)": steps[1]}
+        printed.add(abs(steps[1] / (16.0 * steps[0]) - 1.0), **shown)
+        predicted = [predicted_halvings(each, accuracy) for each in (width, 16.0 * width)]
+        corrected.add(float(max(abs(steps[0] - predicted[0]), abs(steps[1] - predicted[1]))), **shown)
+    return Verification(printed.finding, corrected.finding)
+
+
+def halvings(target: float, width: float, accuracy: float) -> int:
+    """Return how often an interval is halved until it is no wider than the accuracy."""
+    low, high, count = 0.0, width, 0
+    while high - low > accuracy:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if middle < target * width else (low, middle)
+        count += 1
+    return count
+
+
+def predicted_halvings(width: float, accuracy: float) -> int:
+    """Return log2((U - L) / e), rounded up."""
+    return max(0, math.ceil(math.log2(width / accuracy)))
+
+
+# --- combining classifiers, section 7.10
+
+
+def combined_precision(precisions: list[Floats]) -> Floats:
+    """Return the precision of the Gaussian of least total divergence: the mean of the precisions."""
+    mean: Floats = np.mean(precisions, axis=0)
+    return mean
+
+
+def combined_mean(precisions: list[Floats], means: list[Floats]) -> Floats:
+    """Return the mean that the paper gives, weighted by the precisions."""
+    weighted = sum(P @ mu for P, mu in zip(precisions, means, strict=True))
+    combined: Floats = np.linalg.solve(np.sum(precisions, axis=0), weighted)
+    return combined
+
+
+def _total(mean: Floats, covariance: Floats, models: list[tuple[Floats, Floats]]) -> float:
+    return sum(divergence(mean, covariance, *model) for model in models)
+
+
+def _best_combination(models: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Minimise the total divergence over a mean and a triangular factor, from the first model."""
+    d = len(models[0][0])
+    where = np.tril_indices(d)
+
+    def unpack(variables: Floats) -> tuple[Floats, Floats]:
+        factor = np.zeros((d, d))
+        factor[where] = variables[d:]
+        factor[np.diag_indices(d)] = np.exp(np.diag(factor))
+        return variables[:d], factor @ factor.T
+
+    factor = np.linalg.cholesky(models[0][1])
+    factor[np.diag_indices(d)] = np.log(np.diag(factor))
+    start = np.concatenate([models[0][0], factor[where]])
+    answer = minimize(lambda at: _total(*unpack(at), models), start, method="BFGS", options={"gtol": 1e-8})
+    return unpack(answer.x)
+
+
+@check(
+    paper=PAPER,
+    id="section-7.10-kl",
+    where="Section 7.10, KL",
+    statement="The Gaussian of least total divergence has Sigma^-1 = sum of Sigma_c^-1",
+    correction="It has Sigma^-1 = mean of the Sigma_c^-1; mu is as printed",
+)
+def section_7_10_kl(rng: np.random.Generator, trials: int) -> Verification:
+    """Minimise the total divergence numerically; the mean belongs to both forms."""
+    printed, corrected = Tally(1e-4, "(relative)"), Tally(1e-4, "(relative)")
+    cases = [[(np.zeros(1), np.eye(1)), (np.ones(1), np.eye(1))]]
+    for _ in range(trials):
+        d = int(rng.integers(1, 4))
+        cases.append([random_gaussian(rng, d) for _ in range(int(rng.integers(2, 6)))])
+    for models in cases:
+        means, precisions = [mu for mu, _ in models], [inverse_of(sigma) for _, sigma in models]
+        best_mean, best = _best_combination(models)
+        mean = combined_mean(precisions, means)
+        total, average = np.sum(precisions, axis=0), combined_precision(precisions)
+        apart = float(np.abs(mean - best_mean).max())
+        gaps = [max(float(np.abs(P @ best - np.eye(len(mean))).max()), apart) for P in (total, average)]
+        values = [_total(mean, np.linalg.inv(P), models) for P in (total, average)]
+        shown: dict[str, Plain] = {
+            "models": len(models),
+            "total at the sum": values[0],
+            "at the mean": values[1],
+        }
+        if len(mean) == 1:
+            given = {"mu_c": np.ravel(means).tolist(), "Sigma_c": [float(s[0, 0]) for _, s in models]}
+            shown = {
+                **given,
+                "best mu": float(best_mean[0]),
+                "best Sigma^-1": float(1.0 / best[0, 0]),
+                **shown,
+            }
+        printed.add(gaps[0], **shown)
+        corrected.add(gaps[1], **shown)
+    return Verification(
+        printed.finding, corrected.finding, "The sum is the precision of the product of the densities"
+    )
+
+
+@check(
+    paper=PAPER,
+    id="section-7.10-l2",
+    where="Section 7.10, L2",
+    statement="The model of least total squared Euclidean distance is the average of the models",
+)
+def section_7_10_l2(rng: np.random.Generator, trials: int) -> Verification:
+    """Minimise the sum of squared distances of the means numerically."""
+    printed = Tally(1e-5)
+    for _ in range(trials):
+        means = rng.normal(size=(int(rng.integers(2, 6)), 3))
+        answer = minimize(
+            lambda mu, means=means: float(((mu - means) ** 2).sum()), np.zeros(3), method="BFGS"
+        )
+        printed.add(float(np.abs(answer.x - average(means)).max()), models=len(means))
+    return Verification(printed.finding)
+
+
+def average(means: Floats) -> Floats:
+    """Return the mean of the rows."""
+    mean: Floats = means.mean(axis=0)
+    return mean

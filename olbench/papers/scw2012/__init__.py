@@ -1,0 +1,1 @@
+"""Wang, Zhao & Hoi, Exact Soft Confidence-Weighted Learning (ICML 2012)."""

@@ -1,0 +1,180 @@
+"""Figures of accuracy: by epoch, and of one variant against another (cw2008 and cw2012)."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, StrMethodFormatter
+
+from olbench.errors import UserError
+from olbench.protocols.definition import Series
+from olbench.report.figures.canvas import (
+    LETTER,
+    TEXT_WIDTH,
+    add_panels,
+    draw_legend,
+    legend_height,
+    line_look,
+    line_samples,
+    new_figure,
+    our_settings,
+    panel_grid,
+    shorten,
+    write_title,
+)
+from olbench.report.figures.contrasts import Contrast, split_label
+from olbench.report.figures.curves import ROUND, Band, band_of
+from olbench.report.figures.palette import Style, display_name, styles
+from olbench.report.results import Entry
+
+#: Data sets in a figure of curves, at most: with more, panels get too small for a printed page.
+PANELS = 9
+#: Inches: the least side of the square of a scatter, the height of a line of its data sets, and the most that
+#: their names take.
+SIDE, ROW, NAMES = 2.1, 0.122, 1.6
+
+
+def epochs_figure(
+    entries: Mapping[str, Sequence[Entry]], series: Series, labels: Sequence[str], title: str = ""
+) -> Figure:
+    """Draw the test accuracy after each epoch, one panel per data set (cw2012, Figures 3 and 4).
+
+    `labels` has all labels of the run, so that an algorithm looks alike in all of its figures.
+    """
+    if not entries:
+        raise UserError("no algorithm has a curve over epochs yet, so there is nothing to draw")
+    look = styles(dict.fromkeys(split_label(label)[0] for label in labels))
+    drawn = {split_label(entry.label)[0] for each in entries.values() for entry in each}
+    samples = line_samples([name for name in look if name in drawn], look)
+    rows, columns = panel_grid(len(entries))
+    legend = legend_height(samples)
+    height = 0.75 + legend + 1.8 * rows
+    heading = f"Test accuracy (%) after each epoch, mean and deviation over the folds{title}"
+    with our_settings():
+        figure = new_figure(height, f"{heading}: {_list(entries)}. A band is one deviation either way.")
+        panels = add_panels(figure, rows, columns, above=0.45, below=0.4 + legend)
+        for place, (panel, dataset) in enumerate(zip(panels, entries, strict=False)):
+            _draw_epochs(panel, [band_of(entry, series) for entry in entries[dataset]], look)
+            panel.set_title(shorten(dataset, TEXT_WIDTH / columns - 0.4))
+            if place + columns >= len(entries):
+                panel.set_xlabel(series.along_title)
+        for panel in panels[len(entries) :]:
+            panel.remove()
+        write_title(figure, heading)
+        draw_legend(figure, samples)
+    return figure
+
+
+def _draw_epochs(panel: Axes, bands: Sequence[Band], look: Mapping[str, Style]) -> None:
+    for band in bands:
+        name = split_label(band.label)[0]
+        style = look[name]
+        if band.deviation is not None:
+            low, high = 100 - band.high, 100 - band.low
+            panel.fill_between(band.points, low, high, color=style.colour, alpha=0.06, linewidth=0, zorder=2)
+            for edge in (low, high):
+                panel.plot(band.points, edge, color=style.colour, alpha=0.35, linewidth=0.3, zorder=2)
+        panel.plot(
+            band.points, 100 - band.mean, label=display_name(name), zorder=3 + style.width, **line_look(style)
+        )
+    last = int(max(band.points[-1] for band in bands))
+    panel.set_xlim(0.7, last + 0.3)
+    panel.xaxis.set_major_locator(FixedLocator([1, *range(2, last + 1, ceil(last / 10) * 2 or 1)]))
+    panel.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    panel.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
+    panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+
+
+def contrast_figure(contrasts: Sequence[Contrast], measured: str, title: str = "") -> Figure:
+    """Draw pairs of accuracies: a scatter with the diagonal, and beside it the difference on each data set.
+
+    One row per contrast. With training accuracy it is cw2012's Figure 5, with test accuracy cw2008's Figure
+    2 (c).
+    """
+    if not contrasts:
+        raise UserError("no two algorithms of the run form a pair, so there is nothing to draw")
+    look = styles(dict.fromkeys(dataset for each in contrasts for dataset in each.points))
+    names = {dataset: shorten(dataset, NAMES) for dataset in look}
+    side = max(SIDE, ROW * len(look))
+    height = 0.3 + len(contrasts) * (side + 0.7)
+    heading = f"{measured[0].upper()}{measured[1:]} (%) by data set{title}"
+    with our_settings():
+        figure = new_figure(height, f"{heading}. {_describe(contrasts)}.")
+        for row, contrast in enumerate(contrasts):
+            bottom = height - 0.25 - (row + 1) * (side + 0.7) + 0.4
+            scatter = _add_panel(figure, 0.55, bottom, side, side)
+            _draw_scatter(scatter, contrast, look)
+            left = 0.55 + side + 0.35 + LETTER * max(map(len, names.values()))
+            bars = _add_panel(figure, left, bottom, TEXT_WIDTH - left - 0.15, side)
+            _draw_differences(bars, contrast, look, names)
+        write_title(figure, heading)
+    return figure
+
+
+def _describe(contrasts: Sequence[Contrast]) -> str:
+    return "; ".join(f"{each.y} against {each.x}: {each.count}" for each in contrasts)
+
+
+def _add_panel(figure: Figure, left: float, bottom: float, wide: float, high: float) -> Axes:
+    """Return a panel at a place in inches."""
+    width, height = figure.get_size_inches()
+    return figure.add_axes((left / width, bottom / height, wide / width, high / height))
+
+
+def _mark(style: Style) -> dict[str, Any]:
+    return {**line_look(style), "linestyle": "none", "markersize": 5.5 if style.marker == "*" else 4.2}
+
+
+def _draw_scatter(panel: Axes, contrast: Contrast, look: Mapping[str, Style]) -> None:
+    low, high = _limits([value for point in contrast.points.values() for value in point])
+    panel.plot([low, high], [low, high], color="#888888", linewidth=0.6, zorder=1, gid="diagonal")
+    for dataset, (x, y) in contrast.points.items():
+        # Not clipped: the points at 100 lie on the edge.
+        panel.plot([x], [y], gid=dataset, zorder=3, clip_on=False, **_mark(look[dataset]))
+    panel.set_xlim(low, high)
+    panel.set_ylim(low, high)
+    panel.grid(axis="x")
+    panel.set_title(contrast.count)
+    panel.set_xlabel(display_name(contrast.x))
+    panel.set_ylabel(display_name(contrast.y))
+    for axis in (panel.xaxis, panel.yaxis):
+        axis.set_major_locator(MaxNLocator(5, steps=ROUND))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+
+
+def _limits(values: Sequence[float]) -> tuple[float, float]:
+    """Return limits around all values: the same for both axes, and at most 100."""
+    low, high = min(values), max(values)
+    margin = 0.08 * (high - low) or 0.1
+    return max(0.0, low - margin), min(100.0, high + margin)
+
+
+def _draw_differences(
+    panel: Axes, contrast: Contrast, look: Mapping[str, Style], names: Mapping[str, str]
+) -> None:
+    """Draw what the diagonal is too long to show: how far each point lies above or below it."""
+    panel.axvline(0, color="#888888", linewidth=0.6, zorder=1)
+    for place, (dataset, (x, y)) in enumerate(contrast.points.items()):
+        panel.plot([0, y - x], [place, place], color=look[dataset].colour, linewidth=0.7, zorder=2)
+        panel.plot([y - x], [place], gid=dataset, zorder=3, **_mark(look[dataset]))
+    panel.set_yticks(range(len(contrast.points)), [names[dataset] for dataset in contrast.points])
+    panel.set_ylim(len(contrast.points) - 0.4, -0.6)
+    panel.tick_params(axis="y", length=0)
+    panel.spines["left"].set_visible(False)
+    panel.grid(axis="x")
+    panel.margins(x=0.08)
+    panel.set_title(f"{display_name(contrast.y)} minus {display_name(contrast.x)}")
+    panel.set_xlabel("difference in percentage points")
+    panel.xaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
+    panel.xaxis.set_major_formatter(FuncFormatter(_signed))
+
+
+def _signed(value: float, _: object) -> str:
+    return f"{value:+.4g}".replace("-", "\N{MINUS SIGN}") if value else "0"
+
+
+def _list(names: Mapping[str, object]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,212 @@
+"""What all figures share: the page, its fonts and margins, the looks of lines, the legend, and the files.
+
+The same record gives the same bytes: no date, no version and no setting of the user's matplotlib enters.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import matplotlib.style
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from olbench.report.figures.palette import Dash, Style, display_name
+
+#: Inches: the width of the text on a page, and the height that is left for a figure with a caption.
+TEXT_WIDTH, PAGE_HEIGHT = 7.0, 9.2
+#: What a letter of a name takes, a little more than the widest names need, and a line sample with its spaces.
+LETTER, SAMPLE = 0.062, 0.5
+#: The height of a line of text.
+LINE = 0.165
+DASHES: dict[Dash, Any] = {
+    "solid": "-", "dash": (0, (4, 1.6)), "dot": (0, (1.2, 1.2)), "dashdot": (0, (5, 1.4, 1.2, 1.4)),
+}  # fmt: skip
+SETTINGS = {
+    "font.size": 7.5, "axes.titlesize": 7.5, "axes.labelsize": 7.5, "legend.fontsize": 7.5,
+    "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "axes.linewidth": 0.5, "axes.spines.top": False, "axes.spines.right": False,
+    "xtick.major.width": 0.5, "ytick.major.width": 0.5, "ytick.minor.width": 0.3,
+    "xtick.major.size": 2.5, "ytick.major.size": 2.5, "ytick.minor.size": 1.5,
+    "axes.titlelocation": "left", "axes.titlepad": 5, "axes.titley": 1.0,
+    "axes.grid": True, "axes.grid.axis": "y", "grid.color": "#e6e6e6", "grid.linewidth": 0.4,
+    "axes.axisbelow": True, "legend.frameon": False, "savefig.dpi": 220,
+    "pdf.fonttype": 42, "svg.hashsalt": "olbench",
+    # A name with two dollar signs is a name and no formula.
+    "text.parse_math": False,
+}  # fmt: skip
+#: Pixels per inch at which a notebook shows a figure, whose file has more of them.
+SHOWN_DPI = 110
+#: The formats of a figure that is written.
+FORMATS = ("png", "pdf", "svg")
+#: What matplotlib warns of where the font lacks a letter of a name; the figure then has a box in its place.
+NO_GLYPH = r"Glyph .* missing from"
+#: What the writers of matplotlib would put in by themselves: dates and versions.
+METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": None},
+    "pdf": {"Creator": "olbench", "Producer": None, "CreationDate": None},
+    "svg": {"Creator": "olbench", "Date": None},
+}
+
+
+@contextmanager
+def our_settings() -> Iterator[None]:
+    """Draw and write with the settings of this project, whatever the user's are."""
+    with matplotlib.style.context(["default", SETTINGS]):
+        yield
+
+
+class Picture(Figure):
+    """A figure that a notebook shows even if pyplot, which would have told it how, was never imported."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        buffer = BytesIO()
+        _write_format(self, buffer, "png")
+        width, height = self.get_size_inches()
+        return buffer.getvalue(), {"width": round(SHOWN_DPI * width), "height": round(SHOWN_DPI * height)}
+
+
+def new_figure(height: float, caption: str = "") -> Figure:
+    """Return a figure as wide as the text; the caption says on a page what it shows."""
+    figure = Picture((TEXT_WIDTH, height))
+    figure.set_label(caption)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def add_panels(
+    figure: Figure,
+    rows: int,
+    columns: int,
+    above: float,
+    below: float,
+    left: float = 0.42,
+    right: float = 0.1,
+) -> list[Axes]:
+    """Return a grid of panels with so many inches left above, below and at the sides.
+
+    Fixed margins instead of a layout engine: the panels of all data sets then have one size, and a figure is
+    drawn once instead of three times.
+    """
+    gap, head = 0.46, 0.46
+    width, height = figure.get_size_inches()
+    wide = (width - left - right - (columns - 1) * gap) / columns
+    high = (height - above - below - (rows - 1) * head) / rows
+    return [
+        figure.add_axes(
+            (
+                (left + column * (wide + gap)) / width,
+                (below + (rows - 1 - row) * (high + head)) / height,
+                wide / width,
+                high / height,
+            )
+        )
+        for row in range(rows)
+        for column in range(columns)
+    ]
+
+
+def write(figure: Figure, inches: tuple[float, float], text: str, **how: Any) -> None:
+    """Write a text at a place of the page, in inches from its lower left corner."""
+    width, height = figure.get_size_inches()
+    figure.text(inches[0] / width, inches[1] / height, text, **how)
+
+
+def write_title(figure: Figure, text: str) -> None:
+    """Write the title of the whole figure at its top."""
+    write(figure, (0.08, figure.get_figheight() - 0.06), text, va="top", fontsize=9)
+
+
+def shorten(name: str, inches: float) -> str:
+    """Return a name that fits into a width; of a longer one, the end is left out.
+
+    >>> shorten("amazon-apparel", 1.0), shorten("amazon-apparel", 0.5)
+    ('amazon-apparel', 'amazon-…')
+    """
+    most = int(inches / LETTER)
+    return name if len(name) <= most else f"{name[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def panel_grid(count: int) -> tuple[int, int]:
+    """Return rows and columns: up to three columns for a dozen data sets, then more of both."""
+    square = 2 if count == 4 else min(count, 3)
+    columns = square if count <= 12 else ceil((0.75 * count) ** 0.5)
+    return ceil(count / columns), columns
+
+
+def line_look(style: Style) -> dict[str, Any]:
+    """Return the look of an algorithm as matplotlib's properties of a line."""
+    return {
+        "color": style.colour,
+        "linestyle": DASHES[style.dash],
+        "linewidth": 0.8 * style.width,
+        "marker": style.marker,
+        "markersize": 5.0 if style.marker == "*" else 3.2,
+        "markerfacecolor": style.colour if style.filled else "white",
+        "markeredgecolor": style.colour,
+        "markeredgewidth": 0.6,
+    }
+
+
+def line_samples(labels: Sequence[str], look: Mapping[str, Style]) -> list[Line2D]:
+    """Return a line of each label, as a legend shows it."""
+    return [Line2D([], [], label=display_name(label), **line_look(look[label])) for label in labels]
+
+
+def _names(samples: Sequence[Line2D]) -> list[str]:
+    return [str(sample.get_label()) for sample in samples]
+
+
+def _legend_columns(names: Sequence[str]) -> int:
+    """Return the least number of columns for the least number of rows that fit into the width."""
+
+    def width(columns: int) -> float:
+        longest = [max(map(len, names[column::columns])) for column in range(columns)]
+        return sum(LETTER * letters + SAMPLE for letters in longest)
+
+    fitting = [columns for columns in range(1, len(names) + 1) if width(columns) < TEXT_WIDTH]
+    rows = ceil(len(names) / max(fitting, default=1))
+    return ceil(len(names) / rows)
+
+
+def legend_height(samples: Sequence[Line2D]) -> float:
+    """Return the inches that a legend takes at the bottom of a figure."""
+    return 0.08 + 0.145 * ceil(len(samples) / _legend_columns(_names(samples)))
+
+
+def draw_legend(figure: Figure, samples: Sequence[Line2D]) -> None:
+    """Put the legend below the panels, where it hides nothing, in the order of the samples by rows."""
+    columns = _legend_columns(_names(samples))
+    figure.legend(
+        handles=[sample for column in range(columns) for sample in samples[column::columns]],
+        loc="lower center", ncols=columns, borderaxespad=0.2, borderpad=0.2,
+        handlelength=2.8, columnspacing=1.2, handletextpad=0.5, labelspacing=0.35,
+    )  # fmt: skip
+
+
+def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write a figure in each format; return the files."""
+    paths = [stem.with_name(f"{stem.name}.{format}") for format in formats]
+    for format, path in zip(formats, paths, strict=True):
+        _write_format(figure, path, format)
+    return paths
+
+
+def svg_bytes(figure: Figure) -> bytes:
+    """Return a figure as an SVG file."""
+    buffer = BytesIO()
+    _write_format(figure, buffer, "svg")
+    return buffer.getvalue()
+
+
+def _write_format(figure: Figure, target: Path | BytesIO, format: str) -> None:
+    with our_settings(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", NO_GLYPH, UserWarning)
+        figure.savefig(target, format=format, metadata=METADATA.get(format))

@@ -1,0 +1,146 @@
+"""Which entries of a run a figure sets against each other: algorithms over epochs, and pairs of variants."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from olbench.quantities import Quantity
+from olbench.report.grid import Grid, boxes, left, right
+from olbench.report.results import Entry, Results
+
+if TYPE_CHECKING:
+    from olbench.report.sections import Figures
+
+#: The algorithms whose curves over epochs cw2012 shows (Figures 3 and 4); without two of them, all are shown.
+SHOWN = ("cw-var", "cw", "pa")
+#: Data sets that a comparison of two variants needs, at least.
+FEWEST = 3
+
+
+def split_label(label: str) -> tuple[str, str]:
+    """Return the name in a label and the tuning in brackets behind it, which is empty for the config's first.
+
+    >>> split_label("var-KL"), split_label("var-KL [paper]")
+    (('var-KL', ''), ('var-KL', 'paper'))
+    """
+    name, bracket, tuning = label.removesuffix("]").rpartition(" [")
+    return (name, tuning) if bracket and label.endswith("]") else (label, "")
+
+
+def tunings_of(entries: Iterable[Entry]) -> list[str]:
+    """Return the tunings that the entries have, in their order."""
+    return list(dict.fromkeys(split_label(entry.label)[1] for entry in entries))
+
+
+def with_tuning(name: str, tuning: str) -> str:
+    """Return the name of a figure, with the tuning that it shows unless that is the config's first."""
+    return f"{name}-{tuning}" if tuning else name
+
+
+def entries_by_epoch(results: Results, tuning: str) -> dict[str, list[Entry]]:
+    """Return the entries with a curve over epochs, by data set; batch learners have none."""
+    found = {
+        dataset: [
+            entry
+            for entry in results.of(dataset)
+            if entry.points.size > 1 and split_label(entry.label)[1] == tuning
+        ]
+        for dataset in results.datasets
+    }
+    labels = {entry.label for entries in found.values() for entry in entries if entry.algorithm in SHOWN}
+    if len(labels) > 1:
+        found = {
+            dataset: [entry for entry in entries if entry.label in labels]
+            for dataset, entries in found.items()
+        }
+    return {dataset: entries for dataset, entries in found.items() if entries}
+
+
+def accuracy(error: float) -> float:
+    """Return the percentage of correct predictions."""
+    return 100.0 - 100.0 * error
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two variants of an algorithm, alike in all but one respect, on every data set that has both."""
+
+    #: The names of the two.
+    x: str
+    y: str
+    tuning: str
+    #: Accuracy of the two in percent, by data set.
+    points: Mapping[str, tuple[float, float]]
+
+    @property
+    def above(self) -> int:
+        """On how many data sets the second is better."""
+        return sum(y > x for x, y in self.points.values())
+
+    @property
+    def equal(self) -> int:
+        """On how many data sets there is no difference."""
+        return sum(y == x for x, y in self.points.values())
+
+    @property
+    def count(self) -> str:
+        """How many points lie above the diagonal, in words."""
+        ties = f", {self.equal} on the line" if self.equal else ""
+        return f"{self.above} of {len(self.points)} above the line{ties}"
+
+
+def find_contrasts(results: Results, error: Quantity, respect: str, x: Any, y: Any) -> list[Contrast]:
+    """Return the pairs of algorithms that are alike but for one respect: x in one and y in the other.
+
+    The respect is an option, such as the projection, or "algorithm". A pair with few data sets is left out.
+    """
+    facts = {entry.label: _facts(entry) for entry in results.entries}
+    pairs = [
+        (one, other)
+        for one, own in facts.items()
+        if own.get(respect) == x
+        for other, others in facts.items()
+        if others == {**own, respect: y}
+    ]
+    found = [_compare(results, error, *pair) for pair in pairs]
+    return [contrast for contrast in found if len(contrast.points) >= FEWEST]
+
+
+def _facts(entry: Entry) -> dict[str, Any]:
+    return {**entry.options, "algorithm": entry.algorithm, "tuning": split_label(entry.label)[1]}
+
+
+def _compare(results: Results, error: Quantity, x: str, y: str) -> Contrast:
+    points = {}
+    for dataset in results.datasets:
+        entries = {entry.label: entry for entry in results.of(dataset)}
+        if x in entries and y in entries:
+            points[dataset] = accuracy(entries[x].mean(error)), accuracy(entries[y].mean(error))
+    (name, tuning), (other, _) = split_label(x), split_label(y)
+    return Contrast(name, other, tuning, points)
+
+
+def contrast_table(contrast: Contrast, measured: str) -> Grid:
+    """Return the accuracies of both on each data set, and their difference."""
+    return Grid(
+        f"{measured} (%) of {contrast.y} and {contrast.x}: {contrast.y} is higher on {contrast.above} of "
+        f"{len(contrast.points)}",
+        (*left("data set"), *right(contrast.y, contrast.x, "difference")),
+        tuple(
+            boxes(dataset, f"{y:.2f}", f"{x:.2f}", f"{y - x:+.2f}")
+            for dataset, (x, y) in contrast.points.items()
+        ),
+    )
+
+
+def contrast_figures(contrasts: Sequence[Contrast], name: str, measured: str) -> "Figures":
+    """Return one scatter per tuning."""
+    from olbench.report.figures.accuracy import contrast_figure
+
+    found = {}
+    for tuning in dict.fromkeys(each.tuning for each in contrasts):
+        own = [each for each in contrasts if each.tuning == tuning]
+        title = f" (tuning: {tuning})" if tuning else ""
+        found[with_tuning(name, tuning)] = partial(contrast_figure, own, measured, title)
+    return found

@@ -1,0 +1,396 @@
+"""The figures: curves of each data set, an overview of all of them, and the diagram of average ranks.
+
+The same record gives the same bytes, whatever the date, the versions and the user's matplotlib settings.
+"""
+
+import hashlib
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+
+from olbench.errors import UserError
+from olbench.protocols.definition import Series
+from olbench.report.figures.canvas import (
+    FORMATS,
+    LETTER,
+    LINE,
+    PAGE_HEIGHT,
+    add_panels,
+    draw_legend,
+    legend_height,
+    line_look,
+    line_samples,
+    new_figure,
+    our_settings,
+    panel_grid,
+    save,
+    write,
+    write_title,
+)
+from olbench.report.figures.palette import Style, display_name, styles
+from olbench.report.results import Entry, Floats, Results
+
+if TYPE_CHECKING:
+    from olbench.report.model import Report
+    from olbench.stats import Across
+
+#: An axis is logarithmic where the algorithms end more than this factor apart: on a linear one, those that
+#: the paper is about would lie on the axis.
+LOG_SPAN = 10.0
+#: File systems allow names of 255 bytes. This leaves room for what comes before and after.
+LONGEST_NAME = 160
+#: The steps between ticks.
+ROUND = [1, 2, 2.5, 5, 10]
+#: Inches between the numbers on an axis of ranks, at least.
+RANK_WIDTH = 0.17
+#: The part of the samples at the start that does not determine the limits of the mistake rate.
+EARLY = 0.1
+
+
+@dataclass(frozen=True)
+class Band:
+    """The mean of an entry's curves over its trials, with the deviation if there are several."""
+
+    label: str
+    points: Floats
+    mean: Floats
+    deviation: Floats | None
+
+    @property
+    def low(self) -> Floats:
+        """The lower edge of the band; counts, rates and times are never below zero."""
+        return self.mean if self.deviation is None else np.maximum(self.mean - self.deviation, 0)
+
+    @property
+    def high(self) -> Floats:
+        """The upper edge of the band."""
+        return self.mean if self.deviation is None else self.mean + self.deviation
+
+
+def band_of(entry: Entry, series: Series) -> Band:
+    """Return the band of an entry in a figure; counts per example if the series says so."""
+    points = entry.points.astype(np.float64)
+    values = entry.curves[series.name] * (100 if series.quantity.percent else 1)
+    values = values / points if series.per_example else values
+    # Shared times vary with the load of the machine, which says nothing about the algorithm.
+    banded = entry.done > 1 and (not series.timed or entry.exclusive)
+    deviation = values.std(axis=0, ddof=1) if banded else None
+    return Band(entry.label, points, values.mean(axis=0), deviation)
+
+
+def curves_figure(
+    results: Results, dataset: str, only: Sequence[Series] | None = None, run: Sequence[str] = ()
+) -> Figure:
+    """Draw the curves of a data set, one panel per series, by default of all series of the protocol.
+
+    `run` has all labels of the run where some are left out, so that the others keep their looks.
+    """
+    entries, shown = _entries_on(results, dataset), only or results.protocol.series
+    look, labels = styles(run or results.labels), [entry.label for entry in entries]
+    samples = line_samples(labels, look)
+    legend = legend_height(samples)
+    height = 2.45 + legend
+    with our_settings():
+        figure = new_figure(height)
+        panels = add_panels(figure, 1, len(shown), above=0.48, below=0.4 + legend)
+        for panel, series in zip(panels, shown, strict=True):
+            _draw_panel(panel, [band_of(entry, series) for entry in entries], series, look)
+            panel.set_title(_name(series, entries))
+            panel.set_xlabel(series.along_title)
+        write_title(figure, dataset)
+        draw_legend(figure, samples)
+    return figure
+
+
+def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, run: Sequence[str] = ()) -> Axes:
+    """Draw one series of a data set into axes that somebody else made, with a legend inside."""
+    entries = _entries_on(results, dataset)
+    _draw_panel(panel, [band_of(entry, series) for entry in entries], series, styles(run or results.labels))
+    panel.set_title(f"{dataset}: {_name(series, entries)}")
+    panel.set_xlabel(series.along_title)
+    panel.legend(fontsize="small", frameon=False)
+    return panel
+
+
+def _entries_on(results: Results, dataset: str) -> list[Entry]:
+    entries = _drawn_on(results, dataset)
+    if not entries:
+        raise UserError(f"there is no trial on {dataset} yet, so there is nothing to draw")
+    return entries
+
+
+def _drawn_on(results: Results, dataset: str) -> list[Entry]:
+    """Return the entries of a data set whose curves have points."""
+    return [entry for entry in results.of(dataset) if entry.points.size]
+
+
+def overview_figure(results: Results, series: Series | None = None, run: Sequence[str] = ()) -> Figure:
+    """Draw one series, by default the first, for all data sets with trials: one page, one legend."""
+    series = series or results.protocol.series[0]
+    shown = {dataset: entries for dataset in results.datasets if (entries := _drawn_on(results, dataset))}
+    if not shown:
+        raise UserError(f"{results.folder} has no trial yet, so there is nothing to draw")
+    everything = [entry for entries in shown.values() for entry in entries]
+    labels = [label for label in results.labels if any(entry.label == label for entry in everything)]
+    look = styles(run or results.labels)
+    rows, columns = panel_grid(len(shown))
+    samples = line_samples(labels, look)
+    legend = legend_height(samples)
+    height = min(PAGE_HEIGHT, 0.65 + legend + 1.75 * rows)
+    with our_settings():
+        figure = new_figure(height)
+        panels = add_panels(figure, rows, columns, above=0.45, below=0.28 + legend)
+        for panel, (dataset, entries) in zip(panels, shown.items(), strict=False):
+            _draw_panel(panel, [band_of(entry, series) for entry in entries], series, look)
+            panel.set_title(dataset)
+        for panel in panels[len(shown) :]:
+            panel.remove()
+        title = f"Against the {series.along_title}: {_name(series, everything)}"
+        write_title(figure, title)
+        draw_legend(figure, samples)
+    return figure
+
+
+def _name(series: Series, entries: Sequence[Entry]) -> str:
+    """Return the name of an axis; shared times are labelled as such."""
+    if not series.timed or all(entry.exclusive for entry in entries):
+        return series.title
+    some = "partly " if any(entry.exclusive for entry in entries) else ""
+    return f"{series.title}, {some}shared"
+
+
+def _draw_panel(panel: Axes, curves: Sequence[Band], series: Series, look: dict[str, Style]) -> None:
+    for place, curve in enumerate(curves):
+        style = look[curve.label]
+        if curve.deviation is not None:
+            panel.fill_between(
+                curve.points, curve.low, curve.high, color=style.colour, alpha=0.09, linewidth=0, zorder=2
+            )
+        panel.plot(
+            curve.points, curve.mean, label=display_name(curve.label),
+            # Wide lines are drawn above the others.
+            zorder=3 + style.width,
+            markevery=_places_of_markers(place, len(curves), curve.points.size), **line_look(style),
+        )  # fmt: skip
+    _scale(panel, curves, series)
+
+
+def _places_of_markers(place: int, count: int, points: int) -> tuple[int, int]:
+    """Return the first marked point and the step: about four markers per curve, staggered between curves."""
+    step = max(1, points // 4)
+    return (place * step) // count, step
+
+
+def _scale(panel: Axes, curves: Sequence[Band], series: Series) -> None:
+    panel.set_xlim(0, 1.01 * max(curve.points[-1] for curve in curves))
+    panel.xaxis.set_major_locator(MaxNLocator(4, steps=ROUND))
+    panel.xaxis.set_major_formatter(EngFormatter(sep=""))
+    if series.is_level:
+        panel.set_ylim(*_level_limits(curves))
+    elif spans_decades(curves):
+        panel.set_yscale("log")
+    else:
+        panel.set_ylim(bottom=0)
+    if panel.get_yscale() == "log":
+        panel.yaxis.set_major_locator(LogLocator(numticks=6))
+        panel.yaxis.set_minor_locator(LogLocator(subs=(2, 5), numticks=6))
+        panel.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        panel.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
+    panel.yaxis.set_major_formatter(
+        StrMethodFormatter("{x:g}") if series.is_level or series.timed else EngFormatter(sep="")
+    )
+
+
+def spans_decades(curves: Iterable[Band]) -> bool:
+    """Tell whether the curves end so far apart that the axis is logarithmic."""
+    ends = [float(curve.mean[-1]) for curve in curves]
+    return min(ends) > 0 and max(ends) > LOG_SPAN * min(ends)
+
+
+def _level_limits(curves: Sequence[Band]) -> tuple[float, float]:
+    """Return limits that fit every curve except its start, where a rate jumps between zero and one half."""
+    late = [curve.points >= EARLY * curve.points[-1] for curve in curves]
+    low = min(curve.low[where].min() for curve, where in zip(curves, late, strict=True))
+    high = max(curve.high[where].max() for curve, where in zip(curves, late, strict=True))
+    margin = 0.04 * (high - low) or 0.01
+    return max(0.0, low - margin), high + margin
+
+
+def critical_difference_figure(
+    across: "Across", run: Sequence[str] = (), quantity: str = "mistake rate"
+) -> Figure:
+    """Draw average ranks, with bars over groups that the Nemenyi test does not separate (Demsar 2006).
+
+    `run` has all labels of the run, ranked or not, so that every algorithm looks as in the curves.
+    """
+    depth = _rank_depth(across)
+    with our_settings():
+        figure = new_figure(0.5 + LINE * (depth + 2.6))
+        side = _side_share(across.labels, figure.get_figwidth())
+        panel = figure.add_axes((side, 0, 1 - 2 * side, 1 - 0.42 / figure.get_figheight()))
+        _draw_ranks(panel, across, run)
+        write(
+            figure,
+            (0.08, figure.get_figheight() - 0.06),
+            _rank_title(across, quantity),
+            va="top",
+            linespacing=1.4,
+        )
+    return figure
+
+
+def draw_ranks(outer: Axes, across: "Across", run: Sequence[str] = ()) -> Axes:
+    """Draw average ranks into axes that somebody else made; the names of the algorithms stay inside."""
+    figure = outer.get_figure(root=True)
+    assert figure is not None
+    side = _side_share(across.labels, outer.get_position().width * figure.get_figwidth())
+    outer.set_axis_off()
+    with our_settings():  # room is made for names of this size
+        _draw_ranks(outer.inset_axes((side, 0, 1 - 2 * side, 1)), across, run)
+    return outer
+
+
+def _side_share(labels: Sequence[str], width: float) -> float:
+    """Return the part of a width in inches that the names on one side of a diagram of ranks take."""
+    return min((LETTER * (max(len(display_name(label)) for label in labels) + 6) + 0.15) / width, 0.35)
+
+
+def _draw_ranks(panel: Axes, across: "Across", run: Sequence[str]) -> None:
+    labels = sorted(across.labels, key=lambda label: (across.ranks[label], across.labels.index(label)))
+    half, top = ceil(len(labels) / 2), _rank_top(across)
+    look = styles([*run, *across.labels])
+    _prepare_ranks(panel, labels, _rank_depth(across))
+    _draw_critical_difference(panel, across.critical_difference)
+    for place, group in enumerate(_rank_bars(across)):
+        _draw_group(panel, [across.ranks[label] for label in group], 0.8 + 0.55 * place)
+    for place, label in enumerate(labels[:half]):
+        _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=True)
+    for place, label in enumerate(reversed(labels[half:])):
+        _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=False)
+
+
+def _rank_bars(across: "Across") -> list[tuple[str, ...]]:
+    return [group for group in across.groups if len(group) > 1]
+
+
+def _rank_top(across: "Across") -> float:
+    """Return the height of the first name, below the bars."""
+    return 1.0 + 0.55 * len(_rank_bars(across))
+
+
+def _rank_depth(across: "Across") -> float:
+    """Return the height of the last name."""
+    return _rank_top(across) + ceil(len(across.labels) / 2)
+
+
+def _rank_title(across: "Across", quantity: str) -> str:
+    return (
+        f"Average ranks by {quantity}: k = {len(across.labels)} algorithms, N = {len(across.datasets)} "
+        "data sets, 1 is best.\nA bar joins algorithms that the Nemenyi test at 5% does not separate."
+    )
+
+
+def _prepare_ranks(panel: Axes, labels: Sequence[str], depth: float) -> None:
+    """Draw an axis from 1 to k at height 0 of a panel; names go to both sides of it."""
+    panel.set_axis_off()
+    panel.set_xlim(1, len(labels))
+    panel.set_ylim(depth - 0.3, -2.3)
+    panel.plot([1, len(labels)], [0, 0], color="black", linewidth=0.7, clip_on=False)
+    # With many algorithms the numbers would touch.
+    step = ceil(RANK_WIDTH * len(labels) / _width(panel))
+    for rank in range(1, len(labels) + 1):
+        panel.plot([rank, rank], [0, -0.3], color="black", linewidth=0.6, clip_on=False)
+        if (rank - 1) % step == 0:
+            panel.text(rank, -0.45, str(rank), ha="center", va="bottom", fontsize=7)
+
+
+def _width(panel: Axes) -> float:
+    """Return the width of a panel in inches."""
+    figure = panel.get_figure(root=True)
+    assert figure is not None
+    return float(panel.get_window_extent().width / figure.dpi)
+
+
+def _draw_critical_difference(panel: Axes, difference: float) -> None:
+    """Draw the critical difference to scale above the axis, starting at rank 1."""
+    panel.plot(
+        [1, 1 + difference], [-1.7, -1.7], color="black", linewidth=0.9, marker="|", markersize=4,
+        clip_on=False, gid="CD",
+    )  # fmt: skip
+    panel.text(1 + difference, -1.7, f"  CD = {difference:.2f}", va="center", fontsize=7)
+
+
+def _draw_group(panel: Axes, ranks: Sequence[float], height: float) -> None:
+    panel.plot(
+        [min(ranks), max(ranks)], [height, height], color="#444444", linewidth=2.2,
+        solid_capstyle="projecting", clip_on=False, gid="group",
+    )  # fmt: skip
+
+
+def _draw_rank(panel: Axes, label: str, rank: float, height: float, style: Style, *, left: bool) -> None:
+    """Draw a line from the rank on the axis down and out to the name at the side."""
+    side = panel.get_xlim()[0 if left else 1]
+    panel.plot(
+        [rank, rank, side], [0, height, height], color="#888888", linewidth=0.5, zorder=1, clip_on=False
+    )
+    panel.plot([rank], [0], clip_on=False, zorder=4, gid=label, **line_look(style))
+    name = display_name(label)
+    panel.annotate(
+        f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}", (side, height),
+        xytext=(-4 if left else 4, 0), textcoords="offset points",
+        ha="right" if left else "left", va="center", annotation_clip=False,
+    )  # fmt: skip
+
+
+def save_figures(report: "Report", folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write every figure of the report's sections in each format."""
+    from olbench.report.sections import sections_of
+
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = {name: draw for each in sections_of(report) for name, draw in each.figures(report).items()}
+    return [path for name, draw in figures.items() for path in save(draw(), folder / name, formats)]
+
+
+def file_names(datasets: Sequence[str]) -> dict[str, str]:
+    """Return a file name for each data set; names that would clash are numbered in order.
+
+    Names that differ only in case clash: on some systems their files would be the same.
+
+    >>> file_names(["a b", "a-b", "a-b-2", "A/b"])
+    {'a b': 'a-b', 'a-b': 'a-b-3', 'a-b-2': 'a-b-2', 'A/b': 'A-b-4'}
+    """
+    plain = {dataset: file_name(dataset) for dataset in datasets}
+    wanted = {name.casefold() for name in plain.values()}
+    taken: set[str] = set()
+    names = {}
+    for dataset, name in plain.items():
+        numbered = (f"{name}-{number}" for number in itertools.count(2))
+        free = (each for each in numbered if each.casefold() not in wanted | taken)
+        names[dataset] = next(free) if name.casefold() in taken else name
+        taken.add(names[dataset].casefold())
+    return names
+
+
+def file_name(dataset: str) -> str:
+    """Return the name of a data set, which can be a path, without characters unfit for a file name.
+
+    >>> file_name("data/my set.libsvm")
+    'data-my-set.libsvm'
+
+    A long name is cut; a part of its hash keeps it apart from others with the same beginning.
+    """
+    name = re.sub(r"[^\w.+-]+", "-", dataset).strip("-.") or "data"
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name.encode()[: LONGEST_NAME - 9].decode(errors='ignore')}-{digest}"

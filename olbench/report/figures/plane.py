@@ -1,0 +1,77 @@
+"""Examples in the plane, rules as shaded polyhedra, and lines of learners: adviceptron2010, Figure 1."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from olbench.advice.files import RuleFile
+from olbench.data.named import NamedDataset
+from olbench.errors import UserError
+from olbench.report.figures.canvas import LINE, line_look, new_figure, our_settings, write_title
+from olbench.report.figures.palette import display_name, styles
+from olbench.report.results import Entry, Floats, Results
+
+COLOURS = {1: "#1f5fa8", -1: "#b5451d"}
+#: Points of the mesh along an axis: a rule is shaded where its inequalities hold.
+MESH = 400
+
+
+def plane_figure(results: Results, dataset: str, file: RuleFile, named: NamedDataset) -> Figure:
+    """Draw examples, rules and the line of every learner that has one, all of the first training set."""
+    X, y = np.asarray(named.data.X), np.asarray(named.data.y)
+    lines = {
+        entry.label: plane for entry in results.of(dataset) if (plane := _plane(results, entry)) is not None
+    }
+    look = styles(results.labels)
+    with our_settings():
+        caption = f"{dataset}: examples, rules (shaded) and planes after the first training set."
+        figure = new_figure(4.6 + LINE * (len(lines) // 4 + 1), caption)
+        panel = figure.add_axes((0.07, 0.2, 0.9, 0.72))
+        limits = [(float(x.min()) - 0.3, float(x.max()) + 0.3) for x in X.T]
+        _shade(panel, file, named, limits)
+        for sign, marker in ((-1, "o"), (1, "+")):
+            own = X[y == sign]
+            panel.scatter(
+                own[:, 0], own[:, 1], s=9, marker=marker, color=COLOURS[sign], linewidths=0.6, zorder=2
+            )
+        for label, plane in lines.items():
+            ends = _ends(plane, limits)
+            panel.plot(
+                ends[:, 0], ends[:, 1], zorder=4, gid=label, **{**line_look(look[label]), "marker": ""}
+            )
+        panel.set_xlim(*limits[0])
+        panel.set_ylim(*limits[1])
+        panel.set_xlabel(named.names.features[0])
+        panel.set_ylabel(named.names.features[1])
+        handles = [Line2D([], [], label=display_name(label), **line_look(look[label])) for label in lines]
+        if handles:
+            figure.legend(handles=handles, loc="lower center", ncols=4)
+        write_title(figure, caption.removesuffix("."))
+    return figure
+
+
+def _plane(results: Results, entry: Entry) -> Floats | None:
+    """Return w and b of the first trial, or None where there is no line to draw."""
+    try:
+        plane = results.array(entry, 0, "plane")
+    except UserError:
+        return None
+    return plane if np.any(plane[:-1] != 0.0) else None
+
+
+def _shade(panel: Axes, file: RuleFile, named: NamedDataset, limits: list[tuple[float, float]]) -> None:
+    axes = [np.linspace(*each, MESH) for each in limits]
+    points = np.column_stack([part.ravel() for part in np.meshgrid(*axes)])
+    for each in file.compile(named.names):
+        inside = each.covers(points).reshape(MESH, MESH).astype(float)
+        panel.contourf(*axes, inside, levels=[0.5, 1.5], colors=[COLOURS[each.z]], alpha=0.16, zorder=1)
+
+
+def _ends(plane: Floats, limits: list[tuple[float, float]]) -> Floats:
+    """Return two points of the line w.x + b = 0 that lie at or beyond the limits."""
+    w, b = plane[:-1], plane[-1]
+    foot = -b * w / (w @ w)
+    reach = sum(high - low for low, high in limits) + float(np.abs(foot).sum())
+    along = np.array([-w[1], w[0]]) / np.hypot(*w)
+    return np.array([foot - reach * along, foot + reach * along])

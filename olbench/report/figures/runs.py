@@ -1,0 +1,155 @@
+"""Mistakes and test errors of many runs, each on a sample of its own (cw2008, Figure 2 (a) and (b))."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+from olbench.errors import UserError
+from olbench.quantities import Quantity
+from olbench.report.figures.canvas import (
+    LETTER,
+    add_panels,
+    draw_legend,
+    legend_height,
+    line_look,
+    new_figure,
+    our_settings,
+    shorten,
+    write_title,
+)
+from olbench.report.figures.curves import ROUND
+from olbench.report.figures.palette import Style, display_name, styles
+from olbench.report.results import Entry, Results
+
+#: Error bars of each curve, about.
+BARS = 8
+#: Inches: the height of a row of the test errors, the most that the names take, and the width of a mean with
+#: its deviation.
+ROW, NAMES, NUMBERS = 0.26, 2.4, 0.85
+
+
+def mistakes_figure(results: Results, dataset: str) -> Figure:
+    """Draw the mean cumulative mistakes; an error bar is one deviation over the runs either way.
+
+    Algorithms with the same curves share a line: averaging, for example, changes no prediction of the pass.
+    """
+    entries, look = _drawn(results, dataset)
+    groups = group_alike(entries)
+    samples = [Line2D([], [], label=_name(group), **line_look(look[group[0].label])) for group in groups]
+    legend = legend_height(samples)
+    height = 3.25 + legend
+    with our_settings():
+        figure = new_figure(height, f"Cumulative mistakes on {dataset}, mean and deviation over the runs.")
+        [panel] = add_panels(figure, 1, 1, above=0.38, below=0.42 + legend, left=0.5)
+        for place, group in enumerate(groups):
+            _draw_mistakes(panel, group, look[group[0].label], place, len(groups))
+        panel.set_xlim(0, 1.01 * max(entry.points[-1] for entry in entries))
+        panel.set_ylim(bottom=0)
+        panel.set_xlabel("number of examples")
+        panel.set_ylabel("cumulative mistakes")
+        panel.yaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
+        write_title(figure, f"Cumulative mistakes on {dataset}: {_runs(entries)}")
+        draw_legend(figure, samples)
+    return figure
+
+
+def _drawn(results: Results, dataset: str) -> tuple[list[Entry], Mapping[str, Style]]:
+    entries = results.of(dataset)
+    if not entries:
+        raise UserError(f"there is no trial on {dataset} yet, so there is nothing to draw")
+    return entries, styles(results.labels)
+
+
+def _runs(entries: Sequence[Entry]) -> str:
+    counts = sorted({entry.done for entry in entries})
+    many = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    return f"mean and deviation over {many} run{'' if counts == [1] else 's'}"
+
+
+def group_alike(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Return the entries, those with the same mistakes at every point of every run together."""
+    groups: list[list[Entry]] = []
+    for entry in entries:
+        alike = (group for group in groups if _is_alike(group[0], entry))
+        group = next(alike, None)
+        if group is None:
+            groups.append([entry])
+        else:
+            group.append(entry)
+    return groups
+
+
+def _is_alike(one: Entry, other: Entry) -> bool:
+    return np.array_equal(one.points, other.points) and np.array_equal(
+        one.curves["mistakes"], other.curves["mistakes"]
+    )
+
+
+def _name(group: Sequence[Entry]) -> str:
+    return ", ".join(display_name(entry.label) for entry in group)
+
+
+def _draw_mistakes(panel: Axes, group: Sequence[Entry], style: Style, place: int, lines: int) -> None:
+    """Draw the curve of a group, with its bars at other points than those of the other lines."""
+    entry = group[0]
+    counts = entry.curves["mistakes"]
+    step = min(max(entry.points.size // BARS, lines), entry.points.size)
+    start = place * step // lines
+    panel.errorbar(
+        entry.points, counts.mean(axis=0),
+        yerr=counts.std(axis=0, ddof=1) if entry.done > 1 else None,
+        errorevery=(start, step), markevery=(start, step), label=_name(group),
+        elinewidth=0.6, capsize=1.6, capthick=0.6, zorder=3 + style.width, **line_look(style),
+    )  # fmt: skip
+
+
+def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
+    """Draw the test errors of all runs as boxes: quartiles, whiskers to the ends, and the mean as a point."""
+    entries, look = _drawn(results, dataset)
+    names = [shorten(display_name(entry.label), NAMES) for entry in entries]
+    height = 0.85 + ROW * len(entries)
+    left = 0.3 + LETTER * max(map(len, names))
+    with our_settings():
+        figure = new_figure(height, f"Test error on {dataset}, by algorithm, over the runs.")
+        [panel] = add_panels(figure, 1, 1, above=0.38, below=0.42, left=left, right=NUMBERS + 0.1)
+        for place, entry in enumerate(entries):
+            _draw_errors(panel, quantity, entry, place, look[entry.label])
+        panel.set_yticks(range(len(entries)), names)
+        panel.set_ylim(len(entries) - 0.4, -0.6)
+        panel.set_xlim(left=0)
+        panel.tick_params(axis="y", length=0)
+        panel.grid(axis="y", visible=False)
+        panel.grid(axis="x")
+        panel.spines["left"].set_visible(False)
+        panel.set_xlabel(quantity.title)
+        panel.xaxis.set_major_locator(MaxNLocator(8, steps=ROUND))
+        panel.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        write_title(figure, f"Test error on {dataset}: quartiles, extremes, {_runs(entries)}")
+    return figure
+
+
+def _draw_errors(panel: Axes, quantity: Quantity, entry: Entry, place: int, style: Style) -> None:
+    values = entry.values(quantity) * (100 if quantity.percent else 1)
+    low, first, median, third, high = np.quantile(values, (0, 0.25, 0.5, 0.75, 1))
+    panel.plot(
+        [low, high], [place, place], color=style.colour, linewidth=0.7, zorder=2, gid=f"range {entry.label}"
+    )
+    panel.barh(
+        place, third - first, 0.55, first, facecolor="white", edgecolor=style.colour, linewidth=0.8, zorder=3,
+        gid=f"quartiles {entry.label}",
+    )  # fmt: skip
+    panel.plot([median, median], [place - 0.27, place + 0.27], color=style.colour, linewidth=1.4, zorder=4)
+    panel.plot(
+        [values.mean()], [place], marker="D", markersize=3.6, markerfacecolor="white",
+        markeredgecolor=style.colour, markeredgewidth=0.9, linestyle="none", zorder=5, gid=entry.label,
+    )  # fmt: skip
+    spread = entry.spread(quantity)
+    assert spread is not None
+    panel.annotate(
+        quantity.spread(*spread), (1, place), xycoords=("axes fraction", "data"), xytext=(72 * NUMBERS, 0),
+        textcoords="offset points", ha="right", va="center_baseline", annotation_clip=False,
+    )  # fmt: skip

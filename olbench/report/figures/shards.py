@@ -1,0 +1,235 @@
+"""Models of shards beside one model of all the data (cw2012, Figures 6 and 7)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
+
+from olbench.protocols.definition import Series
+from olbench.quantities import Quantity
+from olbench.report.figures.canvas import (
+    DASHES,
+    TEXT_WIDTH,
+    add_panels,
+    draw_legend,
+    legend_height,
+    line_look,
+    line_samples,
+    new_figure,
+    our_settings,
+    shorten,
+    write_title,
+)
+from olbench.report.figures.curves import ROUND, band_of
+from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, display_name, styles
+from olbench.report.results import Entry, Floats, Results
+
+#: What reports call the combinations, and the colours of their bars.
+TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
+COLOURS = {"average": GREY, "l2": SKY, "kl": BLUE, "counts": ORANGE}
+#: Panels side by side, at most.
+COLUMNS = 3
+#: The part of a curve at its start that does not determine the limits of its axis.
+EARLY = 0.1
+
+
+@dataclass(frozen=True)
+class Family:
+    """One algorithm on one data set: one model of all the data, and what was made of shards."""
+
+    dataset: str
+    single: Entry
+    #: By number of shards and combination.
+    combined: Mapping[tuple[int, str], Entry]
+
+    @property
+    def label(self) -> str:
+        """The name of the algorithm."""
+        return self.single.label
+
+    @property
+    def shards(self) -> list[int]:
+        """The numbers of shards."""
+        return list(dict.fromkeys(shards for shards, _ in self.combined))
+
+    @property
+    def ways(self) -> list[str]:
+        """The combinations."""
+        return list(dict.fromkeys(way for _, way in self.combined))
+
+    def best(self, shards: int) -> Entry:
+        """Return the combination that uses most of what the models know: KL, or else L2."""
+        ways = [way for way in ("kl", "l2", "counts", "average") if (shards, way) in self.combined]
+        return self.combined[shards, ways[0]]
+
+
+def families(results: Results) -> list[Family]:
+    """Return the algorithms of a run that have both a single model and shards, by data set."""
+    found: dict[tuple[str, str], dict[tuple[int, str], Entry]] = {}
+    singles: dict[tuple[str, str], Entry] = {}
+    for entry in results.entries:
+        if not entry.done or "combination" not in entry.setting:
+            continue
+        place = entry.dataset, str(entry.spec)
+        if entry.setting["shards"] == 1:
+            singles[place] = entry
+        else:
+            found.setdefault(place, {})[entry.setting["shards"], entry.setting["combination"]] = entry
+    return [Family(place[0], single, found.get(place, {})) for place, single in singles.items()]
+
+
+def find_worth(points: Floats, accuracies: Floats, reached: float) -> float | None:
+    """Return the share of the examples after which a curve first reaches an accuracy; None if it never does.
+
+    Between points the curve is taken to be straight.
+
+    >>> find_worth(np.array([10.0, 20.0, 40.0]), np.array([0.5, 0.7, 0.8]), 0.6)
+    0.375
+    """
+    best = np.maximum.accumulate(accuracies)
+    if not best.size or reached > best[-1]:
+        return None
+    place = int(np.argmax(best >= reached))
+    if place == 0 or best[place] == best[place - 1]:
+        return float(points[place] / points[-1])
+    part = (reached - best[place - 1]) / (best[place] - best[place - 1])
+    return float((points[place - 1] + part * (points[place] - points[place - 1])) / points[-1])
+
+
+def bars_figure(found: Sequence[Family], singles: Sequence[Family], quantity: Quantity) -> Figure:
+    """Draw the accuracy of n shards of one algorithm as bars, and of single models as lines (Figure 6)."""
+    look = styles(dict.fromkeys(family.label for family in singles))
+    ways = [way for way in TITLES if any(way in family.ways for family in found)]
+    bars = [Patch(color=COLOURS[way], label=TITLES[way]) for way in ways]
+    lines = [
+        Line2D(
+            [], [], color=style.colour, linestyle=DASHES[style.dash], label=f"{display_name(label)}, single"
+        )
+        for label, style in look.items()
+    ]
+    samples: list[Line2D] = [*bars, *lines]  # type: ignore[list-item]
+    rows, columns = ceil(len(found) / COLUMNS), min(len(found), COLUMNS)
+    legend = legend_height(samples)
+    name = display_name(found[0].label)
+    heading = f"{name} in shards: test {quantity.title}, mean and deviation over the splits"
+    with our_settings():
+        figure = new_figure(
+            0.8 + legend + 2.0 * rows,
+            f"{heading}. Bars: the models of n shards by themselves (average) and combined. Lines: one model "
+            "of all training examples.",
+        )
+        panels = add_panels(figure, rows, columns, above=0.5, below=0.42 + legend)
+        for panel, family in zip(panels, found, strict=False):
+            own = [each for each in singles if each.dataset == family.dataset]
+            _draw_bars(panel, family, ways, quantity)
+            _draw_singles(panel, own, quantity, look)
+            panel.set_title(shorten(family.dataset, TEXT_WIDTH / columns - 0.4))
+            panel.set_xlabel("shards")
+        for panel in panels[len(found) :]:
+            panel.remove()
+        write_title(figure, heading)
+        draw_legend(figure, samples)
+    return figure
+
+
+def _scaled(quantity: Quantity, value: float) -> float:
+    return 100 * value if quantity.percent else value
+
+
+def _draw_bars(panel: Axes, family: Family, ways: Sequence[str], quantity: Quantity) -> None:
+    width = 0.8 / len(ways)
+    low = np.inf
+    for place, shards in enumerate(family.shards):
+        for k, way in enumerate(ways):
+            entry = family.combined.get((shards, way))
+            spread = entry.spread(quantity) if entry else None
+            if spread is None:
+                continue
+            mean, deviation = (_scaled(quantity, value) for value in spread)
+            panel.bar(
+                place + (k - (len(ways) - 1) / 2) * width, mean, 0.92 * width, color=COLOURS[way],
+                yerr=deviation, error_kw={"elinewidth": 0.5, "capsize": 1.2, "capthick": 0.5},
+            )  # fmt: skip
+            low = min(low, mean - deviation)
+    panel.set_xticks(range(len(family.shards)), [f"{shards:,}" for shards in family.shards])
+    panel.tick_params(axis="x", length=0)
+    # Bars begin above zero, as in the paper: what is compared are differences of a few points.
+    panel.set_ylim(bottom=5 * np.floor((low - 1) / 5) if np.isfinite(low) else 0)
+    panel.yaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
+    panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+
+
+def _draw_singles(panel: Axes, own: Sequence[Family], quantity: Quantity, look: Mapping[str, object]) -> None:
+    known = styles(look)
+    for family in own:
+        style = known[family.label]
+        mean = _scaled(quantity, family.single.mean(quantity))
+        panel.axhline(mean, color=style.colour, linestyle=DASHES[style.dash], linewidth=1.1, zorder=4)
+    top = max([_scaled(quantity, each.single.mean(quantity)) for each in own], default=0.0)
+    panel.set_ylim(top=max(panel.get_ylim()[1], top + 0.5))
+
+
+def examples_figure(found: Mapping[str, Sequence[Family]], series: Series) -> Figure:
+    """Draw the test accuracy of single models while they are trained (Figure 7).
+
+    A grey line is the combination of the fewest shards of the first algorithm.
+    """
+    look = styles(dict.fromkeys(family.label for each in found.values() for family in each))
+    samples = line_samples(list(look), look)
+    first = next((each[0] for each in found.values() if each[0].shards), None)
+    if first is not None:
+        name = f"{display_name(first.label)}, {min(first.shards)} shards"
+        samples.append(Line2D([], [], color=GREY, linestyle=DASHES["dot"], label=name))
+    rows, columns = ceil(len(found) / COLUMNS), min(len(found), COLUMNS)
+    legend = legend_height(samples)
+    heading = "Test accuracy (%) by the number of training examples"
+    with our_settings():
+        figure = new_figure(
+            0.8 + legend + 2.0 * rows,
+            f"{heading}, one pass of one model. A band is one deviation over the splits either way.",
+        )
+        panels = add_panels(figure, rows, columns, above=0.5, below=0.42 + legend)
+        for panel, (dataset, own) in zip(panels, found.items(), strict=False):
+            _draw_curves(panel, own, series)
+            panel.set_title(shorten(dataset, TEXT_WIDTH / columns - 0.4))
+            panel.set_xlabel(series.along_title)
+        for panel in panels[len(found) :]:
+            panel.remove()
+        write_title(figure, heading)
+        draw_legend(figure, samples)
+    return figure
+
+
+def _draw_curves(panel: Axes, own: Sequence[Family], series: Series) -> None:
+    look = styles(family.label for family in own)
+    low, high = np.inf, -np.inf
+    for place, family in enumerate(own):
+        band, style = band_of(family.single, series), look[family.label]
+        if band.deviation is not None:
+            panel.fill_between(
+                band.points, band.low, band.high, color=style.colour, alpha=0.12, linewidth=0, zorder=2
+            )
+        step = max(1, band.points.size // 4)
+        panel.plot(
+            band.points, band.mean, zorder=3 + style.width,
+            markevery=((place * step) // max(1, len(own)), step), **line_look(style),
+        )  # fmt: skip
+        late = band.points >= EARLY * band.points[-1]
+        low, high = min(low, band.low[late].min()), max(high, band.high[late].max())
+    if own[0].shards:
+        mean = 100 * own[0].best(min(own[0].shards)).mean(series.quantity)
+        panel.axhline(mean, color=GREY, linestyle=DASHES["dot"], linewidth=0.9)
+        low, high = min(low, mean), max(high, mean)
+    margin = 0.05 * (high - low) or 0.5
+    panel.set_ylim(low - margin, high + margin)
+    panel.set_xlim(left=0)
+    panel.xaxis.set_major_locator(MaxNLocator(4, steps=ROUND))
+    panel.xaxis.set_major_formatter(EngFormatter(sep=""))
+    panel.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
+    panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))

@@ -1,0 +1,193 @@
+"""Gaussians over weights: one with an example (cw2012, Figure 2), and one learnt (cw2008, Figure 3)."""
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Ellipse
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+from olbench.data.load import load_run
+from olbench.learn.examples import Floats
+from olbench.learn.learners import make_algorithm
+from olbench.learn.passes import online_pass
+from olbench.report.figures.canvas import (
+    DASHES,
+    add_panels,
+    draw_legend,
+    legend_height,
+    new_figure,
+    our_settings,
+    write_title,
+)
+from olbench.report.figures.palette import BLACK, BLUE, GREEN, GREY, VERMILLION
+
+#: The example of cw2012's Figure 2, whose label is +1.
+EXAMPLE = np.array([0.5, 1.0])
+#: The Gaussian of the figure. The paper prints neither; these fill its axes.
+MEAN, COVARIANCE = np.array([2.0, 1.0]), np.array([[5.0, -3.0], [-3.0, 8.0]])
+POINTS, SEED = 600, 2012
+#: Examples that are learnt before the weights of cw2008's Figure 3 are shown, and the confidence.
+LEARNT, ETA = 50, 0.9
+DRAWN = "cw2008-synthetic"
+DOTS = DASHES["dot"]
+
+
+def gaussian_figure() -> Figure:
+    """Draw weight vectors of a Gaussian on both sides of an example's hyperplane, and their margins."""
+    vectors = np.random.default_rng(SEED).multivariate_normal(MEAN, COVARIANCE, POINTS, method="cholesky")
+    mean, deviation = margin_moments(MEAN, COVARIANCE, EXAMPLE)
+    samples = [
+        _sample("correct: w · x > 0", BLUE, "x"),
+        _sample("wrong", GREEN, "."),
+        Line2D([], [], color=BLACK, linewidth=0.9, label="w · x = 0"),
+        _sample("mean, with one and two deviations around it", BLACK, "o"),
+    ]
+    with our_settings():
+        figure = new_figure(
+            4.0,
+            "A Gaussian over two-dimensional weight vectors, and the example x = (0.5, 1) with the label +1. "
+            f"Vectors above the line, {_normal_cdf(mean / deviation):.1%} of the Gaussian, classify it "
+            "correctly.",
+        )
+        plane, margins = add_panels(figure, 1, 2, above=0.5, below=0.45 + legend_height(samples), left=0.5)
+        _draw_half_planes(plane, vectors)
+        _draw_margins(margins, vectors @ EXAMPLE, mean, deviation)
+        write_title(figure, "A Gaussian over weight vectors, and the example x = (0.5, 1), y = +1")
+        draw_legend(figure, samples)
+    return figure
+
+
+def margin_moments(mean: Floats, covariance: Floats, example: Floats) -> tuple[float, float]:
+    """Return mean and deviation of the margin w . x for w from a Gaussian (cw2012, eq. 4)."""
+    return float(mean @ example), math.sqrt(float(example @ covariance @ example))
+
+
+def _normal_cdf(value: float) -> float:
+    return 0.5 * math.erfc(-value / math.sqrt(2.0))
+
+
+def _sample(label: str, colour: str, marker: str) -> Line2D:
+    return Line2D([], [], color=colour, marker=marker, markersize=4, linestyle="none", label=label)
+
+
+def _draw_half_planes(panel: Axes, vectors: Floats) -> None:
+    correct = vectors @ EXAMPLE > 0
+    panel.plot(*vectors[correct].T, "x", color=BLUE, markersize=2.6, markeredgewidth=0.5, gid="correct")
+    panel.plot(*vectors[~correct].T, ".", color=GREEN, markersize=3.2, markeredgewidth=0, gid="wrong")
+    panel.plot(*MEAN, "o", color=BLACK, markersize=4, zorder=4, gid="mean")
+    for deviations in (1, 2):
+        panel.add_patch(ellipse(MEAN, COVARIANCE, deviations, edgecolor=BLACK, linewidth=0.8, zorder=3))
+    reach = np.array([-8.0, 12.0])
+    panel.plot(reach, -EXAMPLE[0] / EXAMPLE[1] * reach, color=BLACK, linewidth=0.9, gid="hyperplane")
+    panel.set_xlim(*reach)
+    panel.set_ylim(-9, 11)
+    panel.set_aspect("equal")
+    _number(panel)
+    panel.set_title("weight vectors")
+    panel.set_xlabel("first weight")
+    panel.set_ylabel("second weight", labelpad=1)
+
+
+def _draw_margins(panel: Axes, margins: Floats, mean: float, deviation: float) -> None:
+    """Draw the density of the margin, with the part that is correct, over a histogram of the vectors."""
+    edges = np.arange(-10, 16, 1.0)
+    panel.hist(margins, edges.tolist(), density=True, histtype="step", color=GREY, linewidth=0.6, zorder=3)
+    at = np.linspace(edges[0], edges[-1], 501)
+    density = np.exp(-0.5 * ((at - mean) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
+    panel.plot(at, density, color=BLACK, linewidth=0.9, zorder=4)
+    for side, colour in ((at >= 0, BLUE), (at <= 0, GREEN)):
+        panel.fill_between(at, density, where=side, color=colour, alpha=0.25, linewidth=0, zorder=2)
+    panel.axvline(0, color=BLACK, linewidth=0.9)
+    panel.set_xlim(mean - 4 * deviation, mean + 4 * deviation)
+    panel.set_ylim(bottom=0)
+    share = _normal_cdf(mean / deviation)
+    panel.set_title(f"their margins: N({mean:g}, {deviation**2:g}), {share:.1%} above zero")
+    panel.set_xlabel("margin w · x")
+    _number(panel)
+
+
+def ellipse(mean: Floats, covariance: Floats, deviations: float = 1.0, **look: Any) -> Ellipse:
+    """Return the curve at so many standard deviations of a Gaussian in the plane."""
+    variances, axes = np.linalg.eigh(covariance)
+    width, height = 2 * deviations * np.sqrt(variances[::-1])
+    angle = math.degrees(math.atan2(axes[1, 1], axes[0, 1]))
+    return Ellipse((float(mean[0]), float(mean[1])), width, height, angle=angle, fill=False, **look)
+
+
+def learn_weights(run: int) -> tuple[Floats, Floats]:
+    """Return mean and covariance of CW after the first LEARNT examples of a run's sample."""
+    data = load_run(DRAWN, run)
+    learner: Any = online_pass(make_algorithm("cw", eta=ETA), data.X[:LEARNT], data.y[:LEARNT]).learner
+    scale = 2.0**-learner.scale_exponent
+    return scale * learner.weights, scale**2 * learner.covariance
+
+
+def synthetic_figure(run: int = 0) -> Figure:
+    """Draw the informative features of a sample, and the learnt Gaussian in ten pairs of coordinates."""
+    data = load_run(DRAWN, run)
+    train = slice(None, data.test_from)
+    mean, covariance = learn_weights(run)
+    samples = [
+        _sample("label +1", BLUE, "+"),
+        _sample("label \N{MINUS SIGN}1", VERMILLION, "."),
+        Line2D([], [], color=BLACK, linewidth=0.9, linestyle=DOTS, label="true separator and weights"),
+        Line2D([], [], color=BLACK, linewidth=1.4, label="informative pair"),
+        Line2D([], [], color=GREY, linewidth=0.7, label="nine other pairs"),
+    ]
+    with our_settings():
+        figure = new_figure(
+            4.0,
+            f"The two informative features of {DRAWN}, and the Gaussian over the weights of CW with a full "
+            f"covariance after {LEARNT} examples (eta = {ETA:g}), as ten pairs of weights: one deviation.",
+        )
+        features, weights = add_panels(figure, 1, 2, above=0.5, below=0.45 + legend_height(samples), left=0.5)
+        _draw_features(features, data.X[train], data.y[train])
+        _draw_ellipses(weights, mean, covariance)
+        write_title(figure, f"{DRAWN}: data, and weights of CW-Stdev-full after {LEARNT} examples")
+        draw_legend(figure, samples)
+    return figure
+
+
+def _draw_features(panel: Axes, X: Floats, y: Floats) -> None:
+    panel.plot(*X[y > 0, :2].T, "+", color=BLUE, markersize=3, markeredgewidth=0.5, gid="positive")
+    panel.plot(*X[y < 0, :2].T, ".", color=VERMILLION, markersize=3, markeredgewidth=0, gid="negative")
+    reach = 1.05 * float(np.abs(X[:, :2]).max())
+    panel.plot([-reach, reach], [-reach, reach], color=BLACK, linewidth=0.9, linestyle=DOTS, gid="separator")
+    _square(panel, reach)
+    panel.set_title("data: the two informative features")
+    panel.set_xlabel("first feature")
+    panel.set_ylabel("second feature", labelpad=1)
+
+
+def _draw_ellipses(panel: Axes, mean: Floats, covariance: Floats) -> None:
+    for first in range(0, mean.size, 2):
+        pair = slice(first, first + 2)
+        look: dict[str, Any] = {"edgecolor": GREY, "linewidth": 0.7, "zorder": 2}
+        if first == 0:
+            look = {"edgecolor": BLACK, "linewidth": 1.4, "zorder": 3}
+        panel.add_patch(ellipse(mean[pair], covariance[pair, pair], **look))
+    reach = 1.08 * float((np.abs(mean) + np.sqrt(np.diag(covariance))).max())
+    # The label is the sign of the second feature minus the first.
+    panel.plot([0, -reach], [0, reach], color=BLACK, linewidth=0.9, linestyle=DOTS, gid="true weights")
+    _square(panel, reach)
+    panel.set_title("weights: one deviation around the mean")
+    panel.set_xlabel("first weight of a pair")
+    panel.set_ylabel("second weight of a pair", labelpad=1)
+
+
+def _square(panel: Axes, reach: float) -> None:
+    panel.set_xlim(-reach, reach)
+    panel.set_ylim(-reach, reach)
+    panel.set_aspect("equal")
+    panel.grid(axis="x")
+    _number(panel)
+
+
+def _number(panel: Axes) -> None:
+    for axis in (panel.xaxis, panel.yaxis):
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))

@@ -1,0 +1,46 @@
+"""The illustrations of the papers: figures that need no results, drawn from formulas and data sets.
+
+Those of a paper are in `illustrations.py` of its folder, under ILLUSTRATIONS by the name of the file.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import olbench.papers
+from olbench.errors import UserError, suggest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def illustrated_papers() -> list[str]:
+    """Return the papers that have illustrations, by name."""
+    folders = sorted(each.name for each in pkgutil.iter_modules(olbench.papers.__path__) if each.ispkg)
+    return [name for name in folders if find_spec(_module(name))]
+
+
+def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
+    """Return the functions that draw the illustrations of a paper, by the name of the file."""
+    papers = illustrated_papers()
+    if paper not in papers:
+        known = ", ".join(papers)
+        raise UserError(f"there are no illustrations of '{paper}'{suggest(paper, papers)}; known: {known}")
+    draws: Mapping[str, Callable[[], Figure]] = importlib.import_module(_module(paper)).ILLUSTRATIONS
+    return draws
+
+
+def _module(paper: str) -> str:
+    return f"olbench.papers.{paper}.illustrations"
+
+
+def save_illustrations(paper: str, folder: Path) -> list[Path]:
+    """Write the illustrations of a paper in each format; return the files."""
+    from olbench.report.figures.canvas import save
+
+    draws = illustrations_of(paper)
+    folder.mkdir(parents=True, exist_ok=True)
+    return [path for name, draw in draws.items() for path in save(draw(), folder / name)]

@@ -1,0 +1,194 @@
+"""A report on one screen: verdicts, winners, ranks, and what to run next."""
+
+import math
+import shlex
+from collections import Counter
+
+from olbench.algorithms import get_definition
+from olbench.config.specs import AlgorithmSpec
+from olbench.errors import UserError
+from olbench.report import verdicts
+from olbench.report.claims import FAILS, HOLDS, NOT_CHECKED, PARTLY
+from olbench.report.grid import (
+    DETAIL,
+    PAPER,
+    TIME,
+    Box,
+    Column,
+    Grid,
+    Part,
+    boxes,
+    count,
+    left,
+    list_some,
+    right,
+)
+from olbench.report.guessing import describe_guesses
+from olbench.report.model import Report, Row
+from olbench.report.sections.headline import describe_run, list_gaps
+from olbench.report.sections.overview import is_contestant
+from olbench.report.sections.ranks import our_means
+from olbench.report.sections.results import bold_note, is_time, spread_text, time_text
+from olbench.report.standings import rank_algorithms
+from olbench.trials import run_file
+
+#: How many names are listed before the rest is counted.
+NAMED = 2
+#: How many ranks are listed.
+RANKED = 8
+#: The fewest rows of a table, however low the terminal, and the lines around them: title, headings, note.
+FEWEST, AROUND = 5, 8
+#: How claims are counted, one and several.
+CLAIMS = {
+    HOLDS: ("holds", "hold"),
+    PARTLY: ("holds partly", "hold partly"),
+    FAILS: ("fails", "fail"),
+    NOT_CHECKED: ("is not checked", "are not checked"),
+}
+
+
+def parts(report: Report, name: str, width: int = 80, height: int = 40) -> list[Part]:
+    """Return the summary of a run that fills a terminal; the user calls the run `name`."""
+    before = "\n".join(_headline(report))
+    after = [describe_ranks(report), describe_guesses(report.guesses, NAMED)]
+    after = [*filter(None, after), "\n".join(["Next", *_align(next_steps(report, name))])]
+    taken = sum(_count_lines(text, width) + 1 for text in (before, *after))
+    room = max(FEWEST, height - taken - AROUND)
+    return [before, best_rows(report, room), *after]
+
+
+def best_rows(report: Report, room: int) -> Grid:
+    """Return all rows, if there is room for them, or the best on each data set."""
+    rows = [row for row in report.rows if is_contestant(row, report)]
+    return all_rows(report, rows) if len(rows) <= room else winners(report, rows, room)
+
+
+def _count_lines(text: str, width: int) -> int:
+    return sum(math.ceil(len(line) / width) for line in text.splitlines())
+
+
+def _headline(report: Report) -> list[str]:
+    lines = [f"{describe_run(report)}; {report.made[:10]}"]
+    if report.results.missing:
+        lines += list_gaps(report, NAMED)
+    lines += [verdicts.summary(report.judgements, quantity) for quantity in report.judged]
+    return [*lines, *_describe_claims(report)]
+
+
+def _describe_claims(report: Report) -> list[str]:
+    if not report.claims:
+        return []
+    counts = Counter(claim.verdict for claim in report.claims)
+    words = [f"{counts[each]} {CLAIMS[each][counts[each] > 1]}" for each in CLAIMS if counts[each]]
+    return [f"Of {count(len(report.claims), 'claim')} of the paper, {', '.join(words)}"]
+
+
+def all_rows(report: Report, rows: list[Row]) -> Grid:
+    """Return every algorithm, the best on each data set first."""
+    headline = report.headline
+    order = {dataset: place for place, dataset in enumerate(report.results.datasets)}
+    ordered = sorted(
+        rows, key=lambda row: (order[row.entry.dataset], headline.loss(row.spreads[headline.name][0]))
+    )
+    body = []
+    for row in ordered:
+        numbers = [
+            Box(
+                time_text(row, each) if is_time(each) else spread_text(row, each),
+                row.bold and each is headline,
+            )
+            for each in report.protocol.quantities
+        ]
+        paper = [Box(_paper_text(row, report))] if report.judgements else []
+        body.append((Box(row.entry.dataset), Box(row.entry.label), *numbers, *paper))
+    columns = left("data set", "algorithm")
+    for each in report.protocol.quantities:
+        shared = is_time(each) and not all(row.entry.exclusive for row in rows)
+        columns += right(
+            f"({each.title}, shared)" if shared else each.title, drop=TIME if is_time(each) else 0
+        )
+    columns += right(f"paper: {headline.title}", drop=PAPER) if report.judgements else ()
+    return Grid("Results, best first", columns, tuple(body), bold_note(report))
+
+
+def winners(report: Report, rows: list[Row], room: int) -> Grid:
+    """Return the best algorithm on each data set, those as good, and the paper's number."""
+    headline, body = report.headline, []
+    alone = all(row.entry.exclusive for row in rows)
+    times = [each for each in report.protocol.quantities if alone and is_time(each)]
+    for dataset in dict.fromkeys(row.entry.dataset for row in rows):
+        own = [row for row in rows if row.entry.dataset == dataset]
+        best = min(own, key=lambda row: float(headline.loss(row.spreads[headline.name][0])))
+        equals = [row.entry.label for row in own if row.bold and row is not best]
+        paper = [_paper_text(best, report)] if report.judgements else []
+        seconds = [time_text(best, each) for each in times]
+        names, number = (dataset, best.entry.label), spread_text(best, headline)
+        body.append(boxes(*names, number, *seconds, list_some(equals, NAMED), *paper))
+    columns: tuple[Column, ...] = (
+        *left("data set", "best"),
+        *right(headline.title),
+        # Beside the winners, the paper's numbers say more than times do.
+        *right(*(each.title for each in times), drop=PAPER + 1),
+        *left("as good", drop=DETAIL),
+    )
+    columns += right("paper", drop=PAPER) if report.judgements else ()
+    hidden = len(body) - room
+    note = (
+        f"As good: not significantly different from the best (paired t-test over the shared "
+        f"{report.results.numbered}s, 95%)."
+    )
+    if hidden > 0:
+        note = f"{count(hidden, 'more data set')} in `olbench report --full`. {note}"
+    return Grid(f"Best on each data set: {headline.best} {headline.title}", columns, tuple(body[:room]), note)
+
+
+def _paper_text(row: Row, report: Report) -> str:
+    judgement = row.judgements.get(report.headline.name)
+    return f"{judgement.reported.printed} {judgement.letter}" if judgement else ""
+
+
+def describe_ranks(report: Report) -> str:
+    """Return the mean ranks in one sentence, or an empty text if there are none to compare."""
+    ranks = rank_algorithms(report)
+    complete = sum(len(row) == len(ranks) for row in our_means(report).values())
+    if len(ranks) < 2 or complete < 2:
+        return ""
+    ordered = sorted(ranks, key=lambda label: ranks[label])
+    listed = ", ".join(f"{label} {ranks[label]:.2f}" for label in ordered[:RANKED])
+    more = f" and {len(ordered) - RANKED} more" if len(ordered) > RANKED else ""
+    return f"Mean ranks over {count(complete, 'data set')}: {listed}{more}."
+
+
+def next_steps(report: Report, name: str) -> list[tuple[str, str]]:
+    """Return commands that make sense now, each with what it gives."""
+    results, steps = report.results, []
+    if results.folder.resolve().name == run_file.REFERENCE:
+        pass  # it shipped: the user has no run to repeat
+    elif results.missing:
+        steps.append(("olbench run ...", "the same command again finishes it"))
+    elif results.config.tuning.search == "none" and any(map(_is_tunable, results.config.algorithms)):
+        steps.append(("olbench run ... --set tuning.search=grid", "tunes parameters"))
+    elif any(map(is_time, report.protocol.quantities)) and not all(
+        row.entry.exclusive for row in report.rows
+    ):
+        steps.append(("olbench run ... --timing exclusive", "comparable times"))
+    report_again = f"olbench report {shlex.quote(name)}"
+    return [
+        *steps,
+        (f"{report_again} --full", "all tables"),
+        (f"{report_again} --all", "all formats and figures"),
+    ]
+
+
+def _is_tunable(spec: AlgorithmSpec) -> bool:
+    """Tell whether an entry leaves a parameter at its default that the papers tune."""
+    try:
+        grid = get_definition(spec.id).grid
+    except UserError:  # an algorithm of the user's own that is not loaded
+        return False
+    return any(parameter not in spec.params for parameter in grid)
+
+
+def _align(steps: list[tuple[str, str]]) -> list[str]:
+    width = max(len(command) for command, _ in steps)
+    return [f"  {command:{width}}  {why}" for command, why in steps]

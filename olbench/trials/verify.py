@@ -1,0 +1,106 @@
+"""The trials of a recorded cell: what run.json says about a cell must hold for the records that it names."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from olbench.errors import UserError, shorten
+from olbench.protocols import Protocol
+from olbench.trials import ledger, run_file
+from olbench.trials.run_file import CellFacts, RunFile
+from olbench.trials.trial import Record, Trial
+
+#: What the trials of a cell have in common besides what run.json says about it.
+SHARED = ("seed", "fingerprint", "options", "role", "code")
+
+
+class Recorded:
+    """A run file with the records of its folder."""
+
+    def __init__(self, folder: Path, run: RunFile, protocol: Protocol, records: Mapping[str, Record]):
+        self.folder, self.run, self.protocol, self.records = folder, run, protocol, records
+
+    def trials_of(self, cell: CellFacts) -> list[Record]:
+        """Return the trials of a cell as it reports them; refuse those that cannot be its own."""
+        found = [self.records[key] for key in cell.keys if key in self.records]
+        self._check_cell(cell, found)
+        viewed = [self.protocol.view(record, cell.setting) for record in found]
+        good = [record for record in viewed if record["status"] == "ok"]
+        for record in good:
+            self.check(record)
+        if self.protocol.same_n:
+            self._check_sizes(good)
+        return viewed
+
+    def check(self, record: Record) -> None:
+        """Refuse a record that whoever edited it gave a checksum that fits."""
+        defect = self.protocol.find_defect(record)
+        # The keys of the first version were computed from other fields.
+        if not defect and record["version"] != 1 and not _has_own_key(record):
+            defect = "its key is not that of its fields"
+        if defect:
+            raise self.refuse(record, defect)
+
+    def refuse(self, record: Record, reason: str) -> UserError:
+        """Return the error of a record that cannot be reported."""
+        return UserError(
+            f"{self.folder / ledger.NAME}: the trial {record['key']} cannot be reported, because {reason}; "
+            "remove its line, and the next run computes that trial again"
+        )
+
+    def _check_cell(self, cell: CellFacts, records: Sequence[Record]) -> None:
+        stated = {"protocol": self.protocol.id, "dataset": cell.dataset, "algorithm": cell.algorithm}
+        numbers: dict[int, Record] = {}
+        for record in records:
+            for name, value in stated.items():
+                if record[name] != value:
+                    reason = f"the {name} of its trial {record['key']} is {shorten(repr(record[name]))}"
+                    raise self._refuse_cell(cell, f"{reason} and not {shorten(repr(value))}")
+            for name in SHARED:
+                if record[name] != records[0][name]:
+                    pair = f"its trials {records[0]['key']} and {record['key']}"
+                    raise self._refuse_cell(cell, f"{pair} differ in their {name}")
+            first = numbers.setdefault(record["number"], record)
+            if first is not record:
+                pair = f"its trials {first['key']} and {record['key']}"
+                raise self._refuse_cell(cell, f"{pair} have the same number, {record['number']}")
+
+    def _refuse_cell(self, cell: CellFacts, reason: str) -> UserError:
+        return UserError(
+            f"{self.folder / run_file.NAME}: {cell.label} on {cell.dataset} cannot be reported, because "
+            f"{reason}; run its config again, which writes this file anew"
+        )
+
+    def _check_sizes(self, records: Sequence[Record]) -> None:
+        """Refuse trials that tested more or fewer examples than most trials of their cell."""
+        sizes = Counter(record["n"] for record in records)
+        if len(sizes) < 2:
+            return
+        usual = sizes.most_common(1)[0][0]
+        one = next(record for record in records if record["n"] == usual)
+        other = next(record for record in records if record["n"] != usual)
+        raise UserError(
+            f"{self.folder / ledger.NAME}: the trials {one['key']} and {other['key']} cannot be reported "
+            f"together, because their n are {one['n']} and {other['n']}; remove both lines, and the next run "
+            "computes these trials again"
+        )
+
+
+def _has_own_key(record: Record) -> bool:
+    """Tell whether the key of a record is that of its fields."""
+    if Trial.of(record).key == record["key"]:
+        return True
+    # A setting of one's own protocol may have had numbers as keys, which JSON made text.
+    return bool(Trial.of({**record, "setting": _restore_numbers(record["setting"])}).key == record["key"])
+
+
+def _restore_numbers(value: Any) -> Any:
+    """Return plain values in which keys that look like whole numbers are numbers."""
+    if isinstance(value, list):
+        return [_restore_numbers(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    numbers = all(re.fullmatch("-?[0-9]{1,18}", key) for key in value)
+    return {int(key) if numbers else key: _restore_numbers(each) for key, each in value.items()}
