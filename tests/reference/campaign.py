@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from olbench.engine.provenance import machine
 
 from olbench.advice.files import read_rules
 from olbench.algorithms import get_definition
@@ -22,6 +21,7 @@ from olbench.data.catalog import catalog, find
 from olbench.data.load import load_dataset
 from olbench.data.named import load_named
 from olbench.errors import UserError
+from olbench.trials.provenance import machine
 from tests.examples import built_in
 from tests.reference import compiled, page
 from tests.reference.comparison import compare, make
