@@ -171,7 +171,7 @@ class Draft:
     ) -> None:
         """Make the draft the entry of a key; if another process was faster, its entry stays."""
         split: dict[str, Any] = {} if test_from is None else {"test_from": test_from}
-        split |= {} if about is None else {"about": about.plain()}
+        split |= {} if about is None else {"about": vars(about)}
         size = [int(length) for length in shape]
         meta = {"shape": size, "fingerprint": fingerprint, "arrays": self.arrays, **split}
         text = json.dumps({**meta, "crc32": _meta_checksum(meta)}, indent=1)

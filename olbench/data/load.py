@@ -20,8 +20,8 @@ from olbench.data.readers.compressed import base_name, is_pipe, show_path
 from olbench.data.readers.convert import convert_libsvm
 from olbench.data.readers.libsvm import READER_VERSION
 from olbench.data.readers.registry import corpus_of, problems, read_examples
+from olbench.data.readers.tables import is_table
 from olbench.data.user_data import (
-    TABLES,
     TABLES_VERSION,
     format_of,
     plain_name,
@@ -337,8 +337,8 @@ def _key(entry: CatalogEntry, paths: Sequence[Path]) -> str:
 
 
 def _entry_key(entry: CatalogEntry, hashes: list[str]) -> str:
-    is_table = entry.format in TABLES or entry.reading != USUAL
-    versions = {"reader": READER_VERSION, **({"tables": TABLES_VERSION} if is_table else {})}
+    is_prepared = is_table(entry.format) or entry.reading != USUAL
+    versions = {"reader": READER_VERSION, **({"tables": TABLES_VERSION} if is_prepared else {})}
     return cache.entry_key({**versions, "files": hashes, **entry.recipe()})
 
 

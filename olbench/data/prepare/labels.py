@@ -13,7 +13,7 @@ from olbench.learn.examples import Floats
 Labels = float | str | Sequence[float | str] | None
 
 #: Python's float() takes more: underscores, the digits of other scripts, nan and infinity.
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+", re.ASCII)
 
 #: Of larger whole numbers, not every one is a floating-point number.
 LARGEST_WHOLE = 2**53

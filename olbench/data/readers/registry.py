@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from olbench.config.specs import Reading
 from olbench.data.catalog import CatalogEntry
+from olbench.data.prepare.encode import encode
 from olbench.data.prepare.labels import as_targets
 from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
 from olbench.data.readers.rows import choose_storage
+from olbench.data.readers.tables import is_table, read_table_file
 from olbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -97,10 +100,9 @@ def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> list[tuple[Any, A
 
         pairs = zip(paths[::2], paths[1::2], strict=True)
         return [_select_digits(read_images(*pair, limit=limit), entry) for pair in pairs]
-    if entry.format == "csv":
-        from olbench.data.readers.table import read_csv
-
-        return [read_csv(path, entry.label_column, limit) for path in paths]
+    if is_table(entry.format):
+        tables = (read_table_file(path, entry.format, limit=limit) for path in paths)
+        return [encode(table, Reading(label=entry.label_column))[:2] for table in tables]
     if entry.format == "spoligotypes":
         from olbench.data.readers.spoligotypes import read_spoligotypes
 
