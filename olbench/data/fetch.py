@@ -38,7 +38,7 @@ class FailedError(Exception):
 
 
 def is_present(name: str, mirror: str | None = None) -> bool:
-    """Tell whether a catalogue data set or a file can be loaded without a download."""
+    """Return whether a catalogue data set or a file can be loaded without a download."""
     entry = resolve(name)
     return isinstance(entry, Path) or local_files(entry, mirror) is not None
 

@@ -1,4 +1,4 @@
-"""A look at one's own file: what is in it, and a reading of it that works."""
+"""A look at a user's file: what is in it, and a reading of it that works."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,7 +45,7 @@ class Look:
     reading: Reading
 
     def lines(self) -> list[str]:
-        """Return what is in the file, in words."""
+        """Return the content of the file, in words."""
         shown = ", ".join(f"{show_label(label)} {count:,} times" for label, count in self.labels[:10])
         more = f", and {len(self.labels) - 10:,} more" if len(self.labels) > 10 else ""
         lines = [
@@ -161,7 +161,7 @@ def _choose_categorical(texts: Any, mixed: Any) -> str:
 
 
 def _choose_missing(gaps: Any, label: int) -> str:
-    """Return what to do with gaps; rows without a label can only be left out."""
+    """Return how to treat gaps; rows without a label can only be left out."""
     if not gaps.any():
         return ""
     return "drop" if gaps[:, label].any() else "mean"
@@ -176,14 +176,10 @@ def _choose_positive(labels: tuple[tuple[Any, int], ...]) -> Any:
 
 
 def _deviations(values: Floats) -> tuple[float, float]:
-    if not values.size:
-        return 0.0, 0.0
-    known = ~np.isnan(values)
-    count = np.maximum(1, known.sum(axis=0))
+    import pandas as pd
+
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = np.where(known, values, 0.0).sum(axis=0) / count
-        deviation = np.sqrt((np.where(known, values - mean, 0.0) ** 2).sum(axis=0) / count)
-    return _range(deviation)
+        return _range(pd.DataFrame(values).std(ddof=0).to_numpy())
 
 
 def _sparse_deviations(values: Any) -> tuple[float, float]:

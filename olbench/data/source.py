@@ -5,19 +5,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import vstack
 
 from olbench.config.specs import DatasetSpec
 from olbench.data.cache import is_mapped
+from olbench.data.dataset import Dataset
 from olbench.errors import UserError
 from olbench.learn.examples import Examples, Floats, as_examples, as_labels
-
-if TYPE_CHECKING:
-    from olbench.data.load import Dataset
-
 
 #: How many labels are counted at a time.
 LABELS_AT_ONCE = 1 << 20
@@ -40,7 +37,7 @@ class OpenData:
 class Source:
     """A data set that opens when a trial first needs it and is released after the last."""
 
-    def __init__(self, spec: DatasetSpec, data: "Dataset", can_reload: bool = True):
+    def __init__(self, spec: DatasetSpec, data: Dataset, can_reload: bool = True):
         self.spec, self.can_reload = spec, can_reload
         self.name = spec.name if spec.path else data.name
         self.fingerprint = data.fingerprint
@@ -49,7 +46,7 @@ class Source:
         self.classes = int(np.max(data.y)) + 1 if spec.labels == "all" and self.n else 0
         #: The first row for testing, if the data set comes with a split of its own.
         self.test_from = data.test_from
-        #: What was done with one's own data, in words.
+        #: What was done with the user's data, in words.
         self.prepared = [*data.about.steps, *_describe_waiting(spec)]
         #: The size of the arrays with the examples, and how much of it is memory rather than mapped files.
         self.bytes, self.memory_bytes = _measure(data)
@@ -115,7 +112,7 @@ class Source:
         """Return -1 and +1, or the numbers of the classes."""
         return np.ascontiguousarray(y, dtype=np.float64) if self.classes else as_labels(y, n)
 
-    def _read(self) -> "Dataset":
+    def _read(self) -> Dataset:
         if self._data is None:
             self._data = _load(self.spec)
         return self._data
@@ -125,22 +122,21 @@ class Source:
 
 
 def _describe_waiting(spec: DatasetSpec) -> list[str]:
-    """Return what trials do with their data before they learn, in words."""
+    """Return the steps that trials take with their data before they learn, in words."""
     from olbench.data.prepare.scaling import describe_scaling
 
     reading = spec.reading
     return describe_scaling(reading.scale, reading.bias, reading.fitted) if reading.waits else []
 
 
-def _measure(data: "Dataset") -> tuple[int, int]:
+def _measure(data: Dataset) -> tuple[int, int]:
     """Return the bytes of all arrays, and of those that are not memory maps."""
-    X = data.X
-    arrays = [X, data.y] if data.storage == "dense" else [X.data, X.indices, X.indptr, data.y]
-    sizes = [(int(array.nbytes), is_mapped(array)) for array in map(np.asanyarray, arrays)]
-    return sum(size for size, _ in sizes), sum(size for size, mapped in sizes if not mapped)
+    arrays = [np.asanyarray(array) for array in data.arrays.values()]
+    in_memory = [array for array in arrays if not is_mapped(array)]
+    return sum(int(array.nbytes) for array in arrays), sum(int(array.nbytes) for array in in_memory)
 
 
-def _load(spec: DatasetSpec) -> "Dataset":
+def _load(spec: DatasetSpec) -> Dataset:
     from olbench.data.load import load_spec
     from olbench.data.readers.compressed import STDIN
 
@@ -202,6 +198,4 @@ def find_named(specs: Sequence[DatasetSpec], name: str) -> Source:
 
 def made_source(name: str, X: Any, y: Any) -> Source:
     """Return a source of examples that are in memory only, for a benchmark or a test."""
-    from olbench.data.load import Dataset
-
     return Source(DatasetSpec(name), Dataset(name, X, y, ""), can_reload=False)

@@ -1,4 +1,4 @@
-"""One's own data: tables, frames and LIBSVM files, prepared as their reading says."""
+"""Users' data: tables, frames and LIBSVM files, prepared as their reading says."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,15 +9,13 @@ import scipy.sparse as sp
 
 from olbench.config.specs import Reading
 from olbench.data.catalog.entry import CatalogEntry
-from olbench.data.prepare.encode import About, encode, encode_targets
+from olbench.data.dataset import About
+from olbench.data.prepare.encode import encode, encode_targets
 from olbench.data.prepare.scaling import describe_scaling, scale_features
 from olbench.data.readers.cells import Table
 from olbench.data.readers.rows import choose_storage
 from olbench.data.readers.tables import is_table, read_table_file, table_suffixes
 from olbench.errors import UserError
-
-#: Increase it whenever a table is read, encoded or scaled otherwise: the cache depends on it.
-TABLES_VERSION = 2
 
 
 def format_of(name: str) -> str:
@@ -43,7 +41,7 @@ def refuse_reading(reading: Reading, format: str, where: str) -> None:
 
 
 def read_own(entry: CatalogEntry, path: Path, where: str) -> tuple[Any, Any, About]:
-    """Return (X, y) of one's own file, and what was done with it."""
+    """Return (X, y) of a user's file, and what was done with it."""
     refuse_reading(entry.reading, entry.format, where)
     if is_table(entry.format):
         table = read_table_file(path, entry.format, entry.reading.delimiter, entry.max_bytes or None)

@@ -1,11 +1,12 @@
 """From a table to examples: labels, missing values and columns of text, and what was done in words."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from olbench.config.specs import Reading
+from olbench.data.dataset import About
 from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, number_text, show_label
 from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
 from olbench.data.readers.quoting import quote
@@ -18,28 +19,6 @@ MOST_CATEGORIES = 1000
 LONGEST_LABEL = 300
 #: How many labels or columns a sentence lists.
 MOST_LISTED = 10
-
-
-@dataclass(frozen=True)
-class About:
-    """What is known of examples besides their numbers: names, and what was done to them in words."""
-
-    features: tuple[str, ...] = ()
-    #: The labels as the file has them, each with its sign.
-    classes: tuple[tuple[str, int], ...] = ()
-    steps: tuple[str, ...] = ()
-    #: The heading of the label column, or an empty text.
-    label: str = ""
-
-    @classmethod
-    def from_plain(cls, content: dict[str, Any]) -> "About":
-        """Return it from the values of its fields, as JSON has them."""
-        classes = tuple((str(label), int(sign)) for label, sign in content["classes"])
-        return cls(tuple(content["features"]), classes, tuple(content["steps"]), content["label"])
-
-
-#: Where nothing is known.
-UNKNOWN = About()
 
 
 def encode(table: Table, reading: Reading) -> tuple[Floats, Any, About]:
@@ -184,7 +163,7 @@ def _indicate(table: Table, column: int, categorical: str) -> tuple[Floats, list
 
 
 def _hint(text: str) -> str:
-    """Return what is probably wrong with a number, or an empty text."""
+    """Return the likely mistake in a number, or an empty text."""
     if is_number(text.replace(",", ".", 1)):
         return " (numbers have a decimal point, not a comma)"
     return " (numbers have no underscores)" if is_number(text.replace("_", "")) else ""

@@ -20,7 +20,7 @@ LARGEST_WHOLE = 2**53
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text is a number as LIBSVM files have them: ASCII digits, a point, an exponent.
+    """Return whether a text is a number as LIBSVM files have them: ASCII digits, a point, an exponent.
 
     >>> is_number("-1.5e3"), is_number("1_000"), is_number("nan")
     (True, False, False)

@@ -86,7 +86,7 @@ def as_pair(data: Any) -> tuple[Any, Any] | None:
 
 
 def is_frame(data: Any) -> bool:
-    """Tell whether something is a pandas frame, without importing pandas."""
+    """Return whether something is a pandas frame, without importing pandas."""
     return (
         type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "iloc") and hasattr(data, "columns")
     )
@@ -105,11 +105,8 @@ def pair_table(X: Any, y: Any, where: str) -> Table:
     label = "label"
     while label in frame.columns:
         label += "_"
-    table = table_of(frame, where)
-    last = table_of(pd.DataFrame({label: pd.Series(list(labels)).infer_objects()}), where)
-    texts = {**table.texts, **({len(table.names): last.texts[0]} if last.texts else {})}
-    numbers = np.hstack([table.numbers, last.numbers])
-    return Table(where, (*table.names, label), numbers, texts, has_heading=True)
+    last = pd.Series(list(labels), frame.index, name=label).infer_objects()
+    return table_of(pd.concat([frame, last], axis=1), where)
 
 
 def _as_matrix(X: Any) -> Any:
