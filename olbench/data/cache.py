@@ -24,7 +24,7 @@ import numpy as np
 
 from olbench.data.dataset import UNKNOWN, About, Dataset
 from olbench.data.folders import cache_folder, parsed_folder
-from olbench.data.readers.rows import csr
+from olbench.data.readers.rows import assemble
 from olbench.errors import UserError
 from olbench.files import write_text
 
@@ -271,7 +271,7 @@ def _read(folder: Path, name: str, thorough: bool) -> Dataset:
         raise ValueError("meta.json does not match its checksum")
     arrays = {part: _map(folder / f"{part}.npy", facts, thorough) for part, facts in meta["arrays"].items()}
     n, d = meta["shape"]
-    X = arrays["X"] if "X" in arrays else csr(arrays["data"], arrays["indices"], arrays["indptr"], d)
+    X = assemble(arrays, d)
     if X.shape != (n, d) or arrays["y"].shape != (n,):
         raise ValueError("the shapes do not match")
     about = About.from_plain(meta["about"]) if "about" in meta else UNKNOWN

@@ -17,7 +17,7 @@ from olbench.data.dataset import Dataset
 from olbench.data.fetch import fetch, local_files, mirror_place
 from olbench.data.fingerprint import fingerprint
 from olbench.data.load import load_spec
-from olbench.data.readers.rows import csr
+from olbench.data.readers.rows import assemble
 from olbench.data.source import Source
 from olbench.errors import UserError
 
@@ -31,22 +31,15 @@ class OtherDataError(UserError):
 def pack(source: Source) -> Parcel:
     """Return the examples of a source as arrays and plain values."""
     data = source.open()
-    X = data.examples.matrix()
-    parts = (
-        {"X": X} if isinstance(X, np.ndarray) else {"data": X.data, "columns": X.indices, "starts": X.indptr}
-    )
-    arrays = {name: np.asarray(part) for name, part in {**parts, "y": data.labels}.items()}
+    parts = Dataset(source.name, data.examples.matrix(), data.labels, source.fingerprint).arrays
+    arrays = {name: np.asarray(part) for name, part in parts.items()}
     return {"arrays": arrays, "features": source.d, "test_from": source.test_from}
 
 
 def receive(wanted: str, parcel: Mapping[str, Any]) -> Dataset:
     """Check a parcel and keep it in the cache; return its examples, mapped from there where possible."""
     arrays = parcel["arrays"]
-    X = (
-        arrays["X"]
-        if "X" in arrays
-        else csr(arrays["data"], arrays["columns"], arrays["starts"], parcel["features"])
-    )
+    X = assemble(arrays, parcel["features"])
     received = fingerprint(X, arrays["y"])
     if received != wanted:
         raise OtherDataError(

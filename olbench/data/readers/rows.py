@@ -1,5 +1,6 @@
 """Sparse rows that grow in place while a file is read, and their conversion to the final storage."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,11 @@ def csr(data: Any, indices: Any, indptr: Any, d: int) -> Any:
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     matrix.has_canonical_format = True
     return matrix
+
+
+def assemble(arrays: Mapping[str, Any], d: int) -> Any:
+    """Return the matrix of d features that some arrays hold: X, or data, indices and indptr."""
+    return arrays["X"] if "X" in arrays else csr(arrays["data"], arrays["indices"], arrays["indptr"], d)
 
 
 def choose_storage(X: Any) -> Any:
