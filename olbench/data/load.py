@@ -16,7 +16,7 @@ from olbench.data.catalog.entry import TABLES_VERSION
 from olbench.data.dataset import Dataset
 from olbench.data.fingerprint import fingerprint
 from olbench.data.folders import parsed_folder
-from olbench.data.prepare.labels import Labels, number_text, read_label
+from olbench.data.prepare.labels import Labels, label_text, read_label
 from olbench.data.readers.compressed import base_name, is_pipe, show_path
 from olbench.data.readers.convert import convert_corpus, convert_libsvm
 from olbench.data.readers.libsvm import READER_VERSION
@@ -158,13 +158,9 @@ def _load_listed(
 def _replace_labels(entry: CatalogEntry, positive: Labels, negative: Labels) -> CatalogEntry:
     """Return an entry with other labels than the catalogue's, and without facts to check."""
     plus, minus = _as_tuple(positive), _as_tuple(negative)
-    label = "+".join(map(_show, plus or ())) + "".join(f"-vs-{_show(k)}" for k in minus or ())
+    label = "+".join(map(label_text, plus or ())) + "".join(f"-vs-{label_text(k)}" for k in minus or ())
     name = f"{entry.name}[{label}]"
     return replace(entry, name=name, positive=plus, negative=minus, labels={}, fingerprint="")
-
-
-def _show(label: float | str) -> str:
-    return label if isinstance(label, str) else number_text(label)
 
 
 def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:

@@ -13,6 +13,7 @@ from scipy.sparse import vstack
 from olbench.config.specs import DatasetSpec
 from olbench.data.cache import is_mapped
 from olbench.data.dataset import Dataset
+from olbench.data.prepare.scaling import describe_scaling
 from olbench.errors import UserError
 from olbench.learn.examples import Examples, Floats, as_examples, as_labels
 
@@ -47,7 +48,10 @@ class Source:
         #: The first row for testing, if the data set comes with a split of its own.
         self.test_from = data.test_from
         #: What was done with the user's data, in words.
-        self.prepared = [*data.about.steps, *_describe_waiting(spec)]
+        reading = spec.reading
+        self.prepared = list(data.about.steps)
+        if reading.waits:  # trials scale the features themselves
+            self.prepared += describe_scaling(reading.scale, reading.bias, reading.fitted)
         #: The size of the arrays with the examples, and how much of it is memory rather than mapped files.
         self.bytes, self.memory_bytes = _measure(data)
         #: The memory that an open source takes: norms, offsets of the rows, and arrays that are not mapped.
@@ -121,14 +125,6 @@ class Source:
         return f"Source({self.name!r}, {self.n:,} × {self.d:,})"
 
 
-def _describe_waiting(spec: DatasetSpec) -> list[str]:
-    """Return the steps that trials take with their data before they learn, in words."""
-    from olbench.data.prepare.scaling import describe_scaling
-
-    reading = spec.reading
-    return describe_scaling(reading.scale, reading.bias, reading.fitted) if reading.waits else []
-
-
 def _measure(data: Dataset) -> tuple[int, int]:
     """Return the bytes of all arrays, and of those that are not memory maps."""
     arrays = [np.asanyarray(array) for array in data.arrays.values()]
@@ -154,13 +150,6 @@ def find_source(spec: DatasetSpec) -> Source:
     return Source(spec, _load(spec))
 
 
-def list_missing(specs: Sequence[DatasetSpec]) -> list[DatasetSpec]:
-    """Return the data sets that have to be fetched first."""
-    from olbench.data.fetch import is_present
-
-    return [spec for spec in specs if not spec.path and not is_present(spec.name)]
-
-
 def find_sources(
     specs: Sequence[DatasetSpec], skip_missing: bool, say: Callable[[str], None] = lambda text: None
 ) -> tuple[list[Source], list[str]]:
@@ -168,9 +157,9 @@ def find_sources(
 
     `say` is told which of them is being loaded.
     """
-    from olbench.data.fetch import fetch_command
+    from olbench.data.fetch import fetch_command, is_present
 
-    absent = list_missing(specs)
+    absent = [spec for spec in specs if not spec.path and not is_present(spec.name)]
     names = list(dict.fromkeys(spec.name for spec in absent))
     if absent and (not skip_missing or len(absent) == len(specs)):
         verb = "are" if len(names) > 1 else "is"

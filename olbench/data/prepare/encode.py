@@ -7,7 +7,7 @@ import numpy as np
 
 from olbench.config.specs import Reading
 from olbench.data.dataset import About
-from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, number_text, show_label
+from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, label_text, show_label
 from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
 from olbench.data.readers.quoting import quote
 from olbench.errors import UserError
@@ -79,7 +79,7 @@ def read_labels(table: Table, column: int) -> Any:
     is_numeric = text.codes == NO_TEXT
     if is_numeric.any():
         values = values.astype(object)
-        values[is_numeric] = [number_text(number) for number in numbers[is_numeric]]
+        values[is_numeric] = [label_text(number) for number in numbers[is_numeric]]
         values = values.astype(str)
     return values
 
@@ -195,8 +195,7 @@ def encode_targets(
     y, mask = as_targets(labels, positive, negative, where, multiclass)
     distinct, first, sizes = np.unique(labels[mask], return_index=True, return_counts=True)
     counts = list(zip(distinct.tolist(), y[first].astype(int).tolist(), sizes.tolist(), strict=True))
-    names = [label if isinstance(label, str) else number_text(label) for label, _, _ in counts]
-    classes = tuple(zip(names, y[first].astype(int).tolist(), strict=True))
+    classes = tuple((label_text(label), sign) for label, sign, _ in counts)
     targets = f"{len(counts)} classes: {_list(counts)}" if multiclass else _describe_signs(counts, positive)
     dropped = int(np.count_nonzero(~mask))
     rest = [f"{dropped:,} rows with other labels left out"] if dropped else []
