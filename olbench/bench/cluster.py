@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 from olbench.bench.cases import dense
 from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
+from olbench.data.dataset import Dataset
 from olbench.data.fingerprint import fingerprint
-from olbench.data.load import Dataset
 from olbench.data.source import Source
 from olbench.engine.executors.dask import ClusterExecutor
 from olbench.engine.executors.local import Executor

@@ -1,12 +1,13 @@
 """Sparse rows that grow in place while a file is read, and their conversion to the final storage."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numba import boolean, float64, int32, int64, types
 
 from olbench.kernels.compile import kernel
-from olbench.learn.examples import Floats
+from olbench.learn.examples import Floats, Ints
 
 #: Initial capacity. Untouched pages take no memory, and arrays of this size grow by remapping pages instead
 #: of copying them, so they can grow in small steps.
@@ -59,9 +60,7 @@ class Rows:
         """Return the features as a CSR matrix or, if smaller, an array; the rows are consumed."""
         self.trim()
         if not dense_is_smaller(self.n, d, self.entries):
-            narrow = self.entries < np.iinfo(np.int32).max
-            indptr = self.indptr.astype(np.int32) if narrow else self.indptr
-            return csr(self.data, self.indices, indptr, d)
+            return csr(self.data, self.indices, narrow(self.indptr), d)
         # The values are spread out within their own array, which avoids a second copy of the matrix.
         self.data.resize(self.n * d, refcheck=False)
         _spread(self.indptr, self.indices, self.data, d)
@@ -74,8 +73,13 @@ def _grow(array: Any, size: int) -> None:
 
 
 def dense_is_smaller(n: int, d: int, entries: int) -> bool:
-    """Tell whether n x d doubles take less memory than CSR arrays with `entries` entries."""
+    """Return whether n x d doubles take less memory than CSR arrays with `entries` entries."""
     return 8 * n * d <= 12 * entries + 4 * (n + 1)
+
+
+def narrow(indptr: Ints) -> Any:
+    """Return row ends in the type that SciPy chooses for matrices of this size."""
+    return indptr.astype(np.int32) if indptr[-1] < np.iinfo(np.int32).max else indptr
 
 
 def csr(data: Any, indices: Any, indptr: Any, d: int) -> Any:
@@ -90,6 +94,11 @@ def csr(data: Any, indices: Any, indptr: Any, d: int) -> Any:
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     matrix.has_canonical_format = True
     return matrix
+
+
+def assemble(arrays: Mapping[str, Any], d: int) -> Any:
+    """Return the matrix of d features that some arrays hold: X, or data, indices and indptr."""
+    return arrays["X"] if "X" in arrays else csr(arrays["data"], arrays["indices"], arrays["indptr"], d)
 
 
 def choose_storage(X: Any) -> Any:

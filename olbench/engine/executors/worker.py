@@ -27,8 +27,8 @@ from olbench import __version__
 from olbench.algorithms.definition import REGISTRY as ALGORITHMS
 from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import DatasetSpec
+from olbench.data.dataset import Dataset
 from olbench.data.folders import cache_folder
-from olbench.data.load import Dataset
 from olbench.data.source import Source
 from olbench.data.transfer import OtherDataError, find_data, receive
 from olbench.engine.executors.local import Task, attempt, warm_up
