@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from olbench.algorithms.definition import Parameter, Traits, second_order
+from olbench.algorithms.definition import Estimator, Parameter, Traits, second_order
 from olbench.algorithms.losses import excess, quantile
 from olbench.kernels.compile import helper
 
@@ -70,6 +70,7 @@ def variance_terms(m: float, v: float, p: Any) -> Any:
     form="root",
     monotone=True,
     scale_free=True,
+    estimator=Estimator("Confidence-weighted learning, standard-deviation form.", accuracy=0.98),
 )
 def cw(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Change the Gaussian as little as needed for phi sqrt(x' Sigma x) <= m to hold."""
@@ -91,6 +92,7 @@ def cw(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     exact=variance_terms,
     form="root",
     monotone=True,
+    estimator=Estimator("Confidence-weighted learning, variance form.", accuracy=0.98),
 )
 def cw_var(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Change the Gaussian as little as needed for phi x' Sigma x <= m to hold."""

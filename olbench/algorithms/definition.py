@@ -85,6 +85,21 @@ class Traits:
 
 
 @dataclass(frozen=True)
+class Estimator:
+    """What the docstring of an algorithm's scikit-learn estimator says, and what is special about it."""
+
+    #: What it is, in a sentence; by default the docstring of the rule.
+    summary: str = ""
+    #: The accuracy that the example prints, and further arguments of the estimator there.
+    accuracy: float | None = None
+    settings: str = ""
+    #: The name of the class; by default from the id, with capitals where the title has them.
+    name: str = ""
+    #: Whether the Sigma of a second-order algorithm is the covariance of a Gaussian over weights.
+    gaussian: bool = True
+
+
+@dataclass(frozen=True)
 class Definition:
     """An algorithm as its file declares it with one of the decorators of this module."""
 
@@ -107,6 +122,7 @@ class Definition:
     factory: Callable[..., Any] | None = None
     #: Whether the factory of a batch contestant takes advice, as the keyword `advice`.
     advised: bool = False
+    estimator: Estimator = Estimator()
     doc: str = field(default="", repr=False)
 
     def __reduce__(self) -> Any:
@@ -136,6 +152,13 @@ class Definition:
     def is_own(self) -> bool:
         """Whether it comes from a user's own file."""
         return bool(self.file) and not self.module.startswith("olbench.")
+
+    @property
+    def estimator_name(self) -> str:
+        """The name of the scikit-learn estimator, as AveragedPA1 of averaged-pa1, titled Averaged PA-I."""
+        words = re.findall("[a-z]+|[0-9]+", self.id)
+        named = [word.upper() if word.upper() in self.title else word.capitalize() for word in words]
+        return self.estimator.name or "".join(named)
 
     @property
     def online(self) -> bool:

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from olbench.algorithms.cw import ETA_DOC, ETA_GRID, confident_step, precision_gain
-from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, second_order
+from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, second_order
 from olbench.algorithms.losses import excess, quantile
 
 TRAITS = Traits(True, True, True, True)
@@ -29,6 +29,7 @@ def constants(C: float, eta: float) -> tuple[float, float]:
     traits=TRAITS,
     constants=constants,
     monotone=True,
+    estimator=Estimator("Soft confidence-weighted learning with linear slack.", accuracy=0.98),
 )
 def scw1(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Take the step of CW, limited to alpha <= C (linear slack)."""
@@ -48,6 +49,7 @@ def scw1(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     traits=TRAITS,
     constants=constants,
     monotone=True,
+    estimator=Estimator("Soft confidence-weighted learning with squared slack.", accuracy=0.98),
 )
 def scw2(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Trade the squared violation of CW's constraint against the change of the Gaussian."""
@@ -68,6 +70,11 @@ def scw2(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     traits=TRAITS,
     constants=constants,
     monotone=True,
+    estimator=Estimator(
+        "SCW-II with the formula of the LIBOL toolbox, which is not the optimum.",
+        accuracy=0.97,
+        name="SCW2Libol",
+    ),
 )
 def scw2_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Run SCW-II with the toolbox's discriminant, which has 2 v and 2 phi where the paper has squares."""

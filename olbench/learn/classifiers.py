@@ -1,10 +1,4 @@
-"""Scikit-learn estimators: one class per algorithm, on the same kernels as the benchmark.
-
->>> import numpy as np
->>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 20), np.array(["ham", "spam"] * 20)
->>> AROW(r=0.5).fit(X, y).predict([[2.0, 0.0]]).tolist()
-['ham']
-"""
+"""The bases of the scikit-learn estimators, which `olbench.estimators` makes from the definitions."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -17,10 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
-from olbench.advice.estimator import TakesAdvice
 from olbench.algorithms import get_definition
 from olbench.errors import UserError
-from olbench.learn.docstrings import describe_estimator
 from olbench.learn.examples import Ints, as_examples
 from olbench.learn.learners import Learner, SecondOrderLearner, make_algorithm
 
@@ -117,32 +109,27 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def coef_(self) -> Floats:
         """The weights of each learner."""
-        weights = self._weights()
-        return np.array([each[: self.n_features_in_] for each in weights])
+        return np.array([weights[: self.n_features_in_] for weights in self._weights()])
 
     @property
     def intercept_(self) -> Floats:
         """The bias of each learner; zero unless fit_intercept."""
-        weights = self._weights()
-        return np.array([each[self.n_features_in_ :].sum() for each in weights])
+        return np.array([weights[self.n_features_in_ :].sum() for weights in self._weights()])
 
     @property
     def mistakes_(self) -> NDArray[np.int64]:
         """Mistakes of each learner, counted before each example was learnt."""
-        check_is_fitted(self, "learners_")
-        return np.array([learner.mistakes for learner in self.learners_])
+        return self._count("mistakes")
 
     @property
     def updates_(self) -> NDArray[np.int64]:
         """Rounds of each learner with a loss above zero."""
-        check_is_fitted(self, "learners_")
-        return np.array([learner.updates for learner in self.learners_])
+        return self._count("updates")
 
     @property
     def breakdowns_(self) -> NDArray[np.int64]:
         """Numerical breakdowns of each learner; if there are any, rescale the data or change the form."""
-        check_is_fitted(self, "learners_")
-        return np.array([learner.breakdowns for learner in self.learners_])
+        return self._count("breakdowns")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -195,6 +182,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for learner, positive in zip(self.learners_, positives, strict=True):
             learner.run(rows, np.where(y == positive, 1.0, -1.0), order)
         return self
+
+    def _count(self, name: str) -> NDArray[np.int64]:
+        check_is_fitted(self, "learners_")
+        return np.array([getattr(learner, name) for learner in self.learners_])
 
     def _shifts(self) -> list[int]:
         """Return the exponents that bring all learners to the scale of the one rescaled least."""
@@ -288,6 +279,17 @@ class SecondOrderClassifier(OnlineClassifier):
         return probabilities
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class EllipsoidClassifier(OnlineClassifier):
+    """The base of second-order estimators whose matrix is no covariance: there are no probabilities."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # The weights depend mostly on the last mistake, so the score of a single pass is often poor.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
 def _scale_large_rows(X: Any) -> tuple[Any, Ints]:
     """Return the rows, large ones divided by a power of two, and the exponents of these.
 
@@ -300,289 +302,3 @@ def _scale_large_rows(X: Any) -> tuple[Any, Ints]:
     scales = np.ldexp(1.0, -exponents)
     scaled = (sp.diags_array(scales) @ X).tocsr() if sp.issparse(X) else X * scales[:, None]
     return scaled, exponents
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class Perceptron(OnlineClassifier):
-    """The perceptron: add y x on every mistake."""
-
-    algorithm_id = "perceptron"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class MarginPerceptron(OnlineClassifier):
-    """The perceptron that updates whenever m <= margin."""
-
-    algorithm_id = "margin-perceptron"
-    margin: float = 1.0
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class PA(OnlineClassifier):
-    """Passive-aggressive learning with a hard margin."""
-
-    algorithm_id = "pa"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class PA1(OnlineClassifier):
-    """Passive-aggressive learning with linear slack."""
-
-    algorithm_id = "pa1"
-    C: float = 1.0
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class PA2(OnlineClassifier):
-    """Passive-aggressive learning with squared slack."""
-
-    algorithm_id = "pa2"
-    C: float = 1.0
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class AveragedPerceptron(OnlineClassifier):
-    """The perceptron whose mean over all rounds predicts."""
-
-    algorithm_id = "averaged-perceptron"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class AveragedPA(OnlineClassifier):
-    """Passive-aggressive learning with a hard margin, whose mean over all rounds predicts."""
-
-    algorithm_id = "averaged-pa"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class AveragedPA1(OnlineClassifier):
-    """Passive-aggressive learning with linear slack, whose mean over all rounds predicts."""
-
-    algorithm_id = "averaged-pa1"
-    C: float = 1.0
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class ROMMA(OnlineClassifier):
-    """The relaxed online maximum margin algorithm."""
-
-    algorithm_id = "romma"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class AggressiveROMMA(OnlineClassifier):
-    """ROMMA that also updates when the margin is below one."""
-
-    algorithm_id = "aromma"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class ALMA(OnlineClassifier):
-    """The approximate large margin algorithm, p = 2."""
-
-    algorithm_id = "alma"
-    alpha: float = 0.9
-    C: float = np.sqrt(2.0)
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class OGD(OnlineClassifier):
-    """Online gradient descent on the hinge, logistic, squared or zero-one loss."""
-
-    algorithm_id = "ogd"
-    C: float = 1.0
-    loss: str = "hinge"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class SGD(OnlineClassifier):
-    """Stochastic gradient descent on the modified Huber loss; step is sqrt or inverse."""
-
-    algorithm_id = "sgd"
-    eta0: float = 0.01
-    lam: float = 1e-4
-    step: str = "sqrt"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class SOP(SecondOrderClassifier):
-    """The second-order perceptron."""
-
-    algorithm_id = "sop"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class SOPLibol(SecondOrderClassifier):
-    """The second-order perceptron as LIBOL runs it."""
-
-    algorithm_id = "sop-libol"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class IELLIP(OnlineClassifier):
-    """The improved ellipsoid method. Its ellipsoid is not a Gaussian, so there are no probabilities."""
-
-    algorithm_id = "iellip"
-    b: float = 0.9
-    c: float = 0.1
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # The weights depend mostly on the last mistake, so the score of a single pass is often poor.
-        tags.classifier_tags.poor_score = True
-        return tags
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class CW(SecondOrderClassifier):
-    """Confidence-weighted learning, standard-deviation form."""
-
-    algorithm_id = "cw"
-    eta: float | None = None
-    phi: float | None = None
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class CWVar(SecondOrderClassifier):
-    """Confidence-weighted learning, variance form."""
-
-    algorithm_id = "cw-var"
-    eta: float | None = None
-    phi: float | None = None
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class NHERD(SecondOrderClassifier):
-    """Normal herding."""
-
-    algorithm_id = "nherd"
-    C: float = 1.0
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class AROW(SecondOrderClassifier):
-    """Adaptive regularisation of weights."""
-
-    algorithm_id = "arow"
-    r: float = 1.0
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class NAROW(SecondOrderClassifier):
-    """Narrow AROW as LIBOL runs it."""
-
-    algorithm_id = "narow"
-    b: float = 1.0
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class NAROW2010(SecondOrderClassifier):
-    """Narrow AROW as first published."""
-
-    algorithm_id = "narow2010"
-    b: float = 1.0
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class SCW1(SecondOrderClassifier):
-    """Soft confidence-weighted learning with linear slack."""
-
-    algorithm_id = "scw1"
-    C: float = 1.0
-    eta: float = 0.75
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class SCW2(SecondOrderClassifier):
-    """Soft confidence-weighted learning with squared slack."""
-
-    algorithm_id = "scw2"
-    C: float = 1.0
-    eta: float = 0.9
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class SCW2Libol(SecondOrderClassifier):
-    """SCW-II with the formula of the LIBOL toolbox, which is not the optimum."""
-
-    algorithm_id = "scw2-libol"
-    C: float = 1.0
-    eta: float = 0.9
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class Adviceptron(TakesAdvice, OnlineClassifier):
-    """Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper)."""
-
-    algorithm_id = "adviceptron"
-    lam: float = 1.0
-    mu: float = 1.0
-    start: str = "zero"
-    heads: str = "all"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class AdviceptronPrinted(TakesAdvice, OnlineClassifier):
-    """The Adviceptron with eq. (13) to the letter."""
-
-    algorithm_id = "adviceptron-printed"
-    lam: float = 1.0
-    mu: float = 1.0
-    start: str = "zero"
-    heads: str = "all"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class AdviceptronExact(TakesAdvice, OnlineClassifier):
-    """The Adviceptron with the exact solution of its cone problem."""
-
-    algorithm_id = "adviceptron-exact"
-    lam: float = 1.0
-    mu: float = 1.0
-    start: str = "zero"
-    heads: str = "all"
-
-
-#: What the example of each estimator prints: its accuracy on the examples that it was fitted to. None for
-#: those whose example has rules.
-SCORES: dict[type[OnlineClassifier], float | None] = {
-    Perceptron: 0.93,
-    MarginPerceptron: 0.91,
-    PA: 0.9,
-    PA1: 0.9,
-    PA2: 0.91,
-    AveragedPerceptron: 0.93,
-    AveragedPA: 0.92,
-    AveragedPA1: 0.92,
-    ROMMA: 0.9,
-    AggressiveROMMA: 0.92,
-    ALMA: 0.85,
-    OGD: 0.89,
-    SGD: 0.73,
-    SOP: 0.97,
-    SOPLibol: 0.95,
-    IELLIP: 0.87,
-    CW: 0.98,
-    CWVar: 0.98,
-    NHERD: 0.96,
-    AROW: 0.97,
-    NAROW: 0.97,
-    NAROW2010: 0.93,
-    SCW1: 0.98,
-    SCW2: 0.98,
-    SCW2Libol: 0.97,
-    Adviceptron: None,
-    AdviceptronPrinted: None,
-    AdviceptronExact: None,
-}
-#: Settings of an example, where the default suits other scales of the features.
-SETTINGS: dict[type[OnlineClassifier], str] = {NAROW: "b=16.0, "}
-
-
-def _describe_estimators() -> None:
-    """Replace the summary of each estimator by a docstring in full."""
-    for estimator, score in SCORES.items():
-        estimator.__doc__ = describe_estimator(estimator, score, SETTINGS.get(estimator, ""))
-
-
-_describe_estimators()
