@@ -74,4 +74,5 @@ def printed(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
 )
 def exact(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     """Solve (10) with its cone u >= 0: coordinate descent, and pivoting where that creeps."""
-    descend(i, sets, p[1], w, u, room)
+    mu = p[1]
+    descend(i, sets, mu, w, u, room)

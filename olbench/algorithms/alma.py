@@ -29,9 +29,10 @@ def alma(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) ->
     """Learn x / ||x|| below a margin that falls as 1 / sqrt(k), and project w onto the unit ball."""
     if s == 0.0:
         return (1.0 if mistake else 0.0), 1.0, 0.0
+    alpha, C = p[0], p[1]
     root = math.sqrt(k + 1.0)
-    if m > (1.0 - p[0]) * math.sqrt(8.0 * s) / (p[0] * root):
+    if m > (1.0 - alpha) * math.sqrt(8.0 * s) / (alpha * root):
         return 0.0, 1.0, 0.0
-    tau = p[1] / (root * math.sqrt(s))
+    tau = C / (root * math.sqrt(s))
     shrink = 1.0 / max(1.0, math.sqrt(max(0.0, q + tau * (2.0 * m + tau * s))))
     return 1.0, shrink, shrink * tau

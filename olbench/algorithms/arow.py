@@ -29,10 +29,10 @@ B = Parameter("b", 1.0, "inverse of the variance v above which the covariance sh
 )
 def arow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Trade the squared hinge loss and the variance along x against the change of the Gaussian."""
-    loss = excess(1.0, m)
+    loss, r = excess(1.0, m), p[0]
     if loss == 0.0:
         return 0.0, 0.0, 0.0
-    return loss, loss / (v + p[0]), 1.0 / p[0]
+    return loss, loss / (v + r), 1.0 / r
 
 
 @second_order(
@@ -46,8 +46,8 @@ def arow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
 )
 def narow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Run AROW with r = v / (b v - 1) if v > 1 / b; otherwise r is infinite and nothing changes."""
-    loss = excess(1.0, m)
-    c = p[0] - 1.0 / v if v * p[0] > 1.0 else 0.0
+    loss, b = excess(1.0, m), p[0]
+    c = b - 1.0 / v if v * b > 1.0 else 0.0
     if loss == 0.0 or c <= 0.0:
         return loss, 0.0, 0.0
     return loss, loss * c / (1.0 + c * v), c
@@ -65,8 +65,8 @@ def narow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
 )
 def narow2010(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Keep mu = Sigma theta with theta += y x, written as a step on mu itself."""
-    loss = excess(1.0, m)
+    loss, b = excess(1.0, m), p[0]
     if loss == 0.0:
         return 0.0, 0.0, 0.0
-    c = max(0.0, p[0] - 1.0 / v) if v * p[0] > 1.0 else 0.0
+    c = max(0.0, b - 1.0 / v) if v * b > 1.0 else 0.0
     return loss, (1.0 - c * m) / (1.0 + c * v), c

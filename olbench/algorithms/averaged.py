@@ -60,7 +60,7 @@ def averaged_pa(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: 
 )
 def averaged_pa1(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Learn as PA-I does; predict unseen examples with the mean of w over all rounds."""
-    loss = excess(1.0, m)
+    loss, C = excess(1.0, m), p[0]
     if loss == 0.0 or s == 0.0:
         return loss, 1.0, 0.0
-    return loss, 1.0, min(p[0], loss / s)
+    return loss, 1.0, min(C, loss / s)

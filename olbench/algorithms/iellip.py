@@ -38,5 +38,6 @@ def iellip(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """
     if not mistake or v == 0.0:
         return (1.0 if mistake else 0.0), 0.0, 0.0
-    shrinkage = p[1] * p[0] ** (t - 1)
+    b, c = p[0], p[1]
+    shrinkage = c * b ** (t - 1)
     return 1.0, (1.0 - m) / v, shrinkage / ((1.0 - shrinkage) * v)

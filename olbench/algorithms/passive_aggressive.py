@@ -37,10 +37,10 @@ def pa(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> A
 )
 def pa1(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Step as PA does, but by at most C (linear slack)."""
-    loss = excess(1.0, m)
+    loss, C = excess(1.0, m), p[0]
     if loss == 0.0 or s == 0.0:
         return loss, 1.0, 0.0
-    return loss, 1.0, min(p[0], loss / s)
+    return loss, 1.0, min(C, loss / s)
 
 
 @first_order(
@@ -54,5 +54,5 @@ def pa1(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> 
 )
 def pa2(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Step as PA does, with 1 / (2 C) added to the squared norm (squared slack)."""
-    loss = excess(1.0, m)
-    return loss, 1.0, loss / (s + 0.5 / p[0])
+    loss, C = excess(1.0, m), p[0]
+    return loss, 1.0, loss / (s + 0.5 / C)

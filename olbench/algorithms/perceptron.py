@@ -35,6 +35,7 @@ def perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: A
 )
 def margin_perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Add y x whenever m <= margin."""
-    if m <= p[0]:
+    margin = p[0]
+    if m <= margin:
         return 1.0, 1.0, 1.0
     return 0.0, 1.0, 0.0

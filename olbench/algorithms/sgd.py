@@ -36,9 +36,10 @@ def sgd(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> 
     (2004), who proposes this one, and Blitzer et al. (2007), who minimise a Huber loss, so it is the likely
     one.
     """
-    eta = p[0] / math.sqrt(t) if p[2] == 0.0 else 1.0 / (p[1] * t)
+    eta0, lam, step = p[0], p[1], p[2]
+    eta = eta0 / math.sqrt(t) if step == 0.0 else 1.0 / (lam * t)
     shortfall = excess(1.0, m)
-    shrink = 1.0 - eta * p[1]
+    shrink = 1.0 - eta * lam
     if m < -1.0:
         return -4.0 * m, shrink, 4.0 * eta
     return shortfall * shortfall, shrink, 2.0 * eta * shortfall

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
 from olbench.errors import UserError
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, MISTAKES, ROUNDS, UPDATES
 from olbench.learn.examples import Floats, Ints, as_examples
 from olbench.memory import USABLE, available_memory
 
@@ -255,27 +256,27 @@ class Learner(ABC):
     @property
     def rounds(self) -> int:
         """Examples seen."""
-        return int(self.counters[0])
+        return int(self.counters[ROUNDS])
 
     @property
     def mistakes(self) -> int:
         """Examples whose prediction, made before learning them, was wrong."""
-        return int(self.counters[1])
+        return int(self.counters[MISTAKES])
 
     @property
     def updates(self) -> int:
         """Rounds with a loss above zero."""
-        return int(self.counters[2])
+        return int(self.counters[UPDATES])
 
     @property
     def effective_updates(self) -> int:
         """Rounds that changed the state."""
-        return int(self.counters[3])
+        return int(self.counters[EFFECTIVE])
 
     @property
     def breakdowns(self) -> int:
         """Rounds with a margin or step that is not finite, or a variance <= 0 on a non-zero row."""
-        return int(self.counters[4])
+        return int(self.counters[BREAKDOWNS])
 
 
 class KernelLearner(Learner):
@@ -459,7 +460,7 @@ class CovarianceLearner(SecondOrderLearner):
     def covariance(self) -> NDArray[np.float64]:
         """Sigma, symmetric to the bit."""
         sigma = self.sigma[: self.d, : self.d].copy()
-        for z in self.pending[: self.counters[5], : self.d]:
+        for z in self.pending[: self.counters[EXTRA], : self.d]:
             sigma -= np.multiply.outer(z, z)
         return sigma
 
@@ -484,7 +485,7 @@ class RootLearner(SecondOrderLearner):
         self.mu: Floats = np.zeros(d)
         self.root: Floats = _scaled_identity(np.sqrt(algorithm.a), d)
         # R is multiplied by a matrix close to the identity in each change, so k changes leave a relative
-        # error of about k 2^-52 in every row, however far R shrinks; the power of two in counters[5] changes
+        # error of about k 2^-52 in every row, however far R shrinks; the power of two in counters[EXTRA] changes
         # no digit. Upper bounds of the largest singular value of R and of the length of each row. Changes
         # only shrink them, so the bounds hold until they are renewed, once in d changes.
         self.bound: Floats = np.array([np.sqrt(algorithm.a) * (1.0 + 1e-9)])
@@ -500,7 +501,7 @@ class RootLearner(SecondOrderLearner):
     @property
     def scale_exponent(self) -> int:
         """The exponent of the power of two that multiplies mu and R."""
-        return int(self.counters[5])
+        return int(self.counters[EXTRA])
 
     @property
     def weights(self) -> Floats:
@@ -629,7 +630,7 @@ class DualLearner(SecondOrderLearner):
     @property
     def size(self) -> int:
         """The number of support examples."""
-        return int(self.counters[5])
+        return int(self.counters[EXTRA])
 
     @property
     def support(self) -> Any:

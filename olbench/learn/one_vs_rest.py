@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from olbench.errors import UserError
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ROUNDS, UPDATES
 from olbench.learn.examples import Floats, Ints
 from olbench.learn.learners import Algorithm, Learner, refuse_large
 
@@ -61,7 +62,7 @@ class OneVsRest(Learner):
                 self._run_slice(rows, y, order[first : min(first + RING, end)])
             begin = end
             seconds[k] = time.perf_counter() - started
-            counts[k] = self.counters[1:3]
+            counts[k] = self.mistakes, self.updates
 
     def _run_slice(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         """Run up to RING rounds of all learners, then compare their margins."""
@@ -76,9 +77,10 @@ class OneVsRest(Learner):
             learner.run(rows, signs, order)
             margins[k] = self._ring[places]
         predicted = choose_class(margins[:, :, 0], margins[:, :, 1])
-        self.counters[0] += order.size
-        self.counters[1] += np.count_nonzero(predicted != truth)
-        self.counters[2:5] = np.sum([learner.counters[2:5] for learner in self.learners], axis=0)
+        self.counters[ROUNDS] += order.size
+        self.counters[MISTAKES] += np.count_nonzero(predicted != truth)
+        for k in (UPDATES, EFFECTIVE, BREAKDOWNS):
+            self.counters[k] = sum(learner.counters[k] for learner in self.learners)
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return the number of the predicted class of each row of `order`."""
