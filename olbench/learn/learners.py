@@ -86,7 +86,9 @@ class Algorithm:
             return DualLearner(self, d, self.kernel)
         if self.covariance == "diag":
             refuse_wide(self, d)
-            return self._start_diagonal(d)
+            if self.definition.product:
+                return ProductLearner(self, d)
+            return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
         refuse_large(self.definition, d)
         return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
 
@@ -101,11 +103,6 @@ class Algorithm:
         from olbench.learn.contestants import BatchLearner
 
         return BatchLearner(self)
-
-    def _start_diagonal(self, d: int) -> "Learner":
-        if self.definition.product:
-            return ProductLearner(self, d)
-        return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
 
 
 def make_algorithm(id: str, **settings: Any) -> Algorithm:
@@ -139,43 +136,36 @@ def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> A
 
 
 def refuse_large(definition: Definition, d: int, count: int = 1) -> None:
-    """Raise a UserError if so many full covariances of d features do not fit in memory."""
+    """Raise a UserError if `count` full covariances of d features do not fit in memory."""
     needed = 8 * d * d * count
     if needed < ALWAYS_AVAILABLE:
         return
-    available = available_memory()
-    if needed > USABLE * available:
-        classes = f" for {count} classes" if count > 1 else ""
-        raise UserError(
-            f"a full covariance of {d:,} features needs {needed / 2**30:,.1f} GiB{classes}, and "
-            f"{available / 2**30:,.1f} GiB are available; {advise_smaller(definition)}"
-        )
+    remedy = "use covariance='diag'"
+    if not definition.diagonal:
+        remedy = f"{definition.id} has no diagonal form: use fewer features, or another algorithm"
+    classes = f" for {count} classes" if count > 1 else ""
+    _refuse_beyond_memory(needed, f"a full covariance of {d:,} features", classes, remedy)
 
 
 def refuse_wide(algorithm: Algorithm, d: int) -> None:
     """Raise a UserError if a learner with a few numbers for each feature does not fit in memory."""
     needed = algorithm.state_bytes(d)
-    if needed > LARGE_VECTORS and needed > USABLE * (available := available_memory()):
-        raise UserError(
-            f"{algorithm.id} needs {needed / 2**30:,.1f} GiB for {d:,} features, and "
-            f"{available / 2**30:,.1f} GiB are available; give features smaller numbers"
-        )
-
-
-def advise_smaller(definition: Definition) -> str:
-    """Return what to do where a full covariance is too large."""
-    if definition.diagonal:
-        return "use covariance='diag'"
-    return f"{definition.id} has no diagonal form: use fewer features, or another algorithm"
+    if needed > LARGE_VECTORS:
+        _refuse_beyond_memory(needed, algorithm.id, f" for {d:,} features", "give features smaller numbers")
 
 
 def refuse_large_factor(size: int) -> None:
     """Raise a UserError if a kernel learner with this many support examples does not fit in memory."""
-    needed, available = 4 * size * (size + 1), available_memory()
+    what = f"a kernel with {size:,} support examples"
+    _refuse_beyond_memory(4 * size * (size + 1), what, "", "use fewer examples or no kernel")
+
+
+def _refuse_beyond_memory(needed: int, what: str, purpose: str, remedy: str) -> None:
+    available = available_memory()
     if needed > USABLE * available:
         raise UserError(
-            f"a kernel with {size:,} support examples needs {needed / 2**30:,.1f} GiB, and "
-            f"{available / 2**30:,.1f} GiB are available; use fewer examples or no kernel"
+            f"{what} needs {needed / 2**30:,.1f} GiB{purpose}, and {available / 2**30:,.1f} GiB are "
+            f"available; {remedy}"
         )
 
 
@@ -211,11 +201,21 @@ class Learner(ABC):
         self._trace(rows, y, order, ends, counts, seconds)
         return counts, seconds
 
-    @abstractmethod
     def _trace(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
         """Run up to each of `ends` and write the counts and seconds there."""
+        started = time.perf_counter()
+        begin = 0
+        for k, end in enumerate(ends.tolist()):
+            self._learn(rows, y, order[begin:end])
+            begin = end
+            seconds[k] = time.perf_counter() - started
+            counts[k] = self.mistakes, self.updates
+
+    def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        """Predict, count and learn each example of `order`."""
+        raise NotImplementedError
 
     def grow(self, d: int) -> None:
         """Make room for d features in all, at most; those that are new start as they would have."""
@@ -483,11 +483,12 @@ class RootLearner(SecondOrderLearner):
     def __init__(self, algorithm: Algorithm, d: int):
         super().__init__(algorithm, d)
         self.mu: Floats = np.zeros(d)
-        self.root: Floats = _scaled_identity(np.sqrt(algorithm.a), d)
+        self.root: Floats = np.zeros((d, d))
+        np.fill_diagonal(self.root, np.sqrt(algorithm.a))
         # R is multiplied by a matrix close to the identity in each change, so k changes leave a relative
-        # error of about k 2^-52 in every row, however far R shrinks; the power of two in counters[EXTRA] changes
-        # no digit. Upper bounds of the largest singular value of R and of the length of each row. Changes
-        # only shrink them, so the bounds hold until they are renewed, once in d changes.
+        # error of about k 2^-52 in every row, however far R shrinks; the power of two of `scale_exponent`
+        # changes no digit. Upper bounds of the largest singular value of R and of the length of each row.
+        # Changes only shrink them, so the bounds hold until they are renewed, once in d changes.
         self.bound: Floats = np.array([np.sqrt(algorithm.a) * (1.0 + 1e-9)])
         self.reach: Floats = np.full(d, np.sqrt(algorithm.a))
 
@@ -738,13 +739,6 @@ class DualLearner(SecondOrderLearner):
 def _lengthen(array: NDArray[Any], length: int) -> None:
     """Add zeros at the end. Large arrays move by remapping their pages, which takes no second copy."""
     array.resize((length, *array.shape[1:]), refcheck=False)
-
-
-def _scaled_identity(scale: float, d: int) -> Floats:
-    """Return scale * I, without a second matrix of that size on the way."""
-    matrix = np.zeros((d, d))
-    np.fill_diagonal(matrix, scale)
-    return matrix
 
 
 def _aligned_zeros(rows: int, columns: int) -> Floats:

@@ -9,7 +9,6 @@ No learner depends on another one, so each runs a slice of rounds in compiled co
 predictions of the slice follow from all of them. Memory for margins is bounded by the slice.
 """
 
-import time
 from typing import Any
 
 import numpy as np
@@ -46,23 +45,9 @@ class OneVsRest(Learner):
         """Compile what all learners share."""
         self.learners[0].warm_up()
 
-    def trace(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
-        """Run, and return (mistakes, updates) and the elapsed seconds after each of `ends` examples."""
-        counts, seconds = np.empty((ends.size, 2), dtype=np.int64), np.empty(ends.size)
-        self._trace(rows, y, order, ends, counts, seconds)
-        return counts, seconds
-
-    def _trace(
-        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
-    ) -> None:
-        started = time.perf_counter()
-        begin = 0
-        for k, end in enumerate(ends.tolist()):
-            for first in range(begin, end, RING):
-                self._run_slice(rows, y, order[first : min(first + RING, end)])
-            begin = end
-            seconds[k] = time.perf_counter() - started
-            counts[k] = self.mistakes, self.updates
+    def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        for begin in range(0, order.size, RING):
+            self._run_slice(rows, y, order[begin : begin + RING])
 
     def _run_slice(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         """Run up to RING rounds of all learners, then compare their margins."""
