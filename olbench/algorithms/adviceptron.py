@@ -29,7 +29,7 @@ HEADS = Parameter(
 
 
 def constants(lam: float, mu: float, start: str, heads: str) -> tuple[float, ...]:
-    """Return what the kernel sees of the parameters."""
+    """Return the parameters that the kernel reads."""
     return lam, mu
 
 

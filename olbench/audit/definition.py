@@ -87,7 +87,7 @@ class Forms:
         self.corrected.add(corrected, **example)
 
     def verify(self, note: str = "") -> Verification:
-        """Return what was found for both forms."""
+        """Return the findings for both forms."""
         return Verification(self.printed.finding, self.corrected.finding, note)
 
 

@@ -19,7 +19,7 @@ from olbench.errors import UserError
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import Cell
 
-#: Passes take about so many seconds of a processor; a pass over PROBE rows tells how many rows that are.
+#: Processor seconds of a pass, about; a pass over PROBE rows tells how many rows take that long.
 SECONDS, PROBE, FEATURES = 0.25, 2_000, 600
 #: Rows of the trials that measure the cost of a task: they take next to no time themselves.
 TINY = 2
