@@ -23,7 +23,7 @@ LAYERS = (
     ("kernels",),
     ("algorithms",),
     ("learn", "advice"),
-    ("estimators",),
+    ("estimators", "online"),
     ("config.specs",),
     ("data",),
     ("trials",),

@@ -156,3 +156,13 @@ def test_the_plots_load_nothing_heavy_before_they_are_asked_to_draw():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_documented_places_have_what_they_had():
+    from olbench.data.duplicates import duplicate_groups
+    from olbench.online import predict_signs, train
+
+    X, y = np.eye(2), np.array([1.0, -1.0])
+    [epoch] = train("pa", X, y, [None])
+    assert predict_signs(epoch.learner, X).tolist() == y.tolist()
+    assert duplicate_groups(np.ones((2, 2))).tolist() == [0, 0]

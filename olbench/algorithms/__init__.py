@@ -39,13 +39,13 @@ def _load_installed() -> dict[str, int]:
 def definitions() -> list[Definition]:
     """Return all algorithms: the built-in ones in one order whatever was imported before, then the others."""
     place = _load_installed()
-    return sorted(REGISTRY.values(), key=lambda each: place.get(each.module, len(place)))
+    return sorted(REGISTRY.values(), key=lambda definition: place.get(definition.module, len(place)))
 
 
 def get_definition(id: str) -> Definition:
     """Return the algorithm with this id."""
-    known = {definition.id: definition for definition in definitions()}
-    if id not in known:
-        hint = suggest(id, list(known))
+    _load_installed()
+    if id not in REGISTRY:
+        hint = suggest(id, [definition.id for definition in definitions()])
         raise UserError(f"unknown algorithm {show_name(id)}{hint}; `olbench algorithms` lists all of them")
-    return known[id]
+    return REGISTRY[id]
