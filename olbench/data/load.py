@@ -17,8 +17,6 @@ from olbench.data.folders import parsed_folder
 from olbench.data.prepare.encode import UNKNOWN, About
 from olbench.data.prepare.labels import Labels, number_text, read_label
 from olbench.data.readers.compressed import base_name, is_pipe, show_path
-from olbench.data.readers.convert import convert_libsvm
-from olbench.data.readers.libsvm import READER_VERSION
 from olbench.data.readers.registry import corpus_of, problems, read_examples
 from olbench.data.user_data import (
     TABLES,
@@ -246,6 +244,8 @@ def _prepare(entry: CatalogEntry, path: Path, where: str, key: str) -> Dataset:
 
 def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset:
     """Convert LIBSVM files in blocks; if the cache cannot take them, read them into memory."""
+    from olbench.data.readers.convert import convert_libsvm
+
     try:
         with cache.open_draft() as draft:
             X, y, test_from = convert_libsvm(entry, paths, where or entry.name, draft)
@@ -337,6 +337,8 @@ def _key(entry: CatalogEntry, paths: Sequence[Path]) -> str:
 
 
 def _entry_key(entry: CatalogEntry, hashes: list[str]) -> str:
+    from olbench.data.readers.libsvm import READER_VERSION
+
     is_table = entry.format in TABLES or entry.reading != USUAL
     versions = {"reader": READER_VERSION, **({"tables": TABLES_VERSION} if is_table else {})}
     return cache.entry_key({**versions, "files": hashes, **entry.recipe()})
@@ -360,6 +362,8 @@ def cache_pipe(path: str | Path, positive: Labels = None, negative: Labels = Non
 
     `load_dataset` takes the folder as well. A file with the same content has the same entry.
     """
+    from olbench.data.readers.convert import convert_libsvm
+
     name = show_path(path)
     entry = _describe_file(Path(path), name, _as_tuple(positive), _as_tuple(negative))
     digest = hashlib.sha256()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from olbench.report.model import Report, Row
 from olbench.report.sections.ranks import our_means, our_ranks
+from olbench.stats import average_ranks
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def _contestants(report: Report, dataset: str) -> list[Row]:
 
 def rank_algorithms(report: Report) -> dict[str, float]:
     """Return the average ranks that the tests across data sets use or, without tests, the mean ranks."""
-    return our_ranks(report) if isinstance(report.across, str) else dict(report.across.ranks)
+    return average_ranks(our_means(report), report.headline.better) or our_ranks(report)
 
 
 def standings(report: Report) -> list[RankedLabel]:
