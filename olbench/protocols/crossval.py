@@ -178,7 +178,7 @@ class CrossValidation(Protocol):
         The trials of the first division are those that store their errors. A division has as many folds as
         the config says, or one where the split is given.
         """
-        return int(trials["n"][trials["arrays"].map(bool)].sum())
+        return int(trials["n"][trials["arrays"].astype(bool)].sum())
 
     def has_curve(self, setting: Mapping[str, Any]) -> bool:
         """Return True: every trial has a curve."""

@@ -12,9 +12,10 @@ from olbench.papers import Paper, load_paper
 from olbench.quantities import Quantity
 from olbench.report import verdicts
 from olbench.report.claims import NOT_CHECKED, OUTCOMES
+from olbench.report.document import Document
 from olbench.report.grid import Grid, Part, boxes, left, right
 from olbench.report.model import Report, make_report
-from olbench.report.renderers.html import render_plain
+from olbench.report.sections import Section
 from olbench.trials import run_file
 
 
@@ -125,9 +126,25 @@ def _runs(found: Sequence[Reproduction]) -> Grid:
     return Grid("Runs", left("paper", "citation", "folder", "ended", "in full"), tuple(rows))
 
 
-def render_html(found: Sequence[Reproduction]) -> str:
-    """Return the summary as a page."""
-    return render_plain("Papers, run again", "What came out of every paper's experiments.", parts(found))
+def summary_document(found: Sequence[Reproduction]) -> Document[Sequence[Reproduction]]:
+    """Return the summary; on its page, every table is a section."""
+    tables = parts(found)
+    return Document(
+        found,
+        [
+            Section(
+                f"part-{number}",
+                part.title if isinstance(part, Grid) else "Summary",
+                lambda found, part=part: [part],
+            )
+            for number, part in enumerate(tables)
+        ],
+        parts=lambda: tables,
+        content=lambda: plain(found),
+        name="Papers, run again",
+        kicker="olbench summary",
+        lead="What came out of every paper's experiments.",
+    )
 
 
 def plain(found: Sequence[Reproduction]) -> dict[str, Any]:

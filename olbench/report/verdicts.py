@@ -77,24 +77,15 @@ class Judgement:
         return LETTERS[self.verdict] + (LEANS if self.leans else "")
 
     @property
+    def reported_data(self) -> dict[str, float | None]:
+        """The reported number as JSON has it."""
+        return {name: getattr(self.reported, name) for name in ("mean", "deviation", "half_unit")}
+
+    @property
     def key(self) -> str:
         """The key of the number in a file of expected verdicts."""
         more = [value for name, value in self.reported.at.items() if name not in ("dataset", "algorithm")]
         return ", ".join((self.dataset, self.algorithm, *more, self.quantity))
-
-
-@dataclass(frozen=True)
-class TimeRatio:
-    """Reported seconds divided by ours: how much faster this run was. Shown, never judged."""
-
-    dataset: str
-    label: str
-    algorithm: str
-    reported: float
-    seconds: float
-    ratio: float
-    #: Whether our times were measured alone.
-    exclusive: bool
 
 
 def judge(results: Results, paper: Paper) -> list[Judgement]:
@@ -146,16 +137,15 @@ def _width(reported: Reported, deviation: float, error: float) -> float:
     return math.hypot(standard_error(reported), error)
 
 
-def time_ratios(results: Results, paper: Paper) -> list[TimeRatio]:
-    """Return the ratio of times for each row that has a time here, comparable or not."""
-    ratios = []
+def time_ratios(results: Results, paper: Paper) -> dict[tuple[str, str], float]:
+    """Return reported seconds divided by ours by data set and label, comparable or not; never judged."""
+    ratios = {}
     choices = _Choices(results, paper)
     for number in (number for number in paper.numbers if number.quantity == SECONDS.name):
         entry = choices.of(number).entry
-        spread = entry.spread(SECONDS) if entry else None
-        if entry and spread and spread[0] > 0:
-            about = (number.dataset, entry.label, number.row, number.mean)
-            ratios.append(TimeRatio(*about, spread[0], number.mean / spread[0], entry.exclusive))
+        seconds = entry.mean(SECONDS) if entry and entry.done else 0.0
+        if entry and seconds > 0:
+            ratios[number.dataset, entry.label] = number.mean / seconds
     return ratios
 
 
@@ -274,7 +264,7 @@ def _verdicts(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict]) -
 
 def _judgement(results: Results, reported: Reported, quantity: Quantity, choice: Choice) -> Judgement:
     entry, reason = choice
-    mean, deviation = (entry.spread(quantity) if entry else None) or (None, None)
+    mean, deviation = entry.spread(quantity) if entry and entry.done else (None, None)
     if entry is None or entry.done < 2:
         deviation = None
     outcome, z, leans = NOT_COMPARABLE, None, False
@@ -308,8 +298,8 @@ def _own_error(results: Results, entry: Entry, quantity: Quantity, reported: Rep
 
     Folds test the same rows again, so that their deviation says less than the number of rows does.
     """
-    mean, deviation = entry.spread(quantity) or (0.0, 0.0)
-    rows = results.protocol.sample_size(entry.trials, results.config) if quantity.ratio else 0
+    mean, deviation = entry.spread(quantity)
+    rows = results.protocol.sample_size(entry.columns, results.config) if quantity.ratio else 0
     if reported.deviation is None and rows:
         return math.sqrt(max(mean * (1.0 - mean), 0.0) / rows)
     return deviation / math.sqrt(max(entry.done, 1))

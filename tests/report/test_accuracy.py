@@ -19,10 +19,10 @@ from olbench.report.figures.contrasts import entries_by_epoch, find_contrasts
 from olbench.report.figures.curves import save_figures
 from olbench.report.figures.palette import STYLES, VARIANTS
 from olbench.report.model import Report
-from olbench.report.renderers.html import render, section_values
 from olbench.report.results import Results
 from olbench.report.sections import sections_of
 from tests.report import folds
+from tests.report.pages import render, section_values
 from tests.report.test_html import HOSTILE, without_scripts
 
 SERIES = folds.CROSSVAL.series[0]

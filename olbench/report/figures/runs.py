@@ -147,9 +147,7 @@ def _draw_errors(panel: Axes, quantity: Quantity, entry: Entry, place: int, styl
         [values.mean()], [place], marker="D", markersize=3.6, markerfacecolor="white",
         markeredgecolor=style.colour, markeredgewidth=0.9, linestyle="none", zorder=5, gid=entry.label,
     )  # fmt: skip
-    spread = entry.spread(quantity)
-    assert spread is not None
     panel.annotate(
-        quantity.spread(*spread), (1, place), xycoords=("axes fraction", "data"), xytext=(72 * NUMBERS, 0),
-        textcoords="offset points", ha="right", va="center_baseline", annotation_clip=False,
+        quantity.spread(*entry.spread(quantity)), (1, place), xycoords=("axes fraction", "data"),
+        xytext=(72 * NUMBERS, 0), textcoords="offset points", ha="right", va="center_baseline", annotation_clip=False,
     )  # fmt: skip

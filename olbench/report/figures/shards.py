@@ -148,10 +148,9 @@ def _draw_bars(panel: Axes, family: Family, ways: Sequence[str], quantity: Quant
     for place, shards in enumerate(family.shards):
         for k, way in enumerate(ways):
             entry = family.combined.get((shards, way))
-            spread = entry.spread(quantity) if entry else None
-            if spread is None:
+            if entry is None:
                 continue
-            mean, deviation = (_scaled(quantity, value) for value in spread)
+            mean, deviation = (_scaled(quantity, value) for value in entry.spread(quantity))
             panel.bar(
                 place + (k - (len(ways) - 1) / 2) * width, mean, 0.92 * width, color=COLOURS[way],
                 yerr=deviation, error_kw={"elinewidth": 0.5, "capsize": 1.2, "capthick": 0.5},
