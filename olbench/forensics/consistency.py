@@ -4,7 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from olbench.papers import Paper, Reported
-from olbench.quantities import BREAKDOWNS, MISTAKE_RATE, UPDATES, Quantity, mean_and_deviation
+from olbench.quantities import (
+    BREAKDOWNS,
+    MISTAKE_RATE,
+    REPRODUCED,
+    TOLERANCES,
+    UPDATES,
+    Quantity,
+    mean_and_deviation,
+)
 from olbench.trials.trial import Record
 
 #: What a setting must agree in.
@@ -50,9 +58,9 @@ class Tolerance:
         return max(self.deviations * deviation + reported.rounding, share)
 
 
-#: Consistent: within 2 of the larger deviation, as the verdicts on single numbers have it; for updates, which
+#: Consistent: within the tolerance of the verdicts on single numbers; for updates, which
 #: are printed with more digits than a different order of the examples would repeat, 3% is as good.
-CONSISTENT = Tolerance(2.0, {MISTAKE_RATE.name: 0.0, UPDATES.name: 0.03})
+CONSISTENT = Tolerance(TOLERANCES[REPRODUCED], {MISTAKE_RATE.name: 0.0, UPDATES.name: 0.03})
 #: Near enough, after the one pass that screens a setting, to be worth further permutations.
 NEAR = Tolerance(6.0, {MISTAKE_RATE.name: 0.1, UPDATES.name: 0.1}, unrounded=True)
 

@@ -34,7 +34,7 @@ class MeanChange:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedRuns:
     """Several runs; the others are compared with the first."""
 
     runs: Sequence[Results]

@@ -77,6 +77,15 @@ def list_settings(values: Mapping[str, object] | None) -> str:
     return ", ".join(f"{name}={short(value)}" for name, value in (values or {}).items())
 
 
+def shorten(name: str, most: int) -> str:
+    """Return a name of at most `most` letters; of a longer one, the end is left out.
+
+    >>> shorten("amazon-apparel", 16), shorten("amazon-apparel", 8)
+    ('amazon-apparel', 'amazon-…')
+    """
+    return name if len(name) <= most else f"{name[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
 def capitalise(text: str) -> str:
     """Return a text that begins with a capital letter; the others stay."""
     return text[:1].upper() + text[1:]

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +135,7 @@ def summary_document(found: Sequence[Reproduction]) -> Document[Sequence[Reprodu
             Section(
                 f"part-{number}",
                 part.title if isinstance(part, Grid) else "Summary",
-                lambda found, part=part: [part],
+                partial(_only, part),
             )
             for number, part in enumerate(tables)
         ],
@@ -145,6 +145,10 @@ def summary_document(found: Sequence[Reproduction]) -> Document[Sequence[Reprodu
         kicker="olbench summary",
         lead="What came out of every paper's experiments.",
     )
+
+
+def _only(part: Part, found: Sequence[Reproduction]) -> list[Part]:
+    return [part]
 
 
 def plain(found: Sequence[Reproduction]) -> dict[str, Any]:

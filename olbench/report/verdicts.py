@@ -8,32 +8,22 @@ from pathlib import Path
 
 from olbench.papers import Paper, Reported, standard_error
 from olbench.protocols import get_protocol
-from olbench.quantities import SECONDS, Quantity
+from olbench.quantities import CLOSE as CLOSE
+from olbench.quantities import REPRODUCED as REPRODUCED
+from olbench.quantities import SECONDS, TOLERANCES, Quantity
 from olbench.report.claims import OUTCOMES, ClaimVerdict
 from olbench.report.comparable import Choice, choose
 from olbench.report.results import Entry, Results
 from olbench.stats import kendall_tau
 from olbench.yaml_lines import read_placed
 
-REPRODUCED, CLOSE, DIFFERS, NOT_COMPARABLE = "reproduced", "close", "differs", "not comparable"
+DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
 #: The verdicts from best to worst, with their letters in tables and on the page.
 LETTERS = {REPRODUCED: "R", CLOSE: "c", DIFFERS: "D", NOT_COMPARABLE: "\N{EN DASH}"}
 VERDICTS = tuple(LETTERS)
 #: The mark of a verdict that would be worse by the paper's own deviation: ours is larger, and allows more.
 LEANS = "\N{DEGREE SIGN}"
 LEANS_MEANING = "only by our larger deviation; by the paper's own it would be worse"
-#: How many deviations (the larger of the reported one and ours) a verdict allows, plus half a printed digit.
-#:
-#: These are deviations over permutations, about four times the standard error of a mean of 20, so the bounds
-#: are wide for the same procedure with other orders. They have to be: the order that the authors tuned on is
-#: unknown, and so are the parameters they chose. In our run of scw.yaml, one step of the grid moves a mistake
-#: rate by 0.7 deviations and the updates by 1.6 (medians). Within two deviations there is nothing to explain;
-#: up to four, another choice of parameters is enough; beyond that, the procedure or the data may differ. Half
-#: a digit is what rounding hides: 0.002 ± 0.000 means anything from 0.0015 to 0.0025.
-#:
-#: A proportion that is printed without a deviation is compared in standard errors instead: the binomial one
-#: of its sample and that of our mean, added as variances.
-TOLERANCES = {REPRODUCED: 2.0, CLOSE: 4.0}
 MEANINGS = {
     REPRODUCED: f"within {TOLERANCES[REPRODUCED]:g} deviations (the larger of the paper's and ours) plus "
     "half a unit of the last printed digit",

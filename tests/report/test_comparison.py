@@ -9,7 +9,7 @@ import pytest
 
 from olbench.quantities import MISTAKE_RATE, Quantity
 from olbench.report import comparison
-from olbench.report.comparison import Comparison, MeanChange
+from olbench.report.comparison import ComparedRuns, MeanChange
 from olbench.report.renderers.html import render
 from olbench.report.results import Results, load_results
 from olbench.report.sections import curves
@@ -46,7 +46,7 @@ def changed(folder: Path, **config) -> Results:
 
 def test_the_same_orders_are_tested_in_pairs(before: Results, tmp_path: Path):
     runs = [before, changed(tmp_path)]
-    assert Comparison(runs).notes == []
+    assert ComparedRuns(runs).notes == []
     found = comparison.change(runs[0], runs[0].entries[0], runs[1], runs[1].entries[0], MISTAKE_RATE)
     assert found == MeanChange(0.0, 1.0)
 
@@ -61,7 +61,7 @@ def test_the_same_orders_are_tested_in_pairs(before: Results, tmp_path: Path):
 )
 def test_other_orders_are_not_tested_and_the_reason_is_said(before: Results, tmp_path: Path, config, reason):
     after = changed(tmp_path, **config)
-    compared = Comparison([before, after])
+    compared = ComparedRuns([before, after])
     [sentence] = compared.notes
     assert sentence == (
         f"after: {reason}, so the orders are not shared and no change is tested on any data set"
@@ -72,7 +72,7 @@ def test_other_orders_are_not_tested_and_the_reason_is_said(before: Results, tmp
 
 @pytest.mark.parametrize("config", [{"curve": 9}, {"permutations": 20}])
 def test_keys_that_leave_the_orders_as_they_are_do_not_forbid_a_test(before: Results, tmp_path: Path, config):
-    assert Comparison([before, changed(tmp_path, **config)]).notes == []
+    assert ComparedRuns([before, changed(tmp_path, **config)]).notes == []
 
 
 def test_the_difference_of_two_configs_names_each_key(before: Results, tmp_path: Path):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from olbench.quantities import MISTAKE_RATE
+from olbench.report.diagram import MOST_DRAWN, fits_beside, stack_ranks
 from olbench.report.model import Report, make_report
-from olbench.report.page.diagram import MOST_DRAWN, fits_beside, stack_ranks
 from olbench.report.sections.results import group_digits
 from olbench.report.standings import standings, winners
 from tests.report import made

@@ -7,7 +7,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from olbench.quantities import Quantity
-from olbench.report.comparison import NOTHING, Comparison, Key, MeanChange, config_differences
+from olbench.report.comparison import NOTHING, ComparedRuns, Key, MeanChange, config_differences
 from olbench.report.document import MANY_ROWS, Document
 from olbench.report.grid import Box, Grid, Part, boxes, count, left, list_settings, right
 from olbench.report.page.style import line_styles
@@ -31,9 +31,9 @@ FEW_CURVES = 6
 DASHES = ("solid", "dash", "dot", "dashdot")
 
 
-def comparison_document(runs: Sequence[Results]) -> Document[Comparison]:
+def comparison_document(runs: Sequence[Results]) -> Document[ComparedRuns]:
     """Return the comparison of several runs."""
-    compared = Comparison(runs)
+    compared = ComparedRuns(runs)
     *others, last = compared.titles
     rows, datasets = len(compared.rows), len({dataset for dataset, _ in compared.rows})
     return Document(
@@ -62,7 +62,7 @@ def judge(found: MeanChange, quantity: Quantity) -> str:
     return BETTER if quantity.is_better(found.difference, 0.0) else WORSE
 
 
-def changes_page(compared: Comparison) -> Mapping[str, Any]:
+def changes_page(compared: ComparedRuns) -> Mapping[str, Any]:
     """Return how many rows got better or worse, by run and quantity, and what could not be compared."""
     tallies = []
     for place, title in enumerate(compared.titles[1:]):
@@ -85,7 +85,7 @@ def changes_page(compared: Comparison) -> Mapping[str, Any]:
     }
 
 
-def differences_parts(compared: Comparison) -> Iterator[Part]:
+def differences_parts(compared: ComparedRuns) -> Iterator[Part]:
     """Yield every key in which the configs differ."""
     found = config_differences(compared.runs)
     if not found:
@@ -95,7 +95,7 @@ def differences_parts(compared: Comparison) -> Iterator[Part]:
     yield Grid("What differs in the configs", left("key", *compared.titles), rows)
 
 
-def differences_page(compared: Comparison) -> Mapping[str, Any]:
+def differences_page(compared: ComparedRuns) -> Mapping[str, Any]:
     """Return what differs in the configs, where and when the runs were made, and their versions."""
     files = [run.run for run in compared.runs]
     names = dict.fromkeys(name for file in files for name in file.versions)
@@ -117,7 +117,7 @@ def _commit(commit: str | None, dirty: bool | None) -> str:
     return f"{commit[:12]}{', with uncommitted changes' if dirty else ''}" if commit else NOTHING
 
 
-def side_parts(compared: Comparison) -> Iterator[Grid]:
+def side_parts(compared: ComparedRuns) -> Iterator[Grid]:
     """Yield one table per quantity."""
     titles = compared.titles
     for quantity in compared.quantities:
@@ -139,7 +139,7 @@ def side_parts(compared: Comparison) -> Iterator[Grid]:
         )
 
 
-def side_page(compared: Comparison) -> Mapping[str, Any]:
+def side_page(compared: ComparedRuns) -> Mapping[str, Any]:
     """Return the numbers and changes of all rows."""
     rows = [_row(compared, key) for key in compared.rows]
     return {
@@ -151,13 +151,13 @@ def side_page(compared: Comparison) -> Mapping[str, Any]:
     }
 
 
-def _row(compared: Comparison, key: Key) -> dict[str, Any]:
+def _row(compared: ComparedRuns, key: Key) -> dict[str, Any]:
     dataset, label = key
     numbers = {each.name: _numbers(compared, key, each) for each in compared.quantities}
     return {"dataset": dataset, "label": label, "numbers": numbers, "params": _params(compared.rows[key])}
 
 
-def _numbers(compared: Comparison, key: Key, quantity: Quantity) -> dict[str, Any]:
+def _numbers(compared: ComparedRuns, key: Key, quantity: Quantity) -> dict[str, Any]:
     spreads = [entry.spread(quantity) if entry else None for entry in compared.rows[key]]
     return {
         "spreads": [
@@ -193,7 +193,7 @@ def _quantity(quantity: Quantity, rows: Sequence[Mapping[str, Any]]) -> dict[str
     return {"name": quantity.name, "title": quantity.title, "width": width}
 
 
-def curves_page(compared: Comparison) -> Mapping[str, Any]:
+def curves_page(compared: ComparedRuns) -> Mapping[str, Any]:
     """Return the curves of all runs; those of a later run have the colour of the first and another dash."""
     series, titles = compared.runs[0].protocol.series, compared.titles
     entries = [
@@ -226,7 +226,7 @@ def _name(label: str, title: str) -> str:
     return f"{label} · {title}"
 
 
-def _unchanged(compared: Comparison, labels: Sequence[str]) -> list[str]:
+def _unchanged(compared: ComparedRuns, labels: Sequence[str]) -> list[str]:
     """Return the labels whose curves are hidden at first: of many, those that never change significantly."""
     if len(labels) <= FEW_CURVES:
         return []
@@ -241,7 +241,7 @@ def _unchanged(compared: Comparison, labels: Sequence[str]) -> list[str]:
     return [label for label in labels if label not in kept]
 
 
-SECTIONS: tuple[Section[Comparison], ...] = (
+SECTIONS: tuple[Section[ComparedRuns], ...] = (
     Section("changes", "Changes", page=changes_page),
     Section("differences", "What differs", page=differences_page),
     Section("side", "Side by side", page=side_page),
