@@ -213,6 +213,17 @@ class Results:
                 entries.setdefault(entry.dataset, []).append(entry)
         return entries
 
+    def entries_of(self, dataset: str, algorithm: str) -> list[Entry]:
+        """Return the entries of an algorithm on a data set, with trials or without."""
+        return self._by_algorithm.get((dataset, algorithm), [])
+
+    @cached_property
+    def _by_algorithm(self) -> dict[tuple[str, str], list[Entry]]:
+        by_algorithm: dict[tuple[str, str], list[Entry]] = {}
+        for entry in self.entries:
+            by_algorithm.setdefault((entry.dataset, entry.algorithm), []).append(entry)
+        return by_algorithm
+
     def contestants(self, dataset: str) -> list[Entry]:
         """Return the entries of a data set that are compared with each other: those of the first tuning."""
         return list(filter(self.is_contestant, self.of(dataset)))
