@@ -72,7 +72,7 @@ class Quantity:
         return np.asarray(np.divide(count, total, out=np.full(count.shape, math.nan), where=total != 0))
 
     def is_better(self, one: float, other: float) -> bool:
-        """Tell whether one value is strictly better than another."""
+        """Return whether one value is strictly better than another."""
         return bool(self.loss(one) < self.loss(other))
 
     def loss(self, value: Any) -> Any:

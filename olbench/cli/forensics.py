@@ -114,7 +114,7 @@ def investigate(
 
 
 def is_recorded(path: Path, record: dict[str, Any]) -> bool:
-    """Tell whether a file is finished and has the same findings as a record, whenever they were made."""
+    """Return whether a file is finished and has the same findings as a record, whenever they were made."""
     try:
         existing = json.loads(path.read_text(encoding="utf-8"))
         old, new = ({name: each[name] for name in FINDINGS} for each in (existing, record))

@@ -42,7 +42,7 @@ def targets(paper: Paper) -> dict[tuple[str, str], Target]:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far means may lie apart: so many deviations and half a printed unit, or a share of the number."""
+    """How far means may lie apart: some deviations and half a printed unit, or a share of the number."""
 
     deviations: float
     #: By quantity.
@@ -108,7 +108,7 @@ def _share_of_allowed(own: Spread, reported: Reported, tolerance: Tolerance) -> 
 
 
 def is_only_by_spread(observed: Observed, target: Target) -> bool:
-    """Tell whether a consistent setting is so only because our deviations exceed the reported ones."""
+    """Return whether a consistent setting is so only because our deviations exceed the reported ones."""
     still = {name: Spread(spread.mean, 0.0) for name, spread in observed.spreads.items()}
     without = Observed(observed.permutations, still, observed.broken)
     return distance(observed, target, CONSISTENT) <= 1.0 < distance(without, target, CONSISTENT)

@@ -147,7 +147,7 @@ def next_steps(report: Report, name: str) -> list[tuple[str, str]]:
 
 
 def _is_tunable(spec: AlgorithmSpec) -> bool:
-    """Tell whether an entry leaves a parameter at its default that the papers tune."""
+    """Return whether an entry leaves a parameter at its default that the papers tune."""
     try:
         grid = get_definition(spec.id).grid
     except UserError:  # an algorithm of the user's own that is not loaded

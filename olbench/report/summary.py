@@ -28,7 +28,7 @@ class Reproduction:
 
     @property
     def counts(self) -> dict[str, Counter[str]]:
-        """How many numbers have each verdict, by quantity; those that nothing explains are left out."""
+        """How many numbers have each verdict, by quantity, without the unexplained ones."""
         judged = {each.name: each for report in self.reports for each in report.judged}
         return {name: verdicts.count(self.judgements, quantity) for name, quantity in judged.items()}
 

@@ -140,18 +140,18 @@ def time_ratios(results: Results, paper: Paper) -> dict[tuple[str, str], float]:
 
 
 def suspects(judgements: Iterable[Judgement]) -> list[Judgement]:
-    """Return the judgements on numbers that nothing explains, which are counted apart."""
+    """Return the judgements on unexplained numbers, which are counted apart."""
     return [each for each in judgements if each.reported.suspect]
 
 
 def count(judgements: Iterable[Judgement], quantity: Quantity) -> Counter[str]:
-    """Return how many numbers of a quantity have each verdict, without those that nothing explains."""
+    """Return how many numbers of a quantity have each verdict, without the unexplained ones."""
     plain = (each for each in judgements if not each.reported.suspect)
     return Counter(each.verdict for each in plain if each.quantity == quantity.name)
 
 
 def count_apart(judgements: Iterable[Judgement], quantity: Quantity) -> Counter[str]:
-    """Return how many of the numbers that nothing explains have each verdict."""
+    """Return how many of the unexplained numbers have each verdict."""
     return Counter(each.verdict for each in suspects(judgements) if each.quantity == quantity.name)
 
 
@@ -175,7 +175,7 @@ def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
 
 
 def summary_apart(judgements: Iterable[Judgement], quantity: Quantity) -> str:
-    """Return a line about the numbers that nothing explains, or an empty text."""
+    """Return a line about the unexplained numbers, or an empty text."""
     counts = count_apart(judgements, quantity)
     if not counts:
         return ""

@@ -202,7 +202,7 @@ def _scale(panel: Axes, curves: Sequence[Band], series: Series) -> None:
 
 
 def spans_decades(curves: Iterable[Band]) -> bool:
-    """Tell whether the curves end so far apart that the axis is logarithmic."""
+    """Return whether the curves end so far apart that the axis is logarithmic."""
     ends = [float(curve.mean[-1]) for curve in curves]
     return min(ends) > 0 and max(ends) > LOG_SPAN * min(ends)
 

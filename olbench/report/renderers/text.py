@@ -136,7 +136,7 @@ def _print_grid(console: Console, grid: Grid, width: int) -> None:
 
 
 def _is_plain(grid: Grid) -> bool:
-    """Tell whether every text takes one line and nothing but visible characters."""
+    """Return whether every text takes one line and nothing but visible characters."""
     return bool(grid.rows) and all(text.isprintable() for texts in _texts_by_column(grid) for text in texts)
 
 

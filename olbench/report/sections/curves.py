@@ -25,7 +25,7 @@ WINDOWS = 25
 
 
 def applies(report: Report) -> bool:
-    """Tell whether there are curves."""
+    """Return whether there are curves."""
     return bool(report.protocol.series) and any(
         entry.done and entry.points.size for entry in report.results.entries
     )
@@ -70,7 +70,7 @@ def _describe(series: Series) -> dict[str, Any]:
 
 
 def is_counted(series: Series) -> bool:
-    """Tell whether a series counts along the pass, so that a window has a rate of its own."""
+    """Return whether a series counts along the pass, so that a window has a rate of its own."""
     return not (series.level or series.timed)
 
 

@@ -24,7 +24,7 @@ def parts(report: Report) -> Iterator[Grid]:
 
 
 def applies(report: Report) -> bool:
-    """Tell whether there are ranks: at least two algorithms on a data set that has all of them."""
+    """Return whether there are ranks: at least two algorithms on a data set that has all of them."""
     return len(report.ranks) > 1
 
 

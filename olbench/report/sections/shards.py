@@ -20,7 +20,7 @@ def _families(report: Report) -> "list[Family]":
 
 
 def applies(report: Report) -> bool:
-    """Tell whether models of shards were combined."""
+    """Return whether models of shards were combined."""
     return any(family.combined for family in _families(report))
 
 
@@ -30,7 +30,7 @@ def _series(report: Report) -> Series | None:
 
 
 def parts(report: Report) -> Iterator[Part]:
-    """Yield the combinations by number of shards, then the corpora of the paper that cannot be had."""
+    """Yield the combinations by number of shards, then the unavailable corpora of the paper."""
     from olbench.report.figures.shards import TITLES
 
     found = [family for family in _families(report) if family.combined]

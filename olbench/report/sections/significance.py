@@ -41,7 +41,7 @@ class MarkPair:
 
 
 def applies(report: Report) -> bool:
-    """Tell whether the paper marks differences and trials stored their errors."""
+    """Return whether the paper marks differences and trials stored their errors."""
     marked = bool(report.paper and report.paper.marked)
     return marked and any(map(trials_with_errors, report.results.entries))
 

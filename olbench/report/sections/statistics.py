@@ -11,7 +11,7 @@ from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 from olbench.stats import CONDITIONAL, Across, Difference, PairTest
 
-#: Pairs grow with the square of the algorithms: so many are listed in a table, and on the page. JSON has all.
+#: Pairs grow with the square of the algorithms: the most in a table, and on the page. JSON has all.
 IN_TABLE, ON_PAGE = 500, 2000
 
 

@@ -21,7 +21,7 @@ def legend(report: Report) -> str:
 
 
 def applies(report: Report) -> bool:
-    """Tell whether the run is compared with a paper."""
+    """Return whether the run is compared with a paper."""
     return bool(report.judgements)
 
 
@@ -105,7 +105,7 @@ def not_reproduced(report: Report) -> Grid:
 
 
 def unexplained(report: Report) -> Grid:
-    """Return the printed numbers that nothing explains, ours beside them, with the reason."""
+    """Return the unexplained printed numbers, ours beside them, with the reason."""
     found = verdicts.suspects(report.judgements)
     reasons: dict[tuple[str, str], list[str]] = {}
     for each in found:
