@@ -65,11 +65,11 @@ def test_the_table_is_that_of_the_report(scw):
     from olbench.report.model import Report
 
     styler = olbench.plot.table(scw)
-    row = next(row for row in Report(scw, None).rows if row.entry.label == "arow")
+    entry = next(entry for entry in Report(scw, None).rows if entry.label == "arow")
     headline = scw.protocol.headline
-    assert styler.data.loc["arow", row.entry.dataset] == headline.spread(*row.spreads[headline.name])
+    assert styler.data.loc["arow", entry.dataset] == headline.spread(*entry.spread(headline))
     html = styler.to_html()
-    bold = sum(row.bold for row in Report(scw, None).rows)
+    bold = sum(map(scw.is_best, Report(scw, None).rows))
     assert len([rule for rule in html.split("font-weight: bold")[0].split("#T_") if "row" in rule]) == bold
     assert "font-weight" not in olbench.plot.table(scw, "updates").to_html()
     with pytest.raises(UserError, match="measures no 'speed'"):

@@ -18,8 +18,6 @@ from olbench.data.fingerprint import fingerprint
 from olbench.data.folders import parsed_folder
 from olbench.data.prepare.labels import Labels, label_text, read_label
 from olbench.data.readers.compressed import base_name, is_pipe, show_path
-from olbench.data.readers.convert import convert_corpus, convert_libsvm
-from olbench.data.readers.libsvm import READER_VERSION
 from olbench.data.readers.registry import problems, read_examples
 from olbench.data.readers.tables import is_table
 from olbench.data.user_data import (
@@ -184,6 +182,8 @@ def _read_and_store(entry: CatalogEntry, paths: Sequence[Path], where: str, key:
 
 def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset:
     """Write LIBSVM files or generated documents to the cache in blocks, or read them into memory."""
+    from olbench.data.readers.convert import convert_corpus, convert_libsvm
+
     try:
         with cache.open_draft() as draft:
             if entry.format == "corpus":
@@ -261,6 +261,8 @@ def _entry_key(entry: CatalogEntry, hashes: list[str]) -> str:
         from olbench.data.generators.corpus import VERSION
 
         return cache.entry_key({"corpus": VERSION, **entry.recipe()})
+    from olbench.data.readers.libsvm import READER_VERSION
+
     is_prepared = is_table(entry.format) or entry.reading != USUAL
     versions = {"reader": READER_VERSION, **({"tables": TABLES_VERSION} if is_prepared else {})}
     return cache.entry_key({**versions, "files": hashes, **entry.recipe()})
@@ -284,6 +286,8 @@ def cache_pipe(path: str | Path, positive: Labels = None, negative: Labels = Non
 
     `load_dataset` takes the folder as well. A file with the same content has the same entry.
     """
+    from olbench.data.readers.convert import convert_libsvm
+
     name = show_path(path)
     entry = _describe_file(Path(path), name, positive, negative)
     digest = hashlib.sha256()

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numba import boolean, float64, int32, int64, types
 
-from olbench.kernels.compile import kernel
 from olbench.learn.examples import Floats, Ints
 
 #: Initial capacity. Untouched pages take no memory, and arrays of this size grow by remapping pages instead
@@ -14,9 +12,6 @@ from olbench.learn.examples import Floats, Ints
 FIRST_ROWS = 5_000_000
 FIRST_ENTRIES = 9_000_000
 GROWTH = 16
-
-WRITE_INT32 = types.Array(int32, 1, "C")
-READ_BOOLEANS = types.Array(boolean, 1, "C", readonly=True)
 
 
 class Rows:
@@ -46,8 +41,10 @@ class Rows:
 
     def keep(self, mask: Any) -> None:
         """Keep the rows of a mask, in place, and drop zeros."""
+        from olbench.data.readers.row_kernels import keep
+
         self.labels[: mask.sum()] = self.labels[: self.n][mask]
-        self.n, self.entries = _keep(mask, self.indptr, self.indices, self.data)
+        self.n, self.entries = keep(mask, self.indptr, self.indices, self.data)
 
     def trim(self) -> None:
         """Release the spare capacity."""
@@ -61,9 +58,11 @@ class Rows:
         self.trim()
         if not dense_is_smaller(self.n, d, self.entries):
             return csr(self.data, self.indices, narrow(self.indptr), d)
+        from olbench.data.readers.row_kernels import spread
+
         # The values are spread out within their own array, which avoids a second copy of the matrix.
         self.data.resize(self.n * d, refcheck=False)
-        _spread(self.indptr, self.indices, self.data, d)
+        spread(self.indptr, self.indices, self.data, d)
         return self.data.reshape(self.n, d)
 
 
@@ -116,40 +115,3 @@ def choose_storage(X: Any) -> Any:
     sparse.eliminate_zeros()
     sparse.sum_duplicates()
     return sparse
-
-
-@kernel(
-    types.UniTuple(int64, 2)(
-        READ_BOOLEANS, types.Array(int64, 1, "C"), WRITE_INT32, types.Array(float64, 1, "C")
-    )
-)
-def _keep(mask: Any, indptr: Any, indices: Any, data: Any) -> Any:
-    """Move the non-zero entries of the masked rows to the front; return how many rows and entries remain."""
-    rows, entries, begin = 0, 0, 0
-    for i in range(mask.size):
-        end = indptr[i + 1]
-        if mask[i]:
-            for k in range(begin, end):
-                if data[k] != 0.0:
-                    data[entries], indices[entries] = data[k], indices[k]
-                    entries += 1
-            rows += 1
-            indptr[rows] = entries
-        begin = end
-    return rows, entries
-
-
-@kernel(types.void(types.Array(int64, 1, "C"), WRITE_INT32, types.Array(float64, 1, "C"), int64))
-def _spread(indptr: Any, indices: Any, data: Any, d: Any) -> Any:
-    """Spread packed entries into full rows of d values, from the last to the first, within one array.
-
-    No entry is overwritten before it is moved: every entry moves to its own position or a later one.
-    """
-    for i in range(indptr.size - 2, -1, -1):
-        k = indptr[i + 1] - 1
-        for column in range(d - 1, -1, -1):
-            if k >= indptr[i] and indices[k] == column:
-                data[i * d + column] = data[k]
-                k -= 1
-            else:
-                data[i * d + column] = 0.0
