@@ -20,6 +20,7 @@ LAYERS = (
     ("memory",),
     ("quantities",),
     ("yaml_lines",),
+    ("structs",),
     ("kernels",),
     ("algorithms",),
     ("learn", "advice"),
