@@ -36,16 +36,17 @@ class Key:
 
     name: str
     read: Reader[Any]
-    default: Any = MISSING
+    #: MISSING if the key must be given.
+    default: Any
     doc: str = ""
 
     @property
     def schema(self) -> dict[str, Any]:
         """What the key takes, as far as its reader says."""
-        default = list(self.default) if isinstance(self.default, tuple) else self.default
-        about = {"description": self.doc} if self.doc else {}
-        says_nothing = default is MISSING or default in (None, "", False, [])
-        return {**getattr(self.read, "schema", {}), **about, **({} if says_nothing else {"default": default})}
+        about: dict[str, Any] = {"description": self.doc} if self.doc else {}
+        if self.default is not MISSING and self.default not in (None, "", {}):
+            about["default"] = list(self.default) if isinstance(self.default, tuple) else self.default
+        return {**schema_of(self.read), **about}
 
 
 @dataclass(frozen=True)
@@ -197,6 +198,11 @@ def read_keys(keys: Iterable[Key], node: Placed, what: str) -> dict[str, Any]:
     return {name: known[name].read(item, name) for name, item in content.items()}
 
 
+def select(keys: Iterable[Key], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the given values that belong to some keys."""
+    return {key.name: given[key.name] for key in keys if key.name in given}
+
+
 def read_struct(cls: Callable[..., T], node: Placed, what: str) -> T:
     """Return the struct that a mapping describes."""
     kind: Any = cls
@@ -207,7 +213,7 @@ def read_struct(cls: Callable[..., T], node: Placed, what: str) -> T:
     others = [name for name in node.mapping(what) if name not in known] if loose else []
     known |= dict.fromkeys(others, loose[0] if loose else "")
     below = [key for _, keys in flat.values() for key in keys]
-    given = read_keys([*keys, *below, *(Key(name, anything) for name in others)], node, what)
+    given = read_keys([*keys, *below, *(Key(name, anything, None) for name in others)], node, what)
     content = {name: value for name, value in given.items() if known[name] == name}
     for field, (make, _) in flat.items():
         content[field] = make(**{name: value for name, value in given.items() if known[name] == field})
@@ -224,7 +230,10 @@ def from_struct(struct: Any) -> dict[str, Any]:
             value = from_struct(value)
         elif isinstance(value, tuple) and value and _is_struct(value[0]):
             value = [from_struct(item) for item in value]
-        content |= value if field.name in _flat_fields(kind) else {field.name: value}
+        if field.name in _flat_fields(kind):
+            content |= value
+        elif value is not False:
+            content[field.name] = value
     return {name: value for name, value in content.items() if value not in (None, "", {}, (), [])}
 
 
@@ -284,9 +293,11 @@ def reader_of(hint: Any) -> Reader[Any]:
     return _READERS[hint]
 
 
+for _read in (text, name_text, line, any_text):
+    with_schema(_read, {"type": "string"})
 _READERS: dict[Any, Reader[Any]] = {
     Any: anything,
-    str: with_schema(text, {"type": "string"}),
+    str: text,
     int: whole(0),
     float: with_schema(number, {"type": "number"}),
     bool: with_schema(flag, {"type": "boolean"}),
