@@ -56,6 +56,12 @@ class Flat:
     keys: tuple[Key, ...] = ()
 
 
+def make_keys(required: Mapping[str, Reader[Any]], **optional: Reader[Any]) -> tuple[Key, ...]:
+    """Return keys by name, for a mapping that no struct stands for."""
+    needed = (Key(name, read, MISSING) for name, read in required.items())
+    return (*needed, *(Key(name, read, None) for name, read in optional.items()))
+
+
 def with_schema(read: ReaderT, schema: Mapping[str, Any]) -> ReaderT:
     """Return a reader that says, as a JSON schema, what it takes."""
     read.schema = schema  # type: ignore[attr-defined]
