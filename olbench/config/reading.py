@@ -123,7 +123,7 @@ def _load_plugins(node: Placed | None, folder: Path) -> tuple[str, ...]:
 
 
 def _find_protocol(node: Placed | None) -> Protocol:
-    known = tuple(each.id for each in protocols())
+    known = tuple(protocol.id for protocol in protocols())
     return get_protocol("online" if node is None else node.choice("protocol", known))
 
 
@@ -189,7 +189,7 @@ def _refuse_data(spec: DatasetSpec, others: Iterable[DatasetSpec], protocol: Pro
     if any(spec.name == other.name and (spec.path or other.path) for other in others):
         return f"two data sets would be called '{spec.name}'; give one of them another name"
     if spec.labels and not protocol.multiclass:
-        able = ", ".join(each.id for each in protocols() if each.multiclass)
+        able = ", ".join(known.id for known in protocols() if known.multiclass)
         return (
             f"labels: {spec.labels} has no meaning for the protocol {protocol.id}; it runs under protocol: "
             f"{able}"
@@ -321,7 +321,7 @@ class _Algorithms:
     def _grid(
         self, node: Placed | None, definition: Definition, params: Mapping[str, Value]
     ) -> dict[str, tuple[Value, ...]]:
-        """Return what is searched: the given grid, or when tuning the papers' for what is not fixed."""
+        """Return the values to search: the given grid, or when tuning the papers' for what is not fixed."""
         if node is None:
             return dict(definition.grid_beside(params)) if self.tuning.search != "none" else {}
         if self.tuning.search == "none":

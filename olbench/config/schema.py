@@ -90,8 +90,8 @@ def _entry(protocol: Protocol) -> Schema:
 
 def _parameters(definition: Definition) -> Schema:
     """Return which parameters an algorithm has, if an entry has its id."""
-    own = {each.name: _parameter(each) for each in definition.parameters}
-    grids = {name: {"type": "array", "items": each} for name, each in own.items()}
+    own = {parameter.name: _parameter(parameter) for parameter in definition.parameters}
+    grids = {name: {"type": "array", "items": item} for name, item in own.items()}
     return {
         "if": {"properties": {"id": {"const": definition.id}}, "required": ["id"]},
         "then": {

@@ -105,11 +105,11 @@ class Reading:
         return self.scale in FITTED_SCALES and self.fitted == TRAINING_ROWS
 
     def now(self) -> "Reading":
-        """Return what can be done when the file is read."""
+        """Return the steps that can be taken when the file is read."""
         return replace(self, scale="", bias=False, fitted="") if self.waits else self
 
     def plain(self) -> dict[str, Any]:
-        """Return what is given as plain values."""
+        """Return the given values by name."""
         return from_struct(self)
 
 
@@ -134,7 +134,7 @@ class DatasetSpec:
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "DatasetSpec":
-        """Return what `plain` wrote."""
+        """Read the values that `plain` wrote."""
         return read_plain(cls, content, "the data set")
 
 
@@ -196,5 +196,5 @@ class Config:
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "Config":
-        """Return what `plain` wrote. Nothing is looked up: data and plugins may be gone since."""
+        """Read the values that `plain` wrote. Nothing is looked up: data and plugins may be gone since."""
         return read_plain(cls, content, "config")

@@ -120,7 +120,8 @@ KEYS = (*keys_of(Baseline), Key("version", whole(1), 1))
 
 def baseline_numbers(protocol: Protocol) -> list[str]:
     """Return the numbers that a baseline keeps: those that are reported and must repeat exactly."""
-    names = [each.ratio[0] if each.ratio else each.name for each in protocol.quantities if each.exact]
+    exact = [quantity for quantity in protocol.quantities if quantity.exact]
+    names = [quantity.ratio[0] if quantity.ratio else quantity.name for quantity in exact]
     return list(dict.fromkeys(names))
 
 

@@ -26,7 +26,7 @@ REFERENCE = "reference"
 
 
 def read_machine(node: Placed, name: str) -> dict[str, Any]:
-    """Return what is known of a machine."""
+    """Return the facts about a machine."""
     content = node.mapping(name)
     for key, read in {"processor": any_text, "cores": whole(0), "system": any_text}.items():
         if key in content:
@@ -106,8 +106,8 @@ class RunFile:
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "RunFile":
-        """Return what `plain` wrote, in version 1 or 2; what cannot be read is a UserError with its place."""
-        known = {each.name: content[each.name] for each in fields(cls) if each.name in content}
+        """Read the values that `plain` wrote, in version 1 or 2; a wrong one is refused with its place."""
+        known = {one.name: content[one.name] for one in fields(cls) if one.name in content}
         run = read_plain(cls, {**known, "cells": _fill_cells(content)}, NAME)
         _check_settings(run.config)
         for place, cell in enumerate(run.cells):
@@ -149,8 +149,8 @@ def describe(config: Config, cells: Sequence[Cell], known: Known, start: str, en
     return RunFile(
         config=config,
         data={
-            name: DataFacts(each.fingerprint, each.n, each.d, each.majority, tuple(each.prepared))
-            for name, each in sources.items()
+            name: DataFacts(source.fingerprint, source.n, source.d, source.majority, tuple(source.prepared))
+            for name, source in sources.items()
         },
         cells=tuple(_describe_cell(cell, known) for cell in cells),
         sources={id: source_hash(id) for id in dict.fromkeys(cell.spec.id for cell in cells)},
@@ -207,7 +207,7 @@ def read_config(folder: Path) -> Config:
 
 def protocol_of(config: Config) -> Protocol:
     """Return the protocol of a recorded config; load its plugins if it comes from one."""
-    if config.protocol not in {each.id for each in protocols()}:
+    if config.protocol not in {protocol.id for protocol in protocols()}:
         for path in config.plugins:
             load_plugin(path)
     return get_protocol(config.protocol)
@@ -228,7 +228,7 @@ def write(folder: Path, content: Mapping[str, Any], name: str = NAME) -> None:
 
 
 def is_current(folder: Path, wanted: RunFile) -> bool:
-    """Tell whether run.json exists, is finished, and has this config, data and cells."""
+    """Return whether run.json exists, is finished, and has this config, data and cells."""
     try:
         recorded, current = read(folder).plain(), wanted.plain()
     except UserError:
