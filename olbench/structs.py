@@ -227,7 +227,7 @@ def read_struct(cls: Callable[..., T], node: Placed, what: str) -> T:
 
 
 def from_struct(struct: Any) -> dict[str, Any]:
-    """Return a struct as plain values that `read_struct` reads back; empty values are left out."""
+    """Return a struct as plain values that `read_struct` reads back; its empty fields are left out."""
     content: dict[str, Any] = {}
     kind: Any = type(struct)
     for field in fields(kind):
@@ -237,10 +237,10 @@ def from_struct(struct: Any) -> dict[str, Any]:
         elif isinstance(value, tuple) and value and _is_struct(value[0]):
             value = [from_struct(item) for item in value]
         if field.name in _flat_fields(kind):
-            content |= value
-        elif value is not False:
+            content |= {key: item for key, item in value.items() if item is not None}
+        elif value is not False and value not in (None, "", {}, ()):
             content[field.name] = value
-    return {name: value for name, value in content.items() if value not in (None, "", {}, (), [])}
+    return content
 
 
 def read_plain(cls: Callable[..., T], content: Any, name: str) -> T:
