@@ -19,7 +19,7 @@ EXPONENT = re.compile(r"[+-]?\d+[eE][+-]?\d+")
 MERGE = "tag:yaml.org,2002:merge"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Placed:
     """A scalar, a list of Placed or a dict of Placed, with the place it was read from."""
 
@@ -117,13 +117,16 @@ def parse_placed(text: str, name: str, one_place: bool = False) -> Placed:
 
 def from_plain(value: Any, place: str, paths: bool = False) -> Placed:
     """Return plain values as Placed: all of them at one place, or with `paths` each at its keys below it."""
-    if not isinstance(value, dict | list | tuple):
-        return Placed(value, place)
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    inner = {str(key): from_plain(item, f"{place}.{key}" if paths else place, paths) for key, item in items}
-    if not isinstance(value, dict):
-        return Placed(list(inner.values()), place)
-    return Placed(inner, place, {key: item.place for key, item in inner.items()})
+    if isinstance(value, dict):
+        inner = {
+            str(key): from_plain(item, f"{place}.{key}" if paths else place, paths)
+            for key, item in value.items()
+        }
+        return Placed(inner, place, {key: item.place for key, item in inner.items()})
+    if isinstance(value, list | tuple):
+        places = [f"{place}.{number}" for number in range(len(value))] if paths else [place] * len(value)
+        return Placed([from_plain(item, at, paths) for item, at in zip(value, places, strict=True)], place)
+    return Placed(value, place)
 
 
 class _Reader:
