@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -115,12 +115,15 @@ class RunFile:
                 raise UserError(f"{NAME}.cells.{place}.entry is beyond the algorithms of the config")
             if len(set(cell.keys)) < len(cell.keys):
                 raise UserError(f"{NAME}.cells.{place}.keys has a trial twice; run its config again")
-        return run
+        if all("planned" in cell for cell in content["cells"]):
+            return run
+        planned = protocol_of(run.config).repeats(run.config)
+        return replace(run, cells=tuple(replace(cell, planned=planned) for cell in run.cells))
 
 
 def _fill_cells(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the cells with what version 1 did not store; its cells were in the order of the config."""
-    first: dict[str, Any] = {"setting": {}, "planned": content["config"].get("permutations", 0)}
+    first: dict[str, Any] = {"setting": {}, "planned": 0}
     entries = len(content["config"]["algorithms"])
     return [{"entry": place % entries, **first, **cell} for place, cell in enumerate(content["cells"])]
 
