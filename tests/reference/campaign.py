@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from olbench.engine.provenance import machine
 
 from olbench.advice.files import read_rules
 from olbench.algorithms import get_definition
@@ -22,6 +21,7 @@ from olbench.data.catalog import catalog, find
 from olbench.data.load import load_dataset
 from olbench.data.named import load_named
 from olbench.errors import UserError
+from olbench.trials.provenance import machine
 from tests.examples import built_in
 from tests.reference import compiled, page
 from tests.reference.comparison import compare, make
@@ -147,7 +147,7 @@ def key(line):
 def digest_sources():
     """Return a hash of the code that decides the outcome of a pass."""
     package = ROOT / "olbench"
-    ours = [*package.glob("kernels/*.py"), *package.glob("algorithms/*.py"), package / "learners.py"]
+    ours = [*package.glob("kernels/*.py"), *package.glob("algorithms/*.py"), *package.rglob("learners.py")]
     files = [*sorted(ours), compiled.SOURCE]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
 
