@@ -3,8 +3,9 @@
 The annotation of a field decides how its value is read:
 
     int                     a whole number from 0
+    float                   a finite number
+    bool                    true or false
     str                     a text that is not empty
-    Literal["a", "b"]       one of some words
     tuple[X, ...]           a list
     Mapping[str, X]         a mapping with any keys
     X | None                X, or nothing
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from olbench.errors import is_unicode
 from olbench.yaml_lines import Placed, from_plain
@@ -285,8 +286,6 @@ def reader_of(hint: Any) -> Reader[Any]:
     if origin is Annotated:
         own = next((note for note in hint.__metadata__ if callable(note)), None)
         return own or reader_of(arguments[0])
-    if origin is Literal:
-        return choice(*arguments)
     if origin is tuple:
         return many(reader_of(arguments[0]), 0)
     if NoneType in arguments:
@@ -307,5 +306,4 @@ _READERS: dict[Any, Reader[Any]] = {
     int: whole(0),
     float: with_schema(number, {"type": "number"}),
     bool: with_schema(flag, {"type": "boolean"}),
-    Placed: placed,
 }
