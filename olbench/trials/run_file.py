@@ -13,7 +13,7 @@ from olbench.config.specs import Config
 from olbench.errors import UserError, shorten
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import Cell, Known
-from olbench.structs import any_text, anything, from_struct, many, mapping, name_text, read_plain, whole
+from olbench.structs import any_text, anything, from_struct, mapping, name_text, read_plain, whole
 from olbench.trials import provenance
 from olbench.trials.behaviour import source_hash
 from olbench.trials.seeds import STREAMS
@@ -68,7 +68,7 @@ class CellFacts:
     tuning_passes: int
     #: How many trials report it.
     planned: int
-    keys: Annotated[tuple[str, ...], many(any_text, 0)]
+    keys: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -110,22 +110,31 @@ class RunFile:
         known = {one.name: content[one.name] for one in fields(cls) if one.name in content}
         run = read_plain(cls, {**known, "cells": _fill_cells(content)}, NAME)
         _check_settings(run.config)
-        for place, cell in enumerate(run.cells):
+        lacking = any("planned" not in cell for cell in content["cells"])
+        planned = protocol_of(run.config).repeats(run.config) if lacking else 0
+        cells = []
+        for place, (cell, stored) in enumerate(zip(run.cells, content["cells"], strict=True)):
+            keys = stored["keys"]
             if cell.entry >= len(run.config.algorithms):
                 raise UserError(f"{NAME}.cells.{place}.entry is beyond the algorithms of the config")
-            if len(set(cell.keys)) < len(cell.keys):
+            if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+                raise UserError(f"{NAME}.cells.{place}.keys is not a list of trials")
+            if len(set(keys)) < len(keys):
                 raise UserError(f"{NAME}.cells.{place}.keys has a trial twice; run its config again")
-        if all("planned" in cell for cell in content["cells"]):
-            return run
-        planned = protocol_of(run.config).repeats(run.config)
-        return replace(run, cells=tuple(replace(cell, planned=planned) for cell in run.cells))
+            cells.append(replace(cell, keys=tuple(keys), planned=stored.get("planned", planned)))
+        return replace(run, cells=tuple(cells))
 
 
 def _fill_cells(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the cells with what version 1 did not store; its cells were in the order of the config."""
+    """Return the cells with what version 1 did not store; its cells were in the order of the config.
+
+    Their keys, of which there are tens of thousands, are checked apart.
+    """
     first: dict[str, Any] = {"setting": {}, "planned": 0}
     entries = len(content["config"]["algorithms"])
-    return [{"entry": place % entries, **first, **cell} for place, cell in enumerate(content["cells"])]
+    return [
+        {"entry": place % entries, **first, **cell, "keys": []} for place, cell in enumerate(content["cells"])
+    ]
 
 
 def _check_settings(config: Config) -> None:
