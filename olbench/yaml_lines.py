@@ -1,7 +1,6 @@
-"""YAML values that know their place: what a config's errors need to say file and line."""
+"""YAML values that know their place: what errors need to name file and line. Every YAML file is read here."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,11 @@ MOST_VALUES = 100_000
 MOST_CHARACTERS = 10_000_000
 #: What people write for 0.001; YAML 1.1 wants a point in it and takes it for a word.
 EXPONENT = re.compile(r"[+-]?\d+[eE][+-]?\d+")
+#: The tag of the key `<<`, which takes over the keys of other mappings.
+MERGE = "tag:yaml.org,2002:merge"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Placed:
     """A scalar, a list of Placed or a dict of Placed, with the place it was read from."""
 
@@ -31,12 +32,12 @@ class Placed:
         """Return an error that starts with the place."""
         return UserError(f"{self.place}: {reason}")
 
-    def mapping(self, what: str, known: list[str]) -> "dict[str, Placed]":
+    def mapping(self, what: str, known: list[str] | None = None) -> "dict[str, Placed]":
         """Return the dict, or refuse another type or a key that is not known."""
         if not isinstance(self.value, dict):
             raise self.fail(f"{what} must be a mapping, not {self.shown()}")
         for key in self.value:
-            if key not in known:
+            if known is not None and key not in known:
                 reason = f"unknown key {show_name(str(key))} in {what}{suggest(key, known)}"
                 raise UserError(f"{self.keys[key]}: {reason}")
         return self.value
@@ -59,7 +60,8 @@ class Placed:
         """Return one of the allowed words, or refuse any other value."""
         if self.value not in allowed:
             hint = suggest(self.value, list(allowed)) if isinstance(self.value, str) else ""
-            raise self.fail(f"{what} must be one of {', '.join(allowed)}, not {self.shown()}{hint}")
+            words = f"one of {', '.join(allowed)}" if len(allowed) > 1 else f"'{allowed[0]}'"
+            raise self.fail(f"{what} must be {words}, not {self.shown()}{hint}")
         return str(self.value)
 
     def whole(self, what: str, low: int, most: int = 2**63 - 1) -> int:
@@ -113,13 +115,17 @@ def parse_placed(text: str, name: str, one_place: bool = False) -> Placed:
         raise UserError(f"{place}: its brackets or lists are nested too deeply") from None
 
 
-def from_plain(value: Any, place: str) -> Placed:
-    """Return plain values as Placed, all of them at one place."""
+def from_plain(value: Any, place: str, paths: bool = False) -> Placed:
+    """Return plain values as Placed: all of them at one place, or with `paths` each at its keys below it."""
     if isinstance(value, dict):
-        inner = {str(key): from_plain(item, place) for key, item in value.items()}
-        return Placed(inner, place, dict.fromkeys(inner, place))
+        inner = {
+            str(key): from_plain(item, f"{place}.{key}" if paths else place, paths)
+            for key, item in value.items()
+        }
+        return Placed(inner, place, {key: item.place for key, item in inner.items()})
     if isinstance(value, list | tuple):
-        return Placed([from_plain(item, place) for item in value], place)
+        places = [f"{place}.{number}" for number in range(len(value))] if paths else [place] * len(value)
+        return Placed([from_plain(item, at, paths) for item, at in zip(value, places, strict=True)], place)
     return Placed(value, place)
 
 
@@ -143,22 +149,35 @@ class _Reader:
             raise UserError(f"{self.place(node)}: its aliases repeat more than {MOST_VALUES:,} values")
         inside = (*above, id(node))
         if isinstance(node, yaml.MappingNode):
-            pairs = dict(self._pairs(node, inside))
-            places = {str(key.value): self.place(key) for key, _ in node.value}
-            return Placed(pairs, self.place(node), places)
+            return self._mapping(node, inside)
         if isinstance(node, yaml.SequenceNode):
             return Placed([self.placed(item, inside) for item in node.value], self.place(node))
         return Placed(self._scalar(node), self.place(node))
 
-    def _pairs(self, node: yaml.MappingNode, inside: tuple[int, ...]) -> Iterator[tuple[str, Placed]]:
-        seen: set[str] = set()
+    def _mapping(self, node: yaml.MappingNode, inside: tuple[int, ...]) -> Placed:
+        """Return a mapping; its own keys come before those that it takes over with `<<`."""
+        own: dict[str, Placed] = {}
+        places: dict[str, str] = {}
+        shared: list[Placed] = []
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise UserError(f"{self.place(key)}: a key must be a word")
-            if key.value in seen:
+            if key.tag == MERGE:
+                shared += self._shared(value, inside)
+            elif key.value in own:
                 raise UserError(f"{self.place(key)}: the key '{key.value}' is listed twice")
-            seen.add(key.value)
-            yield key.value, self.placed(value, inside)
+            else:
+                own[key.value], places[key.value] = self.placed(value, inside), self.place(key)
+        for other in shared:
+            own, places = {**other.value, **own}, {**other.keys, **places}
+        return Placed(own, self.place(node), places)
+
+    def _shared(self, node: yaml.Node, inside: tuple[int, ...]) -> list[Placed]:
+        items = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        found = [self.placed(item, inside) for item in items]
+        for item in found:
+            item.mapping("what << takes over")
+        return found
 
     def _scalar(self, node: yaml.Node) -> Any:
         try:

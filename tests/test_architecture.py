@@ -23,6 +23,7 @@ LAYERS = (
     ("memory",),
     ("quantities",),
     ("yaml_lines",),
+    ("structs",),
     ("kernels",),
     ("algorithms",),
     ("learn", "advice"),

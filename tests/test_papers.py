@@ -178,7 +178,7 @@ def test_ranks_and_suspect_numbers_are_read_with_their_groups(tmp_path):
 NONE = "    numbers: {}\n"
 CLAIM = "{kind: nicer, quantity: updates, algorithms: cw, than: pa, for: every}"
 BROKEN = {
-    "id: x\n": "1: the key 'title' is missing",
+    "id: x\n": "1: the file of a paper needs the key 'title'",
     HEAD + "tabels: []\n": "4: unknown key 'tabels' in the file of a paper (did you mean 'tables'?)",
     HEAD + "protocol: onlin\n" + TABLE: "4: protocol must be one of ",
     HEAD + TABLE: "5: a table needs the key 'numbers'",

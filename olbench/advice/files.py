@@ -11,10 +11,34 @@ from olbench.advice.names import Names, expand_names
 from olbench.advice.sets import Advice
 from olbench.advice.tokens import RuleText
 from olbench.errors import UserError, expand_home, is_file, suggest
+from olbench.structs import choice, flag, line, make_keys, many, placed, read_keys, signs, text
 from olbench.yaml_lines import Placed, read_placed
 
-KEYS = ["rules", "missing", "domain", "features", "classes", "title", "source", "note"]
-RULE_KEYS = ["rule", "source", "note"]
+
+def _read_features(node: Placed, name: str) -> tuple[str, ...]:
+    names = many(text)(node, name)
+    try:
+        return expand_names(names)
+    except UserError as error:
+        raise node.fail(str(error)) from None
+
+
+def _read_classes(node: Placed, name: str) -> dict[str, int]:
+    """Return the signs of the classes that the file names: a mapping from 1 and -1 to names."""
+    return {title: sign for sign, title in signs(text)(node, name).items()}
+
+
+KEYS = make_keys(
+    {"rules": many(placed)},
+    missing=choice("refuse", "drop"),
+    domain=flag,
+    features=_read_features,
+    classes=_read_classes,
+    title=line,
+    source=line,
+    note=line,
+)
+RULE_KEYS = make_keys({"rule": text}, source=line, note=line)
 
 
 @dataclass(frozen=True)
@@ -127,37 +151,21 @@ def parse_rules(root: Placed, text: str = "") -> RuleFile:
     """Return the rules of a tree of placed values; `text` is the file's, for the columns in its messages."""
     if isinstance(root.value, list):
         root = Placed({"rules": root}, root.place, {"rules": root.place})
-    content = root.mapping("a rule file", KEYS)
-    if "rules" not in content:
-        raise root.fail("the key 'rules' is missing; a rule file is a mapping with a list of rules under it")
-    lines = text.splitlines()
-    items = content["rules"].items("rules")
-    pairs = [_rule(item, lines) for item in items]
-    fallback = content["source"].text("source") if "source" in content else ""
+    given = read_keys(KEYS, root, "a rule file")
+    pairs = [_read_rule(item, text.splitlines()) for item in given.pop("rules")]
+    source = given.pop("source", "")
     return RuleFile(
-        rules=tuple(rule for rule, _ in pairs),
-        sources=tuple(source or fallback for _, source in pairs),
-        missing=content["missing"].choice("missing", ("refuse", "drop"))
-        if "missing" in content
-        else "refuse",
-        domain=_flag(content["domain"]) if "domain" in content else False,
-        features=_features(content["features"]) if "features" in content else (),
-        classes=_classes(content["classes"]) if "classes" in content else {},
-        **{key: " ".join(content[key].text(key).split()) for key in ("title", "note") if key in content},
+        rules=tuple(rule for rule, _ in pairs), sources=tuple(own or source for _, own in pairs), **given
     )
 
 
-def _rule(item: Placed, lines: list[str]) -> tuple[Rule, str]:
+def _read_rule(item: Placed, lines: list[str]) -> tuple[Rule, str]:
     """Return a rule and where it comes from: the item is its text, or a mapping with the key `rule`."""
-    source = ""
-    if isinstance(item.value, dict):
-        content = item.mapping("a rule", RULE_KEYS)
-        if "rule" not in content:
-            raise item.fail("a rule needs the key 'rule'")
-        source = " ".join(content["source"].text("source").split()) if "source" in content else ""
-        item = content["rule"]
-    text = item.text("a rule")
-    return parse_rule(RuleText(text, item.place, _column(text, item.place, lines))), source
+    if not isinstance(item.value, dict):
+        item = Placed({"rule": item}, item.place, {"rule": item.place})
+    given = read_keys(RULE_KEYS, item, "a rule")
+    text, place = given["rule"], item.value["rule"].place
+    return parse_rule(RuleText(text, place, _column(text, place, lines))), given.get("source", "")
 
 
 def _column(text: str, place: str, lines: list[str]) -> int | None:
@@ -165,23 +173,3 @@ def _column(text: str, place: str, lines: list[str]) -> int | None:
     number = place.rpartition(":")[2]
     line = lines[int(number) - 1] if number.isdigit() and 0 < int(number) <= len(lines) else ""
     return line.index(text) + 1 if text in line else None
-
-
-def _flag(node: Placed) -> bool:
-    if not isinstance(node.value, bool):
-        raise node.fail(f"domain must be true or false, not {node.shown()}")
-    return node.value
-
-
-def _features(node: Placed) -> tuple[str, ...]:
-    names = [item.text("the name of a feature") for item in node.items("features")]
-    try:
-        return expand_names(names)
-    except UserError as error:
-        raise node.fail(str(error)) from None
-
-
-def _classes(node: Placed) -> dict[str, int]:
-    """Return the signs of the classes that the file names: a mapping from 1 and -1 to names."""
-    content = node.mapping("classes", ["1", "-1"])
-    return {name.text("the name of a class"): int(sign) for sign, name in content.items()}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import MISSING, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,8 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.options import Kernel
 from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import (
-    CATEGORICAL,
     FITTED_SCALES,
-    MISSING,
-    OPTIONS,
-    READING_KEYS,
-    SCALES,
+    OPTION_KEYS,
     TRAINING_ROWS,
     AlgorithmSpec,
     Config,
@@ -27,14 +23,17 @@ from olbench.config.specs import (
 from olbench.errors import UserError, expand_home, is_file, is_unicode, shorten
 from olbench.learn.learners import make_algorithm
 from olbench.protocols import Protocol, get_protocol, protocols
-from olbench.protocols.definition import Key
-from olbench.protocols.tuning import TIES
+from olbench.structs import Key, choice, keys_of, placed, read_keys, select
 from olbench.yaml_lines import Placed, from_plain, parse_placed, read_placed
 
 #: How many keys the path of an override may have.
 DEEPEST = 20
-#: The keys of every config; a protocol adds its own.
-KEYS = ("paper", "protocol", "seed", "datasets", "algorithms", "covariance", "tuning", "plugins")
+#: The parts of a config that are read in the light of others.
+PARTS = ("datasets", "algorithms", "tuning")
+#: The keys of an entry of `algorithms`, to which a protocol adds its own.
+ENTRY_KEYS = (*keys_of(AlgorithmSpec), *OPTION_KEYS)
+#: The keys for a user's file.
+READING_KEYS = keys_of(Reading, "fitted")
 
 
 def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
@@ -43,12 +42,17 @@ def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
 
 
 def data_config(
-    data: str, algorithms: str, positive: tuple[float | str, ...], overrides: Iterable[str] = (),
-    plugins: Iterable[str] = (), path: str = "", reading: Mapping[str, Any] | None = None,
-) -> Config:  # fmt: skip
+    data: str,
+    algorithms: str,
+    positive: tuple[float | str, ...],
+    overrides: Iterable[str] = (),
+    plugins: Iterable[str] = (),
+    path: str = "",
+    reading: Mapping[str, Any] | None = None,
+) -> Config:
     """Return the config of a first look at one data set, without a file: ids separated by commas.
 
-    With a path, `data` is only what the data set is called. `reading` has the keys for one's own file.
+    With a path, `data` is only what the data set is called. `reading` has the keys for a user's own file.
     """
     given: dict[str, Any] = {"positive": list(positive)} if positive else {}
     given |= ({"path": path} if path else {}) | dict(reading or {})
@@ -93,81 +97,61 @@ def parse_config(root: Placed, folder: Path) -> Config:
     if not isinstance(root.value, dict):
         raise root.fail("a config is a mapping with the keys datasets and algorithms")
     # Plugins come first: they may define the protocol and the algorithms that the other keys name.
-    plugins = _plugins(root, folder)
-    protocol = _protocol(root)
-    content = root.mapping("the config", [*KEYS, *(key.name for key in protocol.keys)])
-    for name in ("datasets", "algorithms"):
-        if name not in content:
-            raise root.fail(f"the key '{name}' is missing")
-    fields: dict[str, Any] = {}
-    if "paper" in content:
-        fields["paper"] = _paper(content["paper"], folder)
-    if "seed" in content:
-        fields["seed"] = content["seed"].whole("seed", 0)
-    if "covariance" in content:
-        fields["covariance"] = content["covariance"].choice("covariance", ("full", "diag"))
-    if "tuning" in content:
-        fields["tuning"] = _tuning(content["tuning"], protocol)
-    tuning = fields.setdefault("tuning", Tuning(settings=_settings(protocol.tuning_keys, {})))
-    entries = _Algorithms(protocol, tuning, fields.get("covariance", "full"))
-    datasets = _datasets(content["datasets"], folder, protocol)
-    _refuse_classes(content["datasets"], datasets, protocol)
-    return Config(
-        datasets=datasets,
-        algorithms=entries.all(content["algorithms"]),
-        protocol=protocol.id,
-        settings=_settings(protocol.keys, content),
-        plugins=plugins,
-        **fields,
-    )
+    plugins = _load_plugins(root.value.get("plugins"), folder)
+    protocol = _find_protocol(root.value.get("protocol"))
+    keys = [replace(key, read=placed) if key.name in PARTS else key for key in keys_of(Config)]
+    given = read_keys([*keys, *protocol.keys], root, "the config")
+    given |= {"plugins": plugins, "protocol": protocol.id}
+    if "paper" in given:
+        given["paper"] = _find_paper(given["paper"], root.value["paper"], folder)
+    tuning = _tuning(given.get("tuning"), protocol)
+    datasets = _datasets(given["datasets"], folder, protocol)
+    algorithms = _Algorithms(protocol, tuning, given.get("covariance", "full")).all(given["algorithms"])
+    parts = {"datasets": datasets, "algorithms": algorithms, "tuning": tuning}
+    own = {key.name: given.pop(key.name, key.default) for key in protocol.keys}
+    return Config(**{**given, **parts, "settings": own})
 
 
-def _plugins(root: Placed, folder: Path) -> tuple[str, ...]:
-    node = root.value.get("plugins")
-    return tuple(_plugin(item, folder) for item in node.items("plugins")) if node is not None else ()
+def _load_plugins(node: Placed | None, folder: Path) -> tuple[str, ...]:
+    paths = []
+    for item in node.items("plugins") if node is not None else ():
+        path = folder / item.text("a plugin")
+        with place_errors(item):
+            load_plugin(path)
+        paths.append(str(path.resolve()))
+    return tuple(paths)
 
 
-def _plugin(node: Placed, folder: Path) -> str:
-    path = folder / node.text("a plugin")
-    with place_errors(node):
-        load_plugin(path)
-    return str(path.resolve())
+def _find_protocol(node: Placed | None) -> Protocol:
+    known = tuple(protocol.id for protocol in protocols())
+    return get_protocol("online" if node is None else node.choice("protocol", known))
 
 
-def _protocol(root: Placed) -> Protocol:
-    node = root.value.get("protocol")
-    if node is None:
-        return get_protocol("online")
-    return get_protocol(node.choice("protocol", tuple(each.id for each in protocols())))
-
-
-def _settings(keys: Iterable[Key], content: Mapping[str, Placed]) -> dict[str, Any]:
-    """Return the value of each key that a protocol adds: the given one, checked, or its default."""
-    return {
-        key.name: key.read(content[key.name], key.name) if key.name in content else key.default
-        for key in keys
-    }
-
-
-def _paper(node: Placed, folder: Path) -> str:
-    """Return the id of a paper that ships, or the path of a paper's file of one's own."""
+def _find_paper(id: str, node: Placed, folder: Path) -> str:
+    """Return the id of a paper that ships, or the path of a user's own file."""
     from olbench.papers import is_path, load_paper
 
-    id = node.text("paper")
     with place_errors(node):
         name = str((folder / expand_home(id)).resolve()) if is_path(id) else id
         load_paper(name)
     return name
 
 
-def _tuning(node: Placed, protocol: Protocol) -> Tuning:
-    keys = ["search", "ties", *(key.name for key in protocol.tuning_keys)]
-    content = node.mapping("tuning", keys)
-    if "search" not in content:
+def tuning_keys(protocol: Protocol) -> list[Key]:
+    """Return the keys of `tuning` under a protocol, but for those that the protocol adds."""
+    search, ties = keys_of(Tuning)
+    return [replace(search, read=choice(*protocol.searches), default=MISSING), ties]
+
+
+def _tuning(node: Placed | None, protocol: Protocol) -> Tuning:
+    own = {key.name: key.default for key in protocol.tuning_keys}
+    if node is None:
+        return Tuning(settings=own)
+    if isinstance(node.value, dict) and "search" not in node.value:
         raise node.fail(f"tuning needs the key 'search': one of {', '.join(protocol.searches)}")
-    search = content["search"].choice("search", protocol.searches)
-    ties = content["ties"].choice("ties", TIES) if "ties" in content else "last"
-    return Tuning(search, ties, _settings(protocol.tuning_keys, content))
+    given = read_keys([*tuning_keys(protocol), *protocol.tuning_keys], node, "tuning")
+    settings = {name: given.pop(name, default) for name, default in own.items()}
+    return Tuning(**given, settings=settings)
 
 
 @contextmanager
@@ -185,83 +169,69 @@ def _datasets(node: Placed, folder: Path, protocol: Protocol) -> tuple[DatasetSp
         spec = _dataset(item, folder)
         if spec.reading.scale in FITTED_SCALES and protocol.fitted_on == TRAINING_ROWS:
             spec = replace(spec, reading=replace(spec.reading, fitted=TRAINING_ROWS))
-        if reason := protocol.refuse_data(spec):
+        if reason := _refuse_data(spec, specs, protocol):
             raise item.fail(reason)
         if not is_unicode(spec.name):
-            shown = ascii(spec.name)
             raise UserError(
-                f"the name of the data set {shown} is not valid Unicode; rename the file, or give a "
-                "path and a name of its own in a config"
+                f"the name of the data set {spec.name!a} is not valid Unicode; rename the file, or give "
+                "a path and a name of its own in a config"
             )
-        if replace(spec, path="") in [replace(other, path="") for other in specs]:
-            raise item.fail(f"the data set '{spec.name}' is listed twice")
-        if any(spec.name == other.name and (spec.path or other.path) for other in specs):
-            raise item.fail(f"two data sets would be called '{spec.name}'; give one of them another name")
         specs.append(spec)
     return tuple(specs)
 
 
-def _refuse_classes(node: Placed, specs: Iterable[DatasetSpec], protocol: Protocol) -> None:
-    """Raise a UserError if there are more classes than a protocol can tell apart."""
-    for item, spec in zip(node.items("datasets"), specs, strict=True):
-        if spec.labels and not protocol.multiclass:
-            able = ", ".join(each.id for each in protocols() if each.multiclass)
-            raise item.fail(
-                f"labels: {spec.labels} has no meaning for the protocol {protocol.id}; it runs under "
-                f"protocol: {able}"
-            )
+def _refuse_data(spec: DatasetSpec, others: Iterable[DatasetSpec], protocol: Protocol) -> str:
+    """Return why a data set cannot be used, or not beside the others, or an empty text."""
+    if reason := protocol.refuse_data(spec):
+        return reason
+    if replace(spec, path="") in [replace(other, path="") for other in others]:
+        return f"the data set '{spec.name}' is listed twice"
+    if any(spec.name == other.name and (spec.path or other.path) for other in others):
+        return f"two data sets would be called '{spec.name}'; give one of them another name"
+    if spec.labels and not protocol.multiclass:
+        able = ", ".join(known.id for known in protocols() if known.multiclass)
+        return (
+            f"labels: {spec.labels} has no meaning for the protocol {protocol.id}; it runs under protocol: "
+            f"{able}"
+        )
+    return ""
 
 
 def _dataset(node: Placed, folder: Path) -> DatasetSpec:
+    from olbench.data.prepare.labels import read_label
+    from olbench.data.readers.tables.csv import read_delimiter
+
     if not isinstance(node.value, dict):
         return _find_dataset(node.text("a data set"), node, folder)
-    content = node.mapping("a data set", ["name", "path", "positive", "negative", "labels", *READING_KEYS])
-    if "path" in content:
-        spec = _find_file(content["path"].text("path"), content["path"], folder)
-        name = content["name"].text("name") if "name" in content else spec.name
-    elif "name" in content:
-        spec = _find_dataset(content["name"].text("name"), content["name"], folder)
+    keys = [replace(key, default="") for key in (*keys_of(DatasetSpec), *READING_KEYS)]
+    given, places = read_keys(keys, node, "a data set"), node.value
+    if "path" in given:
+        spec = _find_file(given["path"], places["path"], folder)
+        name = given.get("name", spec.name)
+    elif "name" in given:
+        spec = _find_dataset(given["name"], places["name"], folder)
         name = spec.name
     else:
         raise node.fail("a data set needs the key 'name' or 'path'")
-    reading = _reading(content)
-    if reading != Reading() and not spec.path:
-        key = next(iter(reading.plain()))
-        raise content[key].fail(
+    if "labels" in given and given.keys() & {"positive", "negative"}:
+        raise places["labels"].fail("positive and negative cannot be combined with labels: all")
+    for key in ("positive", "negative"):
+        if not spec.path and any(isinstance(label, str) for label in given.get(key, ())):
+            raise places[key].fail(f"{key} must be a label or a list of labels, not {places[key].shown()}")
+        if key in given:
+            with place_errors(places[key]):
+                given[key] = tuple(map(read_label, given[key]))
+    if "delimiter" in given:
+        with place_errors(places["delimiter"]):
+            given["delimiter"] = read_delimiter(given["delimiter"])
+    reading = select(READING_KEYS, given)
+    if reading and not spec.path:
+        key = next(iter(reading))
+        raise places[key].fail(
             f"{name} is read as the catalogue says; {key} is for your own files, which have the key path"
         )
-    labels = content["labels"].choice("labels", ("all",)) if "labels" in content else ""
-    if labels and ("positive" in content or "negative" in content):
-        raise content["labels"].fail("labels: all leaves nothing for positive and negative to choose")
-    chosen = _labels(content, "positive"), _labels(content, "negative")
-    for key, given in zip(("positive", "negative"), chosen, strict=True):
-        for label in given or ():
-            if isinstance(label, str) and not spec.path:
-                raise content[key].fail(f"{key} must be a label or a list of labels, not {label!r}")
-    return _with_usual_labels(DatasetSpec(name, spec.path, *chosen, labels, reading))
-
-
-def _reading(content: Mapping[str, Placed]) -> Reading:
-    """Return how a file of one's own is read."""
-    given: dict[str, Any] = {}
-    for key, words in (("missing", MISSING), ("categorical", CATEGORICAL), ("scale", SCALES)):
-        if key in content:
-            given[key] = content[key].choice(key, words)
-    if "delimiter" in content:
-        from olbench.data.readers.tables.csv import read_delimiter
-
-        with place_errors(content["delimiter"]):
-            given["delimiter"] = read_delimiter(str(content["delimiter"].value))
-    if "bias" in content:
-        if not isinstance(content["bias"].value, bool):
-            raise content["bias"].fail(f"bias must be true or false, not {content['bias'].shown()}")
-        given["bias"] = content["bias"].value
-    if "label" in content:
-        node = content["label"]
-        if isinstance(node.value, bool) or not isinstance(node.value, str | int) or node.value == "":
-            raise node.fail(f"label must be the heading or the number of a column, not {node.shown()}")
-        given["label"] = node.value
-    return Reading(**given)
+    labels = select(keys_of(DatasetSpec, "name", "path"), given)
+    return _with_usual_labels(DatasetSpec(name, spec.path, **labels, reading=Reading(**reading)))
 
 
 def _find_dataset(name: str, node: Placed, folder: Path) -> DatasetSpec:
@@ -294,36 +264,14 @@ def _find_file(name: str, node: Placed, folder: Path) -> DatasetSpec:
     return DatasetSpec(plain_name(base_name(path.name)), str(path.resolve()))
 
 
-def _labels(content: Mapping[str, Placed], key: str) -> tuple[float | str, ...] | None:
-    from olbench.data.prepare.labels import read_label
-
-    if key not in content:
-        return None
-    node = content[key]
-    for item in node.items(key) if isinstance(node.value, list) else [node]:
-        if isinstance(item.value, bool):
-            words = '"yes"' if item.value else '"no"'
-            raise item.fail(
-                f"YAML reads this word as {item.shown()}; write it in quotes, as in {key}: {words}"
-            )
-        if not isinstance(item.value, int | float | str) or item.value == "":
-            raise item.fail(f"{key} must be a label or a list of labels, not {item.shown()}")
-    values = [item.value for item in node.value] if isinstance(node.value, list) else [node.value]
-    with place_errors(node):
-        return tuple(map(read_label, values))
-
-
 def _with_usual_labels(spec: DatasetSpec) -> DatasetSpec:
     """Leave out labels that are the catalogue's own: the data set then keeps its name and its orders."""
     from olbench.data.catalog import catalog
 
-    entry = None if spec.path else catalog()[spec.name]
-    usual = (
-        entry is not None
-        and not spec.labels
-        and entry.positive == spec.positive
-        and entry.negative == spec.negative
-    )
+    if spec.path or spec.labels:
+        return spec
+    entry = catalog()[spec.name]
+    usual = (entry.positive, entry.negative) == (spec.positive, spec.negative)
     return DatasetSpec(spec.name) if usual else spec
 
 
@@ -349,40 +297,33 @@ class _Algorithms:
 
     def one(self, node: Placed) -> AlgorithmSpec:
         """Return the algorithm of an entry: an id, or a mapping with one."""
-        content = {"id": node}
-        if isinstance(node.value, dict):
-            added = (key.name for key in self.protocol.entry_keys)
-            content = node.mapping("an algorithm", ["id", "name", "params", "grid", *OPTIONS, *added])
-        if "id" not in content:
-            raise node.fail("an algorithm needs the key 'id'")
-        id = content["id"].text("the id of an algorithm")
-        with place_errors(content["id"]):
-            definition = get_definition(id)
-        reason = self.protocol.refuse(definition)
-        if reason:
-            raise content["id"].fail(reason)
-        params = self._params(content, definition)
-        grid, options = self._grid(content, definition, params), self._options(content, definition)
-        name = content["name"].text("the name of an algorithm") if "name" in content else ""
-        given = [key for key in self.protocol.entry_keys if key.name in content]
-        return AlgorithmSpec(id, params, grid, options, name, _settings(given, content))
+        if not isinstance(node.value, dict):
+            node = Placed({"id": node}, node.place, {"id": node.place})
+        keys = [replace(key, read=placed) if key.name in ("params", "grid") else key for key in ENTRY_KEYS]
+        given = read_keys([*keys, *self.protocol.entry_keys], node, "an algorithm")
+        with place_errors(node.value["id"]):
+            definition = get_definition(given["id"])
+        if reason := self.protocol.refuse(definition):
+            raise node.value["id"].fail(reason)
+        params = self._params(given.get("params"), definition)
+        grid = self._grid(given.get("grid"), definition, params)
+        options = self._options(
+            {k.name: given[k.name] for k in OPTION_KEYS if k.name in given}, node.value, definition
+        )
+        settings = {k.name: given[k.name] for k in self.protocol.entry_keys if k.name in given}
+        return AlgorithmSpec(given["id"], params, grid, options, given.get("name", ""), settings)
 
-    def _params(self, content: Mapping[str, Placed], definition: Definition) -> dict[str, Value]:
+    def _params(self, node: Placed | None, definition: Definition) -> dict[str, Value]:
         """Return the parameters that are fixed, checked."""
-        if "params" not in content:
-            return {}
-        given = content["params"]
-        if not isinstance(given.value, dict):
-            raise given.fail(f"params must be a mapping, not {given.shown()}")
-        return {name: _check_value(definition, name, item) for name, item in given.value.items()}
+        content = {} if node is None else node.mapping("params")
+        return {name: _check_value(definition, name, item) for name, item in content.items()}
 
     def _grid(
-        self, content: Mapping[str, Placed], definition: Definition, params: Mapping[str, Value]
+        self, node: Placed | None, definition: Definition, params: Mapping[str, Value]
     ) -> dict[str, tuple[Value, ...]]:
-        """Return what is searched: the given grid, or when tuning the papers' for what is not fixed."""
-        if "grid" not in content:
+        """Return the values to search: the given grid, or when tuning the papers' for what is not fixed."""
+        if node is None:
             return dict(definition.grid_beside(params)) if self.tuning.search != "none" else {}
-        node = content["grid"]
         if self.tuning.search == "none":
             raise node.fail("a grid needs tuning; add for example tuning: {search: grid}")
         if not isinstance(node.value, dict) or not node.value:
@@ -392,15 +333,15 @@ class _Algorithms:
                 raise UserError(f"{node.keys[name]}: {name} is both fixed in params and searched in grid")
         return {name: _read_grid(definition, name, item) for name, item in node.value.items()}
 
-    def _options(self, content: Mapping[str, Placed], definition: Definition) -> dict[str, Any]:
+    def _options(
+        self, given: Mapping[str, Any], places: Mapping[str, Placed], definition: Definition
+    ) -> dict[str, Any]:
         """Return how the covariance of a second-order algorithm is kept, in full."""
-        given = {name: content[name].value for name in OPTIONS if name in content}
         if definition.order != "second":
-            if given:
-                key = next(iter(given))
-                raise content[key].fail(f"{definition.id} has no covariance, so '{key}' means nothing to it")
+            for key in given:
+                raise places[key].fail(f"{definition.id} has no covariance, so '{key}' means nothing to it")
             return {}
-        node = content.get("covariance", content.get("kernel", content["id"]))
+        node = places.get("covariance", places.get("kernel", places["id"]))
         with place_errors(node):
             made = make_algorithm(definition.id, **{"covariance": self.covariance, **given})
         if made.kernel is not None:

@@ -1,14 +1,27 @@
-"""An experiment as frozen dataclasses: what a config says, whoever wrote it down."""
+"""An experiment as frozen dataclasses: what a config says, whoever wrote it down.
+
+The annotations say what the keys of a config and of run.json may hold, and what the schema tells editors.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 from olbench.algorithms.definition import Value
-
-#: The options of a second-order algorithm.
-OPTIONS = ("covariance", "projection", "form", "a", "kernel", "gamma", "degree", "coef0")
-
+from olbench.structs import (
+    Flat,
+    Key,
+    anything,
+    choice,
+    from_struct,
+    many,
+    mapping,
+    name_text,
+    one_or_many,
+    read_plain,
+    with_schema,
+)
+from olbench.yaml_lines import Placed
 
 #: What can be done with cells that have no value, with columns of text, and with the scale of features.
 MISSING = ("drop", "zero", "mean")
@@ -17,21 +30,74 @@ SCALES = ("unit", "minmax", "standard")
 #: The scales that rows decide about, and which rows these are.
 FITTED_SCALES = ("minmax", "standard")
 ALL_ROWS, TRAINING_ROWS = "all rows", "training rows"
+#: Which of several best candidates of a tuning is taken.
+TIES = ("last", "first", "middle")
+
+
+def _option(name: str, doc: str, *words: str) -> Key:
+    """Return an option of a second-order algorithm, which checks its value itself; without words a number."""
+
+    def read(node: Placed, name: str) -> Any:
+        return anything(node, name)
+
+    return Key(name, with_schema(read, {"enum": list(words)} if words else {"type": "number"}), None, doc)
+
+
+#: The options of a second-order algorithm.
+OPTION_KEYS = (
+    _option("covariance", "whether the covariance is a matrix or only its diagonal", "full", "diag"),
+    _option("projection", "how a diagonal covariance stays diagonal after an update", "kl", "l2", "exact"),
+    _option("form", "whether the full covariance or a root of it is stored", "covariance", "root"),
+    _option("a", "the initial variance of every weight"),
+    _option("kernel", "learn in the feature space of a kernel", "linear", "rbf", "poly"),
+    _option("gamma", "the scale of the kernel"),
+    _option("degree", "the degree of a polynomial kernel"),
+    _option("coef0", "the constant of a polynomial kernel"),
+)
+
+
+def read_column(node: Placed, name: str) -> str | int:
+    """Return the heading or the number of a column."""
+    if isinstance(node.value, bool) or not isinstance(node.value, str | int) or node.value == "":
+        raise node.fail(f"{name} must be the heading or the number of a column, not {node.shown()}")
+    return node.value
+
+
+def read_characters(node: Placed, name: str) -> str:
+    """Return a text that may consist of spaces."""
+    if isinstance(node.value, dict | list) or node.value in (None, ""):
+        raise node.fail(f"{name} must be text, not {node.shown()}")
+    return str(node.value)
+
+
+def read_class(node: Placed, name: str) -> float | str:
+    """Return a label as it is written."""
+    if isinstance(node.value, bool):
+        words = '"yes"' if node.value else '"no"'
+        raise node.fail(f"YAML reads this word as {node.shown()}; write it in quotes, as in {name}: {words}")
+    if not isinstance(node.value, int | float | str) or node.value == "":
+        raise node.fail(f"{name} must be a label or a list of labels, not {node.shown()}")
+    return node.value
+
+
+with_schema(read_column, {"type": ["string", "integer"], "minLength": 1})
+with_schema(read_class, {"type": ["number", "string"], "minLength": 1})
+with_schema(read_characters, {"type": "string", "minLength": 1})
+Classes = Annotated[tuple[float | str, ...] | None, one_or_many(read_class)]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file of one's own becomes examples; what is empty is as usual, or refused if it is needed."""
+    """How a user's file becomes examples; what is empty is as usual, or refused if it is needed."""
 
-    #: The heading or the number of the label column of a table.
-    label: str | int = ""
-    delimiter: str = ""
-    missing: str = ""
-    categorical: str = ""
-    scale: str = ""
-    bias: bool = False
+    label: Annotated[str | int, read_column, "the heading or the number (from 1) of the label column"] = ""
+    delimiter: Annotated[str, read_characters, "what separates columns"] = ""
+    missing: Annotated[str, choice(*MISSING), "what to do with missing values"] = ""
+    categorical: Annotated[str, choice(*CATEGORICAL), "what to do with columns of text"] = ""
+    scale: Annotated[str, choice(*SCALES), "unit: rows of length 1; minmax, standard: each feature"] = ""
+    bias: Annotated[bool, "whether to add a feature that is always 1"] = False
     #: "training rows" if minmax and standard are fitted on those within each trial, not on all rows.
-    fitted: str = ""
+    fitted: Annotated[str, choice(TRAINING_ROWS)] = ""
 
     @property
     def waits(self) -> bool:
@@ -39,97 +105,86 @@ class Reading:
         return self.scale in FITTED_SCALES and self.fitted == TRAINING_ROWS
 
     def now(self) -> "Reading":
-        """Return what can be done when the file is read."""
+        """Return the steps that can be taken when the file is read."""
         return replace(self, scale="", bias=False, fitted="") if self.waits else self
 
     def plain(self) -> dict[str, Any]:
-        """Return what is given as plain values."""
-        return {name: value for name, value in vars(self).items() if value not in ("", False)}
+        """Return the given values by name."""
+        return from_struct(self)
 
 
 #: Nothing but the usual.
 USUAL = Reading()
-#: The keys of a config for a file of one's own.
-READING_KEYS = ("label", "delimiter", "missing", "categorical", "scale", "bias")
 
 
 @dataclass(frozen=True)
 class DatasetSpec:
     """A data set by its name in the catalogue or by a path, its labels and how it is read."""
 
-    name: str
+    name: Annotated[str, name_text, "a name of the catalogue or a path"]
     path: str = ""
-    positive: tuple[float | str, ...] | None = None
-    negative: tuple[float | str, ...] | None = None
-    #: "all" if every label is a class of its own.
-    labels: str = ""
-    reading: Reading = USUAL
+    positive: Classes = None
+    negative: Classes = None
+    labels: Annotated[str, choice("all"), "every label is a class of its own, one-vs-rest"] = ""
+    reading: Annotated[Reading, Flat()] = USUAL
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain values."""
-        labels = {"positive": self.positive, "negative": self.negative, "labels": self.labels}
-        return _given({"name": self.name, "path": self.path, **labels, **self.reading.plain()})
+        return from_struct(self)
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "DatasetSpec":
-        """Return what `plain` wrote down."""
-        labels = {name: tuple(content[name]) for name in ("positive", "negative") if content.get(name)}
-        reading = Reading(**{key: content[key] for key in (*READING_KEYS, "fitted") if key in content})
-        name, path, all_labels = content["name"], content.get("path", ""), content.get("labels", "")
-        return cls(name, path, **labels, labels=all_labels, reading=reading)
+        """Read the values that `plain` wrote."""
+        return read_plain(cls, content, "the data set")
 
 
 @dataclass(frozen=True)
 class AlgorithmSpec:
     """An algorithm, its fixed parameters, the values to search, its options and what its protocol adds."""
 
-    id: str
-    params: Mapping[str, Value] = field(default_factory=dict)
-    grid: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    #: What reports call it, if not by its id.
-    name: str = ""
+    id: Annotated[str, name_text, "one of `olbench algorithms`, or of a plugin"]
+    params: Annotated[Mapping[str, Value], mapping(anything), "parameters that are fixed"] = field(
+        default_factory=dict
+    )
+    grid: Annotated[
+        Mapping[str, tuple[Value, ...]],
+        mapping(many(anything)),
+        "values to search, by parameter; by default those of the papers",
+    ] = field(default_factory=dict)
+    options: Annotated[Mapping[str, Any], Flat(OPTION_KEYS)] = field(default_factory=dict)
+    name: Annotated[str, name_text, "what reports call it"] = ""
     #: The keys that the protocol adds to an entry, where they are given.
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        content = {"id": self.id, "name": self.name, "params": dict(self.params), "grid": dict(self.grid)}
-        return _given(content) | dict(self.options) | dict(self.settings)
-
-    @classmethod
-    def from_plain(cls, content: Mapping[str, Any]) -> "AlgorithmSpec":
-        """Return what `plain` wrote down."""
-        grid = {name: tuple(values) for name, values in content.get("grid", {}).items()}
-        options = {name: content[name] for name in OPTIONS if name in content}
-        known = ("id", "name", "params", "grid", *OPTIONS)
-        settings = {name: value for name, value in content.items() if name not in known}
-        name, params = content.get("name", ""), dict(content.get("params", {}))
-        return cls(content["id"], params, grid, options, name, settings)
+    settings: Annotated[Mapping[str, Any], Flat()] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Tuning:
     """How parameters are searched, which of equals wins, and what the protocol adds."""
 
-    search: str = "none"
-    ties: str = "last"
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    search: Annotated[str, "how parameters are searched"] = "none"
+    ties: Annotated[
+        str, choice(*TIES), "which of several best candidates is taken, in the order of the grid"
+    ] = "last"
+    settings: Annotated[Mapping[str, Any], Flat()] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Config:
     """An experiment. `settings` holds the keys that its protocol adds, each with a value."""
 
-    datasets: tuple[DatasetSpec, ...]
-    algorithms: tuple[AlgorithmSpec, ...]
-    protocol: str = "online"
-    paper: str = ""
-    seed: int = 0
-    covariance: str = "full"
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    datasets: Annotated[tuple[DatasetSpec, ...], "names of the catalogue or files, relative to the config"]
+    algorithms: Annotated[tuple[AlgorithmSpec, ...], "ids, or ids with settings"]
+    protocol: Annotated[str, "what a trial does and measures"] = "online"
+    paper: Annotated[str, "a paper's id, or the path of its file"] = ""
+    seed: Annotated[int, "decides all random orders and splits, which all algorithms share"] = 0
+    settings: Annotated[Mapping[str, Any], Flat()] = field(default_factory=dict)
+    covariance: Annotated[
+        str, choice("full", "diag"), "the covariance of second-order algorithms that do not say their own"
+    ] = "full"
     tuning: Tuning = Tuning()
-    plugins: tuple[str, ...] = ()
+    plugins: Annotated[
+        tuple[str, ...], "Python files with algorithms or protocols, relative to the config"
+    ] = ()
 
     def with_settings(self, **settings: Any) -> "Config":
         """Return a copy with other values for some of the protocol's keys."""
@@ -137,38 +192,9 @@ class Config:
 
     def plain(self) -> dict[str, Any]:
         """Return the config as plain values that `from_plain` reads back."""
-        content = {
-            "datasets": [spec.plain() for spec in self.datasets],
-            "algorithms": [spec.plain() for spec in self.algorithms],
-            "protocol": self.protocol,
-            "paper": self.paper,
-            "seed": self.seed,
-            **self.settings,
-            "covariance": self.covariance,
-            "tuning": {"search": self.tuning.search, "ties": self.tuning.ties, **self.tuning.settings},
-            "plugins": self.plugins,
-        }
-        return _given(content)
+        return from_struct(self)
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "Config":
-        """Return what `plain` wrote down. Nothing is looked up: data and plugins may be gone since."""
-        fields = {
-            name: content[name] for name in ("protocol", "paper", "seed", "covariance") if name in content
-        }
-        tuning = dict(content.get("tuning", {}))
-        given = {name: tuning.pop(name) for name in ("search", "ties") if name in tuning}
-        known = {"datasets", "algorithms", "tuning", "plugins", *fields}
-        return cls(
-            datasets=tuple(map(DatasetSpec.from_plain, content["datasets"])),
-            algorithms=tuple(map(AlgorithmSpec.from_plain, content["algorithms"])),
-            settings={name: value for name, value in content.items() if name not in known},
-            tuning=Tuning(**given, settings=tuning),
-            plugins=tuple(content.get("plugins", ())),
-            **fields,
-        )
-
-
-def _given(content: dict[str, Any]) -> dict[str, Any]:
-    """Return what says something."""
-    return {name: value for name, value in content.items() if value not in (None, "", {}, (), [])}
+        """Read the values that `plain` wrote. Nothing is looked up: data and plugins may be gone since."""
+        return read_plain(cls, content, "config")

@@ -56,12 +56,12 @@ def paper_ids() -> list[str]:
 
 
 def is_path(id_or_path: str) -> bool:
-    """Tell the path of a paper's file from the id of a paper."""
+    """Return whether this is the path of a paper's file, and not the id of a paper."""
     return id_or_path.endswith((".yaml", ".yml"))
 
 
 def load_paper(id_or_path: str) -> Paper:
-    """Return a paper by its id, or from a file of one's own that ends with .yaml."""
+    """Return a paper by its id, or from a user's own file, which ends with .yaml."""
     if is_path(id_or_path):
         return read_paper(Path(id_or_path))
     if id_or_path not in paper_ids():

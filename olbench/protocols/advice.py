@@ -32,7 +32,6 @@ from olbench.protocols.rules import (
     compile_for,
     describe,
     find_rules,
-    flag,
     plain_names,
     read_advice,
     refuse_unknown,
@@ -51,6 +50,7 @@ from olbench.quantities import (
     SECONDS,
     TUNED,
 )
+from olbench.structs import flag
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 

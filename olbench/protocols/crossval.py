@@ -59,6 +59,7 @@ from olbench.quantities import (
     TRAINING_ERRORS,
     TRAINING_ROUNDS,
 )
+from olbench.structs import many
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 from olbench.yaml_lines import Placed
@@ -75,16 +76,6 @@ Bools = NDArray[np.bool_]
 
 def _in_brackets(way: str) -> str:
     return f" [{way}]"
-
-
-def read_tunings(node: Placed, name: str) -> tuple[str, ...]:
-    """Return a list of tunings, which may be empty."""
-    if node.value == []:
-        return ()
-    return tuple(item.choice(name, TUNINGS) for item in node.items(name))
-
-
-with_schema(read_tunings, {"type": "array", "items": {"enum": list(TUNINGS)}})
 
 
 def read_share(node: Placed, name: str) -> float:
@@ -114,7 +105,7 @@ class CrossValidation(Protocol):
         Key("positives", read_share, 1.0, "share of the positive rows that takes part, chosen at random"),
     )
     tuning_keys = (
-        Key("also", read_tunings, (), "further ways to tune, reported beside the first"),
+        Key("also", many(choice(*TUNINGS), 0), (), "further ways to tune, reported beside the first"),
         Key("seed", whole(0), 0, "which random split tunes, where one split of all rows does"),
     )
     order_free = ("repeats", "epochs", "weights", "tuning.also", "tuning.seed")

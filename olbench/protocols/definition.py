@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value, refuse_twice
@@ -31,64 +31,20 @@ from olbench.learn.learners import make_algorithm
 from olbench.protocols import tuning
 from olbench.protocols.tuning import Choice, Grid
 from olbench.quantities import Quantity
+from olbench.structs import Key as Key
+from olbench.structs import choice as choice
+from olbench.structs import is_number
+from olbench.structs import whole as whole
+from olbench.structs import wholes as wholes
+from olbench.structs import with_schema as with_schema
 from olbench.trials.behaviour import behaviour
-from olbench.trials.record import failure, is_number, success
+from olbench.trials.record import failure, success
 from olbench.trials.trial import Outcome, Record, Trial
-from olbench.yaml_lines import Placed
 
 #: What is known about trials so far, by key.
 Known = Mapping[str, Record]
 #: Trials that take about as long as each other: data set, algorithm, options.
 Kind = tuple[str, str, str]
-
-
-Reader = TypeVar("Reader", bound=Callable[[Placed, str], Any])
-
-
-@dataclass(frozen=True)
-class Key:
-    """A key that a protocol adds to a config: how its value is read, its default and what it is for."""
-
-    name: str
-    read: Callable[[Placed, str], Any]
-    default: Any
-    doc: str
-
-
-def whole(low: int, most: int = 2**63 - 1) -> Callable[[Placed, str], int]:
-    """Return a reader of whole numbers from `low` to `most`."""
-
-    def read(node: Placed, name: str) -> int:
-        return node.whole(name, low, most)
-
-    limits = {"minimum": low} if most == 2**63 - 1 else {"minimum": low, "maximum": most}
-    return with_schema(read, {"type": "integer", **limits})
-
-
-def choice(*words: str) -> Callable[[Placed, str], str]:
-    """Return a reader of one of some words."""
-
-    def read(node: Placed, name: str) -> str:
-        return node.choice(name, words)
-
-    return with_schema(read, {"enum": list(words)})
-
-
-def wholes(low: int) -> Callable[[Placed, str], tuple[int, ...]]:
-    """Return a reader of a whole number or a list of them, from `low`."""
-
-    def read(node: Placed, name: str) -> tuple[int, ...]:
-        items = node.items(name) if isinstance(node.value, list) else [node]
-        return tuple(item.whole(name, low) for item in items)
-
-    one = {"type": "integer", "minimum": low}
-    return with_schema(read, {"anyOf": [one, {"type": "array", "minItems": 1, "items": one}]})
-
-
-def with_schema(read: Reader, schema: Mapping[str, Any]) -> Reader:
-    """Return a reader that says, as a JSON schema, what it takes."""
-    read.schema = schema  # type: ignore[attr-defined]
-    return read
 
 
 @dataclass(frozen=True)

@@ -68,13 +68,6 @@ def value_for(setting: Any, dataset: str, default: Any) -> Any:
     return next((value for pattern, value in setting.items() if fnmatchcase(dataset, pattern)), default)
 
 
-def flag(node: Placed, name: str) -> bool:
-    """Return true or false."""
-    if not isinstance(node.value, bool):
-        raise node.fail(f"{name} must be true or false, not {node.shown()}")
-    return node.value
-
-
 def read_advice(node: Placed, name: str) -> dict[str, Plain]:
     """Return the rules by data set: a list of rules, a rule file, or a mapping from data sets to either."""
     if isinstance(node.value, dict) and "rules" not in node.value:

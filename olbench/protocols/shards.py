@@ -37,9 +37,9 @@ from olbench.quantities import (
     SECONDS,
     TRAINING_ROUNDS,
 )
+from olbench.structs import choice, one_or_many
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Record, Trial
-from olbench.yaml_lines import Placed
 
 AVERAGE, L2, KL, COUNTS = "average", "l2", "kl", "counts"
 #: What is reported of n parts: the average of their accuracies, and combinations of their models.
@@ -53,12 +53,6 @@ Stopped = Callable[[], bool]
 _local = local()
 
 
-def read_combinations(node: Placed, name: str) -> tuple[str, ...]:
-    """Return a list of combinations."""
-    items = node.items(name) if isinstance(node.value, list) else [node]
-    return tuple(item.choice(name, COMBINATIONS) for item in items)
-
-
 @protocol
 class Shards(Protocol):
     """Train models on disjoint parts of the training rows, and test them apart, combined, and as one."""
@@ -68,7 +62,12 @@ class Shards(Protocol):
         Key("splits", whole(1), 4, "random splits into training and test rows, the same for every algorithm"),
         Key("test", by_dataset(whole(1)), 10_000, "rows of a test set; all others are trained on"),
         Key("shards", wholes(2), (10, 50, 100), "numbers of parts to train on apart"),
-        Key("combinations", read_combinations, (AVERAGE, L2, KL), "what is reported of the parts"),
+        Key(
+            "combinations",
+            one_or_many(choice(*COMBINATIONS)),
+            (AVERAGE, L2, KL),
+            "what is reported of the parts",
+        ),
         Key("every", by_dataset(whole(1)), 10_000, "training rows between two tests of the single model"),
     )
     tuning_keys = (

@@ -13,8 +13,6 @@ from typing import TypeVar
 from olbench.algorithms.definition import Value
 
 Item = TypeVar("Item")
-#: Which of equal candidates wins.
-TIES = ("last", "first", "middle")
 Choice = Mapping[str, Value]
 Grid = Mapping[str, tuple[Value, ...]]
 #: The score of a candidate, lower is better: None while unknown, infinite if it failed.
@@ -70,7 +68,7 @@ def best(candidates: tuple[Choice, ...], score: Score, ties: str) -> Choice | No
 def pick(winners: Sequence[Item], ties: str) -> Item:
     """Return one of several equals by their order: the first, the last, or the one in the middle.
 
-    >>> [pick("abc", ties) for ties in TIES]
+    >>> [pick("abc", ties) for ties in ("last", "first", "middle")]
     ['c', 'a', 'b']
     """
     places = {"first": 0, "last": -1, "middle": len(winners) // 2}

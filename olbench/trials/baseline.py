@@ -1,42 +1,107 @@
 """Baselines: the counts of an experiment in a committed file, with everything that decides them."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from olbench.config.specs import AlgorithmSpec
-from olbench.errors import UserError, is_unicode, shorten, show_name
+from olbench.errors import UserError, is_unicode, show_name
 from olbench.files import write_text
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell, Known
+from olbench.structs import (
+    Key,
+    any_text,
+    anything,
+    is_number,
+    keys_of,
+    make_keys,
+    many,
+    mapping,
+    name_text,
+    number,
+    read_keys,
+    select,
+    whole,
+)
 from olbench.trials import ledger, provenance, run_file
-from olbench.trials.record import is_number
 from olbench.trials.run_file import RunFile
 from olbench.trials.trial import Record
 from olbench.trials.verify import Recorded
+from olbench.yaml_lines import Placed, from_plain
 
 Row = dict[str, Any]
-#: The keys that describe the cell of a row; every other key has a list of numbers, one per trial.
-ABOUT = ("dataset", "algorithm", "params", "grid", "options", "setting", "fingerprint", "n", "seconds")
+#: What errors call the content of the file.
+NAME = "baseline"
 VERSION = 2
 #: No trial takes more seconds.
 LONGEST = 1e9
+
+
+def _read_numbers(node: Placed, name: str) -> list[float]:
+    numbers: list[float] = anything(node, name)
+    if not isinstance(numbers, list) or not all(map(is_number, numbers)) or not is_unicode(name):
+        raise node.fail(f"{show_name(name)} is not a list of numbers")
+    return numbers
+
+
+def _read_times(node: Placed, name: str) -> list[float]:
+    times = _read_numbers(node, name)
+    if any(not 0 <= seconds <= LONGEST for seconds in times):
+        raise node.fail("a time is negative or endless")
+    return times
+
+
+def _read_row(node: Placed, name: str) -> Row:
+    """Return a row: what describes its cell, and lists of numbers of one length."""
+    counts = [key for key in node.mapping("a row") if key not in ABOUT]
+    row = read_keys([*ROW_KEYS, *(Key(key, _read_numbers, None) for key in counts)], node, "a row")
+    if not counts or len({len(row[key]) for key in (*counts, "seconds") if key in row}) > 1:
+        raise node.fail("the counts are missing, or there are not as many of each")
+    return row
+
+
+def _read_rows(node: Placed, name: str) -> tuple[Row, ...]:
+    rows = many(_read_row, 0)(node, name)
+    cells = Counter((row["dataset"], row["algorithm"]) for row in rows)
+    for (dataset, algorithm), times in cells.items():
+        if times > 1:
+            raise node.fail(f"{algorithm} on {dataset} comes a second time")
+    return rows
+
+
+def _read_pace(node: Placed, name: str) -> float:
+    if number(node, name) < 0:
+        raise node.fail(f"{name} must not be negative, and {node.shown()} is")
+    return float(node.value)
+
+
+ROW_KEYS = make_keys(
+    {"dataset": name_text, "algorithm": name_text},
+    **dict.fromkeys(("params", "grid", "options", "setting"), mapping(anything)),
+    fingerprint=any_text,
+    n=whole(1),
+    seconds=_read_times,
+)
+#: The keys that describe the cell of a row; every other key has a list of numbers, one per trial.
+ABOUT = tuple(key.name for key in ROW_KEYS)
 
 
 @dataclass(frozen=True)
 class Baseline:
     """The rows of a baseline and what they have in common; version 1 of the file had the rows alone."""
 
-    rows: tuple[Row, ...]
-    protocol: str = ""
+    rows: Annotated[tuple[Row, ...], _read_rows]
+    protocol: Annotated[str, any_text] = ""
     seed: int | None = None
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Annotated[Mapping[str, str], mapping(any_text)] = field(default_factory=dict)
     #: The processor, which times depend on.
-    processor: str = ""
+    processor: Annotated[str, any_text] = ""
     #: The seconds of a fixed computation, taken among the times: how fast the machine was.
-    pace: float = 0.0
+    pace: Annotated[float, _read_pace] = 0.0
 
     def plain(self) -> dict[str, Any]:
         """Return what the rows have in common as plain values."""
@@ -50,9 +115,13 @@ class Baseline:
         return any("seconds" in row for row in self.rows)
 
 
+KEYS = (*keys_of(Baseline), Key("version", whole(1), 1))
+
+
 def baseline_numbers(protocol: Protocol) -> list[str]:
     """Return the numbers that a baseline keeps: those that are reported and must repeat exactly."""
-    names = [each.ratio[0] if each.ratio else each.name for each in protocol.quantities if each.exact]
+    exact = [quantity for quantity in protocol.quantities if quantity.exact]
+    names = [quantity.ratio[0] if quantity.ratio else quantity.name for quantity in exact]
     return list(dict.fromkeys(names))
 
 
@@ -103,74 +172,16 @@ def read(path: Path) -> Baseline:
         raise UserError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError, MemoryError):
         raise UserError(f"{path} is not a baseline; write a new one with --update") from None
-    if reason := _find_fault(content):
-        raise UserError(f"{path} is not a baseline: {reason}; write a new one with --update")
-    if content.get("version", 1) > VERSION:
+    try:
+        root = from_plain(content, NAME, paths=True)
+        # A newer version may have more keys.
+        known = select(KEYS, root.mapping("the file"))
+        given = read_keys(KEYS, Placed(known, NAME, root.keys), "the file")
+    except UserError as error:
+        raise UserError(f"{path} is not a baseline: {error}; write a new one with --update") from None
+    if given.pop("version", 1) > VERSION:
         raise UserError(f"{path} was written by a newer olbench; update this one")
-    return Baseline(
-        tuple(content["rows"]), content.get("protocol", ""), content.get("seed"), content.get("versions", {}),
-        content.get("processor", ""), content.get("pace", 0.0),
-    )  # fmt: skip
-
-
-def _find_fault(content: Any) -> str:
-    """Return what is wrong with the content of a file, or an empty text."""
-    if not isinstance(content, dict) or not isinstance(content.get("rows"), list):
-        return "it has no rows"
-    for name, value, is_right in (
-        ("version", content.get("version", 1), lambda value: _is_whole(value, 1)),
-        ("protocol", content.get("protocol", ""), _is_text),
-        ("seed", content.get("seed"), lambda value: value is None or _is_whole(value, 0)),
-        ("versions", content.get("versions", {}), _is_mapping_of_text),
-        ("processor", content.get("processor", ""), _is_text),
-        ("pace", content.get("pace", 0.0), lambda value: is_number(value) and value >= 0),
-    ):
-        if not is_right(value):
-            return f"its {name} is {shorten(repr(value))}"
-    places = set()
-    for number, row in enumerate(content["rows"], start=1):
-        if fault := _find_fault_in_row(row):
-            return f"in row {number}, {fault}"
-        if (place := (row["dataset"], row["algorithm"])) in places:
-            return f"in row {number}, {row['algorithm']} on {row['dataset']} comes a second time"
-        places.add(place)
-    return ""
-
-
-def _find_fault_in_row(row: Any) -> str:
-    if not isinstance(row, dict):
-        return f"{shorten(repr(row))} is not a result"
-    for name in ("dataset", "algorithm"):
-        if not row.get(name) or not _is_text(row[name]):
-            return f"the {name} is {shorten(repr(row.get(name)))}"
-    for name in ("params", "grid", "options", "setting"):
-        if not isinstance(row.get(name, {}), dict) or not is_unicode(repr(row.get(name))):
-            return f"{name} is {shorten(repr(row[name]))}"
-    if not _is_text(row.get("fingerprint", "")):
-        return f"the fingerprint is {shorten(repr(row['fingerprint']))}"
-    if not _is_whole(row.get("n", 1), 1):
-        return f"n is {shorten(repr(row['n']))}"
-    lists = {name: value for name, value in row.items() if name not in ABOUT or name == "seconds"}
-    for name, numbers in lists.items():
-        if not _is_text(name) or not isinstance(numbers, list) or not all(map(is_number, numbers)):
-            return f"{show_name(name)} is not a list of numbers"
-    if any(not 0 <= seconds <= LONGEST for seconds in row.get("seconds", [])):
-        return "a time is negative or endless"
-    if not lists.keys() - {"seconds"} or len({len(numbers) for numbers in lists.values()}) > 1:
-        return "the counts are missing, or there are not as many of each"
-    return ""
-
-
-def _is_whole(value: Any, low: int) -> bool:
-    return isinstance(value, int) and is_number(value) and value >= low
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and is_unicode(value)
-
-
-def _is_mapping_of_text(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_is_text, (*value, *value.values())))
+    return Baseline(**given)
 
 
 def read_run(folder: Path) -> Baseline:

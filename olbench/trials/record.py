@@ -6,11 +6,11 @@ written by olbench 0.1, knew the online protocol only and had no checksum; it is
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from olbench.errors import describe_error, shorten
+from olbench.structs import LARGEST, is_number
 from olbench.trials.trial import Outcome, Record, Trial
 
 VERSION = 2
@@ -33,8 +33,6 @@ PARTS_OF_N = ("mistakes", "updates", "effective_updates", "errors")
 SUMS_OVER_CLASSES = ("updates", "effective_updates")
 COUNTS = ("n", *PARTS_OF_N, "breakdowns", "training_n", "training_errors", "epochs")
 TIMES = ("seconds", "cpu_seconds")
-#: The largest number of an array of whole numbers.
-LARGEST = 2**63 - 1
 
 
 class RecordError(ValueError):
@@ -134,13 +132,6 @@ def _is_impossible(name: str, value: Any) -> bool:
     if name in TIMES:
         return not is_number(value) or value < 0
     return isinstance(value, int | float) and not isinstance(value, bool) and not is_number(value)
-
-
-def is_number(value: Any) -> bool:
-    """Tell whether a value is a finite number, and not true or false."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return math.isfinite(value) if isinstance(value, float) else abs(value) <= LARGEST
 
 
 def _show(value: Any) -> str:

@@ -3,19 +3,21 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import Config
-from olbench.errors import UserError, is_unicode, shorten
+from olbench.errors import UserError, shorten
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import Cell, Known
+from olbench.structs import any_text, anything, from_struct, mapping, name_text, read_plain, whole
 from olbench.trials import provenance
 from olbench.trials.behaviour import source_hash
 from olbench.trials.seeds import STREAMS
+from olbench.yaml_lines import Placed, from_plain
 
 NAME = "run.json"
 VERSION = 2
@@ -23,33 +25,42 @@ VERSION = 2
 REFERENCE = "reference"
 
 
+def read_machine(node: Placed, name: str) -> dict[str, Any]:
+    """Return the facts about a machine."""
+    content = node.mapping(name)
+    for key, read in {"processor": any_text, "cores": whole(0), "system": any_text}.items():
+        if key in content:
+            read(content[key], key)
+    return dict(anything(node, name))
+
+
+AnyText = Annotated[str, any_text]
+Name = Annotated[str, name_text]
+Texts = Annotated[Mapping[str, str], mapping(any_text)]
+
+
 @dataclass(frozen=True)
 class DataFacts:
     """Fingerprint and size of a data set."""
 
-    fingerprint: str
+    fingerprint: AnyText
     rows: int
     features: int
     #: How many rows the most frequent class has; None in records that do not say.
     majority: int | None = None
     #: What was done with a user's own data, in words.
-    prepared: Sequence[str] = ()
-
-    def plain(self) -> dict[str, Any]:
-        """Return what is known as plain values; where nothing was prepared, nothing is said."""
-        facts = {**asdict(self), "prepared": list(self.prepared) or None}
-        return {name: value for name, value in facts.items() if value is not None}
+    prepared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class CellFacts:
     """One algorithm on one data set: the chosen parameters, and the keys of the trials that report it."""
 
-    dataset: str
-    algorithm: str
+    dataset: Name
+    algorithm: Name
     #: Which entry of the config's `algorithms` it is.
     entry: int
-    label: str
+    label: Name
     #: The parameters that the tuning chose, or None before it has.
     params: Mapping[str, Any] | None
     setting: Mapping[str, Any]
@@ -68,20 +79,20 @@ class RunFile:
     data: Mapping[str, DataFacts] = field(default_factory=dict)
     cells: tuple[CellFacts, ...] = ()
     #: A hash of the sources that computed each algorithm.
-    sources: Mapping[str, str] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    commit: str | None = None
+    sources: Texts = field(default_factory=dict)
+    versions: Texts = field(default_factory=dict)
+    commit: AnyText | None = None
     dirty: bool | None = None
-    machine: Mapping[str, Any] = field(default_factory=dict)
-    start: str = ""
-    end: str | None = None
+    machine: Annotated[Mapping[str, Any], read_machine] = field(default_factory=dict)
+    start: AnyText = ""
+    end: AnyText | None = None
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain values, in an order that suits a reader."""
         return {
             "version": VERSION,
             "config": json.loads(json.dumps(self.config.plain())),
-            "data": {name: facts.plain() for name, facts in self.data.items()},
+            "data": {name: from_struct(facts) for name, facts in self.data.items()},
             "cells": [{**vars(cell), "keys": list(cell.keys)} for cell in self.cells],
             "seeds": {"seed": self.config.seed, "streams": list(STREAMS)},
             "sources": dict(self.sources),
@@ -95,88 +106,48 @@ class RunFile:
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "RunFile":
-        """Return what `plain` wrote, in version 1 or 2; a field of another kind is a TypeError."""
-        _check_kinds("run.json", content, _RUN)
-        config = Config.from_plain(content["config"])
-        given = ("sources", "versions", "commit", "dirty", "machine", "start", "end")
-        return cls(
-            config=config,
-            data={name: DataFacts(**facts) for name, facts in content.get("data", {}).items()},
-            cells=tuple(_read_cells(content["cells"], config)),
-            **{name: content[name] for name in given if name in content},
-        )
+        """Read the values that `plain` wrote, in version 1 or 2; a wrong one is refused with its place."""
+        known = {one.name: content[one.name] for one in fields(cls) if one.name in content}
+        run = read_plain(cls, {**known, "cells": _fill_cells(content)}, NAME)
+        _check_settings(run.config)
+        lacking = any("planned" not in cell for cell in content["cells"])
+        planned = protocol_of(run.config).repeats(run.config) if lacking else 0
+        cells = []
+        for place, (cell, stored) in enumerate(zip(run.cells, content["cells"], strict=True)):
+            keys = stored["keys"]
+            if cell.entry >= len(run.config.algorithms):
+                raise UserError(f"{NAME}.cells.{place}.entry is beyond the algorithms of the config")
+            if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+                raise UserError(f"{NAME}.cells.{place}.keys is not a list of trials")
+            if len(set(keys)) < len(keys):
+                raise UserError(f"{NAME}.cells.{place}.keys has a trial twice; run its config again")
+            cells.append(replace(cell, keys=tuple(keys), planned=stored.get("planned", planned)))
+        return replace(run, cells=tuple(cells))
 
 
-@dataclass(frozen=True)
-class _Each:
-    """The kind of every value of a list or a mapping."""
+def _fill_cells(content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the cells with what version 1 did not store; its cells were in the order of the config.
 
-    container: type
-    kind: Any
-
-
-_NAME = "a name that can be written down"
-_TEXT_OR_NONE, _WHOLE, _LABELS = (str, type(None)), "a whole number from 0", _Each(list, (int, float, str))
-_MACHINE = {"processor": str, "cores": _WHOLE, "system": str}
-#: The kinds of what run.json holds, where it holds it: a type, a tuple of types, or the fields of a mapping.
-_RUN: dict[str, Any] = {
-    "config": {
-        "datasets": _Each(list, {
-            "name": _NAME, "path": str, "positive": _LABELS, "negative": _LABELS, "labels": str,
-            "label": (str, int), "delimiter": str, "missing": str, "categorical": str, "scale": str,
-            "fitted": str,
-        }),
-        "algorithms": _Each(list, {"id": _NAME, "name": _NAME, "params": dict, "grid": _Each(dict, list)}),
-        "protocol": str, "paper": str, "seed": _WHOLE, "covariance": str, "plugins": _Each(list, str),
-        "tuning": {"search": str, "also": _Each(list, str), "ties": str, "permutations": _WHOLE},
-        "permutations": _WHOLE, "curve": _WHOLE,
-    },
-    "data": _Each(dict, {
-        "fingerprint": str, "rows": _WHOLE, "features": _WHOLE, "majority": _WHOLE,
-        "prepared": _Each(list, str),
-    }),
-    "cells": _Each(list, {
-        "dataset": _NAME, "algorithm": _NAME, "entry": _WHOLE, "label": _NAME, "params": (dict, type(None)),
-        "setting": dict, "options": dict, "tuning_passes": _WHOLE, "planned": _WHOLE,
-        "keys": _Each(list, str),
-    }),
-    "sources": _Each(dict, str), "versions": _Each(dict, str), "machine": _MACHINE, "commit": _TEXT_OR_NONE,
-    "dirty": (bool, type(None)), "start": str, "end": _TEXT_OR_NONE,
-}  # fmt: skip
-
-
-def _check_kinds(name: str, value: Any, kind: Any) -> None:
-    """Raise a TypeError that names the first value of another kind than it should be."""
-    if isinstance(kind, _Each):
-        _check_kinds(name, value, kind.container)
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            _check_kinds(f"{name}.{key}", item, kind.kind)
-    elif isinstance(kind, dict):
-        _check_kinds(name, value, dict)
-        for key in kind.keys() & value.keys():
-            _check_kinds(f"{name}.{key}", value[key], kind[key])
-    elif kind is _WHOLE:
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-            raise TypeError(f"{name} is not a whole number from 0")
-    elif kind is _NAME:
-        if not isinstance(value, str) or not is_unicode(value):
-            raise TypeError(f"{name} is not {_NAME}")
-    elif not isinstance(value, kind) or (isinstance(value, bool) and kind != (bool, type(None))):
-        raise TypeError(f"{name} has the wrong kind")
-
-
-def _read_cells(cells: Sequence[Mapping[str, Any]], config: Config) -> list[CellFacts]:
-    """Return the cells. Version 1 did not store their entries: cells were in the order of the config."""
-    for place, cell in enumerate(cells):
-        if cell.get("entry", 0) >= len(config.algorithms):
-            raise TypeError(f"cells.{place}.entry is beyond the algorithms of the config")
-        if len(set(cell["keys"])) < len(cell["keys"]):
-            raise TypeError(f"cells.{place}.keys has a trial twice; run its config again")
-    first: dict[str, Any] = {"setting": {}, "planned": config.settings.get("permutations", 0)}
+    Their keys, of which there are tens of thousands, are checked apart.
+    """
+    first: dict[str, Any] = {"setting": {}, "planned": 0}
+    entries = len(content["config"]["algorithms"])
     return [
-        CellFacts(**{"entry": place % len(config.algorithms), **first, **cell, "keys": tuple(cell["keys"])})
-        for place, cell in enumerate(cells)
+        {"entry": place % entries, **first, **cell, "keys": []} for place, cell in enumerate(content["cells"])
     ]
+
+
+def _check_settings(config: Config) -> None:
+    """Check what the protocol adds to a config; that of a plugin is not loaded for it."""
+    protocol = next((known for known in protocols() if known.id == config.protocol), None)
+    if protocol is None:
+        return
+    added = [("config", key, config.settings) for key in protocol.keys]
+    added += [("config.tuning", key, config.tuning.settings) for key in protocol.tuning_keys]
+    for place, key, settings in added:
+        # What a config names, such as a file of rules, is recorded as its content; it has no default.
+        if key.default is not None and key.name in settings:
+            key.read(from_plain(settings[key.name], f"{NAME}.{place}.{key.name}", paths=True), key.name)
 
 
 def now() -> str:
@@ -190,8 +161,8 @@ def describe(config: Config, cells: Sequence[Cell], known: Known, start: str, en
     return RunFile(
         config=config,
         data={
-            name: DataFacts(each.fingerprint, each.n, each.d, each.majority, each.prepared)
-            for name, each in sources.items()
+            name: DataFacts(source.fingerprint, source.n, source.d, source.majority, tuple(source.prepared))
+            for name, source in sources.items()
         },
         cells=tuple(_describe_cell(cell, known) for cell in cells),
         sources={id: source_hash(id) for id in dict.fromkeys(cell.spec.id for cell in cells)},
@@ -230,9 +201,9 @@ def read(folder: Path) -> RunFile:
         raise UserError(f"there is no {path}; {hint}") from None
     except NotADirectoryError:
         raise UserError(f"{folder} is a file; name the folder of a run, such as results/quick") from None
-    except TypeError as error:
+    except UserError as error:
         raise UserError(f"{path} is not the record of a run: {shorten(str(error), 200)}") from None
-    except (KeyError, AttributeError, ZeroDivisionError, RecursionError):
+    except (KeyError, TypeError, AttributeError, ZeroDivisionError, RecursionError):
         raise UserError(f"{path} is not the record of a run") from None
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}: {error}") from None
@@ -248,7 +219,7 @@ def read_config(folder: Path) -> Config:
 
 def protocol_of(config: Config) -> Protocol:
     """Return the protocol of a recorded config; load its plugins if it comes from one."""
-    if config.protocol not in {each.id for each in protocols()}:
+    if config.protocol not in {protocol.id for protocol in protocols()}:
         for path in config.plugins:
             load_plugin(path)
     return get_protocol(config.protocol)
@@ -269,7 +240,7 @@ def write(folder: Path, content: Mapping[str, Any], name: str = NAME) -> None:
 
 
 def is_current(folder: Path, wanted: RunFile) -> bool:
-    """Tell whether run.json exists, is finished, and has this config, data and cells."""
+    """Return whether run.json exists, is finished, and has this config, data and cells."""
     try:
         recorded, current = read(folder).plain(), wanted.plain()
     except UserError:

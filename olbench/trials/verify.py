@@ -89,18 +89,18 @@ class Recorded:
 
 
 def _has_own_key(record: Record) -> bool:
-    """Tell whether the key of a record is that of its fields."""
+    """Return whether the key of a record is that of its fields."""
     if Trial.of(record).key == record["key"]:
         return True
-    # A setting of one's own protocol may have had numbers as keys, which JSON made text.
+    # A setting of a user's own protocol may have had numbers as keys, which JSON made text.
     return bool(Trial.of({**record, "setting": _restore_numbers(record["setting"])}).key == record["key"])
 
 
 def _restore_numbers(value: Any) -> Any:
     """Return plain values in which keys that look like whole numbers are numbers."""
     if isinstance(value, list):
-        return [_restore_numbers(each) for each in value]
+        return [_restore_numbers(item) for item in value]
     if not isinstance(value, dict):
         return value
     numbers = all(re.fullmatch("-?[0-9]{1,18}", key) for key in value)
-    return {int(key) if numbers else key: _restore_numbers(each) for key, each in value.items()}
+    return {int(key) if numbers else key: _restore_numbers(item) for key, item in value.items()}

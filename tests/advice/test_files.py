@@ -114,9 +114,9 @@ def test_a_folded_rule_has_a_line_and_says_where_in_its_text(rule_file):
     [
         ("rules: []", ":1: rules must not be empty"),
         ("rule: [a >= 1 => 1]", ":1: unknown key 'rule' in a rule file (did you mean 'rules'?)"),
-        ("title: x", ":1: the key 'rules' is missing; a rule file is a mapping"),
+        ("title: x", ":1: a rule file needs the key 'rules'"),
         ("rules: a >= 1 => 1", ":1: rules must be a list"),
-        ("rules:\n  - 5", ":2: a rule must be text, not 5"),
+        ("rules:\n  - 5", ":2: rule must be text, not 5"),
         ("rules:\n  - {source: x}", ":2: a rule needs the key 'rule'"),
         ("rules:\n  - {rule: a >= 1 => 1, sauce: x}", ":2: unknown key 'sauce' in a rule (did you mean"),
         ("missing: forget\nrules: [a >= 1 => 1]", ":1: missing must be one of refuse, drop, not 'forget'"),

@@ -206,11 +206,17 @@ def copy_small(tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda run: run["cells"][0].update(label="\ud800"), "run.json.cells.0.label is not a name"),
-        (lambda run: run["config"]["datasets"][0].update(name="\ud800"), "datasets.0.name is not a name"),
         (
-            lambda run: run["config"]["tuning"].update(also=[0.5]),
-            "run.json.config.tuning.also.0 has the wrong",
+            lambda run: run["cells"][0].update(label="\ud800"),
+            "run.json.cells.0.label: label is not valid Unicode",
+        ),
+        (
+            lambda run: run["config"]["datasets"][0].update(name="\ud800"),
+            "datasets.0.name: name is not valid Unicode",
+        ),
+        (
+            lambda run: run["config"]["tuning"].update(permutations=[0.5]),
+            "run.json.config.tuning.permutations: permutations must be a whole number from 1, not a list",
         ),
     ],
 )

@@ -22,8 +22,8 @@ BROKEN = {
     "datasets: &a [*a]\n" + ALGORITHMS: "bad.yaml:1: an alias may not contain itself",
     GOOD + "[1, 2]: 3\n": "bad.yaml:3: a key must be a word",
     GOOD + "seed: 1\nseed: 2\n": "bad.yaml:4: the key 'seed' is listed twice",
-    DATA: "bad.yaml:1: the key 'algorithms' is missing",
-    ALGORITHMS: "bad.yaml:1: the key 'datasets' is missing",
+    DATA: "bad.yaml:1: the config needs the key 'algorithms'",
+    ALGORITHMS: "bad.yaml:1: the config needs the key 'datasets'",
     "permutation: 3\n" + GOOD: "bad.yaml:1: unknown key 'permutation' in the config "
     "(did you mean 'permutations'?)",
     GOOD + "plugin: [x.py]\n": "bad.yaml:3: unknown key 'plugin' in the config (did you mean 'plugins'?)",

@@ -1,12 +1,29 @@
 """One data set of the catalogue, as plain values."""
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from olbench.config.specs import USUAL, Reading
+from olbench.structs import anything, choice, line, mapping, number, one_or_many, signs, whole
+from olbench.yaml_lines import Placed
+
+Count = Annotated[int, whole(1)]
+Line = Annotated[str, line]
+Lines = Annotated[tuple[str, ...], one_or_many(line, 0)]
+Labels = Annotated[tuple[float | str, ...] | None, one_or_many(number)]
 
 #: Increase it whenever a table is read, encoded or scaled otherwise: the cache depends on it.
 TABLES_VERSION = 2
+
+
+def read_members(node: Placed, name: str) -> dict[str, int | None]:
+    """Return patterns of files with their labels: a mapping where files have labels, else a list."""
+    if not isinstance(node.value, dict):
+        return dict.fromkeys(one_or_many(line)(node, name))
+    members = {pattern: label.value for pattern, label in node.value.items()}
+    if any(label not in (-1, 1) for label in members.values()) or len(set(members.values())) != 2:
+        raise node.fail(f"{name} must give patterns the labels -1 and 1")
+    return members
 
 
 @dataclass(frozen=True)
@@ -18,9 +35,9 @@ class TextRecipe:
     #: Whether ASCII letters become lower case.
     lower: bool = False
     #: 1: words; 2: words and pairs of neighbouring words.
-    ngrams: int = 1
+    ngrams: Annotated[int, whole(1, 2)] = 1
     #: "counts", or "binary" for whether a word occurs.
-    values: str = "counts"
+    values: Annotated[str, choice("binary", "counts")] = "counts"
 
 
 @dataclass(frozen=True)
@@ -28,51 +45,51 @@ class CatalogEntry:
     """One data set: where its files come from, how they become examples, and the facts to check."""
 
     name: str
-    title: str
-    format: str
-    rows: int
-    features: int
+    title: Line
+    format: Line
+    rows: Count
+    features: Count
     #: The number of examples labelled -1 and +1; empty if it is unknown and not checked.
-    labels: dict[int, int]
-    source: str
-    fingerprint: str = ""
+    labels: Annotated[dict[int, int], signs(whole(1))]
+    source: Line
+    fingerprint: Line = ""
     #: File names, all in one format, read one after the other; for IDX, images and labels alternate.
-    files: tuple[str, ...] = ()
+    files: Lines = ()
     #: Web addresses of folders with the files.
-    upstream: tuple[str, ...] = ()
+    upstream: Lines = ()
     #: A page to read, if the files cannot be fetched automatically.
-    page: str = ""
+    page: Line = ""
     #: SHA-256 of the uncompressed files, if known.
     sha256: dict[str, str] = field(default_factory=dict)
     #: The largest permitted size of a file, compressed or not.
-    max_bytes: int = 1 << 30
-    positive: tuple[float | str, ...] | None = None
-    negative: tuple[float | str, ...] | None = None
+    max_bytes: Count = 1 << 30
+    positive: Labels = None
+    negative: Labels = None
     #: Whether every label is a class of its own; y then holds the numbers of the classes.
     multiclass: bool = False
-    label_column: str = "last"
-    preprocess: tuple[str, ...] = ()
+    label_column: Line = "last"
+    preprocess: Lines = ()
     #: The name of the data set in scikit-learn, or the parameters of a synthetic one.
-    bundled: str = ""
-    generator: dict[str, float] = field(default_factory=dict)
+    bundled: Line = ""
+    generator: Annotated[dict[str, float], mapping(anything)] = field(default_factory=dict)
     #: Patterns of the files inside an archive, each with the label of its documents, or None if it is in the
     #: file.
-    members: dict[str, int | None] = field(default_factory=dict)
+    members: Annotated[dict[str, int | None], read_members] = field(default_factory=dict)
     text: TextRecipe = TextRecipe()
     #: "given" if the last file, or the last rows of a synthetic set, are for testing.
-    split: str = ""
+    split: Annotated[str, choice("given")] = ""
     #: The number of rows for testing, if the split is given.
-    test_rows: int = 0
+    test_rows: Count = 0
     #: "per-run" if every run draws a new sample of a synthetic set; the entry describes that of run 0.
-    sample: str = "fixed"
-    citation: str = ""
-    note: str = ""
-    variant_of: str = ""
+    sample: Annotated[str, choice("fixed", "per-run")] = "fixed"
+    citation: Line = ""
+    note: Line = ""
+    variant_of: Line = ""
     #: What rules call the features, where stem(1-43) stands for stem1 to stem43, and the classes by sign.
-    feature_names: tuple[str, ...] = ()
-    class_names: dict[int, str] = field(default_factory=dict)
+    feature_names: Lines = ()
+    class_names: Annotated[dict[int, str], signs(line)] = field(default_factory=dict)
     #: Features in which a zero stands for a missing value.
-    missing_zeros: tuple[str, ...] = ()
+    missing_zeros: Lines = ()
     #: Whether it is a user's own file, and how that is read.
     is_own: bool = False
     reading: Reading = USUAL

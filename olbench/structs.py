@@ -1,0 +1,309 @@
+"""Structs read from values with a place: a dataclass says which keys a mapping has and what they hold.
+
+The annotation of a field decides how its value is read:
+
+    int                     a whole number from 0
+    float                   a finite number
+    bool                    true or false
+    str                     a text that is not empty
+    tuple[X, ...]           a list
+    Mapping[str, X]         a mapping with any keys
+    X | None                X, or nothing
+    a dataclass             a mapping with the keys of that class
+
+`Annotated[X, ...]` adds what else there is to say: a reader that replaces the usual one, and a sentence for
+the schema. A field without a default must be given. The JSON schema comes from the same readers.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+from olbench.errors import is_unicode
+from olbench.yaml_lines import Placed, from_plain
+
+T = TypeVar("T")
+Reader = Callable[[Placed, str], T]
+ReaderT = TypeVar("ReaderT", bound=Reader[Any])
+LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a mapping: how its value is read, its default and what it is for."""
+
+    name: str
+    read: Reader[Any]
+    #: MISSING if the key must be given.
+    default: Any
+    doc: str = ""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """What the key takes, as far as its reader says."""
+        about: dict[str, Any] = {"description": self.doc} if self.doc else {}
+        if self.default is not MISSING and self.default not in (None, "", {}):
+            about["default"] = list(self.default) if isinstance(self.default, tuple) else self.default
+        return {**schema_of(self.read), **about}
+
+
+@dataclass(frozen=True)
+class Flat:
+    """Marks a field whose keys stand beside those of its struct: these keys, or without any, all others."""
+
+    keys: tuple[Key, ...] = ()
+
+
+def make_keys(required: Mapping[str, Reader[Any]], **optional: Reader[Any]) -> tuple[Key, ...]:
+    """Return keys by name, for a mapping that no struct stands for."""
+    needed = (Key(name, read, MISSING) for name, read in required.items())
+    return (*needed, *(Key(name, read, None) for name, read in optional.items()))
+
+
+def with_schema(read: ReaderT, schema: Mapping[str, Any]) -> ReaderT:
+    """Return a reader that says, as a JSON schema, what it takes."""
+    read.schema = schema  # type: ignore[attr-defined]
+    return read
+
+
+def schema_of(read: Reader[Any]) -> dict[str, Any]:
+    """Return the JSON schema of a reader; one that says nothing takes anything."""
+    return dict(getattr(read, "schema", {}))
+
+
+def anything(node: Placed, name: str) -> Any:
+    """Return the value and what is below it without their places."""
+    if isinstance(node.value, dict):
+        return {key: anything(item, name) for key, item in node.value.items()}
+    return [anything(item, name) for item in node.value] if isinstance(node.value, list) else node.value
+
+
+def text(node: Placed, name: str) -> str:
+    """Return a text that is not empty."""
+    return node.text(name)
+
+
+def name_text(node: Placed, name: str) -> str:
+    """Return a text that is not empty and can be written to a file."""
+    if not is_unicode(node.text(name)):
+        raise node.fail(f"{name} is not valid Unicode: {node.shown()}")
+    return node.text(name)
+
+
+def line(node: Placed, name: str) -> str:
+    """Return a text that is not empty, in one line."""
+    return " ".join(node.text(name).split())
+
+
+def any_text(node: Placed, name: str) -> str:
+    """Return a text that may be empty."""
+    if not isinstance(node.value, str) or not is_unicode(node.value):
+        raise node.fail(f"{name} must be text, not {node.shown()}")
+    return node.value
+
+
+def flag(node: Placed, name: str) -> bool:
+    """Return true or false."""
+    if not isinstance(node.value, bool):
+        raise node.fail(f"{name} must be true or false, not {node.shown()}")
+    return node.value
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number that an array can hold, and not true or false."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
+
+
+def number(node: Placed, name: str) -> float:
+    """Return a finite number."""
+    if not is_number(node.value):
+        raise node.fail(f"{name} must be a number, not {node.shown()}")
+    return float(node.value)
+
+
+def whole(low: int, most: int = LARGEST) -> Reader[int]:
+    """Return a reader of whole numbers from `low` to `most`."""
+
+    def read(node: Placed, name: str) -> int:
+        return node.whole(name, low, most)
+
+    limits = {"minimum": low} if most == LARGEST else {"minimum": low, "maximum": most}
+    return with_schema(read, {"type": "integer", **limits})
+
+
+def choice(*words: str) -> Reader[str]:
+    """Return a reader of one of some words."""
+
+    def read(node: Placed, name: str) -> str:
+        return node.choice(name, words)
+
+    return with_schema(read, {"enum": list(words)})
+
+
+def many(read: Reader[T], least: int = 1) -> Reader[tuple[T, ...]]:
+    """Return a reader of a list."""
+
+    def read_items(node: Placed, name: str) -> tuple[T, ...]:
+        if node.value == [] and not least:
+            return ()
+        return tuple(read(item, name) for item in node.items(name))
+
+    return with_schema(read_items, {"type": "array", "minItems": least, "items": schema_of(read)})
+
+
+def one_or_many(read: Reader[T], least: int = 1) -> Reader[tuple[T, ...]]:
+    """Return a reader of one value or a list of them."""
+    read_all = many(read, least)
+
+    def read_items(node: Placed, name: str) -> tuple[T, ...]:
+        return read_all(node, name) if isinstance(node.value, list) else (read(node, name),)
+
+    return with_schema(read_items, {"anyOf": [schema_of(read), schema_of(read_all)]})
+
+
+def wholes(low: int) -> Reader[tuple[int, ...]]:
+    """Return a reader of a whole number or a list of them, from `low`."""
+    return one_or_many(whole(low))
+
+
+def mapping(read: Reader[T]) -> Reader[dict[str, T]]:
+    """Return a reader of a mapping with any keys."""
+
+    def read_items(node: Placed, name: str) -> dict[str, T]:
+        content = node.mapping(name)
+        return {key: read(item, f"{name}.{key}") for key, item in content.items()}
+
+    return with_schema(read_items, {"type": "object", "additionalProperties": schema_of(read)})
+
+
+def signs(read: Reader[T]) -> Reader[dict[int, T]]:
+    """Return a reader of a mapping from the classes 1 and -1."""
+
+    def read_items(node: Placed, name: str) -> dict[int, T]:
+        return {int(sign): read(item, name) for sign, item in node.mapping(name, ["1", "-1"]).items()}
+
+    return read_items
+
+
+def placed(node: Placed, name: str) -> Placed:
+    """Return the value with its place, for a check that needs more than the value."""
+    return node
+
+
+def read_keys(keys: Iterable[Key], node: Placed, what: str) -> dict[str, Any]:
+    """Return the values of the keys that are given; refuse an unknown or missing key and a wrong value."""
+    known = {key.name: key for key in keys}
+    content = node.mapping(what, list(known))
+    for name, key in known.items():
+        if key.default is MISSING and name not in content:
+            raise node.fail(f"{what} needs the key '{name}'")
+    return {name: known[name].read(item, name) for name, item in content.items()}
+
+
+def select(keys: Iterable[Key], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the given values that belong to some keys."""
+    return {key.name: given[key.name] for key in keys if key.name in given}
+
+
+def read_struct(cls: Callable[..., T], node: Placed, what: str) -> T:
+    """Return the struct that a mapping describes."""
+    kind: Any = cls
+    flat, keys = _flat_fields(kind), keys_of(kind)
+    known = {key.name: name for name, (_, below) in flat.items() for key in below}
+    known |= {key.name: key.name for key in keys}
+    loose = [name for name, (_, below) in flat.items() if not below]
+    others = [name for name in node.mapping(what) if name not in known] if loose else []
+    known |= dict.fromkeys(others, loose[0] if loose else "")
+    below = [key for _, keys in flat.values() for key in keys]
+    given = read_keys([*keys, *below, *(Key(name, anything, None) for name in others)], node, what)
+    content = {name: value for name, value in given.items() if known[name] == name}
+    for field, (make, _) in flat.items():
+        content[field] = make(**{name: value for name, value in given.items() if known[name] == field})
+    return cls(**content)
+
+
+def from_struct(struct: Any) -> dict[str, Any]:
+    """Return a struct as plain values that `read_struct` reads back; its empty fields are left out."""
+    content: dict[str, Any] = {}
+    kind: Any = type(struct)
+    for field in fields(kind):
+        value = getattr(struct, field.name)
+        if _is_struct(value):
+            value = from_struct(value)
+        elif isinstance(value, tuple) and value and _is_struct(value[0]):
+            value = [from_struct(item) for item in value]
+        if field.name in _flat_fields(kind):
+            content |= {key: item for key, item in value.items() if item is not None}
+        elif value is not False and value not in (None, "", {}, ()):
+            content[field.name] = value
+    return content
+
+
+def read_plain(cls: Callable[..., T], content: Any, name: str) -> T:
+    """Return the struct that plain values describe, such as those of a JSON file."""
+    return read_struct(cls, from_plain(content, name, paths=True), name)
+
+
+@cache
+def keys_of(cls: Any, *without: str) -> tuple[Key, ...]:
+    """Return the keys of a dataclass: its fields, in their order, but for flat ones and some others."""
+    found = []
+    hints = get_type_hints(cls, include_extras=True)
+    for field in fields(cls):
+        default = field.default
+        if field.default_factory is not MISSING:
+            default = field.default_factory()
+        if field.name not in without and field.name not in _flat_fields(cls):
+            docs = [note for note in getattr(hints[field.name], "__metadata__", ()) if isinstance(note, str)]
+            found.append(Key(field.name, reader_of(hints[field.name]), default, " ".join(docs)))
+    return tuple(found)
+
+
+@cache
+def _flat_fields(cls: Any) -> dict[str, tuple[Callable[..., Any], tuple[Key, ...]]]:
+    """Return the type and the keys of each flat field; no keys stand for all that are not known otherwise."""
+    found: dict[str, tuple[Callable[..., Any], tuple[Key, ...]]] = {}
+    for name, hint in get_type_hints(cls, include_extras=True).items():
+        for note in getattr(hint, "__metadata__", ()):
+            if isinstance(note, Flat):
+                kind = get_args(hint)[0]
+                found[name] = (kind, keys_of(kind)) if _is_struct(kind) else (dict, note.keys)
+    return found
+
+
+def _is_struct(kind: Any) -> bool:
+    return is_dataclass(kind)
+
+
+def reader_of(hint: Any) -> Reader[Any]:
+    """Return the reader of what a field's annotation says."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        own = next((note for note in hint.__metadata__ if callable(note)), None)
+        return own or reader_of(arguments[0])
+    if origin is tuple:
+        return many(reader_of(arguments[0]), 0)
+    if NoneType in arguments:
+        [inner] = [reader_of(argument) for argument in arguments if argument is not NoneType]
+        return lambda node, name: None if node.value is None else inner(node, name)
+    if origin is not None and issubclass(origin, Mapping):
+        return mapping(reader_of(arguments[1]))
+    if _is_struct(hint):
+        return lambda node, name: read_struct(hint, node, name)
+    return _READERS[hint]
+
+
+for _read in (text, name_text, line, any_text):
+    with_schema(_read, {"type": "string"})
+_READERS: dict[Any, Reader[Any]] = {
+    Any: anything,
+    str: text,
+    int: whole(0),
+    float: with_schema(number, {"type": "number"}),
+    bool: with_schema(flag, {"type": "boolean"}),
+}
