@@ -94,7 +94,7 @@ torture: $(VENV)/.ready
 	$(BIN)/python -m tests.fuzz.torture --kills $(KILLS)
 
 # An hour or so. A second run goes on from the outcomes of the first, and tries survivors again if tests changed.
-MUTANTS ?= 360
+MUTANTS ?= 330
 
 mutants: $(VENV)/.ready
 	$(BIN)/python -m tests.mutants --seed $(SEED) --count $(MUTANTS) --outcomes $(VENV)/mutants.jsonl

@@ -23,17 +23,24 @@ ADVICE = (
     "tests/test_reference.py::adviceptron",
 )
 SHARED = ("tests/test_kernels.py", *PASSES, "tests/test_dual.py", "tests/test_multiclass.py")
-RULES = ("tests/test_optimality.py", *PASSES)
+DECLARED = ("tests/test_declarations.py", "tests/test_papers.py")
+RULES = ("tests/test_optimality.py", *PASSES, *DECLARED)
 OWN = ("tests/test_own_algorithm.py", "tests/test_small_defects.py", "tests/test_registries.py")
 OPTIONS = ("tests/test_conventions.py", "tests/test_exact.py", "tests/test_dual.py", "tests/test_input.py")
 VERDICTS = ("tests/report/test_verdicts.py", "tests/report/test_results.py", "tests/report/test_folds.py")
 TUNING = ("olbench/protocols/tuning.py", "tests/runner/test_tuning.py", "tests/protocols/test_crossval.py")
 ORDERS = (
+    "tests/runner/test_run.py::orders|halves",
     "tests/runner/test_windows.py",
-    "tests/runner/test_run.py",
     "tests/trials/test_behaviour.py::seeds|part",
+    "tests/runner/test_tuning.py",
 )
-RECORDS = ("tests/trials/test_records.py", "tests/trials/test_locks.py", "tests/runner/test_run.py")
+RECORDS = (
+    "tests/trials/test_records.py",
+    "tests/trials/test_locks.py",
+    "tests/runner/test_run.py::every_trial|touches_nothing|failing_trials",
+    "tests/runner/test_safety.py::torn|damage|second_run|cannot_be_made",
+)
 
 #: Module -> its tests, those that decide most quickly first. A test file may be followed by a pattern that
 #: the names of tests have to match. A module not named here has the tests of its folder.
@@ -58,9 +65,9 @@ TESTS: dict[str, tuple[str, ...]] = {
     "kernels.trace": ("tests/test_conventions.py::slices", "tests/test_epochs.py", "tests/test_python.py"),
     "algorithms": RULES,
     "algorithms.__init__": OWN,
-    "algorithms.adviceptron": ADVICE,
-    "algorithms.averaged": FIRST,
-    "algorithms.batch": ("tests/test_batch.py", "tests/protocols/test_crossval.py"),
+    "algorithms.adviceptron": (*ADVICE, *DECLARED),
+    "algorithms.averaged": (*FIRST, *DECLARED),
+    "algorithms.batch": ("tests/test_batch.py", *DECLARED, "tests/protocols/test_crossval.py"),
     "algorithms.cw": (*RULES, "tests/test_exact.py"),
     "algorithms.definition": ("olbench/algorithms/definition.py", *OWN, "tests/test_conventions.py"),
     "algorithms.options": OPTIONS,
