@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from tests.mutants.operators import Mutant, choose
+from tests.mutants.operators import Mutant, choose, find_mutants
 from tests.mutants.table import ROOT, list_modules, tests_of
 from tests.mutants.workshop import Workshop, import_libraries
 
@@ -105,7 +105,15 @@ def main() -> int:
                 file.write(json.dumps(outcome) + "\n")
             known[ids[mutant]] = outcome
             print(f"{number}/{len(todo)} {outcome['status']} {outcome['seconds']} s {mutant.key}", flush=True)
+    for pattern in [] if options.only else find_unused(equivalent, modules):
+        print(f"equivalent.txt: there is no such mutant: {pattern}")
     return report({mutant: known.get(ids[mutant]) for mutant in chosen}, equivalent)
+
+
+def find_unused(equivalent: dict[str, str], modules: dict[str, Path]) -> list[str]:
+    """Return the patterns that match nothing any more."""
+    keys = [mutant.key for name, path in modules.items() for mutant in find_mutants(name, path.read_bytes())]
+    return [pattern for pattern in equivalent if not any(fnmatchcase(key, pattern) for key in keys)]
 
 
 def report(outcomes: dict[Mutant, dict[str, Any] | None], equivalent: dict[str, str]) -> int:
