@@ -8,6 +8,7 @@ from the package is equivalent; equivalent.txt lists these with their reasons.
 import argparse
 import hashlib
 import json
+import signal
 import sys
 import tempfile
 from collections import Counter, defaultdict
@@ -87,6 +88,7 @@ def main() -> int:
         )
         return old and judge(mutant, outcome, equivalent) != "equivalent"
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     todo = [] if options.report else [mutant for mutant in chosen if is_open(mutant)]
     if todo:
         import_libraries()

@@ -24,7 +24,7 @@ ADVICE = (
 )
 SHARED = ("tests/test_kernels.py", *PASSES, "tests/test_dual.py", "tests/test_multiclass.py")
 DECLARED = ("tests/test_declarations.py", "tests/test_papers.py")
-RULES = ("tests/test_optimality.py", *PASSES, *DECLARED)
+RULES = (*DECLARED, "tests/test_optimality.py", *PASSES)
 OWN = ("tests/test_own_algorithm.py", "tests/test_small_defects.py", "tests/test_registries.py")
 OPTIONS = ("tests/test_conventions.py", "tests/test_exact.py", "tests/test_dual.py", "tests/test_input.py")
 VERDICTS = ("tests/report/test_verdicts.py", "tests/report/test_results.py", "tests/report/test_folds.py")
@@ -69,7 +69,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "algorithms.averaged": (*FIRST, *DECLARED),
     "algorithms.batch": ("tests/test_batch.py", *DECLARED, "tests/protocols/test_crossval.py"),
     "algorithms.cw": (*RULES, "tests/test_exact.py"),
-    "algorithms.definition": ("olbench/algorithms/definition.py", *OWN, "tests/test_conventions.py"),
+    "algorithms.definition": ("olbench/algorithms/definition.py", "tests/test_conventions.py", *OWN),
     "algorithms.options": OPTIONS,
     "algorithms.plugins": OWN,
     "algorithms.probing": OWN,
