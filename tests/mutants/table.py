@@ -4,7 +4,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 
-PASSES = ("tests/test_reference.py", "tests/test_conventions.py")
+PASSES = ("tests/test_reference.py", "tests/test_rounds.py", "tests/test_conventions.py")
 FIRST = (
     "tests/test_reference.py::noisy.*(perceptron|pa|romma|alma|ogd|sgd)",
     *PASSES,
