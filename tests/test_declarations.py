@@ -49,6 +49,13 @@ def test_scw2012_searches_confidences_from_one_half_in_steps_of_a_twentieth(id):
     assert grid == (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 
 
+def test_shares_are_searched_in_tenths():
+    """ALMA's alpha up to one, where there is no margin; the shrinkage of IELLIP below one."""
+    tenths = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+    assert get_definition("iellip").grid["b"] == tenths
+    assert get_definition("alma").grid["alpha"] == (*tenths, 1.0)
+
+
 def test_the_defaults_are_libols():
     """The first search of LIBOL has eta at its default, so the default decides which C wins."""
     found = {id: get_definition(id).resolve({}) for id in ("cw", "scw1", "scw2", "iellip", "alma")}

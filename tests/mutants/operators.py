@@ -163,7 +163,7 @@ def choose(seed: int, count: int, modules: dict[str, Path]) -> list[Mutant]:
     found = {module: find_mutants(module, path.read_bytes()) for module, path in modules.items()}
     total = sum(len(mutants) ** 0.5 for mutants in found.values())
     chosen: list[Mutant] = []
-    for mutants in reversed(found.values()):  # what need not be compiled first
+    for mutants in found.values():
         mutants.sort(key=lambda mutant: hashlib.sha256(f"{seed} {mutant.key}".encode()).digest())
         share = mutants[: round(count * len(mutants) ** 0.5 / total)]
         chosen += sorted(share, key=lambda mutant: mutant.begin)
