@@ -8,6 +8,7 @@ import pytest
 
 from olbench import make_algorithm, online_pass
 from olbench.algorithms.definition import REGISTRY, first_order, second_order
+from olbench.examples import as_examples
 from tests.examples import noisy
 
 FORMS = {
@@ -111,6 +112,33 @@ def test_a_round_whose_step_is_infinite_counts_with_the_weights_as_they_are(aver
         result = online_pass(make_algorithm(id), X, y)
     assert (result.updates, result.effective_updates, result.breakdowns) == (30, 20, 10)
     np.testing.assert_allclose(result.weights, every.mean(axis=0) if averaged else every[-1], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("id", "d", "options"),
+    [
+        ("perceptron", 3, {}),
+        ("averaged-pa", 3, {}),
+        *[("arow", d, options) for d, options in FORMS.values()],
+        ("cw", 3, {"form": "root", "a": 2.0**-700}),
+        ("cw", 3, {"covariance": "diag", "projection": "exact"}),
+        ("adviceptron", 3, {}),
+    ],
+)
+def test_the_kept_margin_of_a_round_is_that_of_the_weights_before_it_with_their_exponent(id, d, options):
+    X, y = noisy(n=20, d=d)
+    learner, rows = make_algorithm(id, **options).start(d), as_examples(X).rows()
+    learner.keep_margins(np.full((8, 2), np.nan))
+    exponents = set()
+    for t, x in enumerate(X):
+        exponent = getattr(learner, "scale_exponent", 0)
+        weights = np.array(getattr(learner, "last_weights", learner.weights))
+        learner.run(rows, y, np.array([t]))
+        margin, kept = learner.margins[t % 8]
+        assert kept == exponent
+        assert margin == pytest.approx(weights @ x, rel=1e-9, abs=1e-12)
+        exponents.add(exponent)
+    assert exponents == ({0, 256} if options.get("a") else {0})
 
 
 def test_the_seconds_of_a_curve_are_those_of_a_clock():

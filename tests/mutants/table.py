@@ -21,6 +21,7 @@ ADVICE = (
     "tests/advice/test_steps.py",
     "tests/advice/test_learner.py",
     "tests/test_reference.py::adviceptron",
+    "tests/test_rounds.py::margin",
 )
 SHARED = ("tests/test_kernels.py", *PASSES, "tests/test_dual.py", "tests/test_multiclass.py")
 DECLARED = ("tests/test_declarations.py", "tests/test_papers.py")
