@@ -114,6 +114,27 @@ def test_a_round_whose_step_is_infinite_counts_with_the_weights_as_they_are(aver
     np.testing.assert_allclose(result.weights, every.mean(axis=0) if averaged else every[-1], rtol=1e-12)
 
 
+def shrinks_and_steps(m, s, mistake, q, t, k, p):
+    return 1.0, p[0], 0.25
+
+
+@pytest.mark.parametrize("averaged", [True, False])
+@pytest.mark.parametrize("shrink", [0.9, 0.01, -0.5, 0.0])
+def test_a_rule_that_shrinks_does_what_a_plain_loop_does(shrink, averaged):
+    """The kernel keeps a common factor apart from the weights; the step has to be divided by it."""
+    X, y = noisy(n=150, d=5)
+    every = [np.zeros(5)]
+    for x, label in zip(X, y, strict=True):
+        every.append(shrink * every[-1] + 0.25 * label * x)
+    define = first_order("shrinks_and_steps", averaged=averaged, constants=lambda: (shrink,))
+    with defined(define, shrinks_and_steps) as id:
+        result = online_pass(make_algorithm(id), X, y)
+    wrong = [(w @ x >= 0) != (label > 0) for w, x, label in zip(every[:-1], X, y, strict=True)]
+    assert result.mistakes == np.count_nonzero(wrong)
+    expected = np.mean(every[1:], axis=0) if averaged else every[-1]
+    np.testing.assert_allclose(result.weights, expected, rtol=1e-10, atol=1e-13)
+
+
 @pytest.mark.parametrize(
     ("id", "d", "options"),
     [
