@@ -1,5 +1,6 @@
 """What algorithms declare besides their rules: grids and defaults of the papers, traits, empty rounds."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -58,14 +59,30 @@ def test_shares_are_searched_in_tenths():
 
 def test_the_defaults_are_libols():
     """The first search of LIBOL has eta at its default, so the default decides which C wins."""
-    found = {id: get_definition(id).resolve({}) for id in ("cw", "scw1", "scw2", "iellip", "alma")}
-    assert found == {
-        "cw": {"eta": 0.7},
-        "scw1": {"C": 1.0, "eta": 0.75},
-        "scw2": {"C": 1.0, "eta": 0.9},
-        "iellip": {"b": 0.9, "c": 0.1},
-        "alma": {"alpha": 0.9, "C": math.sqrt(2)},
-    }
+    found = {id: get_definition(id).resolve({}) for id in LIBOL}
+    assert found == LIBOL
+
+
+LIBOL = {
+    "cw": {"eta": 0.7},
+    "arow": {"r": 1.0},
+    "narow": {"b": 1.0},
+    "nherd": {"C": 1.0},
+    "scw1": {"C": 1.0, "eta": 0.75},
+    "scw2": {"C": 1.0, "eta": 0.9},
+    "iellip": {"b": 0.9, "c": 0.1},
+    "alma": {"alpha": 0.9, "C": math.sqrt(2)},
+}
+
+
+@pytest.mark.parametrize("id", ["adviceptron", "adviceptron-printed", "adviceptron-exact"])
+def test_prices_of_advice_are_searched_over_six_powers_of_ten(id):
+    """The learner is PA-II with advice: a large margin with slack, and no covariance."""
+    definition = get_definition(id)
+    prices = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+    assert definition.grid == {"lam": prices, "mu": prices}
+    pa2, traits = get_definition("pa2").traits, definition.traits
+    assert dataclasses.astuple(traits)[:4] == dataclasses.astuple(pa2)[:4]
 
 
 @every_parameter
