@@ -154,3 +154,9 @@ def test_a_rule_acts_just_below_the_margin_above_which_it_promises_to_be_passive
     for m, acts in ((above * (1 + 1e-6) + 1e-9, False), (above * (1 - 1e-6) - 1e-9, True)):
         loss, shrink, tau = definition.rule(m, 1.0, m < 0.0, 1.0, 1, 0, p)
         assert ((loss, shrink, tau) != (0.0, 1.0, 0.0)) == acts
+
+
+def test_the_docstring_of_a_rule_is_the_description_of_its_algorithm():
+    """`olbench algorithms ID` shows it."""
+    assert get_definition("perceptron").doc == "Add y x on every mistake."
+    assert all(definition.doc for definition in definitions() if definition.module.startswith("olbench."))
