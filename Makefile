@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: quick reproduce test test-fast test-lowest lint docs docs-figures bench reference fuzz torture clean help
+.PHONY: quick reproduce test test-fast test-lowest lint docs docs-figures bench reference fuzz torture mutants clean help
 
 help:
 	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
@@ -19,6 +19,7 @@ help:
 	@echo "make reference  compare every algorithm with a reference in C on the data sets that can be fetched"
 	@echo "make fuzz       give made-up files to every reader (make fuzz SECONDS=600: for ten minutes)"
 	@echo "make torture    kill and resume runs, fill disks, kill workers (make torture KILLS=50: fewer)"
+	@echo "make mutants    change the code in $(MUTANTS) places, one at a time, and see which changes no test notices"
 	@echo "make clean      remove $(VENV) and caches"
 
 $(VENV)/.ready: pyproject.toml
@@ -110,6 +111,12 @@ fuzz: $(VENV)/.ready
 
 torture: $(VENV)/.ready
 	$(BIN)/python -m tests.fuzz.torture --kills $(KILLS)
+
+# An hour or so. A second run goes on from the outcomes of the first, and tries survivors again if tests changed.
+MUTANTS ?= 330
+
+mutants: $(VENV)/.ready
+	$(BIN)/python -m tests.mutants --seed $(SEED) --count $(MUTANTS) --outcomes $(VENV)/mutants.jsonl
 
 clean:
 	rm -rf $(VENV) $(LOWEST) .pytest_cache .ruff_cache .mypy_cache .hypothesis site

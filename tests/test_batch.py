@@ -131,3 +131,15 @@ def test_a_solver_that_gives_up_says_so():
 def test_they_travel_to_other_processes(id):
     algorithm = pickle.loads(pickle.dumps(make_algorithm(id)))
     assert algorithm == make_algorithm(id)
+
+
+@pytest.mark.parametrize(
+    ("labels", "majority"), [([1, 1, -1], 1.0), ([-1, -1, 1], -1.0), ([1, -1], -1.0), ([1], 1.0)]
+)
+def test_the_constant_contestants_predict_one_label_for_every_row(labels, majority):
+    """The more frequent one, or -1 if there is none; or -1 whatever the examples."""
+    X, unseen = np.ones((len(labels), 2)), np.zeros((5, 2))
+    for id, expected in (("majority", majority), ("always-no", -1.0)):
+        learner = make_algorithm(id).start_batch()
+        learner.fit(as_examples(X).rows(), np.array(labels, float))
+        np.testing.assert_array_equal(predict_signs(learner, unseen), np.full(5, expected))

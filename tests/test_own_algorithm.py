@@ -401,6 +401,7 @@ FORM = r"\(m, v, mistake, t, p\) -> \(loss, alpha, c\)"
             r"mine.py:6: the rule of 'mine-.*' has `assert`, .* zeros for no update$",
         ),
         ("m, v, p", "return 1.0, 0.5, 0.5", rf"takes \(m, v, p\); it must be {FORM}"),
+        (TAKES, "return p[False], 0.5, 0.5", "mine.py:6: the rule of 'mine-.*' uses p in a way" + REMEDY),
     ],
 )
 def test_a_rule_that_reads_or_returns_what_it_should_not_is_refused(tmp_path, request, takes, body, message):
@@ -439,6 +440,48 @@ def test_parameters_of_the_same_name_in_the_decorator_are_another_matter(tmp_pat
     )
     load_plugin(file)
     assert online_pass(make_algorithm("mine-p"), *noisy(20, 3)).n == 20
+
+
+def test_other_functions_of_the_file_may_use_their_arguments_as_they_like(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from olbench import second_order\n"
+        "def unused(m, v, mistake, t, p):\n    return p[5]\n"
+        "@second_order('mine-beside')\n"
+        "def mine(m, v, mistake, t, p):\n    return max(0.0, 1.0 - m), 0.1, 0.1\n"
+    )
+    load_plugin(file)
+    assert online_pass(make_algorithm("mine-beside"), *noisy(20, 3)).n == 20
+
+
+def test_a_function_of_ones_own_may_have_the_name_of_one_that_talks(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import numba; from olbench import second_order\n"
+        "print = numba.njit(lambda m: 0.1 * m)\n"
+        "@second_order('mine-print')\n"
+        "def mine(m, v, mistake, t, p):\n    return max(0.0, 1.0 - m), print(1.0), 0.1\n"
+    )
+    load_plugin(file)
+    assert online_pass(make_algorithm("mine-print"), *noisy(20, 3)).n == 20
+
+
+def test_a_plugin_is_a_python_file(tmp_path):
+    file = tmp_path / "mine.txt"
+    file.write_text("")
+    with pytest.raises(UserError, match=r"mine.txt must be a Python file \(.py\)$"):
+        load_plugin(file)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_processes_forked_after_a_plugin_was_loaded_live(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("from olbench import second_order\n")
+    load_plugin(file)
+    child = os.fork()
+    if child == 0:
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
 def test_a_lambda_is_checked_like_any_rule(tmp_path):

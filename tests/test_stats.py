@@ -250,6 +250,22 @@ def test_power_says_what_cannot_be_seen():
     assert any(pair.significant for pair in more.pairs)
 
 
+@pytest.mark.parametrize("n", [3, 53, 71, 106, 500])
+def test_one_order_on_all_data_sets_makes_f_infinite_however_many_there_are(n):
+    """Rounding leaves 1e-13 of a denominator that is zero; the F of such a quotient would be 1e15."""
+    found = stats.across(table_of(np.tile([0.1, 0.2, 0.3, 0.4], (n, 1))))
+    assert isinstance(found, stats.Across)
+    assert (found.iman_davenport, found.iman_davenport_p) == (math.inf, 0.0)
+
+
+def test_where_more_is_better_the_largest_number_has_the_first_rank():
+    values = np.random.default_rng(6).random((9, 3)) + np.array([0.0, 0.5, 1.0])
+    higher, lower = stats.across(table_of(values), "higher"), stats.across(table_of(-values))
+    assert isinstance(higher, stats.Across)
+    assert min(higher.ranks, key=higher.ranks.get) == "a2"
+    assert higher == lower
+
+
 def test_a_data_set_without_every_algorithm_does_not_count():
     means = table_of(np.random.default_rng(0).random((5, 3)))
     del means["d1"]["a2"]

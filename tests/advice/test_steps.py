@@ -7,6 +7,7 @@ from olbench import make_algorithm, online_pass
 from olbench.advice import Advice, AdviceSet
 from olbench.advice.learner import pack
 from olbench.kernels.advice_sets import solve
+from olbench.kernels.cone import descend
 from tests.advice.problems import (
     learn_one,
     learner_at,
@@ -145,6 +146,27 @@ def test_the_exact_step_is_right_with_many_nearly_opposite_rows(mu):
             learner_at("adviceptron-exact", Advice((each,), n), w, [u], lam=1.0, mu=mu), rng.normal(size=n), 1
         )
         assert_close(learner.advice_vectors[0], solve_10_by_nnls(each, learner.weights, u, mu))
+
+
+def test_the_exact_step_stays_in_its_cone_where_entries_are_zero_without_being_forced_to():
+    """Without the cone the minimum is the same: rounding would leave such an entry on either side of zero."""
+    rng, mu, zeros = np.random.default_rng(0), 100.0, 0
+    for _ in range(300):
+        rule = rng.normal(size=(4, 6))
+        D, d = np.vstack([rule, -rule + 1e-3 * rng.normal(size=(4, 6))]), rng.normal(size=8)
+        minimum = np.where(rng.random(8) < 0.5, 0.0, rng.random(8))
+        gap = 1.0 + d @ minimum
+        # The slope u - old + mu (D q + gap d) is zero at the minimum, in every entry; q is D'u + w there.
+        q = np.linalg.lstsq(D, (rng.random(8) - minimum) / mu - gap * d, rcond=None)[0]
+        u = minimum + mu * (D @ q + gap * d)
+        if gap < 0.1 or (u < 0.0).any():
+            continue
+        sets = pack(Advice((AdviceSet(D, d, 1),), 6), mu)
+        descend(0, sets, mu, q - D.T @ minimum, u, np.zeros(14))
+        assert_close(u, minimum)
+        assert (u >= 0.0).all()
+        zeros += np.count_nonzero(minimum == 0.0)
+    assert zeros > 50
 
 
 @pytest.mark.parametrize("id", ["adviceptron", "adviceptron-printed", "adviceptron-exact"])

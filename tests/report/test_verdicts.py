@@ -254,6 +254,14 @@ def test_tau_is_minus_one_for_the_opposite_order():
     assert taus(found, PAPER) == {"svmguide3": -1.0}
 
 
+@pytest.mark.parametrize(("ids", "expected"), [(["cw", "arow"], {"svmguide3": -1.0}), (["cw"], {})])
+def test_two_algorithms_have_an_order_and_one_has_none(ids, expected):
+    """Table 3 has CW above AROW on svmguide3."""
+    rates = [0.1, 0.2]
+    found = results([entry("svmguide3", id, spread(x, 0.01)) for id, x in zip(ids, rates, strict=False)])
+    assert taus(found, PAPER) == expected
+
+
 def test_times_are_ratios_and_never_judged():
     found = results([entry("svmguide3", "cw", RATE, seconds=np.full(20, 0.0019))])
     assert time_ratios(found, PAPER) == {("svmguide3", "cw"): pytest.approx(20)}

@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import os
 from pathlib import Path
 
 import numpy as np
@@ -214,6 +215,37 @@ def test_a_record_without_what_a_run_or_a_report_reads_is_refused(field, value, 
     with pytest.raises(RecordError) as refused:
         read_line(write_line({**RECORD, field: value}))
     assert str(refused.value) == message
+
+
+def test_a_count_may_be_as_large_as_an_array_of_whole_numbers_holds():
+    assert read_line(write_line({**RECORD, "n": 2**63 - 1}))["n"] == np.iinfo(np.int64).max
+    with pytest.raises(RecordError, match="its n is"):
+        read_line(write_line({**RECORD, "n": 2**63}))
+
+
+@pytest.mark.parametrize(("classes", "most"), [(3, 30), (1, 10), (0, 10), (True, 10), ("3", 10)])
+def test_only_a_number_of_classes_allows_more_updates_than_examples(classes, most):
+    record = {**RECORD, "n": 10, "setting": {"classes": classes}}
+    assert read_line(write_line({**record, "updates": most}))["updates"] == most
+    with pytest.raises(RecordError, match=f"its updates is {most + 1} of 10"):
+        read_line(write_line({**record, "updates": most + 1}))
+
+
+def test_a_broken_line_before_an_empty_one_is_no_torn_last_line(tmp_path):
+    """A kill leaves half a line at the end, and nothing behind it."""
+    path = write(tmp_path, RECORD)
+    path.write_bytes(path.read_bytes() + b"half a li\n\n")
+    with pytest.raises(UserError, match=":2: this line is not a trial"):
+        ledger.read(tmp_path)
+
+
+def test_a_closed_ledger_holds_no_file_open(tmp_path):
+    with ledger.open_ledger(tmp_path) as book:
+        book.append(RECORD)
+        file = book.file
+        assert os.fstat(file).st_size == len(write_line(RECORD))
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(file)
 
 
 def test_a_record_does_not_pass_for_one_of_the_first_version_to_escape_its_checksum():

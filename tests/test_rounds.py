@@ -1,0 +1,174 @@
+"""What one round does where no learner of the papers goes: steps without loss, infinities, no promises."""
+
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from olbench import make_algorithm, online_pass
+from olbench.algorithms.definition import REGISTRY, first_order, second_order
+from olbench.examples import as_examples
+from tests.examples import noisy
+
+FORMS = {
+    "full": (3, {}),
+    "blocked": (130, {}),
+    "root": (3, {"form": "root"}),
+    "kl": (3, {"covariance": "diag"}),
+    "l2": (3, {"covariance": "diag", "projection": "l2"}),
+    "dual": (3, {"kernel": "linear"}),
+}
+every_form = pytest.mark.parametrize(("d", "options"), FORMS.values(), ids=FORMS)
+
+
+@contextmanager
+def defined(decorator, rule):
+    """Define an algorithm for as long as a test takes; yield its id."""
+    definition = decorator(rule)
+    try:
+        yield getattr(definition, "id", rule.__name__)
+    finally:
+        del REGISTRY[rule.__name__]
+
+
+def counts(result):
+    return result.mistakes, result.updates, result.effective_updates, result.breakdowns
+
+
+def moves_without_loss(m, v, mistake, t, p):
+    return 0.0, 0.5, 0.0
+
+
+def grows_sure_without_loss(m, v, mistake, t, p):
+    return 0.0, 0.0, 1.0
+
+
+@every_form
+@pytest.mark.parametrize("monotone", [True, False])
+def test_a_step_without_loss_is_taken_and_counts_as_effective_only(d, options, monotone):
+    X, y = np.eye(d)[:3] * 2.0, np.ones(3)
+    with defined(second_order("moves_without_loss", monotone=monotone), moves_without_loss) as id:
+        result = online_pass(make_algorithm(id, **options), X, y)
+    assert counts(result) == (0, 0, 3, 0)
+    np.testing.assert_allclose(result.weights[:3], [1.0, 1.0, 1.0], rtol=1e-15)
+    with defined(second_order("grows_sure_without_loss", monotone=monotone), grows_sure_without_loss) as id:
+        result = online_pass(make_algorithm(id, **options), X, y)
+    assert counts(result) == (0, 0, 3, 0)
+    assert not result.weights.any()
+    sigma = result.learner.covariance
+    # c = 1 adds x_j^2 to the precision of a feature that is alone in its row, in every form.
+    np.testing.assert_allclose((np.diag(sigma) if sigma.ndim == 2 else sigma)[:3], 0.2, rtol=1e-12)
+
+
+def acts_where_it_is_sure(m, v, mistake, t, p):
+    if v >= 0.5:
+        return 0.0, 0.0, 0.0
+    return 1.0, 0.1, 1.0
+
+
+@every_form
+def test_a_rule_without_promises_is_asked_with_the_variance_itself(d, options):
+    """Its loss falls as v grows, so that a bound of v, which the initial variance is, would spare it all."""
+    X = np.zeros((2, d))
+    X[:, 0] = 0.6, 0.75
+    with defined(second_order("acts_where_it_is_sure"), acts_where_it_is_sure) as id:
+        result = online_pass(make_algorithm(id, **options), X, np.ones(2))
+    assert 0.75**2 > 0.5 > 0.75**2 / (1 + 0.6**2)
+    assert counts(result) == (0, 2, 2, 0)
+
+
+@pytest.mark.parametrize("form", ["full", "blocked", "kl", "l2", "dual"])
+@pytest.mark.parametrize("id", ["arow", "nherd", "scw1"])
+def test_an_infinite_variance_is_a_breakdown_that_changes_nothing(id, form):
+    d, options = FORMS[form]
+    X = np.zeros((1, d))
+    X[0, 0] = 1e10
+    result = online_pass(make_algorithm(id, a=1e300, **options), X, [-1.0])
+    assert (result.mistakes, result.effective_updates, result.breakdowns) == (1, 0, 1)
+    assert not result.weights.any()
+
+
+@pytest.mark.parametrize("id", ["perceptron", "pa", "pa1", "romma", "averaged-perceptron", "averaged-pa"])
+@pytest.mark.parametrize("value", [1e200, 1e-170])
+def test_a_norm_that_is_no_number_is_a_breakdown_whatever_the_margin(id, value):
+    result = online_pass(make_algorithm(id), [[-1.0], [value], [-value], [-2.0]], [-1, 1, 1, -1])
+    # 1e-170 has the margin 1e-170, and 1e200 one that is larger than any a learner waits for.
+    assert result.breakdowns == 2
+    assert result.mistakes == 2
+    assert np.isfinite(result.weights).all()
+
+
+def sometimes_infinite(m, s, mistake, q, t, k, p):
+    return 1.0, 1.0, (1e308 * 1e308 if t % 3 == 0 else 0.5)
+
+
+@pytest.mark.parametrize("averaged", [True, False])
+def test_a_round_whose_step_is_infinite_counts_with_the_weights_as_they_are(averaged):
+    X, y = noisy(n=30, d=4)
+    steps = np.where(np.arange(1, 31) % 3 == 0, 0.0, 0.5)
+    every = np.cumsum(steps[:, None] * y[:, None] * X, axis=0)
+    with defined(first_order("sometimes_infinite", averaged=averaged), sometimes_infinite) as id:
+        result = online_pass(make_algorithm(id), X, y)
+    assert (result.updates, result.effective_updates, result.breakdowns) == (30, 20, 10)
+    np.testing.assert_allclose(result.weights, every.mean(axis=0) if averaged else every[-1], rtol=1e-12)
+
+
+def shrinks_and_steps(m, s, mistake, q, t, k, p):
+    return 1.0, p[0], 0.25
+
+
+@pytest.mark.parametrize("averaged", [True, False])
+@pytest.mark.parametrize("shrink", [0.9, 0.01, -0.5, 0.0])
+def test_a_rule_that_shrinks_does_what_a_plain_loop_does(shrink, averaged):
+    """The kernel keeps a common factor apart from the weights; the step has to be divided by it."""
+    X, y = noisy(n=150, d=5)
+    every = [np.zeros(5)]
+    for x, label in zip(X, y, strict=True):
+        every.append(shrink * every[-1] + 0.25 * label * x)
+    define = first_order("shrinks_and_steps", averaged=averaged, constants=lambda: (shrink,))
+    with defined(define, shrinks_and_steps) as id:
+        result = online_pass(make_algorithm(id), X, y)
+    wrong = [(w @ x >= 0) != (label > 0) for w, x, label in zip(every[:-1], X, y, strict=True)]
+    assert result.mistakes == np.count_nonzero(wrong)
+    expected = np.mean(every[1:], axis=0) if averaged else every[-1]
+    np.testing.assert_allclose(result.weights, expected, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("id", "d", "options"),
+    [
+        ("perceptron", 3, {}),
+        ("averaged-pa", 3, {}),
+        *[("arow", d, options) for d, options in FORMS.values()],
+        ("cw", 3, {"form": "root", "a": 2.0**-700}),
+        ("cw", 3, {"covariance": "diag", "projection": "exact"}),
+        ("adviceptron", 3, {}),
+    ],
+)
+def test_the_kept_margin_of_a_round_is_that_of_the_weights_before_it_with_their_exponent(id, d, options):
+    X, y = noisy(n=20, d=d)
+    learner, rows = make_algorithm(id, **options).start(d), as_examples(X).rows()
+    learner.keep_margins(np.full((8, 2), np.nan))
+    exponents = set()
+    for t, x in enumerate(X):
+        exponent = getattr(learner, "scale_exponent", 0)
+        weights = np.array(getattr(learner, "last_weights", learner.weights))
+        learner.run(rows, y, np.array([t]))
+        margin, kept = learner.margins[t % 8]
+        assert kept == exponent
+        assert margin == pytest.approx(weights @ x, rel=1e-9, abs=1e-12)
+        exponents.add(exponent)
+    assert exponents == ({0, 256} if options.get("a") else {0})
+
+
+def test_the_seconds_of_a_curve_are_those_of_a_clock():
+    X, y = noisy(n=20_000, d=30)
+    online_pass(make_algorithm("arow"), X, y)
+    for _ in range(3):
+        started = time.perf_counter()
+        seconds = online_pass(make_algorithm("arow"), X, y, curve=10).curve.seconds
+        passed = time.perf_counter() - started
+        assert seconds[0] > 0.0
+        assert (np.diff(seconds) > 0.0).all()
+        assert seconds[-1] <= passed
