@@ -8,7 +8,7 @@ import pytest
 
 from olbench import make_algorithm, online_pass
 from olbench.algorithms.definition import REGISTRY, first_order, second_order
-from olbench.examples import as_examples
+from olbench.learn.examples import as_examples
 from tests.examples import noisy
 
 FORMS = {
