@@ -44,8 +44,8 @@ def definitions() -> list[Definition]:
 
 def get_definition(id: str) -> Definition:
     """Return the algorithm with this id."""
-    known = {definition.id: definition for definition in definitions()}
-    if id not in known:
-        hint = suggest(id, list(known))
+    _load_installed()
+    if id not in REGISTRY:
+        hint = suggest(id, [definition.id for definition in definitions()])
         raise UserError(f"unknown algorithm {show_name(id)}{hint}; `olbench algorithms` lists all of them")
-    return known[id]
+    return REGISTRY[id]

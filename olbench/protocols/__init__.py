@@ -38,9 +38,8 @@ def protocols() -> list[Protocol]:
 
 def get_protocol(id: str) -> Protocol:
     """Return the protocol of this id."""
-    known = {each.id: each for each in protocols()}
-    if id not in known:
-        raise UserError(
-            f"unknown protocol {show_name(id)}{suggest(id, list(known))}; there are {', '.join(known)}"
-        )
-    return known[id]
+    _load_installed()
+    if id not in REGISTRY:
+        known = [each.id for each in protocols()]
+        raise UserError(f"unknown protocol {show_name(id)}{suggest(id, known)}; there are {', '.join(known)}")
+    return REGISTRY[id]

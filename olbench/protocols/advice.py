@@ -227,7 +227,8 @@ class AdviceCell(Cell):
         """Return what is fixed: nothing is tuned beforehand."""
         return tuning.Step((), dict(self.start))
 
-    def _new_trial(self, choice: Choice, role: str, number: int, setting: Mapping[str, Any]) -> Trial:
+    def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
+        """Return a trial with its rows, its rules and, if it tunes, its grid."""
         own: dict[str, Any] = {name: self._value(name) for name in ("train", "early", "scaling")}
         if self.rules is not None:
             own["rules"] = dict(self.rules)
@@ -237,7 +238,7 @@ class AdviceCell(Cell):
             own["grid"] = {name: list(values) for name, values in self.searched.items()}
             own["defaults"] = {name: defaults[name] for name in self.searched}
             own["ties"] = self.config.tuning.ties
-        return super()._new_trial(choice, role, number, {**own, **setting})
+        return super().trial(choice, role, number, **{**own, **setting})
 
 
 @dataclass(frozen=True, eq=False)

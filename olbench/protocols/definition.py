@@ -368,7 +368,10 @@ class Cell:
     spec: AlgorithmSpec
     #: Which entry of the config's `algorithms` it is.
     entry: int
-    _trials: dict[tuple[Any, ...], Trial] = field(default_factory=dict, init=False, repr=False, compare=False)
+    #: The trials planned so far, by what `plan` was asked for.
+    _plan: dict[tuple[Any, ...], list[Trial]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def definition(self) -> Definition:
@@ -470,11 +473,18 @@ class Cell:
 
     def tuning_trials(self, candidate: Choice) -> list[Trial]:
         """Return the trials that score a candidate."""
-        return [self.trial(candidate, "tune", p) for p in range(self.protocol.tuning_repeats(self.config))]
+        return self.plan(candidate, "tune", self.protocol.tuning_repeats(self.config))
 
     def report_trials(self, chosen: Choice) -> list[Trial]:
         """Return the trials that are reported."""
-        return [self.trial(chosen, "report", p) for p in range(self.repeats)]
+        return self.plan(chosen, "report", self.repeats)
+
+    def plan(self, choice: Choice, role: str, count: int, **setting: Any) -> list[Trial]:
+        """Return the first `count` trials of a choice. They are made once and kept: keys are hashes."""
+        place = (role, count, *choice.items(), *setting.items())
+        if place not in self._plan:
+            self._plan[place] = [self.trial(choice, role, number, **setting) for number in range(count)]
+        return self._plan[place]
 
     def params_of(self, choice: Choice) -> dict[str, Value]:
         """Return the parameters in a choice."""
@@ -488,14 +498,6 @@ class Cell:
         """Return the tuned settings in a choice."""
         return {name: value for name, value in choice.items() if name in self.tuned_settings}
 
-    def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
-        """Return a trial. Those made before are kept: they are asked for often, and their keys are hashes."""
-        place = (*choice.items(), role, number, *setting.items())
-        trial = self._trials.get(place)
-        if trial is None:
-            trial = self._trials[place] = self._new_trial(choice, role, number, setting)
-        return trial
-
     @cached_property
     def source_setting(self) -> dict[str, Any]:
         """What its trials have to know because of the data."""
@@ -507,7 +509,8 @@ class Cell:
         version = self.protocol.version
         return behaviour(self.spec.id, self.spec.options) + (f"-{version}" if version > 1 else "")
 
-    def _new_trial(self, choice: Choice, role: str, number: int, setting: Mapping[str, Any]) -> Trial:
+    def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
+        """Return a trial; what `setting` says comes before what the protocol says."""
         return Trial(
             protocol=self.protocol.id,
             dataset=self.source.name,

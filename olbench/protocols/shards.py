@@ -7,7 +7,7 @@ that no split trains or tests on.
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import local
 from typing import Any
@@ -255,7 +255,8 @@ class ShardCell(Cell):
         """Return the number of shards and the combination."""
         return {"shards": self.shards, "combination": self.combination}
 
-    def _new_trial(self, choice: Choice, role: str, number: int, setting: Mapping[str, Any]) -> Trial:
+    def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
+        """Return a trial. What tells the cells that share a trial apart is no part of it."""
         assert isinstance(self.protocol, Shards)
         name = self.source.name
         own: dict[str, Any] = {"tuning_rows": self.protocol.tuning_rows(self.config, name)}
@@ -268,9 +269,8 @@ class ShardCell(Cell):
                 own["every"] = self.protocol.value(self.config, "every", name)
             else:
                 own["combinations"] = self._combinations
-        trial = super()._new_trial(choice, role, number, setting)
-        # What tells the cells that share a trial apart is no part of the trial.
-        return Trial(**{**trial.identity(), "setting": {**own, **setting}})
+        trial = super().trial(choice, role, number, **setting)
+        return replace(trial, setting={**own, **setting})
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,21 @@ def test_run_json_says_what_ran_with_what(here, config, records):
     assert sorted(keys) == sorted(r["key"] for r in records("out") if r["role"] == "report")
 
 
+def test_a_run_plans_each_trial_once_and_keeps_the_plan(here, config, records, monkeypatch):
+    from olbench.protocols.definition import Cell
+
+    made, make = [], Cell.trial
+
+    def count(*words, **setting):
+        made.append(make(*words, **setting))
+        return made[-1]
+
+    monkeypatch.setattr(Cell, "trial", count)
+    assert here("run", config(), "--out", "out", "--quiet")[0] == 0
+    assert {trial.key for trial in made} == {record["key"] for record in records("out")}
+    assert len(made) <= 3 * len(records("out"))
+
+
 def test_a_second_run_touches_nothing_and_says_so(here, config):
     here("run", config(), "--out", "out")
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("out").glob("*.json*")}
