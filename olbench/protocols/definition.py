@@ -288,6 +288,13 @@ class Protocol(ABC):
         defaults = {key.name: key.default for key in self.tuning_keys}
         return config.tuning.settings.get(name, defaults.get(name))
 
+    def settings(self, config: Config) -> Iterator[tuple[str, Any, Any]]:
+        """Yield the name, the value and the default of each of the keys that the protocol adds."""
+        for key in self.keys:
+            yield key.name, self.setting_of(config, key.name), key.default
+        for key in self.tuning_keys:
+            yield f"tuning.{key.name}", self.tuning_setting_of(config, key.name), key.default
+
     @property
     def score(self) -> Quantity:
         """The quantity that a tuning compares."""

@@ -98,6 +98,7 @@ class RunFile:
         """Return what `plain` wrote, in version 1 or 2; a field of another kind is a TypeError."""
         _check_kinds("run.json", content, _RUN)
         config = Config.from_plain(content["config"])
+        _check_settings(config)
         given = ("sources", "versions", "commit", "dirty", "machine", "start", "end")
         return cls(
             config=config,
@@ -111,7 +112,7 @@ class RunFile:
 class _Each:
     """The kind of every value of a list or a mapping."""
 
-    container: type
+    container: type | tuple[type, ...]
     kind: Any
 
 
@@ -128,8 +129,7 @@ _RUN: dict[str, Any] = {
         }),
         "algorithms": _Each(list, {"id": _NAME, "name": _NAME, "params": dict, "grid": _Each(dict, list)}),
         "protocol": str, "paper": str, "seed": _WHOLE, "covariance": str, "plugins": _Each(list, str),
-        "tuning": {"search": str, "also": _Each(list, str), "ties": str, "permutations": _WHOLE},
-        "permutations": _WHOLE, "curve": _WHOLE,
+        "tuning": {"search": str, "ties": str},
     },
     "data": _Each(dict, {
         "fingerprint": str, "rows": _WHOLE, "features": _WHOLE, "majority": _WHOLE,
@@ -165,6 +165,18 @@ def _check_kinds(name: str, value: Any, kind: Any) -> None:
         raise TypeError(f"{name} has the wrong kind")
 
 
+def _check_settings(config: Config) -> None:
+    """Check what the protocol adds to a config by its defaults; that of a plugin is not loaded for it."""
+    protocol = next((each for each in protocols() if each.id == config.protocol), None)
+    for name, value, default in protocol.settings(config) if protocol else ():
+        if isinstance(default, int) and not isinstance(value, Mapping):
+            _check_kinds(f"run.json.config.{name}", value, _WHOLE)
+        elif isinstance(default, tuple):
+            of_numbers = default and isinstance(default[0], int)
+            items = _Each((list, tuple), _WHOLE if of_numbers else str)
+            _check_kinds(f"run.json.config.{name}", value, items)
+
+
 def _read_cells(cells: Sequence[Mapping[str, Any]], config: Config) -> list[CellFacts]:
     """Return the cells. Version 1 did not store their entries: cells were in the order of the config."""
     for place, cell in enumerate(cells):
@@ -172,7 +184,9 @@ def _read_cells(cells: Sequence[Mapping[str, Any]], config: Config) -> list[Cell
             raise TypeError(f"cells.{place}.entry is beyond the algorithms of the config")
         if len(set(cell["keys"])) < len(cell["keys"]):
             raise TypeError(f"cells.{place}.keys has a trial twice; run its config again")
-    first: dict[str, Any] = {"setting": {}, "planned": config.settings.get("permutations", 0)}
+    first: dict[str, Any] = {"setting": {}}
+    if any("planned" not in cell for cell in cells):
+        first["planned"] = protocol_of(config).repeats(config)
     return [
         CellFacts(**{"entry": place % len(config.algorithms), **first, **cell, "keys": tuple(cell["keys"])})
         for place, cell in enumerate(cells)
