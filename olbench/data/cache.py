@@ -25,6 +25,8 @@ import numpy as np
 from olbench.data.folders import cache_folder, parsed_folder
 from olbench.data.prepare.encode import About
 from olbench.data.readers.rows import csr
+from olbench.errors import UserError
+from olbench.files import write_text
 
 try:
     import fcntl
@@ -293,11 +295,8 @@ def content_hash(path: Path) -> str:
         if remembered["stamp"] == stamp:
             return str(remembered["sha256"])
     digest = _hash_file(path)
-    with contextlib.suppress(OSError):
-        memo.parent.mkdir(parents=True, exist_ok=True)
-        draft = memo.with_name(f".draft-{os.getpid()}-{uuid.uuid4().hex[:8]}")
-        draft.write_text(json.dumps({"stamp": stamp, "sha256": digest}))
-        draft.replace(memo)
+    with contextlib.suppress(UserError):
+        write_text(memo, json.dumps({"stamp": stamp, "sha256": digest}))
     return digest
 
 

@@ -9,7 +9,7 @@ from olbench.advice.names import Names, default_features, expand_names
 from olbench.config.specs import USUAL, Reading
 from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.load import Dataset, load_dataset
-from olbench.data.prepare.labels import Labels, number_text
+from olbench.data.prepare.labels import Labels, is_number, number_text
 from olbench.data.readers.compressed import open_content
 from olbench.errors import UserError
 
@@ -111,17 +111,9 @@ def _labels(path: Path) -> list[float]:
     found: set[str] = set()
     for line in _lines(path):
         found.update(line.partition("#")[0].split(None, 1)[:1])
-    return sorted({float(word) for word in found if _is_number(word)})
+    return sorted({float(word) for word in found if is_number(word)})
 
 
 def _lines(path: Path) -> list[str]:
     with open_content(path) as stream:
         return stream.read().decode("utf-8-sig", errors="replace").splitlines()
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True

@@ -1,7 +1,6 @@
 """run.json: the config, the versions, the machine, the times, and which trials report each cell."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Any
 from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import Config
 from olbench.errors import UserError, is_unicode, shorten
+from olbench.files import write_text
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import Cell, Known
 from olbench.trials import provenance
@@ -270,16 +270,7 @@ def protocol_of(config: Config) -> Protocol:
 
 def write(folder: Path, content: Mapping[str, Any], name: str = NAME) -> None:
     """Replace run.json, or another file of that kind, in one piece."""
-    draft = folder / f".{name}"
-    try:
-        with open(draft, "w", encoding="utf-8") as file:
-            file.write(json.dumps(content, indent=1) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(folder / name)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise UserError(f"cannot write {folder / name}: {error.strerror or error}") from None
+    write_text(folder / name, json.dumps(content, indent=1) + "\n", durable=True)
 
 
 def is_current(folder: Path, wanted: RunFile) -> bool:
