@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import Any
 
 from olbench.data.transfer import pack
-from olbench.engine.executors import worker
+from olbench.engine.executors import executor, worker
 from olbench.engine.executors.local import Finished, Task, fail
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.errors import UserError, count
@@ -70,6 +70,7 @@ class Assignment:
     workers: tuple[str, ...] | None = None
 
 
+@executor("")
 class ClusterExecutor:
     """Trials on the workers of a Dask cluster; it connects when the first trial is due."""
 
@@ -119,7 +120,7 @@ class ClusterExecutor:
             wave.cancel()
 
     def ask(self, question: Callable[..., Any], *words: Any, **options: Any) -> Any:
-        """Return what the scheduler answers; a broken connection ends the run with one sentence."""
+        """Return the answer of the scheduler; a broken connection ends the run with one sentence."""
         try:
             return question(*words, **options)
         except TimeoutError:
@@ -141,7 +142,7 @@ class ClusterExecutor:
         )
 
     def check_workers(self, client: Any) -> bool:
-        """Refuse the workers that have no olbench or another one; tell whether there is a new one of them."""
+        """Refuse the workers that have no olbench or another one; return whether there is a new one."""
         from importlib.metadata import version
 
         ours, known = worker.identify(), set(self.refused)

@@ -92,7 +92,7 @@ def write_plugins(paths: Sequence[str]) -> list[dict[str, str]]:
 
 
 def write_message(trial: Trial, source: Source, plugins: Sequence[Mapping[str, str]]) -> str:
-    """Return what a worker has to know to run a trial."""
+    """Return the message that tells a worker to run a trial."""
     return json.dumps(
         {
             "olbench": identify(),
@@ -212,7 +212,7 @@ class _TaskFlag(StopFlag):
         self.is_wanted = is_wanted
 
     def is_set(self) -> bool:
-        """Tell whether to stop."""
+        """Return whether to stop."""
         return not self.is_wanted()
 
 
