@@ -49,5 +49,5 @@ def write_text(path: Path, content: str, durable: bool = False) -> None:
 
 
 def is_special(path: Path) -> bool:
-    """Tell whether a path exists and is not a plain file: a folder, a device or a pipe."""
+    """Return whether a path exists and is not a plain file: a folder, a device or a pipe."""
     return path.exists() and not path.is_file()

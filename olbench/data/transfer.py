@@ -95,7 +95,7 @@ def _load(spec: DatasetSpec) -> Dataset | None:
 
 
 def _is_near(name: str) -> bool:
-    """Tell whether the files of a catalogue entry are here; fetch them from a mirror on the network."""
+    """Return whether the files of a catalogue entry are here; fetch them from a mirror on the network."""
     entry = catalog()[name]
     if local_files(entry) is not None:
         return True

@@ -147,7 +147,7 @@ class Protocol(ABC):
         "headline", "verdicts", "results", "curves", "epochs", "training", "constraint", "runs", "claims",
         "tuning", "statistics", "algorithms", "datasets", "provenance",
     )  # fmt: skip
-    #: The rows that decide how features of one's own data are scaled; empty where none may.
+    #: The rows that decide how features of the user's own data are scaled; empty where none may.
     fitted_on: ClassVar[str] = ""
     #: How its checklist describes splits, orders and measures.
     orders_text: ClassVar[str] = ""
@@ -213,7 +213,7 @@ class Protocol(ABC):
         return ""
 
     def refuse_data(self, spec: DatasetSpec) -> str:
-        """Return why one's own data cannot be prepared as its spec says, or an empty text."""
+        """Return why the user's own data cannot be prepared as its spec says, or an empty text."""
         reading = spec.reading
         if reading.scale in FITTED_SCALES and not self.fitted_on:
             return (
@@ -336,7 +336,7 @@ class Protocol(ABC):
         return ""
 
     def succeed(self, trial: Trial, outcome: Outcome, seconds: float) -> Record:
-        """Return the record of a trial that succeeded and took so many seconds."""
+        """Return the record of a trial that succeeded, with the seconds that it took."""
         return success(trial, outcome, self.numbered, seconds)
 
     def fail(self, trial: Trial, error: BaseException) -> Record:

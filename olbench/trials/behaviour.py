@@ -162,7 +162,7 @@ def _advised_probe() -> tuple[Examples, Floats, Advice]:
 
 
 def _project(weights: Floats, digits: int = DIGITS) -> list[str]:
-    """Return the norm of the weights and their products with two fixed vectors, to so many digits.
+    """Return the norm of the weights and their products with two fixed vectors, to some digits.
 
     A few numbers stand for all weights: each is another chance that rounding noise far below the last digit
     tips it over, and there may be thousands of weights.

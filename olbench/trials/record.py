@@ -135,7 +135,7 @@ def _is_impossible(name: str, value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a finite number, and not true or false."""
+    """Return whether a value is a finite number, and not true or false."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return math.isfinite(value) if isinstance(value, float) else abs(value) <= LARGEST

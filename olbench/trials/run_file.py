@@ -274,7 +274,7 @@ def write(folder: Path, content: Mapping[str, Any], name: str = NAME) -> None:
 
 
 def is_current(folder: Path, wanted: RunFile) -> bool:
-    """Tell whether run.json exists, is finished, and has this config, data and cells."""
+    """Return whether run.json exists, is finished, and has this config, data and cells."""
     try:
         recorded, current = read(folder).plain(), wanted.plain()
     except UserError:

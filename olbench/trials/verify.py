@@ -89,10 +89,10 @@ class Recorded:
 
 
 def _has_own_key(record: Record) -> bool:
-    """Tell whether the key of a record is that of its fields."""
+    """Return whether the key of a record is that of its fields."""
     if Trial.of(record).key == record["key"]:
         return True
-    # A setting of one's own protocol may have had numbers as keys, which JSON made text.
+    # A setting of the user's own protocol may have had numbers as keys, which JSON made text.
     return bool(Trial.of({**record, "setting": _restore_numbers(record["setting"])}).key == record["key"])
 
 
