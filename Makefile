@@ -3,17 +3,20 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: quick reproduce test test-lowest lint docs bench fuzz torture clean help
+.PHONY: quick reproduce test test-fast test-lowest lint docs docs-figures bench reference fuzz torture clean help
 
 help:
 	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
 	@echo "make reproduce  run every paper's experiments on the data sets that can be fetched"
 	@echo "                (make reproduce PAPER=scw2012: those of one paper)"
-	@echo "make test       run all tests"
+	@echo "make test       run all tests, with the coverage of each package"
+	@echo "make test-fast  run the tests of the loop of editing: under a minute"
 	@echo "make test-lowest  run the quick tests with the lowest versions that pyproject.toml allows"
 	@echo "make lint       run ruff and mypy"
 	@echo "make docs       build the documentation into site/ (installs Sphinx)"
+	@echo "make docs-figures  draw the pictures of the documentation from the runs that ship"
 	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
+	@echo "make reference  compare every algorithm with a reference in C on the data sets that can be fetched"
 	@echo "make fuzz       give made-up files to every reader (make fuzz SECONDS=600: for ten minutes)"
 	@echo "make torture    kill and resume runs, fill disks, kill workers (make torture KILLS=50: fewer)"
 	@echo "make clean      remove $(VENV) and caches"
@@ -49,8 +52,17 @@ reproduce-%: $(VENV)/.ready
 JOBS ?= 2
 
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile -m "not alone"
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile -m "not alone" --cov --cov-report=
+	$(BIN)/python -m tests.coverage_floors
 	$(BIN)/python -m pytest -m alone
+
+# What a change breaks most often: layers, conventions, statistics, verdicts, records, configs.
+FAST_TESTS ?= tests/test_architecture.py tests/test_stats.py tests/test_conventions.py tests/test_carried.py \
+	tests/trials/test_records.py tests/report/test_results.py tests/report/test_verdicts.py \
+	tests/runner/test_config_broken.py tests/runner/test_tuning.py tests/data/test_libsvm_broken.py
+
+test-fast: $(VENV)/.ready
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile $(FAST_TESTS)
 
 # The lowest versions of all dependencies at once, in an environment of its own. The golden JSON file is left out:
 # other versions of NumPy and SciPy add in another order, which shows in its 15th digit. Old packages use what newer
@@ -78,9 +90,16 @@ docs: $(VENV)/.ready
 	$(BIN)/python -m sphinx --builder html --fresh-env --fail-on-warning --quiet --doctree-dir $(VENV)/doctrees docs site
 	@echo "the documentation is in site/index.html"
 
+docs-figures: $(VENV)/.ready
+	$(BIN)/python docs/gallery.py
+
 bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"
 	$(BIN)/olbench bench
+
+# Resumes where it was stopped. `python -m tests.reference --page` also writes docs/correctness.md.
+reference: $(VENV)/.ready
+	$(BIN)/python -m tests.reference
 
 SECONDS ?= 60
 SEED ?= 0

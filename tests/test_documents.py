@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import re
 import subprocess
@@ -214,3 +215,14 @@ def test_the_examples_of_the_python_page_print_what_they_show(tmp_path, monkeypa
     report = io.StringIO()
     doctest.DocTestRunner(verbose=False).run(example, out=report.write)
     assert report.getvalue() == ""
+
+
+def test_no_picture_is_older_than_its_run(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import gallery
+
+    drawn = json.loads(gallery.DIGESTS.read_text(encoding="utf-8"))
+    pictures = gallery.read_gallery()
+    assert len(pictures) > 5
+    old = [file for run, _, file in pictures if drawn.get(file) != gallery.hash_run(run)]
+    assert old == [], "draw them again with `make docs-figures`"

@@ -5,10 +5,11 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from olbench import make_algorithm, online_pass
+from olbench.algorithms import get_definition
 from olbench.learn.passes import predict_signs
 from tests import reference
 from tests.examples import built_in, correlated, noisy
-from tests.reference import L
+from tests.reference import L, compiled, page
 
 SETTINGS = [
     ("perceptron", {}),
@@ -83,6 +84,23 @@ def test_counts_equal_the_reference(id, params, name):
     np.testing.assert_allclose(np.ldexp(ours.weights, -exponent), weights.astype(float), atol=1e-6 * scale)
 
 
+FAMILIES = {"first": "first", "second": "full", "advice": "advice"}
+
+
+@pytest.mark.skipif(compiled.find_compiler() is None, reason="no C compiler")
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(("id", "params"), SETTINGS, ids=IDS)
+def test_the_references_agree(id, params, name):
+    X, y = SETS[name]
+    order = np.random.default_rng(3).permutation(len(y))
+    family = FAMILIES[get_definition(id).order]
+    first, second = compiled.run_twice(id, params, family, compiled.Data(name, X, y), order)
+    counts, weights = reference.run(id, X, y, order, **params)
+    assert first.counts == second.counts == (counts.mistakes, counts.updates, 0)
+    assert compiled.find_parting(first, second) == 0
+    assert max(compiled.find_error(other, first.weights) for other in (second.weights, weights)) < 1e-12
+
+
 @pytest.mark.parametrize("form", ["root", "covariance"])
 @pytest.mark.parametrize("id", ["cw", "cw-var", "arow", "nherd", "narow", "scw1", "scw2", "sop", "iellip"])
 def test_both_forms_count_the_same(id, form):
@@ -131,6 +149,13 @@ def test_cw_at_eta_95_on_svmguide3_does_not_break_down(mirror):
     X, y = real(mirror, "svmguide3")
     order = np.random.default_rng(1).permutation(len(y))
     assert_same_counts("cw", {"eta": 0.95}, X, y, order)
+
+
+def test_the_page_is_that_of_the_record():
+    head, lines = page.read()
+    assert page.PAGE.read_text(encoding="utf-8") == page.render(head, lines)
+    reasons = {page.find_reason(line) for line in lines if line["outcome"] == "differs"}
+    assert page.OURS not in reasons
 
 
 DEFAULTS = {definition.id: definition.resolve({}) for definition in built_in()}

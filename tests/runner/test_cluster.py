@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import olbench
 from tests.runner.conftest import ROOT, without_activity
 
 pytest.importorskip("distributed", reason="the tests of clusters need dask.distributed")
@@ -296,7 +297,7 @@ def test_a_worker_with_another_version_is_refused(nursery, shared, here, config,
     assert (code, out) == (0, "")
     [sentence] = err.splitlines()
     assert sentence.startswith("olbench: the worker tcp://127.0.0.1:")
-    assert " is not used: it has olbench 0.0.0.1.0 (sources " in sentence
+    assert f" is not used: it has olbench 0.0.{olbench.__version__} (sources " in sentence
     assert sentence.endswith(f"), and this run has {identify()}")
     refused = sentence.split()[3]
     found = records("mixed")
@@ -314,7 +315,7 @@ def test_only_refused_workers_end_the_run(shared, here, config):
         code, _, err = here("run", config(), "--cluster", nursery.file, "--out", "out", "--quiet")
     assert code == 2
     first, last = err.splitlines()
-    assert "is not used: it has olbench 0.1.0 (sources " in first
+    assert f"is not used: it has olbench {olbench.__version__} (sources " in first
     assert last.startswith("olbench: no worker can be used; tcp://127.0.0.1:")
     assert not lines_of("out")
 

@@ -1,0 +1,194 @@
+"""The page docs/correctness.md, written from the record of a campaign."""
+
+import json
+import lzma
+from itertools import groupby
+from pathlib import Path
+
+from olbench.data.catalog import catalog
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/correctness.md"
+PACKED = ROOT / "results/correctness/passes.jsonl.xz"
+#: A larger relative error of the weights is a difference, even if all counts are equal.
+CLOSE = 1e-6
+#: Reasons of a difference.
+TIE, RANGE, ROUNDING, DUAL, OURS = "tie", "range", "rounding", "dual", "ours"
+
+HEAD = """# Correctness
+
+Are the counts right, also after half a million rounds? This page compares every algorithm, in every form
+that it has, with an independent reference, on whole data sets of the catalogue: those of the last table.
+
+    make reference                      # it resumes where it was stopped; a C compiler is needed
+    python -m tests.reference --page    # the same, and writes this page from the record
+    python -m tests.reference --datasets ijcnn1 --algorithms romma,aromma --record romma.jsonl
+
+## How
+
+- The reference is `tests/reference/passes.c`: plain loops in C, straight from the papers, in 80-bit numbers
+  (`long double`, 64 bits of precision and 15 of exponent). It shares no code with the kernels. It carries
+  nothing from round to round but the state of the papers: ||w||^2 is summed from w, a mean of weights from
+  all of them, and S w multiplied anew. Σ is the textbook matrix for the rules that are regularised, and a
+  square root for cw and cw-var. A linear kernel is compared with the covariance itself, a projected
+  diagonal with its precisions.
+- Orders are `np.random.default_rng(k).permutation(n)`, k = 0, 1, 2. Data sets with many features have one
+  order, and no full covariance above {widest:,} features; the last table says which. The defaults have all
+  orders, a harder setting the first one.
+- Equal means: mistakes, updates and breakdowns are equal, the counts agree at 200 points of the pass, and
+  the weights have a relative error ‖w − w_ref‖ / ‖w_ref‖ of at most {close:g}.
+- Every pass of the reference runs twice: with all sums from the last term to the first, and for regularised
+  rules on up to {small} features with the root instead of Σ. If the two part, in a prediction or an update
+  of any round, not even 80 bits decide the pass. Then it is *unstable*, from that round on.
+- Where ours differs, the same C code runs in doubles, which tells a defect of a kernel from the limits of
+  doubles.
+
+The record of all passes is `results/correctness/passes.jsonl.xz`. The processor was: {processor}.
+
+"""
+REASONS = {
+    OURS: "**Ours alone.** Plain loops in doubles agree with the reference, and we do not.",
+    TIE: """**Ties.** In the round in which we part, the score is zero but for rounding: its terms cancel
+        to 12 digits, and the sign of what is left decides the prediction. In {agreeing} of these passes plain
+        loops in doubles decide as the reference does.""",
+    RANGE: """**The range of doubles.** Σ vanishes. Plain loops in doubles part from the reference as well,
+        and our pass reports breakdowns. In {broken} of these passes the reference breaks down, too.""",
+    ROUNDING: """**The precision of doubles.** Plain loops in doubles part from the reference as well, or
+        their weights have an error above the limit, and nothing breaks down.""",
+    DUAL: """**The form of the kernel learner.** With `kernel=linear` the variance is a K(x, x) − u.u, a
+        difference that cancels as cw shrinks Σ. A variance within rounding of zero is reported as a
+        breakdown. The primal forms do not have these differences: prefer them to a linear kernel.""",
+}
+
+
+def find_reason(line):
+    """Return why a pass differs from the reference."""
+    parted = line["parted"]
+    if line["tie"]:
+        return TIE
+    limited = any(
+        (other > 0 and (parted == 0 or other <= 2 * parted)) or not error <= CLOSE
+        for other, error in line["plain"]
+    )
+    if limited:
+        return RANGE if line["ours"][2] else ROUNDING
+    return DUAL if line["option"] == "kernel=linear" and line["algorithm"] in ("cw", "cw-var") else OURS
+
+
+def summarise(lines):
+    """Return how many passes had which outcome."""
+    outcomes = [line["outcome"] for line in lines]
+    return ", ".join(f"{outcomes.count(name):,} {name}" for name in ("equal", "unstable", "differs"))
+
+
+def publish(head, lines):
+    """Pack the record and write the page."""
+    covered = {line["dataset"] for line in lines}
+    content = [{**head, "missing": [name for name in catalog() if name not in covered]}, *lines]
+    PACKED.write_bytes(lzma.compress("".join(json.dumps(line) + "\n" for line in content).encode()))
+    PAGE.write_text(render(*read()), encoding="utf-8")
+
+
+def read():
+    """Return the head and the lines of the packed record."""
+    head, *lines = map(json.loads, lzma.decompress(PACKED.read_bytes()).decode().splitlines())
+    return head, lines
+
+
+def render(head, lines):
+    """Return the page."""
+    from tests.reference.campaign import WIDEST
+    from tests.reference.compiled import SMALL
+
+    text = HEAD.format(close=CLOSE, widest=WIDEST, small=SMALL, processor=head["processor"])
+    differing = [line for line in lines if line["outcome"] == "differs"]
+    unstable = [line for line in lines if line["outcome"] == "unstable"]
+    rounds = sum(line["rounds"] for line in lines)
+    datasets = len({line["dataset"] for line in lines})
+    parts = [
+        text
+        + f"## Result\n\n{len(lines):,} passes on {datasets} data sets, {rounds / 1e9:.2f} billion rounds: "
+        f"{summarise(lines)}. The error is the largest of the passes that are equal.",
+        tabulate_algorithms(lines),
+        "## Differences\n\nIn brackets: the round in which each order parts from the reference, or the error "
+        "of the weights if no count differs.",
+    ]
+    for reason, words in REASONS.items():
+        chosen = [line for line in differing if find_reason(line) == reason]
+        if chosen:
+            broken = sum(line["reference"][2] > 0 for line in chosen)
+            agreeing = sum(not any(parted for parted, _ in line["plain"]) for line in chosen)
+            said = " ".join(words.format(broken=broken, agreeing=agreeing).split())
+            parts += [f"{said} {len(chosen):,} passes in all.", tabulate_differences(chosen, tell_difference)]
+    parts.append("## Unstable\n\nIn brackets: the round from which on the two references differ.")
+    parts.append(tabulate_differences(unstable, lambda line: f"{line['unstable_from']:,}"))
+    parts += ["## Data sets", tabulate_datasets(lines)]
+    if head["missing"]:
+        parts.append(f"Without a pass in the record: {', '.join(head['missing'])}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def tabulate_algorithms(lines):
+    """Return one row per algorithm, setting and option."""
+    rows = [["algorithm", "setting", "option", "data sets", "passes", "equal", "unstable", "differ", "error"]]
+    for (id, params, option), group in collect(lines, "algorithm", "params", "option"):
+        counts = [sum(line["outcome"] == name for line in group) for name in ("equal", "unstable", "differs")]
+        error = max((line["error"] for line in group if line["outcome"] == "equal"), default=None)
+        sets = len({line["dataset"] for line in group})
+        numbers = [f"{number:,}" if number else "" for number in (sets, len(group), *counts)]
+        rows.append([id, params, option, *numbers, "" if error is None else f"{error:.0e}"])
+    return tabulate(rows)
+
+
+def tabulate_differences(lines, tell):
+    """Return one row per algorithm, setting and option, with all data sets."""
+    rows = [["algorithm", "setting", "option", "data sets"]]
+    for (id, params, option), group in collect(lines, "algorithm", "params", "option"):
+        sets = [f"{name} ({', '.join(map(tell, own))})" for (name,), own in collect(group, "dataset")]
+        rows.append([id, params, option, ", ".join(sets)])
+    return tabulate(rows)
+
+
+def tell_difference(line):
+    """Return the round of a difference, or the error if no count differs."""
+    return f"{line['parted']:,}" if line["parted"] else f"error {line['error']:.0e}"
+
+
+def tabulate_datasets(lines):
+    """Return one row per data set."""
+    rows = [
+        [
+            "data set",
+            "rounds",
+            "features",
+            "passes",
+            "orders",
+            "orders, full Σ",
+            "equal",
+            "unstable",
+            "differ",
+        ]
+    ]
+    for (name,), group in collect(lines, "dataset"):
+        counts = [sum(line["outcome"] == each for line in group) for each in ("equal", "unstable", "differs")]
+        full = [line for line in group if line["option"].startswith("form")]
+        orders = [
+            len({line["order"] for line in some}) for some in ([x for x in group if x not in full], full)
+        ]
+        numbers = group[0]["rounds"], group[0]["features"], len(group), *orders, *counts
+        rows.append([name, *(f"{number:,}" if number else "" for number in numbers)])
+    return tabulate(rows)
+
+
+def collect(lines, *names):
+    """Return groups of the lines with the same values of these keys, in the order of their first lines."""
+    keys = [tuple(line[name] for name in names) for line in lines]
+    first = {key: place for place, key in reversed([*enumerate(keys)])}
+    ordered = sorted(zip(keys, lines, strict=True), key=lambda pair: first[pair[0]])
+    return [(key, [line for _, line in group]) for key, group in groupby(ordered, lambda pair: pair[0])]
+
+
+def tabulate(rows):
+    """Return a table in Markdown."""
+    head, *body = rows
+    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *body])
