@@ -1,7 +1,8 @@
 """What runs on a worker of a cluster.
 
 Messages and answers are plain values, so that a worker with any other version of olbench can read enough of
-them to be refused. An answer has one of the keys of `Answer`, and the worker's address.
+them to be refused. An answer has the worker's address and another key of `Answer`; none if the trial was
+cancelled.
 """
 
 import hashlib
@@ -58,8 +59,6 @@ class Answer(TypedDict, total=False):
     needs_data: bool
     #: Why this worker must not run trials of this client.
     refused: str
-    #: The trial was cancelled.
-    stopped: bool
 
 
 class _RefusalError(Exception):
@@ -152,7 +151,8 @@ def _spread(text: str, trial: Trial, source: Source, stop: StopFlag) -> Outcome:
     protocol = get_protocol(trial.protocol)
     # The thread of this task is free for parts while it waits for them.
     with suppress(KilledWorker, FutureCancelledError), worker_client() as client:
-        holders = _find_holders(client, text)
+        answers = client.run(can_run, text, on_error="return")
+        holders = [address for address, answer in answers.items() if answer is True]
         if len(holders) > 1:
             name = f"{trial.key}-{uuid.uuid4().hex[:12]}"
             parts = (
@@ -176,12 +176,6 @@ def _spread(text: str, trial: Trial, source: Source, stop: StopFlag) -> Outcome:
                 time.sleep(PAUSE)
             return protocol.finish(trial, source, joined.result(), stop.is_set)
     return protocol.run(trial, source, stop.is_set)
-
-
-def _find_holders(client: Any, text: str) -> list[str]:
-    """Return the addresses of the workers that can run the parts of a trial."""
-    answers = client.run(can_run, text, on_error="return")
-    return [address for address, answer in answers.items() if answer is True]
 
 
 def can_run(text: str) -> bool:
