@@ -141,6 +141,6 @@ def table(results: "Results", quantity: str | None = None) -> "Styler":
     >>> table(load_results("scw")).data.loc["scw2", "ijcnn1"]
     '0.0702 ± 0.0016'
     """
-    from olbench.report.renderers.notebook import styled_table
+    from olbench.report.notebook import styled_table
 
     return styled_table(results, results.protocol.quantity(quantity) if quantity else None)

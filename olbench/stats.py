@@ -16,7 +16,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -155,6 +155,20 @@ def across(
     Only data sets with a number for every algorithm count. The data set is the unit: its mean over
     permutations is one observation. Wilcoxon's test ranks the raw differences of the means.
     """
+    found = _tabulate(means, better)
+    return found if isinstance(found, str) else _test_all(*found, level)
+
+
+def average_ranks(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> dict[str, float]:
+    """Return the ranks of `across` without its tests; empty where there is no comparison."""
+    found = _tabulate(means, better)
+    return {} if isinstance(found, str) else _average_ranks(found[0], found[2])
+
+
+def _tabulate(
+    means: Mapping[str, Mapping[str, float]], better: str
+) -> tuple[Floats, tuple[str, ...], tuple[str, ...]] | str:
+    """Return the losses, their data sets and labels, or a text that says why they cannot be compared."""
     labels = tuple(dict.fromkeys(label for row in means.values() for label in row))
     datasets = tuple(name for name, row in means.items() if _is_complete(row, labels))
     if len(labels) < 3:
@@ -166,7 +180,30 @@ def across(
         )
     table = np.array([[means[name][label] for label in labels] for name in datasets], np.float64)
     losses = _drop_noise(-table if better == "higher" else table, float(np.abs(table).max()))
-    return _test_all(losses, datasets, labels, level)
+    return losses, datasets, labels
+
+
+def _average_ranks(table: Floats, labels: tuple[str, ...]) -> dict[str, float]:
+    return dict(zip(labels, map(float, _rank(table).mean(axis=0)), strict=True))
+
+
+def _rank(table: Floats, ties: str = "average") -> Floats:
+    """Return the rank of each number in its row; equals share the average or the smallest ("min") rank.
+
+    As scipy.stats.rankdata, whose module takes longer to import than a report to make.
+    """
+    order = np.argsort(table, axis=-1, kind="stable")
+    ordered = np.take_along_axis(table, order, axis=-1)
+    places = np.arange(1.0, table.shape[-1] + 1)
+    edge = np.ones((*table.shape[:-1], 1), bool)
+    changes = ordered[..., 1:] != ordered[..., :-1]
+    first = np.maximum.accumulate(np.where(np.concatenate([edge, changes], -1), places, 1.0), axis=-1)
+    if ties == "average":
+        ends = np.where(np.concatenate([changes, edge], -1), places, np.inf)
+        first = (first + np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]) / 2
+    ranks = np.empty_like(first)
+    np.put_along_axis(ranks, order, first, axis=-1)
+    return ranks
 
 
 def nemenyi_q(k: int, level: float = LEVEL) -> float:
@@ -175,6 +212,8 @@ def nemenyi_q(k: int, level: float = LEVEL) -> float:
     >>> round(nemenyi_q(3), 3)
     2.344
     """
+    from scipy import stats
+
     return float(stats.studentized_range.ppf(1 - level, k, np.inf)) / math.sqrt(2)
 
 
@@ -204,7 +243,7 @@ def wilcoxon(differences: Floats) -> tuple[float, int]:
     it comes from the distribution of the rank sum over all 2^n signs, built up rank by rank (ranks are
     doubled to make them whole numbers).
     """
-    return _test_signed_ranks(differences, np.asarray(stats.rankdata(np.abs(differences)), np.float64))
+    return _test_signed_ranks(differences, _rank(np.abs(differences)))
 
 
 def _test_signed_ranks(differences: Floats, ranks: Floats) -> tuple[float, int]:
@@ -254,7 +293,7 @@ def mean_ranks(means: Mapping[str, Mapping[str, float]], better: str = "lower") 
         return {}
     table = np.array(rows, np.float64)
     losses = _drop_noise(-table if better == "higher" else table, float(np.abs(table).max()))
-    ranks = stats.rankdata(losses, method="min", axis=1).mean(axis=0)
+    ranks = _rank(losses, "min").mean(axis=0)
     return dict(zip(labels, map(float, ranks), strict=True))
 
 
@@ -293,6 +332,8 @@ def kendall_tau(ours: Sequence[float] | Floats, theirs: Sequence[float] | Floats
     """Return Kendall's tau-b of two lists of values for the same items; NaN if a list has one value only."""
     if np.ptp(ours) == 0 or np.ptp(theirs) == 0:
         return math.nan
+    from scipy import stats
+
     return float(stats.kendalltau(ours, theirs).statistic)
 
 
@@ -383,7 +424,7 @@ def _drop_noise(values: Floats, scale: float) -> Floats:
 
 def _test_all(table: Floats, datasets: tuple[str, ...], labels: tuple[str, ...], level: float) -> Across:
     n, k = table.shape
-    ranks = dict(zip(labels, map(float, stats.rankdata(table, axis=1).mean(axis=0)), strict=True))
+    ranks = _average_ranks(table, labels)
     statistic, p = _friedman(table)
     f, f_p = _iman_davenport(statistic, n, k)
     critical = critical_difference(k, n, level)
@@ -396,6 +437,8 @@ def _test_all(table: Floats, datasets: tuple[str, ...], labels: tuple[str, ...],
 def _friedman(table: Floats) -> tuple[float, float]:
     if not np.ptp(table, axis=1).any():
         return 0.0, 1.0
+    from scipy import stats
+
     test = stats.friedmanchisquare(*table.T)
     return float(test.statistic), float(test.pvalue)
 
@@ -406,14 +449,13 @@ def _iman_davenport(chi2: float, n: int, k: int) -> tuple[float, float]:
     if rest <= _ROUNDING * n * k:
         return math.inf, 0.0
     f = (n - 1) * chi2 / rest
-    return f, float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
+    return f, float(special.fdtrc(k - 1, (k - 1) * (n - 1), f))
 
 
 def _pairs(table: Floats, labels: tuple[str, ...], level: float) -> tuple[PairTest, ...]:
     couples = list(combinations(range(len(labels)), 2))
     apart = np.array([_paired_differences(table[:, i], table[:, j]) for i, j in couples])
-    # One call ranks all pairs: for a single pair, SciPy spends more time on its checks than on the ranks.
-    tested = list(map(_test_signed_ranks, apart, stats.rankdata(np.abs(apart), axis=1)))
+    tested = list(map(_test_signed_ranks, apart, _rank(np.abs(apart))))
     adjusted = holm([p for p, _ in tested])
     return tuple(
         PairTest(labels[i], labels[j], p, q, q <= level, untied)

@@ -3,7 +3,10 @@
 import ast
 import dataclasses
 import re
+import subprocess
+import sys
 from collections import Counter
+from collections.abc import Container
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -31,7 +34,7 @@ LAYERS = (
     ("kernels",),
     ("algorithms",),
     ("learn", "advice"),
-    ("estimators",),
+    ("estimators", "online"),
     ("config.specs",),
     ("data",),
     ("trials",),
@@ -87,6 +90,79 @@ def test_imports_go_downwards(path):
     room = room_of_file(path)
     upwards = {other for other in imported_rooms(path) if LEVEL[other] > LEVEL[room]}
     assert upwards == set()
+
+
+#: Cycles outside of report/ that still hide behind imports inside functions; none may be added.
+KNOWN_CYCLES: frozenset[frozenset[str]] = frozenset(
+    map(
+        frozenset,
+        (
+            ("algorithms", "algorithms.definition", "algorithms.plugins"),
+            ("advice.learner", "learn.contestants", "learn.learners"),
+            ("data.fetch", "data.load"),
+        ),
+    )
+)
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+def imported_modules(source: str, known: Container[str]) -> set[str]:
+    """Return which known modules a program imports, inside of functions too, but not for type checkers.
+
+    `from package import module` imports the module, and any other name the package itself.
+    """
+    found, nodes = set(), [ast.parse(source)]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            nodes += node.orelse
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            package = node.module.removeprefix("olbench.")
+            names = {f"{package}.{alias.name}" for alias in node.names}
+            found |= {name if name in known else package for name in names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.removeprefix("olbench.") for alias in node.names}
+        nodes += ast.iter_child_nodes(node)
+    return {name for name in found if name in known}
+
+
+def import_graph(sources: dict[str, str]) -> dict[str, set[str]]:
+    """Return which modules each module imports."""
+    return {name: imported_modules(source, sources) - {name} for name, source in sources.items()}
+
+
+def find_cycles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
+    """Return the sets of modules that reach each other."""
+    reached = {name: set(imported) for name, imported in graph.items()}
+    while True:
+        wider = {name: own.union(*(reached[other] for other in own)) for name, own in reached.items()}
+        if wider == reached:
+            break
+        reached = wider
+    return {
+        frozenset(other for other in own if name in reached[other])
+        for name, own in reached.items()
+        if name in own
+    }
+
+
+def test_no_cycle_hides_behind_an_import_inside_a_function():
+    sources = {module_name(path): path.read_text(encoding="utf-8") for path in SOURCES}
+    assert find_cycles(import_graph(sources)) - KNOWN_CYCLES == set()
+
+
+def test_a_hidden_cycle_is_found():
+    late = "def draw():\n    from olbench.b import c\n"
+    assert find_cycles(import_graph({"a": late, "b.c": "from olbench.a import draw\n", "b": ""})) == {
+        frozenset(("a", "b.c"))
+    }
+    typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from olbench.b import c\n"
+    assert find_cycles(import_graph({"a": typed, "b.c": "from olbench.a import draw\n", "b": ""})) == set()
 
 
 def test_one_name_is_one_class():
@@ -175,3 +251,55 @@ def test_no_code_depends_on_the_mistake_rate():
     elsewhere = {name for name in found if not name.startswith(("protocols/", "papers/"))} - allowed
     assert elsewhere == set()
     assert matching(r"mistake_rate", among="*.j2") | matching(r"mistake_rate", among="*.js") == {}
+
+
+def strings_of(source: str) -> set[str]:
+    """Return the texts in the code of a program."""
+    return {
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def test_no_section_or_format_knows_an_algorithm_by_name():
+    """Protocols and papers say what is compared. Looks and the papers' illustrations are by algorithm."""
+    from olbench.algorithms import definitions
+
+    allowed = {"report/figures/palette.py", "report/figures/weights.py"}
+    ids = {definition.id for definition in definitions()}
+    assert {"cw-var", "cw", "arow"} <= ids
+    paths = {str(path.relative_to(PACKAGE)): path for path in (PACKAGE / "report").rglob("*.py")}
+    named = {name: ids & strings_of(path.read_text(encoding="utf-8")) for name, path in paths.items()}
+    assert {name: found for name, found in named.items() if found and name not in allowed} == {}
+
+
+def test_the_tolerance_of_verdicts_is_in_one_place():
+    from olbench.forensics import consistency
+    from olbench.quantities import REPRODUCED, TOLERANCES
+    from olbench.report import verdicts
+
+    assert verdicts.TOLERANCES is TOLERANCES
+    assert consistency.CONSISTENT.deviations == TOLERANCES[REPRODUCED]
+    for name in ("report/verdicts.py", "forensics/consistency.py"):
+        tree = ast.parse((PACKAGE / name).read_text(encoding="utf-8"))
+        numbers = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+        assert not [each for each in numbers if each in TOLERANCES.values() and isinstance(each, float)], name
+
+
+def test_reading_a_paper_and_a_run_imports_neither_numba_nor_scipys_statistics():
+    program = (
+        "import sys; from olbench.papers import load_paper; from olbench.report.results import load_results; "
+        "load_paper('scw2012'); load_results('scw'); "
+        "print([name for name in ('numba', 'scipy.stats', 'pandas', 'matplotlib') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_every_file_of_the_renderers_is_a_format():
+    from olbench.report.renderers import Format, format_names, get_format
+
+    files = {path.stem for path in (PACKAGE / "report/renderers").glob("*.py")} - {"__init__"}
+    assert set(format_names()) == files
+    assert all(isinstance(get_format(name), Format) for name in files)

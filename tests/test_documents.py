@@ -36,7 +36,7 @@ def test_every_page_that_is_linked_exists():
 def test_the_tables_of_the_reproduction_are_those_of_the_record_that_ships():
     from olbench.report import verdicts
     from olbench.report.model import make_report
-    from olbench.report.renderers import markdown
+    from olbench.report.renderers import md as markdown
     from olbench.report.sections.verdicts import glance, verdict_map
 
     report = make_report(ROOT / "results/scw/reference")
@@ -82,7 +82,7 @@ def test_the_example_of_a_protocol_is_the_file_and_prints_what_the_page_shows(tm
 def test_the_tables_of_the_cw_reproduction_are_those_of_the_records_that_ship():
     from olbench.report import verdicts
     from olbench.report.model import make_report
-    from olbench.report.renderers import markdown
+    from olbench.report.renderers import md as markdown
     from olbench.report.sections import overview, results, tunings
     from olbench.report.summary import reproductions
 
@@ -166,7 +166,7 @@ def test_the_table_of_shards_is_that_of_the_record_that_ships(run, rows):
     from dataclasses import replace
 
     from olbench.report.model import make_report
-    from olbench.report.renderers import markdown
+    from olbench.report.renderers import md as markdown
     from olbench.report.sections import shards
 
     report = make_report(ROOT / f"results/{run}/reference")

@@ -1,7 +1,12 @@
-"""The estimators are scikit-learn citizens over the same kernels."""
+"""The estimators are scikit-learn citizens over the same kernels.
+
+`OLBENCH_UPDATE_GOLDEN=1 pytest tests/test_estimators.py -k stub` rewrites `olbench/estimators.pyi`.
+"""
 
 import dataclasses
+import os
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +25,42 @@ from olbench.algorithms import get_definition
 from olbench.estimators import AROW, CW, IELLIP, PA1, SCW1, SCW2, SOP, SOPLibol
 from tests.examples import built_in, noisy
 
-ALL = [cls for cls in vars(estimators).values() if isinstance(cls, type) and "algorithm_id" in vars(cls)]
+ALL = list(estimators.ESTIMATORS.values())
+STUB = Path(estimators.__file__).with_suffix(".pyi")
+STUB_HEAD = """# Made from the definitions of the algorithms by tests/test_estimators.py.
+from dataclasses import dataclass
+
+from olbench.advice.estimator import TakesAdvice
+from olbench.learn.classifiers import EllipsoidClassifier
+from olbench.learn.classifiers import OnlineClassifier as OnlineClassifier
+from olbench.learn.classifiers import SecondOrderClassifier as SecondOrderClassifier
+
+ESTIMATORS: dict[str, type[OnlineClassifier]]
+"""
+
+
+def write_stub(cls):
+    """Return the class of an estimator as a stub declares it."""
+    bases = ", ".join(base.__name__ for base in cls.__bases__)
+    lines = [
+        "",
+        "@dataclass(eq=False, repr=False, kw_only=True)",
+        f"class {cls.__name__}({bases}):",
+        f'    """{cls.__doc__.splitlines()[0]}"""',
+    ]
+    own = [field for field in dataclasses.fields(cls) if field.name in vars(cls)]
+    lines += [""] if own else []
+    for field in own:
+        kind = field.type.__name__ if isinstance(field.type, type) else str(field.type)
+        lines.append(f"    {field.name}: {kind} = ...")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def test_the_stub_lists_the_estimators():
+    text = STUB_HEAD + "".join(map(write_stub, ALL))
+    if os.environ.get("OLBENCH_UPDATE_GOLDEN"):
+        STUB.write_text(text, encoding="utf-8")
+    assert STUB.read_text(encoding="utf-8") == text
 
 
 def test_every_built_in_algorithm_has_one_estimator():

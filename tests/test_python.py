@@ -65,11 +65,11 @@ def test_the_table_is_that_of_the_report(scw):
     from olbench.report.model import Report
 
     styler = olbench.plot.table(scw)
-    row = next(row for row in Report(scw, None).rows if row.entry.label == "arow")
+    entry = next(entry for entry in Report(scw, None).rows if entry.label == "arow")
     headline = scw.protocol.headline
-    assert styler.data.loc["arow", row.entry.dataset] == headline.spread(*row.spreads[headline.name])
+    assert styler.data.loc["arow", entry.dataset] == headline.spread(*entry.spread(headline))
     html = styler.to_html()
-    bold = sum(row.bold for row in Report(scw, None).rows)
+    bold = sum(map(scw.is_best, Report(scw, None).rows))
     assert len([rule for rule in html.split("font-weight: bold")[0].split("#T_") if "row" in rule]) == bold
     assert "font-weight" not in olbench.plot.table(scw, "updates").to_html()
     with pytest.raises(UserError, match="measures no 'speed'"):
@@ -156,3 +156,13 @@ def test_the_plots_load_nothing_heavy_before_they_are_asked_to_draw():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_documented_places_have_what_they_had():
+    from olbench.data.duplicates import duplicate_groups
+    from olbench.online import predict_signs, train
+
+    X, y = np.eye(2), np.array([1.0, -1.0])
+    [epoch] = train("pa", X, y, [None])
+    assert predict_signs(epoch.learner, X).tolist() == y.tolist()
+    assert duplicate_groups(np.ones((2, 2))).tolist() == [0, 0]

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from olbench.estimators import AROW, CW, SOP
 from olbench.report.figures.curves import file_name, file_names
-from olbench.report.renderers.data import write_csv
+from olbench.report.renderers.csv import write_csv
 
 LINES = "".join(f"{1 if i % 2 else -1} 1:{i % 7} 2:{(i * i) % 5}\n" for i in range(40))
 

@@ -8,7 +8,7 @@ from olbench.learn.examples import Floats
 
 
 def is_empty(D: Floats, d: Floats) -> bool:
-    """Tell whether no x satisfies D x <= d.
+    """Return whether no x satisfies D x <= d.
 
     >>> is_empty(np.array([[1.0], [-1.0]]), np.array([10.0, -18.5]))
     True
@@ -26,7 +26,7 @@ def is_empty(D: Floats, d: Floats) -> bool:
 
 
 def intersect(left: tuple[Floats, Floats], right: tuple[Floats, Floats]) -> bool:
-    """Tell whether two polyhedra (D, d) have a point in common."""
+    """Return whether two polyhedra (D, d) have a point in common."""
     return not is_empty(np.vstack([left[0], right[0]]), np.append(left[1], right[1]))
 
 

@@ -145,7 +145,7 @@ class _Parser:
         return self.tokens[self.at]
 
     def next_is(self, *texts: str) -> bool:
-        """Tell whether the next token is one of these signs or keywords."""
+        """Return whether the next token is one of these signs or keywords."""
         return self.token.kind in ("sign", "keyword") and self.token.text in texts
 
     def accept(self, *texts: str) -> Token | None:
@@ -183,7 +183,7 @@ class _Parser:
             raise self.fail("'=>' comes once, before the class; 'at least' is written >=", arrow.start)
 
     def head(self) -> Head:
-        """Return what stands behind the arrow, as text: a class may have any name."""
+        """Return the class behind the arrow, as text: a class may have any name."""
         text = self.source.text[self.token.end :]
         start = self.token.end + len(text) - len(text.lstrip())
         name = text.strip()

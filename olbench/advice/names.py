@@ -73,7 +73,7 @@ class Names:
         return -sign if self.two_classes or sign > 0 else None
 
     def title(self, sign: int) -> str:
-        """Return what a class is called: by a word, as the negation of the other's, or by a number.
+        """Return the name of a class: by a word, as the negation of the other's, or by a number.
 
         >>> Names((), {"diabetes": 1, "-1": -1}).title(-1)
         'not diabetes'

@@ -30,7 +30,7 @@ def _load_installed() -> dict[str, int]:
 def definitions() -> list[Definition]:
     """Return all algorithms: the built-in ones in one order whatever was imported before, then the others."""
     place = _load_installed()
-    return sorted(REGISTRY.values(), key=lambda each: place.get(each.module, len(place)))
+    return sorted(REGISTRY.values(), key=lambda definition: place.get(definition.module, len(place)))
 
 
 def get_definition(id: str) -> Definition:

@@ -7,7 +7,7 @@ minimise |u - u_t|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0.
 
 from typing import Any
 
-from olbench.algorithms.definition import Parameter, Traits, advice
+from olbench.algorithms.definition import Estimator, Parameter, Traits, advice
 from olbench.kernels.advice_sets import solve, truncate
 from olbench.kernels.cone import descend
 
@@ -29,7 +29,7 @@ HEADS = Parameter(
 
 
 def constants(lam: float, mu: float, start: str, heads: str) -> tuple[float, ...]:
-    """Return what the kernel sees of the parameters."""
+    """Return the parameters that the kernel reads."""
     return lam, mu
 
 
@@ -40,6 +40,7 @@ def constants(lam: float, mu: float, start: str, heads: str) -> tuple[float, ...
     parameters=(LAM, MU, START, HEADS),
     traits=TRAITS,
     constants=constants,
+    estimator=Estimator("Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper)."),
 )
 def adviceptron(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     """Solve (10) without u >= 0, hinge and all, then truncate: Algorithm 1 as its problem means it."""
@@ -54,6 +55,7 @@ def adviceptron(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     parameters=(LAM, MU, START, HEADS),
     traits=TRAITS,
     constants=constants,
+    estimator=Estimator("The Adviceptron with eq. (13) to the letter."),
 )
 def printed(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     """Follow eq. (13) to the letter: (1 + d'u)^2 counts where its hinge is inactive, too."""
@@ -68,7 +70,9 @@ def printed(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     parameters=(LAM, MU, START, HEADS),
     traits=TRAITS,
     constants=constants,
+    estimator=Estimator("The Adviceptron with the exact solution of its cone problem."),
 )
 def exact(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     """Solve (10) with its cone u >= 0: coordinate descent, and pivoting where that creeps."""
-    descend(i, sets, p[1], w, u, room)
+    mu = p[1]
+    descend(i, sets, mu, w, u, room)

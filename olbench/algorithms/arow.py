@@ -2,7 +2,14 @@
 
 from typing import Any
 
-from olbench.algorithms.definition import KEEPS_PRODUCT, POWERS_OF_TWO, Parameter, Traits, second_order
+from olbench.algorithms.definition import (
+    KEEPS_PRODUCT,
+    POWERS_OF_TWO,
+    Estimator,
+    Parameter,
+    Traits,
+    second_order,
+)
 from olbench.algorithms.losses import excess
 
 TRAITS = Traits(True, True, True, False)
@@ -18,13 +25,14 @@ B = Parameter("b", 1.0, "inverse of the variance v above which the covariance sh
     ),
     traits=TRAITS,
     monotone=True,
+    estimator=Estimator("Adaptive regularisation of weights.", accuracy=0.97),
 )
 def arow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Trade the squared hinge loss and the variance along x against the change of the Gaussian."""
-    loss = excess(1.0, m)
+    loss, r = excess(1.0, m), p[0]
     if loss == 0.0:
         return 0.0, 0.0, 0.0
-    return loss, loss / (v + p[0]), 1.0 / p[0]
+    return loss, loss / (v + r), 1.0 / r
 
 
 @second_order(
@@ -34,11 +42,12 @@ def arow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     parameters=(B,),
     traits=TRAITS,
     monotone=True,
+    estimator=Estimator("Narrow AROW as LIBOL runs it.", accuracy=0.97, settings="b=16.0, "),
 )
 def narow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Run AROW with r = v / (b v - 1) if v > 1 / b; otherwise r is infinite and nothing changes."""
-    loss = excess(1.0, m)
-    c = p[0] - 1.0 / v if v * p[0] > 1.0 else 0.0
+    loss, b = excess(1.0, m), p[0]
+    c = b - 1.0 / v if v * b > 1.0 else 0.0
     if loss == 0.0 or c <= 0.0:
         return loss, 0.0, 0.0
     return loss, loss * c / (1.0 + c * v), c
@@ -52,11 +61,12 @@ def narow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     traits=TRAITS,
     no_diagonal=KEEPS_PRODUCT,
     monotone=True,
+    estimator=Estimator("Narrow AROW as first published.", accuracy=0.93),
 )
 def narow2010(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Keep mu = Sigma theta with theta += y x, written as a step on mu itself."""
-    loss = excess(1.0, m)
+    loss, b = excess(1.0, m), p[0]
     if loss == 0.0:
         return 0.0, 0.0, 0.0
-    c = max(0.0, p[0] - 1.0 / v) if v * p[0] > 1.0 else 0.0
+    c = max(0.0, b - 1.0 / v) if v * b > 1.0 else 0.0
     return loss, (1.0 - c * m) / (1.0 + c * v), c

@@ -6,7 +6,7 @@ of `olbench.learn.passes.predict_signs` is that of the mean.
 
 from typing import Any
 
-from olbench.algorithms.definition import Traits, first_order
+from olbench.algorithms.definition import Estimator, Traits, first_order
 from olbench.algorithms.losses import excess
 from olbench.algorithms.passive_aggressive import TRAITS, C
 from olbench.algorithms.perceptron import OWN
@@ -20,6 +20,7 @@ SOURCE = "Freund & Schapire, Machine Learning 37 (1999); cw2008, section 5"
     source=SOURCE,
     traits=Traits(False, False, True, False, source=OWN),
     averaged=True,
+    estimator=Estimator("The perceptron whose mean over all rounds predicts.", accuracy=0.93),
 )
 def averaged_perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Learn as the perceptron does; predict unseen examples with the mean of w over all rounds."""
@@ -28,7 +29,16 @@ def averaged_perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: 
     return 0.0, 1.0, 0.0
 
 
-@first_order("averaged-pa", title="Averaged PA", source=SOURCE, traits=TRAITS, averaged=True)
+@first_order(
+    "averaged-pa",
+    title="Averaged PA",
+    source=SOURCE,
+    traits=TRAITS,
+    averaged=True,
+    estimator=Estimator(
+        "Passive-aggressive learning with a hard margin, whose mean over all rounds predicts.", accuracy=0.92
+    ),
+)
 def averaged_pa(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Learn as PA does; predict unseen examples with the mean of w over all rounds."""
     loss = excess(1.0, m)
@@ -38,11 +48,19 @@ def averaged_pa(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: 
 
 
 @first_order(
-    "averaged-pa1", title="Averaged PA-I", source=SOURCE, parameters=(C,), traits=TRAITS, averaged=True
+    "averaged-pa1",
+    title="Averaged PA-I",
+    source=SOURCE,
+    parameters=(C,),
+    traits=TRAITS,
+    averaged=True,
+    estimator=Estimator(
+        "Passive-aggressive learning with linear slack, whose mean over all rounds predicts.", accuracy=0.92
+    ),
 )
 def averaged_pa1(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Learn as PA-I does; predict unseen examples with the mean of w over all rounds."""
-    loss = excess(1.0, m)
+    loss, C = excess(1.0, m), p[0]
     if loss == 0.0 or s == 0.0:
         return loss, 1.0, 0.0
-    return loss, 1.0, min(p[0], loss / s)
+    return loss, 1.0, min(C, loss / s)

@@ -85,6 +85,21 @@ class Traits:
 
 
 @dataclass(frozen=True)
+class Estimator:
+    """What the docstring of an algorithm's scikit-learn estimator says, and what is special about it."""
+
+    #: What it is, in a sentence; by default the docstring of the rule.
+    summary: str = ""
+    #: The accuracy that the example prints, and further arguments of the estimator there.
+    accuracy: float | None = None
+    settings: str = ""
+    #: The name of the class; by default from the id, with capitals where the title has them.
+    name: str = ""
+    #: Whether the Sigma of a second-order algorithm is the covariance of a Gaussian over weights.
+    gaussian: bool = True
+
+
+@dataclass(frozen=True)
 class Definition:
     """An algorithm as its file declares it with one of the decorators of this module."""
 
@@ -107,6 +122,7 @@ class Definition:
     factory: Callable[..., Any] | None = None
     #: Whether the factory of a batch contestant takes advice, as the keyword `advice`.
     advised: bool = False
+    estimator: Estimator = Estimator()
     doc: str = field(default="", repr=False)
 
     def __reduce__(self) -> Any:
@@ -136,6 +152,13 @@ class Definition:
     def is_own(self) -> bool:
         """Whether it comes from a user's own file."""
         return bool(self.file) and not self.module.startswith("olbench.")
+
+    @property
+    def estimator_name(self) -> str:
+        """The name of the scikit-learn estimator, as AveragedPA1 of averaged-pa1, titled Averaged PA-I."""
+        words = re.findall("[a-z]+|[0-9]+", self.id)
+        named = [word.upper() if word.upper() in self.title else word.capitalize() for word in words]
+        return self.estimator.name or "".join(named)
 
     @property
     def online(self) -> bool:
@@ -374,9 +397,7 @@ def register(definition: Definition) -> Definition:
     return definition
 
 
-def first_order(
-    id: str, *, title: str = "", source: str = "", **declared: Any
-) -> Callable[[Rule], Definition]:
+def first_order(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
     """Define a first-order algorithm by a rule (m, s, mistake, q, t, k, p) -> (loss, shrink, tau).
 
     The rule receives the signed margin m = y w.x, s = ||x||^2, whether the prediction was a mistake,
@@ -389,9 +410,7 @@ def first_order(
     return _make_decorator(id, title, source, "first", declared)
 
 
-def second_order(
-    id: str, *, title: str = "", source: str = "", **declared: Any
-) -> Callable[[Rule], Definition]:
+def second_order(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
     """Define a second-order algorithm by a rule (m, v, mistake, t, p) -> (loss, alpha, c).
 
     The rule receives the signed margin m = y mu.x, the variance v = x' Sigma x, whether the prediction was a
@@ -421,11 +440,7 @@ def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -
 
     The learner has `predict_one` and `learn_one` (River) or `predict` and `partial_fit` (scikit-learn).
     """
-
-    def define(factory: Callable[..., Any]) -> Definition:
-        return _define(id, title, source, "object", factory.__doc__, {"factory": factory, **declared})
-
-    return define
+    return _make_decorator(id, title, source, "object", declared)
 
 
 def batch_contestant(
@@ -436,24 +451,18 @@ def batch_contestant(
     It learns from all training examples at once, so it has no online pass; a protocol with training and test
     sets runs it (`olbench.learn.contestants.BatchLearner`).
     """
-
-    def define(factory: Callable[..., Any]) -> Definition:
-        return _define(id, title, source, "batch", factory.__doc__, {"factory": factory, **declared})
-
-    return define
+    return _make_decorator(id, title, source, "batch", declared)
 
 
 def _make_decorator(
     id: str, title: str, source: str, order: Order, declared: dict[str, Any]
-) -> Callable[[Rule], Definition]:
-    def define(rule: Rule) -> Definition:
-        function: Rule = getattr(rule, "py_func", rule)
-        return _define(id, title, source, order, function.__doc__, {"rule": function, **declared})
+) -> Callable[[Callable[..., Any]], Definition]:
+    role = "factory" if order in ("object", "batch") else "rule"
+
+    def define(function: Callable[..., Any]) -> Definition:
+        if role == "rule":
+            function = getattr(function, "py_func", function)
+        fields: dict[str, Any] = {role: function, "doc": function.__doc__ or "", **declared}
+        return register(Definition(id=id, title=title or id, order=order, source=source, **fields))
 
     return define
-
-
-def _define(
-    id: str, title: str, source: str, order: Order, doc: str | None, fields: dict[str, Any]
-) -> Definition:
-    return register(Definition(id=id, title=title or id, order=order, source=source, doc=doc or "", **fields))

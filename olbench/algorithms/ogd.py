@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, first_order
+from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, first_order
 from olbench.algorithms.losses import TOLERANCE, excess
 from olbench.algorithms.perceptron import OWN
 
@@ -23,20 +23,24 @@ PASSIVE_ABOVE = {"hinge": 1.0, "zero-one": 0.0}
     traits=Traits(True, False, True, False, source=OWN),
     constants=lambda C, loss: (C, LOSSES.index(loss)),
     passive_above=lambda C, loss: PASSIVE_ABOVE.get(loss, math.inf),
+    estimator=Estimator(
+        "Online gradient descent on the hinge, logistic, squared or zero-one loss.", accuracy=0.89
+    ),
 )
 def ogd(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
     """Step against the gradient of the loss; with zero-one, add y x on mistakes, as the perceptron does."""
-    step = p[0] / math.sqrt(t)
-    if p[1] == 0.0:
+    C, loss_number = p[0], p[1]
+    step = C / math.sqrt(t)
+    if loss_number == 0.0:
         loss = excess(1.0, m)
         return loss, 1.0, (step if loss > 0.0 else 0.0)
-    if p[1] == 1.0:
+    if loss_number == 1.0:
         odds = math.exp(-abs(m))
         loss = math.log1p(odds) + max(0.0, -m)
         if loss <= TOLERANCE:
             return 0.0, 1.0, 0.0
         return loss, 1.0, step * (odds if m > 0.0 else 1.0) / (1.0 + odds)
-    if p[1] == 2.0:
+    if loss_number == 2.0:
         residual = excess(1.0, m) - excess(m, 1.0)
         return 0.5 * residual * residual, 1.0, step * residual
     if mistake:

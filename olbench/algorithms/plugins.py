@@ -77,7 +77,7 @@ def run_rule(
 ) -> Item | None:
     """Return the result of some work with an algorithm; None if it goes on although everyone should stop.
 
-    A rule of one's own may loop for ever. Ctrl-C cannot interrupt compiled code, but it can interrupt who
+    A user's rule may loop for ever. Ctrl-C cannot interrupt compiled code, but it can interrupt who
     waits for it, so such work runs in a thread.
     """
     if not definition.is_own or definition.rule is None:

@@ -1,4 +1,4 @@
-"""What a rule of one's own is checked for before it is compiled.
+"""The checks of a user's rule before it is compiled.
 
 Compiled code does not check the index of an array: a rule that reads p[3] and has one parameter would read
 stray memory, and return a plausible rate. So its source may read the parameters by constant indices only, and
@@ -103,7 +103,7 @@ def _rounds(order: str) -> Iterator[tuple[Any, ...]]:
 
 
 def _is_undefined(error: Exception) -> bool:
-    """Tell whether an error stands for a number that is not defined, such as a root of -1."""
+    """Return whether an error stands for a number that is not defined, such as a root of -1."""
     domain = isinstance(error, ValueError) and _DOMAIN.match(str(error)) is not None
     return domain or isinstance(error, ArithmeticError)
 
@@ -208,7 +208,7 @@ def _read_index(node: ast.expr) -> int | None:
 
 
 def _as_plain(found: Any) -> Any:
-    """Return what a rule gave with Python's numbers in place of NumPy's."""
+    """Return the values of a rule with Python's numbers in place of NumPy's."""
     if isinstance(found, tuple):
         return tuple(_as_plain(each) for each in found)
     return found.item() if isinstance(found, np.generic) else found

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from olbench.algorithms.cw import ETA_DOC, ETA_GRID, confident_step, precision_gain
-from olbench.algorithms.definition import POWERS_OF_TWO, Parameter, Traits, second_order
+from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, second_order
 from olbench.algorithms.losses import excess, quantile
 
 TRAITS = Traits(True, True, True, True)
@@ -29,15 +29,17 @@ def constants(C: float, eta: float) -> tuple[float, float]:
     traits=TRAITS,
     constants=constants,
     monotone=True,
+    estimator=Estimator("Soft confidence-weighted learning with linear slack.", accuracy=0.98),
 )
 def scw1(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Take the step of CW, limited to alpha <= C (linear slack)."""
-    loss = excess(p[1] * math.sqrt(v), m)
+    C, phi = p[0], p[1]
+    loss = excess(phi * math.sqrt(v), m)
     if loss == 0.0 or v == 0.0:
         return loss, 0.0, 0.0
     deviation = math.sqrt(v)
-    a = min(p[0] * deviation, confident_step(m / deviation, p[1], 1.0))
-    return loss, a / deviation, precision_gain(a, p[1], v)
+    a = min(C * deviation, confident_step(m / deviation, phi, 1.0))
+    return loss, a / deviation, precision_gain(a, phi, v)
 
 
 @second_order(
@@ -48,16 +50,18 @@ def scw1(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     traits=TRAITS,
     constants=constants,
     monotone=True,
+    estimator=Estimator("Soft confidence-weighted learning with squared slack.", accuracy=0.98),
 )
 def scw2(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Trade the squared violation of CW's constraint against the change of the Gaussian."""
-    loss = excess(p[1] * math.sqrt(v), m)
+    C, phi = p[0], p[1]
+    loss = excess(phi * math.sqrt(v), m)
     if loss == 0.0 or v == 0.0:
         return loss, 0.0, 0.0
     deviation = math.sqrt(v)
-    share = 2.0 * p[0] * v / (1.0 + 2.0 * p[0] * v)
-    a = confident_step(m / deviation, p[1], share)
-    return loss, a / deviation, precision_gain(a, p[1], v)
+    share = 2.0 * C * v / (1.0 + 2.0 * C * v)
+    a = confident_step(m / deviation, phi, share)
+    return loss, a / deviation, precision_gain(a, phi, v)
 
 
 @second_order(
@@ -68,15 +72,20 @@ def scw2(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     traits=TRAITS,
     constants=constants,
     monotone=True,
+    estimator=Estimator(
+        "SCW-II with the formula of the LIBOL toolbox, which is not the optimum.",
+        accuracy=0.97,
+        name="SCW2Libol",
+    ),
 )
 def scw2_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Run SCW-II with the toolbox's discriminant, which has 2 v and 2 phi where the paper has squares."""
-    phi = p[1]
+    C, phi = p[0], p[1]
     loss = excess(phi * math.sqrt(v), m)
     if loss == 0.0 or v == 0.0:
         return loss, 0.0, 0.0
     deviation = math.sqrt(v)
-    share = 2.0 * p[0] * v / (1.0 + 2.0 * p[0] * v)
+    share = 2.0 * C * v / (1.0 + 2.0 * C * v)
     r, squared = m / deviation, share * phi * phi
     root = math.hypot(
         math.sqrt(2.0) * r * squared / deviation, 2.0 * phi * math.sqrt(1.0 + 2.0 * phi * share)

@@ -6,7 +6,7 @@ mu = Sigma w, which predicts the same sign: S w . x = mu . x / (1 + v).
 
 from typing import Any
 
-from olbench.algorithms.definition import KEEPS_PRODUCT, Traits, second_order
+from olbench.algorithms.definition import KEEPS_PRODUCT, Estimator, Traits, second_order
 
 TRAITS = Traits(False, True, True, False)
 
@@ -18,6 +18,7 @@ TRAITS = Traits(False, True, True, False)
     traits=TRAITS,
     product=True,
     monotone=True,
+    estimator=Estimator("The second-order perceptron.", accuracy=0.97),
 )
 def sop(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Add y x to w and x x' to the precision on every mistake.
@@ -36,6 +37,7 @@ def sop(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     traits=TRAITS,
     no_diagonal=KEEPS_PRODUCT,
     monotone=True,
+    estimator=Estimator("The second-order perceptron as LIBOL runs it.", accuracy=0.95, name="SOPLibol"),
 )
 def sop_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     """Add y x to w on every mistake, but x x' to the precision in every round."""

@@ -1,6 +1,6 @@
 """What a check is: a statement of a paper, tried on many instances as printed and as corrected.
 
-A paper's checks are functions in one file of this folder, under the decorator `check`.
+A paper's checks are functions in the file `audit.py` of its folder, under the decorator `check`.
 """
 
 import math
@@ -61,7 +61,7 @@ class Tally:
         self.worst = -math.inf
         self.example: dict[str, Plain] = {}
 
-    def add(self, violation: float, **example: Plain) -> None:
+    def add(self, violation: float, /, **example: Plain) -> None:
         """Count an instance; what is not a number counts as violated."""
         self.tried += 1
         self.worst = max(self.worst, math.inf if math.isnan(violation) else violation)
@@ -73,6 +73,22 @@ class Tally:
     def finding(self) -> Evidence:
         """The finding so far."""
         return Evidence(self.tried, self.violations, self.worst, self.unit, self.example)
+
+
+class Forms:
+    """The printed and the corrected form of a statement, tried on the same instances."""
+
+    def __init__(self, tolerance: float = 0.0, unit: str = ""):
+        self.printed, self.corrected = Tally(tolerance, unit), Tally(tolerance, unit)
+
+    def add(self, printed: float, corrected: float, /, **example: Plain) -> None:
+        """Count an instance, with its violation of either form."""
+        self.printed.add(printed, **example)
+        self.corrected.add(corrected, **example)
+
+    def verify(self, note: str = "") -> Verification:
+        """Return the findings for both forms."""
+        return Verification(self.printed.finding, self.corrected.finding, note)
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,17 @@ Nothing here uses a closed form: the closed forms are what is checked against th
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import minimize
 
+from olbench.audit.definition import Plain, Tally
 from olbench.learn.examples import Floats
+
+Constraint = Literal["deviation", "variance"]
 
 
 def inverse_of(matrix: Floats) -> Floats:
@@ -40,7 +43,7 @@ class Problem:
     x: Floats
     y: float
     phi: float
-    constraint: Literal["deviation", "variance"] = "deviation"
+    constraint: Constraint = "deviation"
     price: Literal["none", "linear", "squared"] = "none"
     C: float = 0.0
     diagonal: bool = False
@@ -55,11 +58,21 @@ class Problem:
         """The variance of the margin before the update."""
         return float(self.x @ self.covariance @ self.x)
 
+    @property
+    def shown(self) -> dict[str, Plain]:
+        """The problem as a counter-example shows it."""
+        return {"m": self.m, "v": self.v, "phi": self.phi, **({} if self.price == "none" else {"C": self.C})}
+
     def shortfall(self, mean: Floats, covariance: Floats) -> float:
         """Return by how much a Gaussian misses the constraint."""
         variance = float(self.x @ covariance @ self.x)
         wanted = variance if self.constraint == "variance" else math.sqrt(variance)
         return self.phi * wanted - self.y * float(mean @ self.x)
+
+    def step(self, alpha: float, beta: float) -> tuple[Floats, Floats]:
+        """Return the Gaussian after mu += alpha y Sigma x, Sigma -= beta Sigma x x' Sigma."""
+        z = self.covariance @ self.x
+        return self.mean + alpha * self.y * z, self.covariance - beta * np.outer(z, z)
 
     def value(self, mean: Floats, covariance: Floats) -> float:
         """Return the objective: the divergence, and the price of the shortfall."""
@@ -153,12 +166,30 @@ def random_gaussian(rng: np.random.Generator, d: int, diagonal: bool = False) ->
     return rng.normal(size=d), factor @ factor.T
 
 
+def draw_problem(
+    rng: np.random.Generator, constraint: Constraint = "deviation", diagonal: bool = False
+) -> Problem:
+    """Return a problem with up to three features."""
+    d = int(rng.integers(1, 4))
+    mean, covariance = random_gaussian(rng, d, diagonal)
+    x, y = rng.normal(size=d) * rng.lognormal(sigma=0.7), float(rng.choice([-1.0, 1.0]))
+    return Problem(mean, covariance, x, y, rng.uniform(0.1, 3.0), constraint, diagonal=diagonal)
+
+
 def violated_problem(make: Callable[[], Problem]) -> Problem:
     """Draw problems until one whose constraint does not hold already."""
     while True:
         problem = make()
         if problem.shortfall(problem.mean, problem.covariance) > 0.05 * math.sqrt(problem.v):
             return problem
+
+
+def compare_optimum(problems: Iterable[Problem], update: Callable[[Problem], tuple[Floats, Floats]]) -> Tally:
+    """Return how far the Gaussians of a closed form are from the optima that the optimiser finds."""
+    tally = Tally(1e-5, "(largest difference)")
+    for problem in problems:
+        tally.add(distance(problem, *update(problem), problem.solve()), **problem.shown)
+    return tally
 
 
 def distance(problem: Problem, mean: Floats, covariance: Floats, best: tuple[Floats, Floats]) -> float:

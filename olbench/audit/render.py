@@ -37,7 +37,7 @@ def number(value: Plain) -> str:
 
 
 def evidence(result: Result) -> list[str]:
-    """Return what was found, as sentences: the printed form, the corrected one, the remark."""
+    """Return the findings as sentences: the printed form, the corrected one, the remark."""
     outcome = result.outcome
     parts = [f"As printed, {_count(outcome.printed)}."]
     if outcome.printed.example:

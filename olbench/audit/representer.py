@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from olbench.audit.definition import Forms, Plain
+from olbench.audit.runs import Replay
 from olbench.learn.examples import Floats
 
 #: (m, v) -> (alpha, beta) of mu += alpha y Sigma x and Sigma -= beta Sigma x x' Sigma.
@@ -90,6 +92,21 @@ def largest_difference(
         differences.append(_relative(X.T @ nu, mean))
         differences.append(_relative(here, covariance))
     return max(differences)
+
+
+def compare_forms(
+    forms: Forms, run: Replay, data: tuple[Floats, Floats, float], step: Step,
+    coefficients: tuple[Coefficients, Coefficients], **shown: Plain,
+) -> None:  # fmt: skip
+    """Compare a run on (X, y, a) with its expansions by the printed and by the corrected coefficients."""
+    X, y, a = data
+    expansions = [expand(X @ X.T, y, a, step, form) for form in coefficients]
+    gaps = [largest_difference(expansion, X, a, run.means, run.covariances) for expansion in expansions]
+    nu, pi = expansions[0].nu[-1], expansions[0].pi[-1]
+    shown = {"x": X.tolist(), "y": y.tolist(), "a": a, **shown, "mu": run.means[-1].tolist(),
+             "mu from nu": (X.T @ nu).tolist(), "Sigma": run.covariances[-1].tolist(),
+             "Sigma from pi": (X.T @ pi @ X + a * np.eye(X.shape[1])).tolist()}  # fmt: skip
+    forms.add(gaps[0], gaps[1], **shown)
 
 
 def _relative(value: Floats, reference: Floats) -> float:

@@ -8,18 +8,18 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from olbench.bench.cases import dense
-from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
+from olbench.bench.parallel import equal_trials
+from olbench.config.specs import DatasetSpec
+from olbench.data.dataset import Dataset
 from olbench.data.fingerprint import fingerprint
-from olbench.data.load import Dataset
 from olbench.data.source import Source
 from olbench.engine.executors import open_executor
 from olbench.engine.executors.local import Executor
 from olbench.engine.runner import open_run
 from olbench.errors import UserError
-from olbench.protocols import get_protocol
 from olbench.protocols.definition import Cell
 
-#: Passes take about so many seconds of a processor; a pass over PROBE rows tells how many rows that are.
+#: Processor seconds of a pass, about; a pass over PROBE rows tells how many rows take that long.
 SECONDS, PROBE, FEATURES = 0.25, 2_000, 600
 #: Rows of the trials that measure the cost of a task: they take next to no time themselves.
 TINY = 2
@@ -74,10 +74,7 @@ def make_cell(n: int, permutations: int) -> Cell:
     X, y = dense(n, FEATURES)
     spec = DatasetSpec(f"made-up-{n}")
     source = Source(spec, Dataset(spec.name, X, y, fingerprint(X, y)), can_reload=False)
-    algorithm = AlgorithmSpec("arow", options={"covariance": "full", "form": "covariance", "a": 1.0})
-    config = Config((spec,), (algorithm,), settings={"permutations": permutations, "curve": 1})
-    [cell] = get_protocol(config.protocol).cells(config, [source])
-    return cell
+    return equal_trials(source, permutations=permutations, curve=1)
 
 
 def run_all(cell: Cell, jobs: int, executor: Executor | None) -> tuple[float, list[float]]:

@@ -11,8 +11,8 @@ from threading import Event, Thread
 import numpy as np
 
 from olbench.bench.cases import dense
-from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
-from olbench.data.source import made_source
+from olbench.config.specs import AlgorithmSpec, Config
+from olbench.data.source import Source, made_source
 from olbench.engine.runner import open_run
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import Cell
@@ -29,15 +29,15 @@ class Measurement:
 
 
 def long_cell(n: int, d: int, permutations: int) -> Cell:
-    """Return a cell of equal trials: AROW with a full covariance on made-up examples."""
-    X, y = dense(n, d)
-    options = {"covariance": "full", "form": "covariance", "a": 1.0}
-    config = Config(
-        (DatasetSpec("made-up"),),
-        (AlgorithmSpec("arow", options=options),),
-        settings={"permutations": permutations},
-    )
-    [cell] = get_protocol(config.protocol).cells(config, [made_source("made-up", X, y)])
+    """Return a cell of long trials on made-up examples."""
+    return equal_trials(made_source("made-up", *dense(n, d)), permutations=permutations)
+
+
+def equal_trials(source: Source, **settings: int) -> Cell:
+    """Return a cell of equal trials: AROW with a full covariance."""
+    algorithm = AlgorithmSpec("arow", options={"covariance": "full", "form": "covariance", "a": 1.0})
+    config = Config((source.spec,), (algorithm,), settings=settings)
+    [cell] = get_protocol(config.protocol).cells(config, [source])
     return cell
 
 

@@ -337,6 +337,7 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
 
 def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
     """Read a data set's files, not the cache; return whether they agree with the catalogue, and a message."""
+    from olbench.data.dataset import Dataset
     from olbench.data.fingerprint import fingerprint
     from olbench.data.readers.registry import problems, read_examples
 
@@ -345,7 +346,7 @@ def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
     except UserError as error:
         return False, f"DIFFERS: {error}"
     digest = fingerprint(X, y)
-    wrong = problems(entry, X, y, digest, test_from)
+    wrong = problems(entry, Dataset(entry.name, X, y, digest, test_from))
     if wrong:
         return False, f"DIFFERS: {'; '.join(wrong)}"
     if not entry.fingerprint:

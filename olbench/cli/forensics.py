@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olbench.cli.flags import experiment
-from olbench.cli.output import deliver, exit_code, show_parts
+from olbench.cli.output import deliver, exit_code, render, show_parts
 from olbench.errors import UserError
 from olbench.report.grid import Grid, boxes, count, left, right
 
@@ -58,6 +58,7 @@ def command(
     from olbench import api
     from olbench.config import read_config
     from olbench.forensics.inquiry import Suspect, suspects
+    from olbench.report.forensics import findings_document
 
     inquiry = read_config(config, overrides)
     if not inquiry.paper:
@@ -80,7 +81,9 @@ def command(
         return
     run, inquiries = investigate(candidates, out or Path("results") / config.stem, plan.jobs, quiet)
     if output is not None or not quiet or form != "text":
-        deliver(render(inquiries, form), output, None if quiet else "table of findings")
+        # Wider than a terminal rather than cut: a dropped column would be the finding.
+        text = render(findings_document(inquiries), form, output, WIDTH)
+        deliver(text, output, None if quiet else "table of findings")
     sys.exit(exit_code(run) or (0 if inquiries else 4))
 
 
@@ -109,7 +112,7 @@ def investigate(
 
 
 def is_recorded(path: Path, record: dict[str, Any]) -> bool:
-    """Tell whether a file is finished and has the same findings as a record, whenever they were made."""
+    """Return whether a file is finished and has the same findings as a record, whenever they were made."""
     try:
         existing = json.loads(path.read_text(encoding="utf-8"))
         old, new = ({name: each[name] for name in FINDINGS} for each in (existing, record))
@@ -147,17 +150,3 @@ def show_plan(candidates: "list[Suspect]", jobs: int) -> None:
     click.echo(
         f"screening takes about {duration(total)} with {count(jobs, 'job')}; judging often takes as long"
     )
-
-
-def render(inquiries: "list[Inquiry]", form: str) -> str:
-    """Return the findings in a format."""
-    from olbench.report import forensics
-    from olbench.report.renderers import markdown, text
-
-    if form == "json":
-        return forensics.as_json(inquiries)
-    if form == "csv":
-        return forensics.as_csv(inquiries)
-    parts = forensics.parts(inquiries)
-    # Wider than a terminal rather than cut: a dropped column would be the finding.
-    return markdown.render(parts) if form == "md" else text.render(parts, WIDTH)

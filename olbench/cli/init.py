@@ -1,4 +1,4 @@
-"""olbench init: a commented config to start from, for one's own data from a look at the file."""
+"""olbench init: a commented config to start from; for your own data, it comes from a look at the file."""
 
 import json
 from pathlib import Path

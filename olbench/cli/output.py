@@ -3,7 +3,7 @@
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,7 @@ from olbench.report.grid import count
 
 if TYPE_CHECKING:
     from olbench.engine.runner import Run
+    from olbench.report.document import Document
     from olbench.report.grid import Part
 
 #: Columns and lines where there is no terminal to ask.
@@ -30,6 +31,14 @@ def show_parts(*parts: "Part") -> None:
     from olbench.report.renderers import text
 
     click.echo(text.render(parts, screen_size()[0], sys.stdout.isatty()), nl=False)
+
+
+def render(document: "Document[Any]", form: str, output: Path | None, width: int | None = None) -> str:
+    """Return a document in a format: as wide as the terminal or, in a file, as SCREEN."""
+    from olbench.report.renderers import Screen, get_format
+
+    columns = screen_size()[0] if output is None else SCREEN[0]
+    return get_format(form).render(document, Screen(width or columns, output is None and sys.stdout.isatty()))
 
 
 def deliver(content: str, output: Path | None, what: str | None = "report") -> None:

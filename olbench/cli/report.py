@@ -1,42 +1,19 @@
 """olbench report: from the record of a run to tables, figures, verdicts and a page."""
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.output import SCREEN, deliver, screen_size
+from olbench.cli.output import deliver, render, screen_size
 from olbench.errors import UserError
 from olbench.report.grid import count
+from olbench.report.renderers import format_names, get_format
 
 if TYPE_CHECKING:
-    from olbench.report.grid import Part
     from olbench.report.model import Report
-    from olbench.report.results import Results
 
-FORMATS = ("text", "md", "latex", "csv", "json", "html", "checklist")
-#: What --all writes, by format.
-FILES = {
-    "html": "report.html",
-    "text": "report.txt",
-    "md": "report.md",
-    "latex": "tables.tex",
-    "csv": "results.csv",
-    "json": "report.json",
-    "checklist": "CHECKLIST.md",
-}
-#: What --all says about each.
-CONTENTS = {
-    "html": "the page, for a browser",
-    "text": "all tables, for a terminal",
-    "md": "all tables in Markdown",
-    "latex": "all tables in LaTeX",
-    "csv": "the results, one line per row",
-    "json": "everything, for scripts",
-    "checklist": "the reproducibility checklist",
-}
 #: What is printed if no format is named.
 BRIEF = "brief"
 
@@ -47,7 +24,7 @@ BRIEF = "brief"
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=click.Choice(format_names()),
     help="Write the full report in this format [default: text].",
 )
 @click.option(
@@ -88,7 +65,7 @@ def command(
       olbench report results/before results/after --format html --output changes.html
       olbench report results/scw --strict results/scw/expected.yaml
     """
-    from olbench.report.results import load_results, newest
+    from olbench.report.results import newest
     from olbench.shipped import find_run
 
     if len(folders) > 1:
@@ -97,8 +74,7 @@ def command(
                 "several folders are compared side by side; --figures, --all, --strict and --write-expected "
                 "take one folder"
             )
-        runs = [load_results(find_run(folder)) for folder in folders]
-        deliver(side_by_side(runs, form or "text", output), output)
+        compare(folders, form or "text", output)
         return
     if everything and (output or form or full):
         raise UserError(
@@ -116,6 +92,7 @@ def report_on(
     strict: Path | None, write_expected: Path | None,
 ) -> int:  # fmt: skip
     """Write the report on one run, which the user calls `name`; return the exit code."""
+    from olbench.report.document import report_document
     from olbench.report.model import make_report
 
     report = make_report(folder)
@@ -129,7 +106,7 @@ def report_on(
     elif form == BRIEF:
         click.echo(render_brief(report, name), nl=False)
     else:
-        deliver(render(report, form, output), output)
+        deliver(render(report_document(report), form, output), output)
     if figures:
         click.echo(f"{count(draw(report, figures), 'figure')} in {figures}", err=True)
     if report.results.missing and (output or everything):
@@ -142,67 +119,42 @@ def report_on(
     return judge_strictly(report, strict) if strict else 0
 
 
-def render(report: "Report", form: str, output: Path | None = None) -> str:
-    """Return the report in a format."""
-    from olbench.report.renderers import checklist, data, html, latex, markdown, text
-    from olbench.report.sections import all_parts
-
-    if form == "text":
-        terminal = output is None and sys.stdout.isatty()
-        width = screen_size()[0] if output is None else SCREEN[0]
-        return text.render(all_parts(report), width, terminal)
-    renderers: dict[str, Callable[[Report], str]] = {
-        "md": lambda report: markdown.render(all_parts(report)),
-        "latex": lambda report: latex.render(all_parts(report)),
-        "csv": data.render_csv,
-        "json": data.render_json,
-        "html": html.render,
-        "checklist": checklist.render,
-    }
-    return renderers[form](report)
-
-
 def render_brief(report: "Report", name: str) -> str:
     """Return the summary of a run, as wide and high as the terminal."""
-    from olbench.report.renderers import brief, text
+    from olbench.report import brief
+    from olbench.report.renderers import text
 
     width, height = screen_size()
     return text.render(brief.parts(report, name, width, height), width, sys.stdout.isatty())
 
 
-def side_by_side(runs: "Sequence[Results]", form: str, output: Path | None = None) -> str:
-    """Return several runs in one table."""
-    import json
+def compare(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
+    """Write several runs side by side."""
+    from olbench.report.results import load_results
+    from olbench.report.sections.comparison import comparison_document
 
-    from olbench.report import comparison
-    from olbench.report.renderers import data, html, latex, markdown, text
-
-    if form == "html":
-        return html.render_comparison(runs)
-    if form in ("csv", "json"):
-        records = comparison.records(runs)
-        return data.write_csv(records) if form == "csv" else json.dumps(records, indent=1) + "\n"
-    width = screen_size()[0] if output is None else SCREEN[0]
-    makers: dict[str, Callable[[Iterable[Part]], str]] = {
-        "text": lambda parts: text.render(parts, width, output is None and sys.stdout.isatty()),
-        "md": markdown.render,
-        "latex": latex.render,
-    }
-    if form not in makers:
-        raise UserError(
-            f"several folders have no {form} report; use {', '.join([*makers, 'csv', 'json', 'html'])}"
-        )
-    return makers[form](comparison.compare(runs))
+    runs = [load_results(folder) for folder in folders]
+    if get_format(form).single:
+        others = [name for name in format_names() if not get_format(name).single]
+        raise UserError(f"several folders have no {form} report; use {', '.join(others)}")
+    deliver(render(comparison_document(runs), form, output), output)
 
 
 def write_all(report: "Report", folder: Path) -> None:
     """Write every format and the figures."""
-    for form, name in FILES.items():
-        deliver(render(report, form, folder / name), folder / name, None)
+    from olbench.report.document import report_document
+
+    document = report_document(report)
+    # The page comes first: whoever opens one file should open that.
+    names = sorted(format_names(), key=lambda name: name != "html")
+    formats = {name: get_format(name) for name in names}
+    for name, form in formats.items():
+        deliver(render(document, name, folder / form.file), folder / form.file, None)
     figures = draw(report, folder / "figures")
-    width = max(map(len, FILES.values()))
-    lines = [f"{folder}:", *(f"  {name:{width}}  {CONTENTS[form]}" for form, name in FILES.items())]
-    click.echo("\n".join([*lines, f"  {'figures/':{width}}  {count(figures, 'figure')}"]), err=True)
+    contents = {form.file: form.content for form in formats.values()} | {"figures/": count(figures, "figure")}
+    width = max(map(len, contents))
+    lines = [f"{folder}:", *(f"  {file:{width}}  {content}" for file, content in contents.items())]
+    click.echo("\n".join(lines), err=True)
 
 
 def draw(report: "Report", folder: Path) -> int:

@@ -1,12 +1,11 @@
 """olbench summary: every paper on one page."""
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
-from olbench.cli.output import SCREEN, deliver, screen_size
+from olbench.cli.output import deliver, render
 
 
 @click.command("summary")
@@ -33,19 +32,9 @@ def command(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
       olbench summary --format html --output papers.html
     """
     from olbench.report import summary
-    from olbench.report.renderers import markdown, text
 
     found = summary.reproductions(folders or summary.find_runs(Path("results")))
     if not found:
         click.echo("olbench: there is no finished run of a paper below results/", err=True)
         sys.exit(4)
-    if form == "json":
-        content = json.dumps(summary.plain(found), indent=1) + "\n"
-    elif form == "html":
-        content = summary.render_html(found)
-    elif form == "md":
-        content = markdown.render(summary.parts(found))
-    else:
-        width = screen_size()[0] if output is None else SCREEN[0]
-        content = text.render(summary.parts(found), width, output is None and sys.stdout.isatty())
-    deliver(content, output, "summary")
+    deliver(render(summary.summary_document(found), form, output), output, "summary")

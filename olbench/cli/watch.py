@@ -79,9 +79,9 @@ def follow_on_screen(watch: "Watch", every: float) -> None:
 
 def draw(watch: "Watch", standing: "Standing", width: int, height: int) -> "list[Part]":
     """Return the progress of every data set, then the results so far, as many as fit."""
+    from olbench.report import brief
     from olbench.report.grid import Grid, boxes, left, right
     from olbench.report.model import make_report
-    from olbench.report.renderers import brief
 
     rows = [
         boxes(name, f"{standing.done[name]:,}", f"{total:,}", bar(standing.done[name], total))

@@ -248,7 +248,7 @@ def _reading(content: Mapping[str, Placed]) -> Reading:
         if key in content:
             given[key] = content[key].choice(key, words)
     if "delimiter" in content:
-        from olbench.data.readers.table import read_delimiter
+        from olbench.data.readers.tables.csv import read_delimiter
 
         with place_errors(content["delimiter"]):
             given["delimiter"] = read_delimiter(str(content["delimiter"].value))

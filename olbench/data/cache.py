@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from olbench.data.dataset import UNKNOWN, About, Dataset
 from olbench.data.folders import cache_folder, parsed_folder
-from olbench.data.prepare.encode import About
-from olbench.data.readers.rows import csr
+from olbench.data.readers.rows import assemble
 from olbench.errors import UserError
 from olbench.files import write_text
 
@@ -42,28 +42,26 @@ YOUNG = 60
 
 log = logging.getLogger("olbench")
 
-#: X, y, the fingerprint, the first row for testing if there is one, and what else is known.
-Content = tuple[Any, Any, str, int | None, About]
-
 
 def entry_key(recipe: dict[str, Any]) -> str:
     """Return the name of the entry for a recipe: the plain values that determine the parsed arrays."""
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:40]
 
 
-def store(
-    key: str, X: Any, y: Any, fingerprint: str, test_from: int | None = None, about: About | None = None
-) -> bool:
-    """Write an entry; if the folder cannot take it, log one warning and return False."""
+def keep(key: str, data: Dataset) -> Dataset:
+    """Store a data set as an entry and return it mapped from there.
+
+    If the folder cannot take it, log one warning and return the data set itself.
+    """
     try:
         with open_draft() as draft:
-            for name, array in _arrays(X, y).items():
+            for name, array in data.arrays.items():
                 draft.add(name, array)
-            draft.install(key, X.shape, fingerprint, test_from, about)
+            draft.install(key, data)
     except UnwritableError as error:
         warn_unwritable(error)
-        return False
-    return True
+        return data
+    return load(key, data.name) or data
 
 
 class UnwritableError(Exception):
@@ -168,17 +166,22 @@ class Draft:
         (self.folder / f"{name}.npy").rename(self.folder / f"{new}.npy")
         self.arrays[new] = self.arrays.pop(name)
 
-    def install(
-        self, key: str, shape: Any, fingerprint: str, test_from: int | None = None, about: About | None = None
-    ) -> None:
+    def install(self, key: str, data: Dataset) -> None:
         """Make the draft the entry of a key; if another process was faster, its entry stays."""
-        split: dict[str, Any] = {} if test_from is None else {"test_from": test_from}
-        split |= {} if about is None else {"about": about.plain()}
-        size = [int(length) for length in shape]
-        meta = {"shape": size, "fingerprint": fingerprint, "arrays": self.arrays, **split}
-        text = json.dumps({**meta, "crc32": _meta_checksum(meta)}, indent=1)
-        _write_text(self.folder / "meta.json", text)
-        _install(self.folder, parsed_folder() / key)
+        shape = [int(length) for length in data.X.shape]
+        meta: dict[str, Any] = {"shape": shape, "fingerprint": data.fingerprint, "arrays": self.arrays}
+        meta |= {} if data.test_from is None else {"test_from": data.test_from}
+        meta |= {} if data.about == UNKNOWN else {"about": vars(data.about)}
+        with open(self.folder / "meta.json", "w") as file:
+            file.write(json.dumps({**meta, "crc32": _meta_checksum(meta)}, indent=1))
+            file.flush()
+            os.fsync(file.fileno())
+        final = parsed_folder() / key
+        try:
+            self.folder.rename(final)
+        except OSError:
+            if not is_entry(final):
+                raise
 
     def abandon(self) -> None:
         """Close what is open and remove the folder if it is still a draft."""
@@ -232,25 +235,25 @@ def _sweep() -> None:
                 os.close(handle)
 
 
-def load(key: str, thorough: bool = False) -> Content | None:
-    """Return the memory-mapped content of an entry, or None if there is no valid one.
+def load(key: str, name: str = "", thorough: bool = False) -> Dataset | None:
+    """Return the memory-mapped data set of an entry, or None if there is no valid one.
 
     Arrays whose time stamp has changed are compared with their checksums; `thorough` compares all of them.
     """
-    return load_folder(parsed_folder() / key, thorough)
+    return load_folder(parsed_folder() / key, name, thorough)
 
 
 def is_entry(folder: Path) -> bool:
-    """Tell whether a folder looks like an entry."""
+    """Return whether a folder looks like an entry."""
     return (folder / "meta.json").is_file()
 
 
-def load_folder(folder: Path, thorough: bool = False) -> Content | None:
-    """Return the content of an entry as `load` does, by its folder."""
+def load_folder(folder: Path, name: str, thorough: bool = False) -> Dataset | None:
+    """Return the data set of an entry as `load` does, by its folder."""
     # Another process may write the entry between the first look and the second.
     for _ in range(2):
         try:
-            return _read(folder, thorough)
+            return _read(folder, name, thorough)
         except (FileNotFoundError, NotADirectoryError):
             if not folder.is_dir():
                 return None
@@ -261,22 +264,22 @@ def load_folder(folder: Path, thorough: bool = False) -> Content | None:
     return None
 
 
-def _read(folder: Path, thorough: bool) -> Content:
-    """Return the content of an entry; any damage raises an exception."""
+def _read(folder: Path, name: str, thorough: bool) -> Dataset:
+    """Return the data set of an entry; any damage raises an exception."""
     meta = json.loads((folder / "meta.json").read_text())
     if meta.pop("crc32") != _meta_checksum(meta):
         raise ValueError("meta.json does not match its checksum")
-    arrays = {name: _map(folder / f"{name}.npy", facts, thorough) for name, facts in meta["arrays"].items()}
+    arrays = {part: _map(folder / f"{part}.npy", facts, thorough) for part, facts in meta["arrays"].items()}
     n, d = meta["shape"]
-    X = arrays["X"] if "X" in arrays else csr(arrays["data"], arrays["indices"], arrays["indptr"], d)
+    X = assemble(arrays, d)
     if X.shape != (n, d) or arrays["y"].shape != (n,):
         raise ValueError("the shapes do not match")
-    about = About.from_plain(meta["about"]) if "about" in meta else About()
-    return X, arrays["y"], str(meta["fingerprint"]), meta.get("test_from"), about
+    about = About.from_plain(meta["about"]) if "about" in meta else UNKNOWN
+    return Dataset(name, X, arrays["y"], str(meta["fingerprint"]), meta.get("test_from"), about)
 
 
 def is_mapped(array: Any) -> bool:
-    """Tell whether an array is part of a file on disk rather than in memory."""
+    """Return whether an array is part of a file on disk rather than in memory."""
     while array is not None and not isinstance(array, np.memmap):
         array = getattr(array, "base", None)
     return array is not None
@@ -307,29 +310,6 @@ def _meta_checksum(meta: dict[str, Any]) -> int:
 def _hash_file(path: Path) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _arrays(X: Any, y: Any) -> dict[str, Any]:
-    parts = (
-        {"X": X} if isinstance(X, np.ndarray) else {"data": X.data, "indices": X.indices, "indptr": X.indptr}
-    )
-    return {**parts, "y": y}
-
-
-def _write_text(path: Path, text: str) -> None:
-    with open(path, "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _install(draft: Path, final: Path) -> None:
-    """Move a complete entry to its final name; if another process was faster, keep its entry."""
-    try:
-        draft.rename(final)
-    except OSError:
-        if not (final / "meta.json").exists():
-            raise
 
 
 def _map(path: Path, facts: dict[str, Any], thorough: bool) -> Any:

@@ -13,7 +13,6 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
 from olbench.data.catalog import CatalogEntry, resolve
@@ -39,7 +38,7 @@ class FailedError(Exception):
 
 
 def is_present(name: str, mirror: str | None = None) -> bool:
-    """Tell whether a catalogue data set or a file can be loaded without a download."""
+    """Return whether a catalogue data set or a file can be loaded without a download."""
     entry = resolve(name)
     return isinstance(entry, Path) or local_files(entry, mirror) is not None
 
@@ -112,13 +111,13 @@ def fetch(
     if files is not None and not force:
         return files
     reasons = []
-    for source in _sources(entry, mirror):
+    for place, is_mirror in _list_places(entry, mirror):
         try:
-            return _fetch_from(source, entry, progress)
+            return _fetch_from(place, is_mirror, entry, progress)
         except MissingError as error:
-            reasons.append(f"{source.name} does not have {error}")
+            reasons.append(f"{hide_password(str(place))} does not have {error}")
         except FailedError as error:
-            reasons.append(f"{source.name}: {error}")
+            reasons.append(f"{hide_password(str(place))}: {error}")
     raise UserError(_explain_by_hand(entry, reasons))
 
 
@@ -134,50 +133,38 @@ def _explain_by_hand(entry: CatalogEntry, reasons: list[str]) -> str:
     )
 
 
-class FolderSource:
-    """A mirror on this machine."""
-
-    def __init__(self, folder: Path):
-        self.folder, self.name = folder, str(folder)
-
-    def get(self, file: str, target: Path, limit: int, progress: Progress | None) -> Path:
-        """Copy a file, whatever its compression."""
-        original = _find_file(self.folder, file)
-        if original is None:
-            raise MissingError(file)
-        if original.stat().st_size > limit:
-            raise FailedError(f"{original.name} has more than {limit:,} bytes, the limit for this file")
-        path = target / Path(file).parent / original.name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(original, path)
-        return path
-
-
-class HttpSource:
-    """A mirror or an upstream on the network; a mirror may use another compression."""
-
-    def __init__(self, address: str, is_mirror: bool):
-        self.address, self.is_mirror, self.name = address, is_mirror, hide_password(address)
-
-    def get(self, file: str, target: Path, limit: int, progress: Progress | None) -> Path:
-        """Download a file."""
-        for candidate in _candidates(file) if self.is_mirror else [PurePosixPath(file).name]:
-            path = target / Path(file).parent / PurePosixPath(candidate).name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                download(self.address + quote(candidate), path, limit, progress)
-                return path
-            except MissingError:
-                continue
-        raise MissingError(file)
-
-
-def _sources(entry: CatalogEntry, mirror: str | None) -> Iterator[FolderSource | HttpSource]:
+def _list_places(entry: CatalogEntry, mirror: str | None) -> Iterator[tuple[Path | str, bool]]:
+    """Yield the folders and addresses to try, each with whether it is a mirror."""
     place = mirror_place(mirror)
     if place is not None:
-        yield FolderSource(place) if isinstance(place, Path) else HttpSource(place, is_mirror=True)
+        yield place, True
     for address in entry.upstream:
-        yield HttpSource(address if address.endswith("/") else f"{address}/", is_mirror=False)
+        yield address if address.endswith("/") else f"{address}/", False
+
+
+def _get(
+    place: Path | str, names: Sequence[str], target: Path, limit: int, progress: Progress | None
+) -> Path:
+    """Copy or download a file into a folder, under the first of its names that the place has."""
+    for name in names:
+        path = target / PurePosixPath(name).name
+        try:
+            if isinstance(place, Path):
+                _copy(place / name, path, limit)
+            else:
+                download(place + quote(name), path, limit, progress)
+            return path
+        except MissingError:
+            continue
+    raise MissingError(names[0])
+
+
+def _copy(original: Path, path: Path, limit: int) -> None:
+    if not original.is_file():
+        raise MissingError(original.name)
+    if original.stat().st_size > limit:
+        raise FailedError(f"{original.name} has more than {limit:,} bytes, the limit for this file")
+    shutil.copyfile(original, path)
 
 
 def _candidates(file: str) -> list[str]:
@@ -192,13 +179,18 @@ def _find_file(folder: Path, file: str) -> Path | None:
 
 
 def _fetch_from(
-    source: FolderSource | HttpSource, entry: CatalogEntry, progress: Progress | None
+    place: Path | str, is_mirror: bool, entry: CatalogEntry, progress: Progress | None
 ) -> list[Path]:
-    """Fetch all files of an entry from one source, check them, and move them into place."""
+    """Fetch all files of an entry from one place, check them, and move them into the downloads folder."""
     with _staging() as staging:
-        staged = [source.get(file, staging, entry.max_bytes, progress) for file in entry.files]
-        for file, path in zip(entry.files, staged, strict=True):
-            _check_bytes(entry, file, path)
+        staged = []
+        for file in entry.files:
+            target = staging / Path(file).parent
+            target.mkdir(parents=True, exist_ok=True)
+            # A mirror may use another compression, upstream has one name.
+            names = _candidates(file) if is_mirror else [PurePosixPath(file).name]
+            staged.append(_get(place, names, target, entry.max_bytes, progress))
+            _check_bytes(entry, file, staged[-1])
         _check_examples(entry, staged)
         return [_install(path, staging, file) for file, path in zip(entry.files, staged, strict=True)]
 
@@ -264,39 +256,43 @@ def _install(path: Path, staging: Path, file: str) -> Path:
 
 def download(address: str, path: Path, limit: int, progress: Progress | None = None) -> None:
     """Download one file completely or not at all; transient failures are retried."""
-    import requests
-
     for attempt in range(ATTEMPTS):
         try:
             _retrieve(address, path, limit, progress)
             return
-        except requests.HTTPError as error:
-            code = error.response.status_code
-            if code in (404, 410):
-                raise MissingError(path.name) from None
-            reason = f"the server answered {code} for {path.name}"
-            if code < 500 and code != 429:
-                break
-        except requests.Timeout:
-            reason = f"no answer for {TIMEOUT:g} seconds"
-        except (requests.exceptions.InvalidSchema, requests.TooManyRedirects, ValueError) as error:
-            # InvalidURL is a ValueError, and so is what the standard library raises for half an address.
-            is_header = "header" in type(error).__name__.lower() or "Content-Length" in str(error)
-            reason = (
-                f"the answer for {path.name} is not valid"
-                if is_header
-                else f"{path.name} is redirected to an address that cannot be fetched"
-            )
+        except Exception as error:
+            path.unlink(missing_ok=True)
+            reason, is_transient = _explain_failure(error, path.name)
+        if not is_transient:
             break
-        except requests.RequestException as error:
-            reason = _explain_network_error(error, path.name)
         if attempt + 1 < ATTEMPTS:
             time.sleep(PAUSE * 2**attempt)
     raise FailedError(reason)
 
 
-def _explain_network_error(error: Any, name: str) -> str:
-    text = str(error)
+def _explain_failure(error: Exception, name: str) -> tuple[str, bool]:
+    """Return why a download failed, and whether another attempt may succeed; other errors are raised."""
+    import requests
+
+    match error:
+        case requests.HTTPError():
+            code = error.response.status_code
+            if code in (404, 410):
+                raise MissingError(name) from None
+            return f"the server answered {code} for {name}", code >= 500 or code == 429
+        case requests.Timeout():
+            return f"no answer for {TIMEOUT:g} seconds", True
+        case requests.exceptions.InvalidSchema() | requests.TooManyRedirects() | ValueError():
+            # InvalidURL is a ValueError, and so is what the standard library raises for half an address.
+            if "header" in type(error).__name__.lower() or "Content-Length" in str(error):
+                return f"the answer for {name} is not valid", False
+            return f"{name} is redirected to an address that cannot be fetched", False
+        case requests.RequestException():
+            return _explain_network_error(str(error), name), True
+    raise error
+
+
+def _explain_network_error(text: str, name: str) -> str:
     bad_chunk = "InvalidChunkLength" in text and "got length b''" not in text
     if bad_chunk or any(word in text for word in ("BadStatusLine", "content-encoding", "Header")):
         return f"the answer for {name} is not valid"
@@ -308,49 +304,29 @@ def _explain_network_error(error: Any, name: str) -> str:
 
 
 def _retrieve(address: str, path: Path, limit: int, progress: Progress | None) -> None:
-    import pooch  # type: ignore[import-untyped]
+    """Download a file of at most `limit` bytes in one attempt."""
+    import requests
 
-    pooch.get_logger().setLevel("ERROR")
-    pooch.retrieve(
-        address,
-        known_hash=None,
-        fname=path.name,
-        path=path.parent,
-        downloader=_Downloader(limit, path.name, progress),
-    )
+    # Without a content encoding, the bytes received match the size that the server announces.
+    headers = {"Accept-Encoding": "identity"}
+    with requests.get(address, stream=True, timeout=TIMEOUT, headers=headers) as response:
+        response.raise_for_status()
+        announced = response.headers.get("Content-Length", "")
+        # Other digits, and thousands of them, are possible in a header as well.
+        total = int(announced) if re.fullmatch("[0-9]{1,18}", announced) else 0
+        size, pieces = 0, response.iter_content(1 << 16)
+        with open(path, "wb") as file:
+            while piece := _next_piece(pieces, path.name):
+                size += len(piece)
+                if max(size, total) > limit:
+                    raise FailedError(f"{path.name} has more than {limit:,} bytes, its limit")
+                file.write(piece)
+                if progress is not None:
+                    progress(path.name, size, total)
 
 
-class _Downloader:
-    """The downloader that pooch calls: it limits the size, reports progress and always closes the connection.
-
-    pooch's own downloader neither limits the size nor closes the connection when writing fails.
-    """
-
-    def __init__(self, limit: int, name: str, progress: Progress | None):
-        self.limit, self.name, self.progress = limit, name, progress
-
-    def __call__(self, url: str, output_file: Any, pooch_object: Any) -> None:
-        import requests
-
-        # Without a content encoding, the bytes received match the size that the server announces.
-        headers = {"Accept-Encoding": "identity"}
-        with requests.get(url, stream=True, timeout=TIMEOUT, headers=headers) as response:
-            response.raise_for_status()
-            announced = response.headers.get("Content-Length", "")
-            # Other digits, and thousands of them, are possible in a header as well.
-            total = int(announced) if re.fullmatch("[0-9]{1,18}", announced) else 0
-            with open(output_file, "wb") as file:
-                try:
-                    self._copy(response.iter_content(1 << 16), file, total)
-                except ValueError:  # such as a chunk of a negative size
-                    raise FailedError(f"the answer for {self.name} is not valid") from None
-
-    def _copy(self, pieces: Iterator[bytes], file: IO[bytes], total: int) -> None:
-        size = 0
-        for piece in pieces:
-            size += len(piece)
-            if max(size, total) > self.limit:
-                raise FailedError(f"{self.name} has more than {self.limit:,} bytes, its limit")
-            file.write(piece)
-            if self.progress is not None:
-                self.progress(self.name, size, total)
+def _next_piece(pieces: Iterator[bytes], name: str) -> bytes:
+    try:
+        return next(pieces, b"")
+    except ValueError:  # such as a chunk of a negative size
+        raise FailedError(f"the answer for {name} is not valid") from None

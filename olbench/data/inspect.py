@@ -1,4 +1,4 @@
-"""A look at one's own file: what is in it, and a reading of it that works."""
+"""A look at a user's file: what is in it, and a reading of it that works."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from olbench.config.specs import Reading
-from olbench.data.prepare.encode import MOST_CATEGORIES, keep, read_labels
+from olbench.data.prepare.encode import MOST_CATEGORIES, read_labels
 from olbench.data.prepare.labels import is_number, show_label
-from olbench.data.readers.cells import NO_TEXT, Table
+from olbench.data.readers.cells import Table
 from olbench.data.readers.compressed import base_name
-from olbench.data.user_data import TABLES, format_of, prepare_table, read_table_file, refuse_reading
+from olbench.data.readers.tables import is_table, read_table_file
+from olbench.data.user_data import format_of, prepare_table, refuse_reading
 from olbench.errors import UserError, escape_controls
 from olbench.learn.examples import Floats
 
@@ -44,7 +45,7 @@ class Look:
     reading: Reading
 
     def lines(self) -> list[str]:
-        """Return what is in the file, in words."""
+        """Return the content of the file, in words."""
         shown = ", ".join(f"{show_label(label)} {count:,} times" for label, count in self.labels[:10])
         more = f", and {len(self.labels) - 10:,} more" if len(self.labels) > 10 else ""
         lines = [
@@ -67,7 +68,7 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
     """Look at a file; what the reading leaves open is decided from what is in it."""
     format = format_of(base_name(path.name))
     refuse_reading(reading, format, str(path))
-    if format not in TABLES:
+    if not is_table(format):
         return _look_at_libsvm(path, reading, positive)
     table = read_table_file(path, format, reading.delimiter)
     label = table.find_label(reading.label or _guess_label(table))
@@ -76,7 +77,7 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
     known = ~table.is_missing(label)
     if not known.any():
         raise UserError(f"{path}: {table.column_name(label)} has no values; name another column with --label")
-    labels = _count(read_labels(keep(table, known), label))
+    labels = _count(read_labels(table.keep(known), label))
     texts, mixed = _texts(table, columns)
     numeric = [column for column in columns if column not in table.texts]
     deviations = _deviations(table.numbers[:, numeric])
@@ -143,7 +144,7 @@ def _texts(table: Table, columns: list[int]) -> tuple[tuple[tuple[str, int], ...
     texts, mixed = [], []
     for column in columns:
         text = table.texts.get(column)
-        if text is None or not (text.codes != NO_TEXT).any():
+        if text is None:
             continue
         name = table.names[column] if table.has_heading else f"column {column + 1}"
         if np.isnan(table.numbers[:, column]).all():
@@ -160,7 +161,7 @@ def _choose_categorical(texts: Any, mixed: Any) -> str:
 
 
 def _choose_missing(gaps: Any, label: int) -> str:
-    """Return what to do with gaps; rows without a label can only be left out."""
+    """Return how to treat gaps; rows without a label can only be left out."""
     if not gaps.any():
         return ""
     return "drop" if gaps[:, label].any() else "mean"
@@ -175,14 +176,10 @@ def _choose_positive(labels: tuple[tuple[Any, int], ...]) -> Any:
 
 
 def _deviations(values: Floats) -> tuple[float, float]:
-    if not values.size:
-        return 0.0, 0.0
-    known = ~np.isnan(values)
-    count = np.maximum(1, known.sum(axis=0))
+    import pandas as pd
+
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = np.where(known, values, 0.0).sum(axis=0) / count
-        deviation = np.sqrt((np.where(known, values - mean, 0.0) ** 2).sum(axis=0) / count)
-    return _range(deviation)
+        return _range(pd.DataFrame(values).std(ddof=0).to_numpy())
 
 
 def _sparse_deviations(values: Any) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -12,68 +12,23 @@ import numpy as np
 from olbench.config.specs import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry, find, resolve
+from olbench.data.catalog.entry import TABLES_VERSION
+from olbench.data.dataset import Dataset
 from olbench.data.fingerprint import fingerprint
 from olbench.data.folders import parsed_folder
-from olbench.data.prepare.encode import UNKNOWN, About
-from olbench.data.prepare.labels import Labels, number_text, read_label
+from olbench.data.prepare.labels import Labels, label_text, read_label
 from olbench.data.readers.compressed import base_name, is_pipe, show_path
-from olbench.data.readers.convert import convert_libsvm
-from olbench.data.readers.libsvm import READER_VERSION
-from olbench.data.readers.registry import corpus_of, problems, read_examples
+from olbench.data.readers.registry import problems, read_examples
+from olbench.data.readers.tables import is_table
 from olbench.data.user_data import (
-    TABLES,
-    TABLES_VERSION,
     format_of,
     plain_name,
     read_frame,
     read_own,
     refuse_reading,
 )
-from olbench.display import facts_html
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """Labelled examples. X is an array or a CSR matrix of doubles, y holds -1.0 and +1.0.
-
-    Where every label is a class, y holds the numbers of the classes: 0.0, 1.0, 2.0 and so on.
-
-    Cached examples are memory-mapped and read-only. The fingerprint depends only on the content of X and y,
-    not on the format, compression or storage.
-    """
-
-    name: str
-    X: Any
-    y: Any
-    fingerprint: str
-    #: The number of the first row for testing, if the data set has a given split; the rows before it train.
-    test_from: int | None = None
-    #: The names of features and labels and what was done when it was read, for one's own tables and frames.
-    about: About = UNKNOWN
-
-    @property
-    def storage(self) -> str:
-        """ "dense" or "sparse"."""
-        return "dense" if isinstance(self.X, np.ndarray) else "sparse"
-
-    def __repr__(self) -> str:
-        n, d = self.X.shape
-        return f"<Dataset {self.name!r}: {n:,} × {d:,}, {self.storage}, fingerprint {self.fingerprint[:8]}>"
-
-    def _repr_html_(self) -> str:
-        n, d = self.X.shape
-        labels, counts = np.unique(self.y, return_counts=True)
-        facts = {
-            "examples": f"{n:,}",
-            "features": f"{d:,}, {self.storage}",
-            "labels": ", ".join(f"{label:g}: {k:,}" for label, k in zip(labels, counts, strict=True)),
-            "fingerprint": self.fingerprint,
-        }
-        if self.test_from is not None:
-            facts["for testing"] = f"{n - self.test_from:,} examples from row {self.test_from:,}"
-        return facts_html(self.name, facts)
 
 
 def load_dataset(
@@ -92,7 +47,7 @@ def load_dataset(
     download: bool = True,
     mirror: str | None = None,
 ) -> Dataset:
-    """Return a data set of the catalogue by its name, one's own file by its path, or a frame.
+    """Return a data set of the catalogue by its name, your own file by its path, or a frame.
 
     Files are LIBSVM text or tables: .csv, .tsv, .arff and .parquet. A pipe, or "-" for standard input, is
     read as LIBSVM text of any size. A frame is a pandas frame with a label column, a pair (X, y), or what
@@ -104,9 +59,9 @@ def load_dataset(
     class, and y holds the numbers of the classes from 0 on, in the order of their labels. Catalogue files
     that are not downloaded yet are fetched, unless `download` is False.
 
-    For one's own tables: `label` is the heading or the number (from 1) of the label column, the last by
+    For your own tables: `label` is the heading or the number (from 1) of the label column, the last by
     default; `delimiter` separates the columns of a text file; `missing` says what to do with missing values
-    (drop, zero, mean) and `categorical` with columns of text (onehot, drop). For all of one's own data,
+    (drop, zero, mean) and `categorical` with columns of text (onehot, drop). For all of your own data,
     `scale` scales every row (unit) or every feature (minmax, standard, by all rows), and `bias` adds a
     feature that is always 1.
 
@@ -128,19 +83,14 @@ def load_dataset(
     if not isinstance(data, str | Path):
         X, y, about = read_frame(data, _as_tuple(positive), _as_tuple(negative), reading, multiclass)
         return Dataset(name or "frame", X, y, fingerprint(X, y), None, about)
-    if multiclass:
-        found = _load_classes(data, reading, download, mirror)
-    else:
-        found = _load_named(data, positive, negative, reading, download, mirror)
+    found = _load(data, positive, negative, reading, multiclass, download, mirror)
     return replace(found, name=name) if name else found
 
 
 def load_spec(spec: DatasetSpec) -> Dataset:
     """Return the data set of a config, as far as it can be prepared before its trials; nothing is fetched."""
-    place, reading = spec.path or spec.name, spec.reading.now()
-    if spec.labels == "all":
-        return _load_classes(place, reading, download=False, mirror=None)
-    return _load_named(place, spec.positive, spec.negative, reading, download=False, mirror=None)
+    reading, multiclass = spec.reading.now(), spec.labels == "all"
+    return _load(spec.path or spec.name, spec.positive, spec.negative, reading, multiclass, download=False)
 
 
 def _check_reading(reading: Reading) -> Reading:
@@ -152,111 +102,104 @@ def _check_reading(reading: Reading) -> Reading:
     return reading
 
 
-def _load_named(
-    name_or_path: str | Path, positive: Labels, negative: Labels, reading: Reading, download: bool,
-    mirror: str | None,
-) -> Dataset:  # fmt: skip
-    if is_pipe(name_or_path):
+def _load(
+    name_or_path: str | Path,
+    positive: Labels,
+    negative: Labels,
+    reading: Reading,
+    multiclass: bool,
+    download: bool,
+    mirror: str | None = None,
+) -> Dataset:
+    """Return a data set of the catalogue or a user's file, with a class for every label if asked for."""
+    entry = Path(name_or_path) if is_pipe(name_or_path) else resolve(name_or_path)
+    if not isinstance(entry, Path):
+        return _load_listed(entry, positive, negative, reading, multiclass, download, mirror)
+    if multiclass and (is_pipe(entry) or entry.is_dir()):
+        raise UserError(f"{entry}: labels='all' needs a file that can be read again; write it to one")
+    if is_pipe(entry):
         if reading != USUAL:
-            raise UserError(
-                f"{show_path(name_or_path)} can be read only once; write it to a file to prepare it"
-            )
-        return cache_pipe(name_or_path, positive, negative)[0]
-    entry = resolve(name_or_path)
-    if isinstance(entry, Path) and entry.is_dir():
+            raise UserError(f"{show_path(entry)} can be read only once; write it to a file to prepare it")
+        return cache_pipe(entry, positive, negative)[0]
+    if entry.is_dir():
         return _load_folder(entry, positive, negative)
-    if isinstance(entry, Path):
-        return _load_path(entry, _as_tuple(positive), _as_tuple(negative), reading)
-    _refuse_own_reading(entry, reading)
-    paths = _find_paths(entry, download, mirror)
-    if positive is not None or negative is not None:
-        entry = _replace_labels(entry, positive, negative)
-    return load_entry(entry, paths)
+    described = _describe_file(entry, entry.name, positive, negative)
+    refuse_reading(reading, described.format, str(entry))
+    own = replace(described, is_own=True, reading=reading, multiclass=multiclass)
+    return load_entry(own, [entry], where=str(entry))
 
 
-def _load_classes(name_or_path: str | Path, reading: Reading, download: bool, mirror: str | None) -> Dataset:
-    """Return a data set with a class for every label."""
-    entry = resolve(name_or_path) if not is_pipe(name_or_path) else Path(name_or_path)
-    if isinstance(entry, Path):
-        if is_pipe(entry) or entry.is_dir():
-            raise UserError(f"{entry}: labels='all' needs a file that can be read again; write it to one")
-        return _load_path(entry, None, None, reading, multiclass=True)
-    _refuse_own_reading(entry, reading)
-    if entry.format == "corpus":
-        raise UserError(f"{entry.name} has two classes by construction; leave out labels='all'")
-    paths = _find_paths(entry, download, mirror)
-    whole = replace(
-        entry, name=f"{entry.name}[all]", positive=None, negative=None, multiclass=True, labels={},
-        fingerprint="",
-    )  # fmt: skip
-    return load_entry(whole, paths)
-
-
-def _refuse_own_reading(entry: CatalogEntry, reading: Reading) -> None:
+def _load_listed(
+    entry: CatalogEntry,
+    positive: Labels,
+    negative: Labels,
+    reading: Reading,
+    multiclass: bool,
+    download: bool,
+    mirror: str | None,
+) -> Dataset:
+    """Return a data set of the catalogue, with other labels if they are given."""
     if reading != USUAL:
         raise UserError(
             f"{entry.name} is read as the catalogue says; {next(iter(reading.plain()))} is for your own files"
         )
+    if multiclass and entry.format == "corpus":
+        raise UserError(f"{entry.name} has two classes by construction; leave out labels='all'")
+    paths = _find_paths(entry, download, mirror)
+    if multiclass:
+        entry = replace(_replace_labels(entry, None, None), name=f"{entry.name}[all]", multiclass=True)
+    elif positive is not None or negative is not None:
+        entry = _replace_labels(entry, positive, negative)
+    return load_entry(entry, paths)
 
 
 def _replace_labels(entry: CatalogEntry, positive: Labels, negative: Labels) -> CatalogEntry:
     """Return an entry with other labels than the catalogue's, and without facts to check."""
     plus, minus = _as_tuple(positive), _as_tuple(negative)
-    label = "+".join(map(_show, plus or ())) + "".join(f"-vs-{_show(k)}" for k in minus or ())
+    label = "+".join(map(label_text, plus or ())) + "".join(f"-vs-{label_text(k)}" for k in minus or ())
     name = f"{entry.name}[{label}]"
     return replace(entry, name=name, positive=plus, negative=minus, labels={}, fingerprint="")
 
 
-def _show(label: float | str) -> str:
-    return label if isinstance(label, str) else number_text(label)
-
-
 def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
     """Return the checked examples of an entry, from the cache or from its files."""
-    if entry.format == "corpus":
-        return _load_corpus(entry)
-    if not paths:
-        return _check(entry, paths, *_read(entry, paths, where))
+    if not paths and entry.format != "corpus":
+        return _check(entry, paths, _read(entry, paths, where))
     key = _key(entry, paths)
-    cached = cache.load(key)
+    cached = cache.load(key, entry.name)
     if cached is not None:
-        return _check(entry, paths, *cached)
-    if entry.is_own and (entry.format != "libsvm" or entry.reading != USUAL):
-        return _prepare(entry, paths[0], where, key)
-    if entry.format == "libsvm" and not entry.preprocess:
+        return _check(entry, paths, cached)
+    is_plain = entry.reading == USUAL and not entry.preprocess
+    if entry.format == "corpus" or (entry.format == "libsvm" and is_plain):
         return _convert(entry, paths, where, key)
     return _read_and_store(entry, paths, where, key)
 
 
 def _read_and_store(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset:
     """Read the examples into memory, and map them if the cache can take them."""
-    data = _check(entry, paths, *_read(entry, paths, where))
-    stored = cache.store(key, data.X, data.y, data.fingerprint, data.test_from)
-    cached = cache.load(key) if stored else None
-    return Dataset(entry.name, *cached) if cached else data
-
-
-def _prepare(entry: CatalogEntry, path: Path, where: str, key: str) -> Dataset:
-    """Read one's own file into memory, prepare it as asked for, and map it if the cache can take it."""
-    X, y, about = read_own(entry, path, where)
-    digest = fingerprint(X, y)
-    cached = cache.load(key) if cache.store(key, X, y, digest, None, about) else None
-    return Dataset(entry.name, *(cached or (X, y, digest, None, about)))
+    return cache.keep(key, _check(entry, paths, _read(entry, paths, where)))
 
 
 def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset:
-    """Convert LIBSVM files in blocks; if the cache cannot take them, read them into memory."""
+    """Write LIBSVM files or generated documents to the cache in blocks, or read them into memory."""
+    from olbench.data.readers.convert import convert_corpus, convert_libsvm
+
     try:
         with cache.open_draft() as draft:
-            X, y, test_from = convert_libsvm(entry, paths, where or entry.name, draft)
-            data = _check(entry, paths, X, y, fingerprint(X, y), test_from)
-            draft.install(key, X.shape, data.fingerprint, test_from)
+            if entry.format == "corpus":
+                X, y, test_from = *convert_corpus(entry, draft), None
+            else:
+                X, y, test_from = convert_libsvm(entry, paths, where or entry.name, draft)
+            data = _check(entry, paths, Dataset(entry.name, X, y, fingerprint(X, y), test_from))
+            draft.install(key, data)
     except cache.UnwritableError as error:
         _refuse_large_files(paths, error)
         cache.warn_unwritable(error)
-        return _check(entry, paths, *_read(entry, paths, where))
-    cached = cache.load(key)
-    return Dataset(entry.name, *cached) if cached else _check(entry, paths, *_read(entry, paths, where))
+    else:
+        cached = cache.load(key, entry.name)
+        if cached is not None:
+            return cached
+    return _check(entry, paths, _read(entry, paths, where))
 
 
 def _refuse_large_files(paths: Sequence[Path], error: cache.UnwritableError) -> None:
@@ -268,29 +211,6 @@ def _refuse_large_files(paths: Sequence[Path], error: cache.UnwritableError) -> 
             f"that may be used, and the cache in {parsed_folder()} cannot be written "
             f"({error}); set OLBENCH_CACHE to a writable folder with free space"
         )
-
-
-def _load_corpus(entry: CatalogEntry) -> Dataset:
-    """Return generated documents, from the cache or through it: they may not fit into memory."""
-    from olbench.data.folders import cache_folder
-    from olbench.data.generators.corpus import VERSION
-
-    key = cache.entry_key({"corpus": VERSION, **entry.recipe()})
-    cached = cache.load(key)
-    if cached is not None:
-        return _check(entry, [], *cached)
-    corpus = corpus_of(entry)
-    try:
-        with corpus.stored(entry.rows, cache_folder()) as (X, y):
-            data = _check(entry, [], X, y, fingerprint(X, y), None)
-            is_stored = cache.store(key, X, y, data.fingerprint)
-    except OSError:  # the cache cannot be written, so the documents must fit into memory
-        is_stored = False
-    cached = cache.load(key) if is_stored else None
-    if cached:
-        return Dataset(entry.name, *cached)
-    X, y = corpus.draw(entry.rows)
-    return _check(entry, [], X, y, fingerprint(X, y), None)
 
 
 def load_run(name: str, run: int) -> Dataset:
@@ -308,24 +228,24 @@ def load_run(name: str, run: int) -> Dataset:
     return Dataset(name, X, y, fingerprint(X, y), test_from)
 
 
-def _read(entry: CatalogEntry, paths: Sequence[Path], where: str) -> tuple[Any, Any, str, int | None]:
+def _read(entry: CatalogEntry, paths: Sequence[Path], where: str) -> Dataset:
+    if entry.is_own and (entry.format != "libsvm" or entry.reading != USUAL):
+        X, y, about = read_own(entry, paths[0], where)
+        return Dataset(entry.name, X, y, fingerprint(X, y), None, about)
     X, y, test_from = read_examples(entry, paths, where or entry.name)
-    return X, y, fingerprint(X, y), test_from
+    return Dataset(entry.name, X, y, fingerprint(X, y), test_from)
 
 
-def _check(
-    entry: CatalogEntry, paths: Sequence[Path], X: Any, y: Any, digest: str, test_from: int | None,
-    about: About = UNKNOWN,
-) -> Dataset:  # fmt: skip
-    """Return the examples as a data set; refuse them if they differ from the catalogue."""
-    wrong = problems(entry, X, y, digest, test_from) if entry.labels else []
+def _check(entry: CatalogEntry, paths: Sequence[Path], data: Dataset) -> Dataset:
+    """Return the examples; refuse them if they differ from the catalogue."""
+    wrong = problems(entry, data) if entry.labels else []
     if wrong:
         files = ", ".join(str(path) for path in paths)
         raise UserError(
             f"{entry.name}: {files or 'its content'} differs from the catalogue: {wrong[0]}"
             + (f"; replace it with `olbench data fetch --force {entry.name}`" if paths else "")
         )
-    return Dataset(entry.name, X, y, digest, test_from, about)
+    return data
 
 
 def _key(entry: CatalogEntry, paths: Sequence[Path]) -> str:
@@ -337,8 +257,14 @@ def _key(entry: CatalogEntry, paths: Sequence[Path]) -> str:
 
 
 def _entry_key(entry: CatalogEntry, hashes: list[str]) -> str:
-    is_table = entry.format in TABLES or entry.reading != USUAL
-    versions = {"reader": READER_VERSION, **({"tables": TABLES_VERSION} if is_table else {})}
+    if entry.format == "corpus":
+        from olbench.data.generators.corpus import VERSION
+
+        return cache.entry_key({"corpus": VERSION, **entry.recipe()})
+    from olbench.data.readers.libsvm import READER_VERSION
+
+    is_prepared = is_table(entry.format) or entry.reading != USUAL
+    versions = {"reader": READER_VERSION, **({"tables": TABLES_VERSION} if is_prepared else {})}
     return cache.entry_key({**versions, "files": hashes, **entry.recipe()})
 
 
@@ -360,45 +286,38 @@ def cache_pipe(path: str | Path, positive: Labels = None, negative: Labels = Non
 
     `load_dataset` takes the folder as well. A file with the same content has the same entry.
     """
+    from olbench.data.readers.convert import convert_libsvm
+
     name = show_path(path)
-    entry = _describe_file(Path(path), name, _as_tuple(positive), _as_tuple(negative))
+    entry = _describe_file(Path(path), name, positive, negative)
     digest = hashlib.sha256()
     try:
         with cache.open_draft() as draft:
             X, y, _ = convert_libsvm(entry, [Path(path)], name, draft, [digest])
             key = _entry_key(entry, [digest.hexdigest()])
-            draft.install(key, X.shape, fingerprint(X, y))
+            draft.install(key, Dataset(name, X, y, fingerprint(X, y)))
     except cache.UnwritableError as error:
         raise UserError(
             f"{name} can be read only once, and the cache in {parsed_folder()} cannot be written ({error}); "
             "set OLBENCH_CACHE to a writable folder with free space"
         ) from None
     folder = parsed_folder() / key
-    return replace(_load_folder(folder), name=base_name(Path(name).name)), folder
+    return replace(_load_folder(folder), name=entry.title), folder
 
 
 def _load_folder(folder: Path, positive: Labels = None, negative: Labels = None) -> Dataset:
     """Load an entry of the cache by its folder."""
     if positive is not None or negative is not None:
         raise UserError(f"{folder}: its labels were chosen when it was read; they cannot be chosen again")
-    cached = cache.load_folder(folder)
+    cached = cache.load_folder(folder, folder.name)
     if cached is None:
         raise UserError(f"{folder} is damaged; read its original again")
-    return Dataset(folder.name, *cached)
+    return cached
 
 
-def _load_path(
-    path: Path, positive: Any, negative: Any, reading: Reading = USUAL, multiclass: bool = False
-) -> Dataset:
-    """Load a user's file: there are no facts to check and no size limit."""
-    described = _describe_file(path, path.name, positive, negative)
-    entry = replace(described, is_own=True, reading=reading, multiclass=multiclass)
-    refuse_reading(reading, entry.format, str(path))
-    return load_entry(entry, [path], where=str(path))
-
-
-def _describe_file(path: Path, title: str, positive: Any, negative: Any) -> CatalogEntry:
-    name = base_name(title)
+def _describe_file(path: Path, title: str, positive: Labels, negative: Labels) -> CatalogEntry:
+    """Return the entry of a user's file: there are no facts to check and no size limit."""
+    name = base_name(Path(title).name)
     return CatalogEntry(
         name=plain_name(name),
         title=name,
@@ -407,8 +326,8 @@ def _describe_file(path: Path, title: str, positive: Any, negative: Any) -> Cata
         features=0,
         labels={},
         source=str(path),
-        positive=positive,
-        negative=negative,
+        positive=_as_tuple(positive),
+        negative=_as_tuple(negative),
         max_bytes=0,
     )
 

@@ -8,9 +8,10 @@ import numpy as np
 from olbench.advice.names import Names, default_features, expand_names
 from olbench.config.specs import USUAL, Reading
 from olbench.data.catalog import CatalogEntry, resolve
-from olbench.data.load import Dataset, load_dataset
-from olbench.data.prepare.labels import Labels, is_number, number_text
-from olbench.data.readers.compressed import open_content
+from olbench.data.dataset import Dataset
+from olbench.data.load import load_dataset
+from olbench.data.prepare.labels import Labels, number_text
+from olbench.data.readers.libsvm import read_libsvm
 from olbench.errors import UserError
 
 #: Every feature has a name, and every inequality of a rule a number for it.
@@ -76,12 +77,8 @@ def _entry_names(entry: CatalogEntry, d: int) -> tuple[str, ...]:
 
 def _entry_classes(entry: CatalogEntry, positive: Labels) -> dict[str, int]:
     """Return the names of the classes of a catalogued set; only the signs where the user chose the labels."""
-    signs = {"1": 1, "-1": -1}
-    return (
-        signs
-        if positive is not None
-        else {**{name: sign for sign, name in entry.class_names.items()}, **signs}
-    )
+    names = {} if positive is not None else {name: sign for sign, name in entry.class_names.items()}
+    return {**names, "1": 1, "-1": -1}
 
 
 def _table_names(data: Dataset) -> tuple[tuple[str, ...], dict[str, int]]:
@@ -95,25 +92,7 @@ def _table_names(data: Dataset) -> tuple[tuple[str, ...], dict[str, int]]:
 
 def _file_names(path: Path, d: int, positive: Labels) -> tuple[tuple[str, ...], dict[str, int]]:
     """Return the features and classes of a LIBSVM file: numbers, and the labels as the file writes them."""
-    found = _labels(path)
-    plus = _positive_labels(found, positive)
+    rows, _ = read_libsvm([path])
+    found = np.unique(rows.labels[: rows.n]).tolist()
+    plus = [max(found)] if positive is None else np.atleast_1d(np.asarray(positive, dtype=np.float64))
     return default_features(d), {number_text(label): 1 if label in plus else -1 for label in found}
-
-
-def _positive_labels(found: list[float], positive: Labels) -> set[float]:
-    if positive is None:
-        return {max(found)}
-    return set(np.atleast_1d(np.asarray(positive, dtype=np.float64)).ravel().tolist())
-
-
-def _labels(path: Path) -> list[float]:
-    """Return the different labels of a LIBSVM file, which are in front."""
-    found: set[str] = set()
-    for line in _lines(path):
-        found.update(line.partition("#")[0].split(None, 1)[:1])
-    return sorted({float(word) for word in found if is_number(word)})
-
-
-def _lines(path: Path) -> list[str]:
-    with open_content(path) as stream:
-        return stream.read().decode("utf-8-sig", errors="replace").splitlines()

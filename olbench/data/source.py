@@ -5,19 +5,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import vstack
 
 from olbench.config.specs import DatasetSpec
 from olbench.data.cache import is_mapped
+from olbench.data.dataset import Dataset
+from olbench.data.prepare.scaling import describe_scaling
 from olbench.errors import UserError
 from olbench.learn.examples import Examples, Floats, as_examples, as_labels
-
-if TYPE_CHECKING:
-    from olbench.data.load import Dataset
-
 
 #: How many labels are counted at a time.
 LABELS_AT_ONCE = 1 << 20
@@ -40,7 +38,7 @@ class OpenData:
 class Source:
     """A data set that opens when a trial first needs it and is released after the last."""
 
-    def __init__(self, spec: DatasetSpec, data: "Dataset", can_reload: bool = True):
+    def __init__(self, spec: DatasetSpec, data: Dataset, can_reload: bool = True):
         self.spec, self.can_reload = spec, can_reload
         self.name = spec.name if spec.path else data.name
         self.fingerprint = data.fingerprint
@@ -49,8 +47,11 @@ class Source:
         self.classes = int(np.max(data.y)) + 1 if spec.labels == "all" and self.n else 0
         #: The first row for testing, if the data set comes with a split of its own.
         self.test_from = data.test_from
-        #: What was done with one's own data, in words.
-        self.prepared = [*data.about.steps, *_describe_waiting(spec)]
+        #: What was done with the user's data, in words.
+        reading = spec.reading
+        self.prepared = list(data.about.steps)
+        if reading.waits:  # trials scale the features themselves
+            self.prepared += describe_scaling(reading.scale, reading.bias, reading.fitted)
         #: The size of the arrays with the examples, and how much of it is memory rather than mapped files.
         self.bytes, self.memory_bytes = _measure(data)
         #: The memory that an open source takes: norms, offsets of the rows, and arrays that are not mapped.
@@ -115,7 +116,7 @@ class Source:
         """Return -1 and +1, or the numbers of the classes."""
         return np.ascontiguousarray(y, dtype=np.float64) if self.classes else as_labels(y, n)
 
-    def _read(self) -> "Dataset":
+    def _read(self) -> Dataset:
         if self._data is None:
             self._data = _load(self.spec)
         return self._data
@@ -124,23 +125,14 @@ class Source:
         return f"Source({self.name!r}, {self.n:,} × {self.d:,})"
 
 
-def _describe_waiting(spec: DatasetSpec) -> list[str]:
-    """Return what trials do with their data before they learn, in words."""
-    from olbench.data.prepare.scaling import describe_scaling
-
-    reading = spec.reading
-    return describe_scaling(reading.scale, reading.bias, reading.fitted) if reading.waits else []
-
-
-def _measure(data: "Dataset") -> tuple[int, int]:
+def _measure(data: Dataset) -> tuple[int, int]:
     """Return the bytes of all arrays, and of those that are not memory maps."""
-    X = data.X
-    arrays = [X, data.y] if data.storage == "dense" else [X.data, X.indices, X.indptr, data.y]
-    sizes = [(int(array.nbytes), is_mapped(array)) for array in map(np.asanyarray, arrays)]
-    return sum(size for size, _ in sizes), sum(size for size, mapped in sizes if not mapped)
+    arrays = [np.asanyarray(array) for array in data.arrays.values()]
+    in_memory = [array for array in arrays if not is_mapped(array)]
+    return sum(int(array.nbytes) for array in arrays), sum(int(array.nbytes) for array in in_memory)
 
 
-def _load(spec: DatasetSpec) -> "Dataset":
+def _load(spec: DatasetSpec) -> Dataset:
     from olbench.data.load import load_spec
     from olbench.data.readers.compressed import STDIN
 
@@ -158,13 +150,6 @@ def find_source(spec: DatasetSpec) -> Source:
     return Source(spec, _load(spec))
 
 
-def list_missing(specs: Sequence[DatasetSpec]) -> list[DatasetSpec]:
-    """Return the data sets that have to be fetched first."""
-    from olbench.data.fetch import is_present
-
-    return [spec for spec in specs if not spec.path and not is_present(spec.name)]
-
-
 def find_sources(
     specs: Sequence[DatasetSpec], skip_missing: bool, say: Callable[[str], None] = lambda text: None
 ) -> tuple[list[Source], list[str]]:
@@ -172,9 +157,9 @@ def find_sources(
 
     `say` is told which of them is being loaded.
     """
-    from olbench.data.fetch import fetch_command
+    from olbench.data.fetch import fetch_command, is_present
 
-    absent = list_missing(specs)
+    absent = [spec for spec in specs if not spec.path and not is_present(spec.name)]
     names = list(dict.fromkeys(spec.name for spec in absent))
     if absent and (not skip_missing or len(absent) == len(specs)):
         verb = "are" if len(names) > 1 else "is"
@@ -202,6 +187,4 @@ def find_named(specs: Sequence[DatasetSpec], name: str) -> Source:
 
 def made_source(name: str, X: Any, y: Any) -> Source:
     """Return a source of examples that are in memory only, for a benchmark or a test."""
-    from olbench.data.load import Dataset
-
     return Source(DatasetSpec(name), Dataset(name, X, y, ""), can_reload=False)

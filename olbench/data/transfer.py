@@ -13,10 +13,11 @@ import numpy as np
 from olbench.config.specs import DatasetSpec
 from olbench.data import cache
 from olbench.data.catalog import catalog
+from olbench.data.dataset import Dataset
 from olbench.data.fetch import fetch, local_files, mirror_place
 from olbench.data.fingerprint import fingerprint
-from olbench.data.load import Dataset, load_spec
-from olbench.data.readers.rows import csr
+from olbench.data.load import load_spec
+from olbench.data.readers.rows import assemble
 from olbench.data.source import Source
 from olbench.errors import UserError
 
@@ -30,38 +31,27 @@ class OtherDataError(UserError):
 def pack(source: Source) -> Parcel:
     """Return the examples of a source as arrays and plain values."""
     data = source.open()
-    X = data.examples.matrix()
-    parts = (
-        {"X": X} if isinstance(X, np.ndarray) else {"data": X.data, "columns": X.indices, "starts": X.indptr}
-    )
-    arrays = {name: np.asarray(part) for name, part in {**parts, "y": data.labels}.items()}
+    parts = Dataset(source.name, data.examples.matrix(), data.labels, source.fingerprint).arrays
+    arrays = {name: np.asarray(part) for name, part in parts.items()}
     return {"arrays": arrays, "features": source.d, "test_from": source.test_from}
 
 
 def receive(wanted: str, parcel: Mapping[str, Any]) -> Dataset:
     """Check a parcel and keep it in the cache; return its examples, mapped from there where possible."""
     arrays = parcel["arrays"]
-    X = (
-        arrays["X"]
-        if "X" in arrays
-        else csr(arrays["data"], arrays["columns"], arrays["starts"], parcel["features"])
-    )
+    X = assemble(arrays, parcel["features"])
     received = fingerprint(X, arrays["y"])
     if received != wanted:
         raise OtherDataError(
             f"the data arrived with the fingerprint {received}, and it was sent with {wanted}"
         )
-    if cache.store(_key(wanted), X, arrays["y"], wanted, parcel["test_from"]):
-        kept = find_received("", wanted)
-        if kept is not None:
-            return kept
-    return Dataset("", X, arrays["y"], wanted, parcel["test_from"])
+    return cache.keep(_key(wanted), Dataset("", X, arrays["y"], wanted, parcel["test_from"]))
 
 
 def find_received(name: str, wanted: str) -> Dataset | None:
     """Return the examples with a fingerprint from the parcels received before, or None."""
-    kept = cache.load(_key(wanted))
-    return None if kept is None or kept[2] != wanted else Dataset(name, *kept)
+    kept = cache.load(_key(wanted), name)
+    return kept if kept is not None and kept.fingerprint == wanted else None
 
 
 def find_data(spec: DatasetSpec, name: str, wanted: str) -> Dataset | None:

@@ -1,4 +1,4 @@
-"""One's own data: tables, frames and LIBSVM files, prepared as their reading says."""
+"""Users' data: tables, frames and LIBSVM files, prepared as their reading says."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,67 +9,40 @@ import scipy.sparse as sp
 
 from olbench.config.specs import Reading
 from olbench.data.catalog.entry import CatalogEntry
-from olbench.data.prepare.encode import About, Encoded, encode, encode_targets
+from olbench.data.dataset import About
+from olbench.data.prepare.encode import encode, encode_targets
 from olbench.data.prepare.scaling import describe_scaling, scale_features
 from olbench.data.readers.cells import Table
 from olbench.data.readers.rows import choose_storage
+from olbench.data.readers.tables import is_table, read_table_file, table_suffixes
 from olbench.errors import UserError
-
-#: The formats of tables by the ends of their names.
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arff": "arff",
-}
-TABLES = frozenset(SUFFIXES.values())
-#: Increase it whenever a table is read, encoded or scaled otherwise: the cache depends on it.
-TABLES_VERSION = 2
 
 
 def format_of(name: str) -> str:
     """Return the format of a file by its name, without the end that says how it is compressed."""
-    return SUFFIXES.get(Path(name).suffix.lower(), "libsvm")
+    return table_suffixes().get(Path(name).suffix.lower(), "libsvm")
 
 
 def plain_name(name: str) -> str:
     """Return the name of a data set: a table's file name without its end."""
-    return Path(name).stem if format_of(name) in TABLES else name
+    return Path(name).stem if is_table(format_of(name)) else name
 
 
 def refuse_reading(reading: Reading, format: str, where: str) -> None:
     """Refuse options that mean nothing to a file of this format."""
     given = [key for key in ("label", "delimiter", "missing", "categorical") if getattr(reading, key)]
-    if format not in TABLES and given:
+    if given and not is_table(format):
         raise UserError(
             f"{where} is read as a LIBSVM file, where --{given[0]} means nothing; a table's name ends in "
-            f"{', '.join(SUFFIXES)}: rename the file if it is one"
+            f"{', '.join(table_suffixes())}: rename the file if it is one"
         )
     if format != "csv" and reading.delimiter:
         raise UserError(f"{where} is not a file of separated values, so leave out --delimiter")
 
 
-def read_table_file(path: Path, format: str, delimiter: str = "", limit: int | None = None) -> Table:
-    """Return the cells of a table in any format."""
-    if format == "parquet":
-        from olbench.data.readers.frames import read_parquet
-
-        return read_parquet(path)
-    if format == "arff":
-        from olbench.data.readers.arff import read_arff
-
-        return read_arff(path, limit)
-    from olbench.data.readers.table import read_table
-
-    return read_table(path, delimiter, limit)
-
-
 def read_own(entry: CatalogEntry, path: Path, where: str) -> tuple[Any, Any, About]:
-    """Return (X, y) of one's own file, and what was done with it."""
-    refuse_reading(entry.reading, entry.format, where)
-    if entry.format in TABLES:
+    """Return (X, y) of a user's file, and what was done with it."""
+    if is_table(entry.format):
         table = read_table_file(path, entry.format, entry.reading.delimiter, entry.max_bytes or None)
         return prepare_table(table, entry.positive, entry.negative, entry.reading, entry.multiclass)
     from olbench.data.readers.registry import read_examples
@@ -82,8 +55,8 @@ def prepare_table(
     table: Table, positive: Any, negative: Any, reading: Reading, multiclass: bool
 ) -> tuple[Any, Any, About]:
     """Return (X, y) of a table, and what was done with it."""
-    encoded = encode(table, reading)
-    return _finish(*encode_targets(encoded, positive, negative, table.where, multiclass), reading)
+    examples = encode(table, reading)
+    return _finish(*encode_targets(*examples, positive, negative, table.where, multiclass), reading)
 
 
 def _finish(X: Any, y: Any, about: About, reading: Reading) -> tuple[Any, Any, About]:
@@ -119,9 +92,9 @@ def read_frame(
     if not sp.issparse(X):
         return prepare_table(pair_table(X, y, "the data"), positive, negative, reading, multiclass)
     table = pair_table(np.zeros((X.shape[0], 1)), y, "the data")
-    labels = encode(table, replace(reading, scale="", bias=False))
+    _, labels, about = encode(table, replace(reading, scale="", bias=False))
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if not np.isfinite(matrix.data).all():
         raise UserError("the data: X has values that are not finite; a sparse X may have no missing values")
-    encoded = Encoded(matrix, labels.labels, (), labels.steps, "label")
-    return _finish(*encode_targets(encoded, positive, negative, "the data", multiclass), reading)
+    examples = matrix, labels, replace(about, features=(), label="label")
+    return _finish(*encode_targets(*examples, positive, negative, "the data", multiclass), reading)

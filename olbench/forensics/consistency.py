@@ -4,7 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from olbench.papers import Paper, Reported
-from olbench.quantities import BREAKDOWNS, MISTAKE_RATE, UPDATES, Quantity, mean_and_deviation
+from olbench.quantities import (
+    BREAKDOWNS,
+    MISTAKE_RATE,
+    REPRODUCED,
+    TOLERANCES,
+    UPDATES,
+    Quantity,
+    mean_and_deviation,
+)
 from olbench.trials.trial import Record
 
 #: What a setting must agree in.
@@ -34,7 +42,7 @@ def targets(paper: Paper) -> dict[tuple[str, str], Target]:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far means may lie apart: so many deviations and half a printed unit, or a share of the number."""
+    """How far means may lie apart: some deviations and half a printed unit, or a share of the number."""
 
     deviations: float
     #: By quantity.
@@ -50,9 +58,9 @@ class Tolerance:
         return max(self.deviations * deviation + reported.rounding, share)
 
 
-#: Consistent: within 2 of the larger deviation, as the verdicts on single numbers have it; for updates, which
+#: Consistent: within the tolerance of the verdicts on single numbers; for updates, which
 #: are printed with more digits than a different order of the examples would repeat, 3% is as good.
-CONSISTENT = Tolerance(2.0, {MISTAKE_RATE.name: 0.0, UPDATES.name: 0.03})
+CONSISTENT = Tolerance(TOLERANCES[REPRODUCED], {MISTAKE_RATE.name: 0.0, UPDATES.name: 0.03})
 #: Near enough, after the one pass that screens a setting, to be worth further permutations.
 NEAR = Tolerance(6.0, {MISTAKE_RATE.name: 0.1, UPDATES.name: 0.1}, unrounded=True)
 
@@ -100,7 +108,7 @@ def _share_of_allowed(own: Spread, reported: Reported, tolerance: Tolerance) -> 
 
 
 def is_only_by_spread(observed: Observed, target: Target) -> bool:
-    """Tell whether a consistent setting is so only because our deviations exceed the reported ones."""
+    """Return whether a consistent setting is so only because our deviations exceed the reported ones."""
     still = {name: Spread(spread.mean, 0.0) for name, spread in observed.spreads.items()}
     without = Observed(observed.permutations, still, observed.broken)
     return distance(observed, target, CONSISTENT) <= 1.0 < distance(without, target, CONSISTENT)

@@ -23,8 +23,9 @@ from olbench.kernels.compile import (
     kernel,
 )
 from olbench.kernels.cone import factor_shifted, substitute
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
 from olbench.kernels.losses import excess
-from olbench.kernels.margins import keep_margin
+from olbench.kernels.margins import count_round
 from olbench.kernels.rows import buffers, dot, locate, sources
 
 
@@ -117,20 +118,17 @@ def run(
     for i in order:
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f = dot(w, columns, at, values, o, n)
-        mistake = (f >= 0.0) != (y[i] > 0.0)
-        counters[0] += 1
-        keep_margin(margins, counters[0], f, 0)
-        counters[1] += mistake
+        count_round(counters, margins, f, y[i])
         s = norms[i]
         # the margin of nu w + (1 - nu) r, to which w would move without the example
         m = y[i] * f
         if advised:
             m = nu * m + (1.0 - nu) * y[i] * dot(r, columns, at, values, o, n)
         if not np.isfinite(m) or (n > 0 and not 0.0 < s < np.inf):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
         loss = excess(1.0, m)
-        counters[2] += loss > 0.0
+        counters[UPDATES] += loss > 0.0
         alpha = loss / (1.0 / p[0] + nu * s)
         changed = alpha > 0.0 and n > 0
         if changed:
@@ -139,4 +137,4 @@ def run(
         if advised:
             changed |= mix(w, r, nu)
             changed |= consult(step, p, w, r, u, sets, room)
-        counters[3] += changed
+        counters[EFFECTIVE] += changed

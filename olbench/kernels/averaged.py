@@ -23,8 +23,9 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
 from olbench.kernels.first_order import LARGEST_SCALE, multiply_out, renew_norm
-from olbench.kernels.margins import keep_margin
+from olbench.kernels.margins import count_round
 from olbench.kernels.rows import buffers, dot, locate, sources
 
 # Below this scale the sum is settled, which costs d. S w is larger than the sum by about one over the scale,
@@ -63,27 +64,24 @@ def run(
     for i in order:
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f = scalars[0] * dot(w, columns, at, values, o, n)
-        mistake = (f >= 0.0) != (y[i] > 0.0)
+        t, mistake = count_round(counters, margins, f, y[i])
         m = y[i] * f
-        counters[0] += 1
-        keep_margin(margins, counters[0], f, 0)
-        counters[1] += mistake
         s = norms[i]
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             scalars[2] += scalars[0]
             continue
         q = scalars[0] * scalars[0] * scalars[1]
-        loss, shrink, tau = rule(m, s, mistake, q, counters[0], counters[2], p)
-        counters[2] += loss > 0.0
+        loss, shrink, tau = rule(m, s, mistake, q, t, counters[UPDATES], p)
+        counters[UPDATES] += loss > 0.0
         if n == 0 or (shrink == 1.0 and tau == 0.0):
             scalars[2] += scalars[0]
             continue
         if not (np.isfinite(shrink) and np.isfinite(tau)):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             scalars[2] += scalars[0]
             continue
-        counters[3] += 1
+        counters[EFFECTIVE] += 1
         if shrink != 1.0:
             scalars[0] *= shrink
             # A scale below zero would let the sum of the scales cancel.

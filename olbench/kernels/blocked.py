@@ -30,7 +30,8 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
-from olbench.kernels.margins import keep_margin
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, UPDATES
+from olbench.kernels.margins import count_round
 from olbench.kernels.matrix import inner_first, inner_four, inner_row, project
 from olbench.kernels.rows import buffers, dot, dot_row, locate, sources
 from olbench.kernels.screening import GATHER_COST, gathered_variance, largest_variance, tighten
@@ -234,23 +235,19 @@ def run(
         i = order[now]
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f = dot(mu, columns, at, values, o, n)
-        mistake = (f >= 0.0) != (y[i] > 0.0)
+        t, mistake = count_round(counters, margins, f, y[i])
         m = y[i] * f
-        counters[0] += 1
-        t = counters[0]
-        keep_margin(margins, t, f, 0)
-        counters[1] += mistake
         s = norms[i]
         # A square that over- or underflows gives no usable variance; a row of zeros is no such case.
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
         if screened:
             limit = largest_variance(axis, bound, s, columns, at, values, o, n)
             loss, alpha, c = rule(m, limit, mistake, t, p)
             if loss <= 0.0 and alpha == 0.0 and c == 0.0:
                 continue
-        count = counters[5]
+        count = counters[EXTRA]
         streamed = GATHER_COST * n > d
         if streamed:
             slot = slots[now % WINDOW]
@@ -275,18 +272,18 @@ def run(
         for k in range(count):
             v -= w[k] * w[k]
         if n > 0 and not 0.0 < v < np.inf:
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             v = 0.0
         loss, alpha, c = rule(m, v, mistake, t, p)
-        counters[2] += loss > 0.0
+        counters[UPDATES] += loss > 0.0
         if v == 0.0 or (alpha == 0.0 and c == 0.0):
             continue
         if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
-        counters[3] += 1
+        counters[EFFECTIVE] += 1
         # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
-        if adaptive and counters[3] % d == 0:
+        if adaptive and counters[EFFECTIVE] % d == 0:
             tighten(sigma, mu, axis, bound, sums)
         if not streamed:
             project(sigma, columns, at, values, o, n, z[0])
@@ -299,8 +296,8 @@ def run(
         root = math.sqrt(c / (1.0 + c * v))
         for j in range(padded):
             pending[count, j] = root * z[0, j]
-        counters[5] = count + 1
-        if counters[5] == depth:
+        counters[EXTRA] = count + 1
+        if counters[EXTRA] == depth:
             apply_pending(sigma, pending)
-            counters[5] = 0
+            counters[EXTRA] = 0
             owners[:] = -1

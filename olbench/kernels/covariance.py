@@ -24,7 +24,8 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
-from olbench.kernels.margins import keep_margin
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, UPDATES
+from olbench.kernels.margins import count_round
 from olbench.kernels.matrix import project
 from olbench.kernels.rows import announce, buffers, dot, dot_row, locate, sources
 from olbench.kernels.screening import GATHER_COST, gathered_variance, largest_variance, tighten
@@ -84,13 +85,13 @@ def run(
     mu: Any, sigma: Any, pending: Any, axis: Any, bound: Any, counters: Any, screened: bool, adaptive: bool,
     margins: Any,
 ) -> None:  # fmt: skip
-    """Run the examples of `order`; counters: rounds, mistakes, updates, effective, breakdowns, pending.
+    """Run the examples of `order`.
 
-    Sigma is `sigma` minus the outer products of the first counters[5] rows of `pending`. bound[0] is an upper
-    bound of Sigma's largest eigenvalue, which never grows, and bound[1] one of that of Sigma minus the outer
-    product of `axis`. With `screened` the rule promises that its loss does not fall as v grows, so a round
-    without loss at the largest possible v needs no v. How close that bound is only matters if the margin is
-    `adaptive`, that is if the loss depends on v.
+    Sigma is `sigma` minus the outer products of the first counters[EXTRA] rows of `pending`. bound[0] is an
+    upper bound of Sigma's largest eigenvalue, which never grows, and bound[1] one of that of Sigma minus the
+    outer product of `axis`. With `screened` the rule promises that its loss does not fall as v grows, so a
+    round without loss at the largest possible v needs no v. How close that bound is only matters if the
+    margin is `adaptive`, that is if the loss depends on v.
     """
     d = mu.size
     packed_columns, packed_values = buffers(rows)
@@ -104,16 +105,12 @@ def run(
         announce(rows, y, order, now)
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f = dot(mu, columns, at, values, o, n)
-        mistake = (f >= 0.0) != (y[i] > 0.0)
+        t, mistake = count_round(counters, margins, f, y[i])
         m = y[i] * f
-        counters[0] += 1
-        t = counters[0]
-        keep_margin(margins, t, f, 0)
-        counters[1] += mistake
         s = norms[i]
         # A square that over- or underflows gives no usable variance; a row of zeros is no such case.
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
         if screened:
             limit = largest_variance(axis, bound, s, columns, at, values, o, n)
@@ -127,26 +124,26 @@ def run(
             v = dot(z, columns, at, values, o, n)
         else:
             v = gathered_variance(sigma, columns, at, values, o, n)
-        for k in range(counters[5]):
+        for k in range(counters[EXTRA]):
             w[k] = dot_row(pending, k, columns, at, values, o, n)
             v -= w[k] * w[k]
         if n > 0 and not 0.0 < v < np.inf:
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             v = 0.0
         loss, alpha, c = rule(m, v, mistake, t, p)
-        counters[2] += loss > 0.0
+        counters[UPDATES] += loss > 0.0
         if v == 0.0 or (alpha == 0.0 and c == 0.0):
             continue
         if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
-        counters[3] += 1
+        counters[EFFECTIVE] += 1
         # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
-        if adaptive and counters[3] % d == 0:
+        if adaptive and counters[EFFECTIVE] % d == 0:
             tighten(sigma, mu, axis, bound, sums)
         if not streamed:
             project(sigma, columns, at, values, o, n, z)
-        if counters[5] > 0:
+        if counters[EXTRA] > 0:
             for j in range(d):
                 z[j] -= w[0] * pending[0, j]
         for j in range(d):
@@ -156,8 +153,8 @@ def run(
         # beta z z' = (sqrt(beta) z) (sqrt(beta) z)': one vector describes the change.
         root = math.sqrt(c / (1.0 + c * v))
         for j in range(d):
-            pending[counters[5], j] = root * z[j]
-        counters[5] += 1
-        if counters[5] == DEPTH:
+            pending[counters[EXTRA], j] = root * z[j]
+        counters[EXTRA] += 1
+        if counters[EXTRA] == DEPTH:
             apply_two(sigma, pending)
-            counters[5] = 0
+            counters[EXTRA] = 0

@@ -20,7 +20,8 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
-from olbench.kernels.margins import keep_margin
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
+from olbench.kernels.margins import count_round
 from olbench.kernels.rows import announce, buffers, locate, sources
 from olbench.kernels.vectors import (
     add,
@@ -105,31 +106,28 @@ def run(
     packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    for t in range(order.size):
-        i = order[t]
-        announce(rows, y, order, t)
+    for now in range(order.size):
+        i = order[now]
+        announce(rows, y, order, now)
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
-        mistake = (f >= 0.0) != (y[i] > 0.0)
+        t, mistake = count_round(counters, margins, f, y[i])
         m = y[i] * f
-        counters[0] += 1
-        keep_margin(margins, counters[0], f, 0)
-        counters[1] += mistake
         if not np.isfinite(f):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
         # A variance of zero on a row of zeros is right; on any other row it is a breakdown.
         if not 0.0 < v < np.inf:
-            counters[4] += n > 0
+            counters[BREAKDOWNS] += n > 0
             v = 0.0
-        loss, alpha, c = rule(m, v, mistake, counters[0], p)
-        counters[2] += loss > 0.0
+        loss, alpha, c = rule(m, v, mistake, t, p)
+        counters[UPDATES] += loss > 0.0
         if v == 0.0 or (alpha == 0.0 and c == 0.0):
             continue
         if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
-        counters[3] += 1
+        counters[EFFECTIVE] += 1
         step = alpha * y[i]
         beta = c / (1.0 + c * v)
         # Columns within a row are distinct, so four at a time cannot write the same feature twice.

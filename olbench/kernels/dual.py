@@ -34,7 +34,8 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
-from olbench.kernels.margins import keep_margin
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, UPDATES
+from olbench.kernels.margins import count_round
 from olbench.kernels.rows import buffers, dot, locate, sources, squared_norm
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, subtract, zeros
 
@@ -158,7 +159,7 @@ def run(
     shape: Any, a: float, nu: Any, factor: Any, support_data: Any, support_columns: Any, support_indptr: Any,
     support_norms: Any, counters: Any, screened: bool, margins: Any,
 ) -> None:  # fmt: skip
-    """Run the examples of `order`; counters: rounds, mistakes, updates, effective, breakdowns, support.
+    """Run the examples of `order`; counters[EXTRA] is the size of the support.
 
     The arrays must have room for every row of `order` as a support example. v is a difference; where it is
     within rounding of zero, the round is a breakdown and changes nothing. With `screened` the rule promises
@@ -173,19 +174,15 @@ def run(
     support = (support_data, support_columns, support_indptr, support_norms)
     for i in order:
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
-        size, s = counters[5], norms[i]
+        size, s = counters[EXTRA], norms[i]
         evaluate_row(shape, support, size, columns, at, values, o, n, s, scattered, k)
         f = inner_from(nu, 0, k, size)
-        mistake = (f >= 0.0) != (y[i] > 0.0)
+        t, mistake = count_round(counters, margins, f, y[i])
         m = y[i] * f
-        counters[0] += 1
-        t = counters[0]
-        keep_margin(margins, t, f, 0)
-        counters[1] += mistake
         top = a * evaluate(shape, s, s, s)
         # An empty row is the origin: with a linear kernel nothing can be learnt from it, with others it can.
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf) or not 0.0 <= top < np.inf:
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
         if screened:
             loss, alpha, c = rule(m, top, mistake, t, p)
@@ -195,16 +192,16 @@ def run(
         v = top - squared_norm(u, 0, size)
         # Rounding in u.u grows with the number of its terms, which are at most `top` in sum.
         if not v > EPSILON * (size + 1) * top:
-            counters[4] += top > 0.0
+            counters[BREAKDOWNS] += top > 0.0
             v = 0.0
         loss, alpha, c = rule(m, v, mistake, t, p)
-        counters[2] += loss > 0.0
+        counters[UPDATES] += loss > 0.0
         if v == 0.0 or (alpha == 0.0 and c == 0.0):
             continue
         if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
-        counters[3] += 1
+        counters[EFFECTIVE] += 1
         step = a * alpha * y[i]
         b[:size] = u[:size]
         solve_backward(factor, size, b)
@@ -222,7 +219,7 @@ def run(
             support_data[begin + e] = values[o + e]
         support_indptr[size + 1] = begin + n
         support_norms[size] = s
-        counters[5] += 1
+        counters[EXTRA] += 1
 
 
 @kernel(void(ROWS, READ_INT64, SHAPE, SUPPORT, READ_1D, WRITE_1D))

@@ -28,8 +28,9 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
 from olbench.kernels.diagonal import margin_and_variance, update_four
-from olbench.kernels.margins import keep_margin
+from olbench.kernels.margins import count_round
 from olbench.kernels.rows import announce, buffers, locate, sources
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
 
@@ -140,32 +141,30 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
     shares = np.empty(d)
-    for t in range(order.size):
-        i = order[t]
-        announce(rows, y, order, t)
+    for now in range(order.size):
+        i = order[now]
+        announce(rows, y, order, now)
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         m = y[i] * f
-        counters[0] += 1
-        keep_margin(margins, counters[0], f, 0)
-        counters[1] += (f >= 0.0) != (y[i] > 0.0)
+        count_round(counters, margins, f, y[i])
         if not np.isfinite(f):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
         if not 0.0 < v < np.inf:
-            counters[4] += n > 0
+            counters[BREAKDOWNS] += n > 0
             v = 0.0
         loss, unit, A, b0, b1, K = rule(m, v, p)
-        counters[2] += loss > 0.0
+        counters[UPDATES] += loss > 0.0
         if v == 0.0 or loss <= 0.0:
             continue
         squares = measure_shares(moments, columns, at, values, o, n, v, shares)
         g, s = solve_gain(shares, n, squares, m / unit, A, b0, b1, K)
         alpha, c = g * unit / v, g * K / ((b0 + b1 * s) * v)
         if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
-        counters[3] += 1
+        counters[EFFECTIVE] += 1
         step = alpha * y[i]
         whole = n - n % 4
         for k in range(0, whole, 4):

@@ -23,6 +23,7 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ROUNDS, UPDATES
 from olbench.kernels.margins import keep_margin
 from olbench.kernels.rows import announce, buffers, dot, locate, sources, squared_norm
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
@@ -123,7 +124,7 @@ def run(
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
     # The counts stay in registers; a rule sees the rounds and the updates so far.
-    before, mistakes, updates, effective, breakdowns = counters[0], 0, counters[2], 0, 0
+    before, mistakes, updates, effective, breakdowns = counters[ROUNDS], 0, counters[UPDATES], 0, 0
     scale, norm = scalars[0], scalars[1]
     for now in range(order.size):
         i = order[now]
@@ -160,8 +161,8 @@ def run(
         add_row(w, tau * y[i] / scale, columns, at, values, o, n)
         norm = renew_norm(w, squares, columns, at, n)
     scalars[0], scalars[1] = scale, norm
-    counters[0] += order.size
-    counters[1] += mistakes
-    counters[2] = updates
-    counters[3] += effective
-    counters[4] += breakdowns
+    counters[ROUNDS] += order.size
+    counters[MISTAKES] += mistakes
+    counters[UPDATES] = updates
+    counters[EFFECTIVE] += effective
+    counters[BREAKDOWNS] += breakdowns

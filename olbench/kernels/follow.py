@@ -1,16 +1,14 @@
 """A pass that scores a test set before its first example and after every one, all in compiled code."""
 
-import warnings
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
-from numba import types, void
-from numba.core.errors import NumbaExperimentalFeatureWarning
+from numba import void
 
 from olbench.kernels.compile import READ_1D, ROWS, WRITE_1D, WRITE_2D, helper, kernel
 from olbench.kernels.rows import buffers, dot, locate, sources
-from olbench.kernels.trace import Address
+from olbench.kernels.trace import bind_kernel
 
 
 @helper
@@ -47,22 +45,5 @@ def _follow(
 
 @cache
 def follower(kernel: Any) -> Callable[..., None]:
-    """Return the compiled `_follow` of a kernel, a function of all that it takes after the kernel.
-
-    As with `olbench.kernels.trace.tracer`, the types of its arguments are not looked at.
-    """
-    [(arguments, compiled)] = kernel.overloads.items()
-    rule, p, rows, y, order, *state = arguments
-    arguments = (
-        types.FunctionType(compiled.signature), rule, p, rows, y, order, types.Tuple(state),
-        WRITE_1D, WRITE_1D, ROWS, READ_1D, READ_1D, WRITE_2D,
-    )  # fmt: skip
-    follow: Any = _follow
-    with warnings.catch_warnings():
-        # numba calls an argument list that begins with a function experimental
-        warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
-        follow.compile(void(*arguments))
-    address = Address(
-        kernel, compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
-    )
-    return partial(follow.overloads[arguments].entry_point, address)
+    """Return the compiled `_follow` of a kernel, a function of all that it takes after the kernel."""
+    return bind_kernel(_follow, kernel, WRITE_1D, WRITE_1D, ROWS, READ_1D, READ_1D, WRITE_2D)

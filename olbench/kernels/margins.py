@@ -1,8 +1,9 @@
-"""The margins of a pass, kept round by round where somebody asks for them."""
+"""A round of a pass: its number, its margin where margins are kept, and whether it is a mistake."""
 
 from typing import Any
 
 from olbench.kernels.compile import inlined
+from olbench.kernels.counters import MISTAKES, ROUNDS
 
 
 @inlined
@@ -16,3 +17,13 @@ def keep_margin(margins: Any, t: Any, f: Any, exponent: Any) -> None:
         place = (t - 1) & (margins.shape[0] - 1)
         margins[place, 0] = f
         margins[place, 1] = exponent
+
+
+@inlined
+def count_round(counters: Any, margins: Any, f: Any, label: Any, exponent: Any = 0) -> Any:
+    """Count a round with the margin f, and return its number, from 1, and whether it is a mistake."""
+    mistake = (f >= 0.0) != (label > 0.0)
+    counters[ROUNDS] += 1
+    keep_margin(margins, counters[ROUNDS], f, exponent)
+    counters[MISTAKES] += mistake
+    return counters[ROUNDS], mistake

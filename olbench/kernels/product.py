@@ -22,7 +22,8 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
-from olbench.kernels.margins import keep_margin
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
+from olbench.kernels.margins import count_round
 from olbench.kernels.rows import announce, buffers, locate, sources
 
 
@@ -64,24 +65,21 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     packed_columns, packed_values = buffers(rows)
     columns, values = sources(rows, packed_columns, packed_values)
     dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    for t in range(order.size):
-        i = order[t]
-        announce(rows, y, order, t)
+    for now in range(order.size):
+        i = order[now]
+        announce(rows, y, order, now)
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f, v = score(moments, columns, at, values, o, n)
-        mistake = (f >= 0.0) != (y[i] > 0.0)
-        counters[0] += 1
-        keep_margin(margins, counters[0], f, 0)
-        counters[1] += mistake
+        t, mistake = count_round(counters, margins, f, y[i])
         # x' S x is at most n. It is zero only if every square over- or underflows.
         if not np.isfinite(f) or (n > 0 and not v > 0.0):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
-        loss, _, c = rule(y[i] * f, v, mistake, counters[0], p)
-        counters[2] += loss > 0.0
+        loss, _, c = rule(y[i] * f, v, mistake, t, p)
+        counters[UPDATES] += loss > 0.0
         if n == 0 or (loss <= 0.0 and c == 0.0):
             continue
-        counters[3] += 1
+        counters[EFFECTIVE] += 1
         for k in range(n):
             j, x = columns[at + k], values[o + k]
             if loss > 0.0:

@@ -23,7 +23,8 @@ from olbench.kernels.compile import (
     inlined,
     kernel,
 )
-from olbench.kernels.margins import keep_margin
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, UPDATES
+from olbench.kernels.margins import count_round
 from olbench.kernels.matrix import inner_row, largest_column_sum, project, row_sums
 from olbench.kernels.rows import buffers, dot, locate, sources, squared_norm
 
@@ -109,7 +110,7 @@ def run(
     mu: Any, root: Any, bound: Any, reach: Any, counters: Any, screened: bool, scale_free: bool,
     margins: Any,
 ) -> None:  # fmt: skip
-    """Run the examples of `order`; counters: rounds, mistakes, updates, effective, breakdowns, exponent.
+    """Run the examples of `order`; counters[EXTRA] is the exponent of the scale.
 
     bound[0] is an upper bound of the largest singular value of R, and reach[j] one of the length of its row
     j; `screened` is as in the covariance form. A `scale_free` learner does not depend on the common scale of
@@ -124,15 +125,11 @@ def run(
     for i in order:
         n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
         f = dot(mu, columns, at, values, o, n)
-        mistake = (f >= 0.0) != (y[i] > 0.0)
+        t, mistake = count_round(counters, margins, f, y[i], counters[EXTRA])
         m = y[i] * f
-        counters[0] += 1
-        t = counters[0]
-        keep_margin(margins, t, f, counters[5])
-        counters[1] += mistake
         s = norms[i]
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
         # Scale-free rules get m / sqrt(v) and v = 1, so that v itself may lie outside the range of doubles.
         if screened:
@@ -146,20 +143,20 @@ def run(
         project(root, columns, at, values, o, n, a)
         deviation = normalise(a)
         if n > 0 and not rounding(reach, columns, at, values, o, n) < deviation < np.inf:
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             deviation = 0.0
         if scale_free and deviation > 0.0:
             loss, step, gain = rule(m / deviation, 1.0, mistake, t, p)
         else:
             loss, alpha, c = rule(m, deviation * deviation, mistake, t, p)
             step, gain = alpha * deviation, c * deviation * deviation
-        counters[2] += loss > 0.0
+        counters[UPDATES] += loss > 0.0
         if deviation == 0.0 or (step == 0.0 and gain == 0.0):
             continue
         if not (np.isfinite(step) and 0.0 <= gain < np.inf):
-            counters[4] += 1
+            counters[BREAKDOWNS] += 1
             continue
-        counters[3] += 1
+        counters[EFFECTIVE] += 1
         # R (I - g a a')(I - g a a')' R' is the new Sigma if (1 - g)^2 = 1 / h^2, for a of length one. Written
         # so, g = 1 - 1 / h does not cancel for a small gain.
         h = math.sqrt(1.0 + gain)
@@ -172,7 +169,7 @@ def run(
             for k in range(d):
                 root[j, k] -= weight * a[k]
         # ||R||_2 <= sqrt(||R||_1 ||R||_inf). It costs d^2, so it is renewed once in d changes.
-        if counters[3] % d == 0:
+        if counters[EFFECTIVE] % d == 0:
             row_sums(root, reach)
             spread = math.sqrt(reach.max()) * math.sqrt(largest_column_sum(root, a))
             bound[0] = min(bound[0], (1.0 + 1e-9) * spread)
@@ -180,4 +177,4 @@ def run(
             exponent = rescale(root, mu)
             bound[0] *= 2.0**exponent
             row_sums(root, reach)
-            counters[5] += exponent
+            counters[EXTRA] += exponent

@@ -15,6 +15,7 @@ from numba import int32, types, void
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from olbench.kernels.compile import READ_INT64, WRITE_1D, WRITE_2D_INT64, WRITE_INT64, helper, kernel
+from olbench.kernels.counters import MISTAKES, UPDATES
 
 _clock_gettime = types.ExternalFunction("clock_gettime", int32(int32, types.voidptr))
 # The clock of time.perf_counter.
@@ -44,8 +45,8 @@ def _trace(
         kernel(rule, p, rows, y, order[begin : ends[k]], *state)
         begin = ends[k]
         seconds[k] = 1e-9 * (nanoseconds(room) - started)
-        counts[k, 0] = counters[1]
-        counts[k, 1] = counters[2]
+        counts[k, 0] = counters[MISTAKES]
+        counts[k, 1] = counters[UPDATES]
 
 
 class Address:
@@ -59,24 +60,26 @@ class Address:
         return self.address
 
 
-@cache
-def tracer(kernel: Any) -> Callable[..., None]:
-    """Return the compiled trace of a kernel: a function of the arguments of `_trace` after the kernel.
+def bind_kernel(function: Any, kernel: Any, *more: Any) -> Callable[..., None]:
+    """Return a function compiled for a kernel, its first argument, and for types that follow the state.
 
     It does not check the types of its arguments, which would take longer than a short pass. Learners pass
     only arrays that they created or that olbench.learn.examples has checked.
     """
     [(arguments, compiled)] = kernel.overloads.items()
     rule, p, rows, y, order, *state = arguments
-    arguments = (
-        types.FunctionType(compiled.signature), rule, p, rows, y, order, types.Tuple(state),
-        READ_INT64, WRITE_INT64, WRITE_2D_INT64, WRITE_1D,
-    )  # fmt: skip
-    trace: Any = _trace
+    kind = types.FunctionType(compiled.signature)
+    arguments = (kind, rule, p, rows, y, order, types.Tuple(state), *more)
     with warnings.catch_warnings():
         # Numba warns that function types as arguments are experimental.
         warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
-        trace.compile(void(*arguments))
+        function.compile(void(*arguments))
     name = compiled.fndesc.llvm_cfunc_wrapper_name
     address = Address(kernel, compiled.library.get_pointer_to_function(name))
-    return partial(trace.overloads[arguments].entry_point, address)
+    return partial(function.overloads[arguments].entry_point, address)
+
+
+@cache
+def tracer(kernel: Any) -> Callable[..., None]:
+    """Return the compiled trace of a kernel: a function of the arguments of `_trace` after the kernel."""
+    return bind_kernel(_trace, kernel, READ_INT64, WRITE_INT64, WRITE_2D_INT64, WRITE_1D)

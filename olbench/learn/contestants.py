@@ -4,7 +4,6 @@ Online learners are objects with predict_one and learn_one (River) or predict an
 batch learners objects with fit and predict (scikit-learn).
 """
 
-import time
 import warnings
 from copy import deepcopy
 from inspect import signature
@@ -24,14 +23,8 @@ def wrap(learner: Any, id: str = "") -> Algorithm:
     """Return an algorithm that runs an unfitted learner object; every pass starts from a deep copy of it."""
     name = id or type(learner).__name__
     _find_style(learner, name)
-    definition = Definition(
-        id=name,
-        title=name,
-        order="object",
-        source=type(learner).__module__,
-        factory=Copies(learner),
-    )
-    return Algorithm(definition, {})
+    factory, source = Copies(learner), type(learner).__module__
+    return Algorithm(Definition(id=name, title=name, order="object", source=source, factory=factory), {})
 
 
 class Copies:
@@ -78,17 +71,6 @@ class ObjectLearner(Learner):
     def warm_up(self) -> None:
         """Do nothing: there is nothing to compile."""
 
-    def _trace(
-        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
-    ) -> None:
-        started = time.perf_counter()
-        begin = 0
-        for k, end in enumerate(ends):
-            self._learn(rows, y, order[begin:end])
-            begin = end
-            seconds[k] = time.perf_counter() - started
-            counts[k] = self.mistakes, self.updates
-
     def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         step = self._learn_one if self.style == "one" else self._partial_fit
         for i in order:
@@ -96,9 +78,8 @@ class ObjectLearner(Learner):
             self.counters[:4] += 1, positive != (y[i] > 0), 1, 1
 
     def _keep(self, margin: float) -> None:
-        """Keep the margin of the round that comes next, if margins are asked for."""
-        if self.margins.shape[0]:
-            self.margins[self.rounds % self.margins.shape[0]] = margin, 0.0
+        """Keep the margin of the round that comes next."""
+        self.margins[self.rounds % self.margins.shape[0]] = margin, 0.0
 
     def _learn_one(self, rows: tuple[Any, ...], i: int, label: float) -> bool:
         features = _read_features(rows, i)
@@ -142,11 +123,10 @@ class ObjectLearner(Learner):
         labels = self.predict(rows, order)
         if self.rounds == 0:
             return np.zeros(order.size)
+        pairs = zip(order, labels, strict=True)
         if self.style == "one":
-            pairs = zip(order, labels, strict=True)
             return np.array([self._score_one(_read_features(rows, i), label > 0) for i, label in pairs])
         matrix = as_matrix(rows)
-        pairs = zip(order, labels, strict=True)
         return np.array([self._score_row(_as_row(matrix[i]), label > 0) for i, label in pairs])
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:

@@ -6,8 +6,7 @@ from dataclasses import fields
 from textwrap import fill
 from typing import Any
 
-from olbench.algorithms import get_definition
-from olbench.algorithms.definition import Parameter
+from olbench.algorithms.definition import Definition, Parameter
 
 #: Columns of a docstring.
 WIDTH = 100
@@ -96,6 +95,8 @@ EXAMPLE = """
 >>> X, y = load_breast_cancer(return_X_y=True)
 >>> X = X / X.max(axis=0)
 >>> model = {name}({settings}random_state=0).fit(X, y)
+"""
+SCORE = """
 >>> round(model.score(X, y), 2)
 {score}
 """
@@ -109,30 +110,27 @@ ADVICE_EXAMPLE = """
 """
 
 
-def describe_estimator(estimator: type[Any], score: float | None, settings: str = "") -> str:
-    """Return the docstring of an estimator with an example.
-
-    `score` is what the example prints, None for one with rules; `settings` are arguments of the estimator in
-    it.
-    """
-    definition = get_definition(estimator.algorithm_id)
+def describe_estimator(estimator: type[Any], definition: Definition) -> str:
+    """Return the docstring of the estimator of an algorithm, with an example."""
+    about = definition.estimator
     own = {parameter.name: parameter for parameter in definition.parameters}
-    names = [each.name for each in fields(estimator)]
-    ordered = [*(name for name in names if name in own), *(name for name in names if name not in own)]
-    defaults = {each.name: each.default for each in fields(estimator)}
+    defaults = {field.name: field.default for field in fields(estimator)}
     parameters = (
         _describe(name, *_explain(own.get(name), name, defaults[name]), f", default={_show(defaults[name])}")
-        for name in ordered
+        for name in dict.fromkeys([*own, *defaults])
     )
-    attributes = {**ATTRIBUTES, **({"advice_": ADVICE} if "rules" in names else {})}
-    body = [_wrap(estimator.__doc__ or "")]
+    attributes = {**ATTRIBUTES, **({"advice_": ADVICE} if definition.takes_advice else {})}
+    body = [_wrap(about.summary or definition.doc)]
     body += [_wrap(PROBABILITIES)] if hasattr(estimator, "predict_proba") else []
-    example = ADVICE_EXAMPLE if score is None else EXAMPLE
+    example = ADVICE_EXAMPLE if definition.takes_advice else EXAMPLE
+    example += "" if about.accuracy is None else SCORE.lstrip()
     sections = {
         "Parameters": "\n".join(parameters),
-        "Attributes": "\n".join(_describe(name, *about) for name, about in attributes.items()),
+        "Attributes": "\n".join(_describe(name, *words) for name, words in attributes.items()),
         "References": "\n".join(_number_references(definition.source)),
-        "Examples": example.strip().format(name=estimator.__name__, score=score, settings=settings),
+        "Examples": example.strip().format(
+            name=estimator.__name__, score=about.accuracy, settings=about.settings
+        ),
     }
     body += [f"{title}\n{'-' * len(title)}\n{text}" for title, text in sections.items()]
     return "\n\n".join(body) + "\n"

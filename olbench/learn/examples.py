@@ -43,10 +43,7 @@ class Examples:
 
     def matrix(self) -> Any:
         """Return the examples as an array or a SciPy CSR matrix, without a copy."""
-        if self.dense.shape[0] == self.n:
-            return self.dense
-        parts = (self.data, self.columns.view(np.int32), self.indptr)
-        return sp.csr_matrix(parts, shape=(self.n, self.d), copy=False)
+        return as_matrix((self.dense, self.data, self.columns, self.indptr))
 
 
 def as_examples(X: Any) -> Examples:

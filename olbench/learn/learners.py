@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
 from olbench.errors import UserError
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, MISTAKES, ROUNDS, UPDATES
 from olbench.learn.examples import Floats, Ints, as_examples
 from olbench.memory import USABLE, available_memory
 
@@ -85,7 +86,9 @@ class Algorithm:
             return DualLearner(self, d, self.kernel)
         if self.covariance == "diag":
             refuse_wide(self, d)
-            return self._start_diagonal(d)
+            if self.definition.product:
+                return ProductLearner(self, d)
+            return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
         refuse_large(self.definition, d)
         return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
 
@@ -100,11 +103,6 @@ class Algorithm:
         from olbench.learn.contestants import BatchLearner
 
         return BatchLearner(self)
-
-    def _start_diagonal(self, d: int) -> "Learner":
-        if self.definition.product:
-            return ProductLearner(self, d)
-        return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
 
 
 def make_algorithm(id: str, **settings: Any) -> Algorithm:
@@ -138,43 +136,36 @@ def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> A
 
 
 def refuse_large(definition: Definition, d: int, count: int = 1) -> None:
-    """Raise a UserError if so many full covariances of d features do not fit in memory."""
+    """Raise a UserError if `count` full covariances of d features do not fit in memory."""
     needed = 8 * d * d * count
     if needed < ALWAYS_AVAILABLE:
         return
-    available = available_memory()
-    if needed > USABLE * available:
-        classes = f" for {count} classes" if count > 1 else ""
-        raise UserError(
-            f"a full covariance of {d:,} features needs {needed / 2**30:,.1f} GiB{classes}, and "
-            f"{available / 2**30:,.1f} GiB are available; {advise_smaller(definition)}"
-        )
+    remedy = "use covariance='diag'"
+    if not definition.diagonal:
+        remedy = f"{definition.id} has no diagonal form: use fewer features, or another algorithm"
+    classes = f" for {count} classes" if count > 1 else ""
+    _refuse_beyond_memory(needed, f"a full covariance of {d:,} features", classes, remedy)
 
 
 def refuse_wide(algorithm: Algorithm, d: int) -> None:
     """Raise a UserError if a learner with a few numbers for each feature does not fit in memory."""
     needed = algorithm.state_bytes(d)
-    if needed > LARGE_VECTORS and needed > USABLE * (available := available_memory()):
-        raise UserError(
-            f"{algorithm.id} needs {needed / 2**30:,.1f} GiB for {d:,} features, and "
-            f"{available / 2**30:,.1f} GiB are available; give features smaller numbers"
-        )
-
-
-def advise_smaller(definition: Definition) -> str:
-    """Return what to do where a full covariance is too large."""
-    if definition.diagonal:
-        return "use covariance='diag'"
-    return f"{definition.id} has no diagonal form: use fewer features, or another algorithm"
+    if needed > LARGE_VECTORS:
+        _refuse_beyond_memory(needed, algorithm.id, f" for {d:,} features", "give features smaller numbers")
 
 
 def refuse_large_factor(size: int) -> None:
     """Raise a UserError if a kernel learner with this many support examples does not fit in memory."""
-    needed, available = 4 * size * (size + 1), available_memory()
+    what = f"a kernel with {size:,} support examples"
+    _refuse_beyond_memory(4 * size * (size + 1), what, "", "use fewer examples or no kernel")
+
+
+def _refuse_beyond_memory(needed: int, what: str, purpose: str, remedy: str) -> None:
+    available = available_memory()
     if needed > USABLE * available:
         raise UserError(
-            f"a kernel with {size:,} support examples needs {needed / 2**30:,.1f} GiB, and "
-            f"{available / 2**30:,.1f} GiB are available; use fewer examples or no kernel"
+            f"{what} needs {needed / 2**30:,.1f} GiB{purpose}, and {available / 2**30:,.1f} GiB are "
+            f"available; {remedy}"
         )
 
 
@@ -210,11 +201,21 @@ class Learner(ABC):
         self._trace(rows, y, order, ends, counts, seconds)
         return counts, seconds
 
-    @abstractmethod
     def _trace(
         self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
     ) -> None:
         """Run up to each of `ends` and write the counts and seconds there."""
+        started = time.perf_counter()
+        begin = 0
+        for k, end in enumerate(ends.tolist()):
+            self._learn(rows, y, order[begin:end])
+            begin = end
+            seconds[k] = time.perf_counter() - started
+            counts[k] = self.mistakes, self.updates
+
+    def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        """Predict, count and learn each example of `order`."""
+        raise NotImplementedError
 
     def grow(self, d: int) -> None:
         """Make room for d features in all, at most; those that are new start as they would have."""
@@ -255,27 +256,27 @@ class Learner(ABC):
     @property
     def rounds(self) -> int:
         """Examples seen."""
-        return int(self.counters[0])
+        return int(self.counters[ROUNDS])
 
     @property
     def mistakes(self) -> int:
         """Examples whose prediction, made before learning them, was wrong."""
-        return int(self.counters[1])
+        return int(self.counters[MISTAKES])
 
     @property
     def updates(self) -> int:
         """Rounds with a loss above zero."""
-        return int(self.counters[2])
+        return int(self.counters[UPDATES])
 
     @property
     def effective_updates(self) -> int:
         """Rounds that changed the state."""
-        return int(self.counters[3])
+        return int(self.counters[EFFECTIVE])
 
     @property
     def breakdowns(self) -> int:
         """Rounds with a margin or step that is not finite, or a variance <= 0 on a non-zero row."""
-        return int(self.counters[4])
+        return int(self.counters[BREAKDOWNS])
 
 
 class KernelLearner(Learner):
@@ -459,7 +460,7 @@ class CovarianceLearner(SecondOrderLearner):
     def covariance(self) -> NDArray[np.float64]:
         """Sigma, symmetric to the bit."""
         sigma = self.sigma[: self.d, : self.d].copy()
-        for z in self.pending[: self.counters[5], : self.d]:
+        for z in self.pending[: self.counters[EXTRA], : self.d]:
             sigma -= np.multiply.outer(z, z)
         return sigma
 
@@ -482,11 +483,12 @@ class RootLearner(SecondOrderLearner):
     def __init__(self, algorithm: Algorithm, d: int):
         super().__init__(algorithm, d)
         self.mu: Floats = np.zeros(d)
-        self.root: Floats = _scaled_identity(np.sqrt(algorithm.a), d)
+        self.root: Floats = np.zeros((d, d))
+        np.fill_diagonal(self.root, np.sqrt(algorithm.a))
         # R is multiplied by a matrix close to the identity in each change, so k changes leave a relative
-        # error of about k 2^-52 in every row, however far R shrinks; the power of two in counters[5] changes
-        # no digit. Upper bounds of the largest singular value of R and of the length of each row. Changes
-        # only shrink them, so the bounds hold until they are renewed, once in d changes.
+        # error of about k 2^-52 in every row, however far R shrinks; the power of two of `scale_exponent`
+        # changes no digit. Upper bounds of the largest singular value of R and of the length of each row.
+        # Changes only shrink them, so the bounds hold until they are renewed, once in d changes.
         self.bound: Floats = np.array([np.sqrt(algorithm.a) * (1.0 + 1e-9)])
         self.reach: Floats = np.full(d, np.sqrt(algorithm.a))
 
@@ -500,7 +502,7 @@ class RootLearner(SecondOrderLearner):
     @property
     def scale_exponent(self) -> int:
         """The exponent of the power of two that multiplies mu and R."""
-        return int(self.counters[5])
+        return int(self.counters[EXTRA])
 
     @property
     def weights(self) -> Floats:
@@ -629,7 +631,7 @@ class DualLearner(SecondOrderLearner):
     @property
     def size(self) -> int:
         """The number of support examples."""
-        return int(self.counters[5])
+        return int(self.counters[EXTRA])
 
     @property
     def support(self) -> Any:
@@ -737,13 +739,6 @@ class DualLearner(SecondOrderLearner):
 def _lengthen(array: NDArray[Any], length: int) -> None:
     """Add zeros at the end. Large arrays move by remapping their pages, which takes no second copy."""
     array.resize((length, *array.shape[1:]), refcheck=False)
-
-
-def _scaled_identity(scale: float, d: int) -> Floats:
-    """Return scale * I, without a second matrix of that size on the way."""
-    matrix = np.zeros((d, d))
-    np.fill_diagonal(matrix, scale)
-    return matrix
 
 
 def _aligned_zeros(rows: int, columns: int) -> Floats:

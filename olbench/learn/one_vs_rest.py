@@ -9,13 +9,13 @@ No learner depends on another one, so each runs a slice of rounds in compiled co
 predictions of the slice follow from all of them. Memory for margins is bounded by the slice.
 """
 
-import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from olbench.errors import UserError
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ROUNDS, UPDATES
 from olbench.learn.examples import Floats, Ints
 from olbench.learn.learners import Algorithm, Learner, refuse_large
 
@@ -45,23 +45,9 @@ class OneVsRest(Learner):
         """Compile what all learners share."""
         self.learners[0].warm_up()
 
-    def trace(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
-        """Run, and return (mistakes, updates) and the elapsed seconds after each of `ends` examples."""
-        counts, seconds = np.empty((ends.size, 2), dtype=np.int64), np.empty(ends.size)
-        self._trace(rows, y, order, ends, counts, seconds)
-        return counts, seconds
-
-    def _trace(
-        self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints, counts: Ints, seconds: Floats
-    ) -> None:
-        started = time.perf_counter()
-        begin = 0
-        for k, end in enumerate(ends.tolist()):
-            for first in range(begin, end, RING):
-                self._run_slice(rows, y, order[first : min(first + RING, end)])
-            begin = end
-            seconds[k] = time.perf_counter() - started
-            counts[k] = self.counters[1:3]
+    def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
+        for begin in range(0, order.size, RING):
+            self._run_slice(rows, y, order[begin : begin + RING])
 
     def _run_slice(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         """Run up to RING rounds of all learners, then compare their margins."""
@@ -76,9 +62,10 @@ class OneVsRest(Learner):
             learner.run(rows, signs, order)
             margins[k] = self._ring[places]
         predicted = choose_class(margins[:, :, 0], margins[:, :, 1])
-        self.counters[0] += order.size
-        self.counters[1] += np.count_nonzero(predicted != truth)
-        self.counters[2:5] = np.sum([learner.counters[2:5] for learner in self.learners], axis=0)
+        self.counters[ROUNDS] += order.size
+        self.counters[MISTAKES] += np.count_nonzero(predicted != truth)
+        for k in (UPDATES, EFFECTIVE, BREAKDOWNS):
+            self.counters[k] = sum(learner.counters[k] for learner in self.learners)
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return the number of the predicted class of each row of `order`."""

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from olbench.display import facts_html
 from olbench.errors import UserError
-from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, UPDATES
+from olbench.learn.examples import Floats, Ints, as_examples, as_labels, as_order
 from olbench.learn.learners import Algorithm, Learner, find_algorithm
 from olbench.learn.one_vs_rest import OneVsRest, as_classes
 
@@ -132,20 +133,16 @@ def train(
     examples = as_examples(X)
     made = find_algorithm(algorithm, settings)
     learner: Learner
-    if _find_labels(labels) == "all":
+    if labels not in LABELS:
+        raise UserError(f"labels must be one of {', '.join(LABELS)}, not {labels!r}")
+    if labels == "all":
         targets, classes = as_classes(y, examples.n)
         learner = OneVsRest(made, examples.d, classes.size)
     else:
         targets, learner = as_labels(y, examples.n), made.start(examples.d)
     learner.warm_up()
-    checked = (as_order(order, examples.n) for order in orders)
-    return (_run_pass(learner, examples, targets, order, curve, stopped) for order in checked)
-
-
-def _find_labels(labels: str) -> str:
-    if labels not in LABELS:
-        raise UserError(f"labels must be one of {', '.join(LABELS)}, not {labels!r}")
-    return labels
+    rows, checked = examples.rows(), (as_order(order, examples.n) for order in orders)
+    return (_run_windows(learner, [(rows, targets, order)], order.size, curve, stopped) for order in checked)
 
 
 def windowed_pass(
@@ -159,7 +156,7 @@ def windowed_pass(
 ) -> PassResult:
     """Run an algorithm once over examples that come in windows, each with X, y and an order of its rows.
 
-    With `classes`, y holds the numbers of so many classes, from 0 on, and one learner per class runs.
+    With `classes`, y holds the numbers of that many classes, from 0 on, and one learner per class runs.
 
     The result is that of `online_pass` over all n rows in the same order, but only one window is in memory.
 
@@ -172,33 +169,14 @@ def windowed_pass(
     """
     learner = OneVsRest(algorithm, d, classes) if classes else algorithm.start(d)
     learner.warm_up()
-    points = curve_points(n, curve)
-    counts, times = np.zeros((points.size, 2), dtype=np.int64), np.zeros(points.size)
-    seen, seconds, cpu_seconds = 0, 0.0, 0.0
-    for X, y, order in windows:
-        examples = as_examples(X)
-        rows = as_order(order, examples.n)
-        first, last = np.searchsorted(points, (seen, seen + rows.size), side="right")
-        inside = points[first:last] - seen
-        targets = np.asarray(y, np.float64) if classes else as_labels(y, examples.n)
-        slices = _Slices(learner, examples.rows(), targets, rows, inside)
-        cpu_started = time.thread_time()
-        slices.run_until(stopped or (lambda: False))
-        cpu_seconds += time.thread_time() - cpu_started
-        counts[first:last], times[first:last] = slices.counts, seconds + slices.curve_seconds
-        seen, seconds = seen + rows.size, seconds + slices.seconds
-    return PassResult(
-        n=seen,
-        mistakes=learner.mistakes,
-        updates=learner.updates,
-        effective_updates=learner.effective_updates,
-        breakdowns=learner.breakdowns,
-        seconds=seconds,
-        cpu_seconds=cpu_seconds,
-        curve=Curve(points, counts[:, 0], counts[:, 1], times),
-        weights=learner.weights,
-        learner=learner,
-    )
+    checked = (_check_window(*window, is_classes=bool(classes)) for window in windows)
+    return _run_windows(learner, checked, n, curve, stopped)
+
+
+def _check_window(X: Any, y: ArrayLike, order: ArrayLike, is_classes: bool) -> "_Window":
+    examples = as_examples(X)
+    targets = np.asarray(y, np.float64) if is_classes else as_labels(y, examples.n)
+    return examples.rows(), targets, as_order(order, examples.n)
 
 
 def predict_signs(learner: "Predictor", X: Any, order: ArrayLike | None = None) -> Floats:
@@ -217,34 +195,44 @@ class Predictor(Protocol):
         """Return the label of each row of `order`."""
 
 
-def _run_pass(
+#: The rows of some examples, their labels and an order.
+_Window = tuple[tuple[Any, ...], Floats, Ints]
+
+
+def _run_windows(
     learner: Learner,
-    examples: Examples,
-    labels: Floats,
-    order: Ints,
+    windows: Iterable[_Window],
+    n: int,
     curve: int,
     stopped: Callable[[], bool] | None,
 ) -> PassResult:
+    """Run a learner once over the windows, with n examples in all, and return what it adds to its counts."""
     before = learner.counters.copy()
-    points = curve_points(order.size, curve)
-    slices = _Slices(learner, examples.rows(), labels, order, points)
-    cpu_started = time.thread_time()
-    if stopped is None:
-        slices.run(order.size)
-    else:
-        slices.run_until(stopped)
-    cpu_seconds = time.thread_time() - cpu_started
-    _, mistakes, updates, effective_updates, breakdowns = (learner.counters - before)[:5].tolist()
-    counts = slices.counts - before[1:3]
+    points = curve_points(n, curve)
+    counts, times = np.zeros((points.size, 2), dtype=np.int64), np.zeros(points.size)
+    seen, seconds, cpu_seconds = 0, 0.0, 0.0
+    for rows, labels, order in windows:
+        first, last = np.searchsorted(points, (seen, seen + order.size), side="right")
+        slices = _Slices(learner, rows, labels, order, points[first:last] - seen)
+        cpu_started = time.thread_time()
+        if stopped is None:
+            slices.run(order.size)
+        else:
+            slices.run_until(stopped)
+        cpu_seconds += time.thread_time() - cpu_started
+        counts[first:last], times[first:last] = slices.counts, seconds + slices.curve_seconds
+        seen, seconds = seen + order.size, seconds + slices.seconds
+    added = learner.counters - before
+    counts -= before[[MISTAKES, UPDATES]]
     return PassResult(
-        n=order.size,
-        mistakes=mistakes,
-        updates=updates,
-        effective_updates=effective_updates,
-        breakdowns=breakdowns,
-        seconds=slices.seconds,
+        n=seen,
+        mistakes=int(added[MISTAKES]),
+        updates=int(added[UPDATES]),
+        effective_updates=int(added[EFFECTIVE]),
+        breakdowns=int(added[BREAKDOWNS]),
+        seconds=seconds,
         cpu_seconds=cpu_seconds,
-        curve=Curve(points, counts[:, 0], counts[:, 1], slices.curve_seconds),
+        curve=Curve(points, counts[:, 0], counts[:, 1], times),
         weights=learner.weights,
         learner=learner,
     )

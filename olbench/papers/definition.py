@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 #: Kinds of statements about each data set by itself or, by mean ranks, about all of them.
@@ -54,10 +55,6 @@ class Reported:
     def row(self) -> str:
         """The row of the table, which stands for an algorithm."""
         return self.at["algorithm"]
-
-    def is_about(self, dataset: str, row: str) -> bool:
-        """Tell whether it is a number of this row on this data set."""
-        return (self.dataset, self.row) == (dataset, row)
 
 
 @dataclass(frozen=True)
@@ -195,7 +192,14 @@ class Paper:
 
     def of(self, dataset: str, row: str) -> dict[str, Reported]:
         """Return what is reported for a row on a data set, by quantity."""
-        return {number.quantity: number for number in self.numbers if number.is_about(dataset, row)}
+        return self._numbers_of.get((dataset, row), {})
+
+    @cached_property
+    def _numbers_of(self) -> dict[tuple[str, str], dict[str, Reported]]:
+        by_place: dict[tuple[str, str], dict[str, Reported]] = {}
+        for number in self.numbers:
+            by_place.setdefault((number.dataset, number.row), {})[number.quantity] = number
+        return by_place
 
 
 def standard_error(reported: Reported) -> float:

@@ -16,7 +16,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.kernels.sparse import merge_sums
 from olbench.learn.examples import Floats, Ints
 
 #: The columns of the sums. A precision is carried as its excess over 1/a, which is 0 where a model lacks the
@@ -59,6 +58,8 @@ class Sums:
 
     def add(self, other: "Sums") -> "Sums":
         """Return the sums over the models of both."""
+        from olbench.kernels.sparse import merge_sums  # numba, which a report does not need
+
         if self.a != other.a:
             raise ValueError(f"models that start with the variances {self.a} and {other.a} have no sum")
         most = self.columns.size + other.columns.size

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,6 +32,7 @@ from olbench.protocols.definition import (
     Cell,
     Key,
     Known,
+    Pairing,
     Protocol,
     Series,
     choice,
@@ -131,6 +132,11 @@ class CrossValidation(Protocol):
         "headline", "overview", "verdicts", "ranks", "significance", "results", "curves", "epochs",
         "training", "constraint", "claims", "tunings", "statistics", "algorithms", "datasets", "provenance",
     )  # fmt: skip
+    pairings: ClassVar[Mapping[str, Pairing]] = {
+        "training": Pairing(TRAINING_ERROR, "projection", "l2", "exact"),  # cw2012, Figure 5
+        "constraint": Pairing(TEST_ERROR, "algorithm", "cw-var", "cw"),  # cw2008, Figure 2 (c)
+    }
+    followed = ("cw-var", "cw", "pa")  # cw2012, Figures 3 and 4
     fitted_on = TRAINING_ROWS
     orders_text = (
         "{} folds: random divisions of the rows, the same for every algorithm. Where a data set comes with a "
@@ -178,7 +184,7 @@ class CrossValidation(Protocol):
         The trials of the first division are those that store their errors. A division has as many folds as
         the config says, or one where the split is given.
         """
-        return int(trials["n"][trials["arrays"].map(bool)].sum())
+        return int(trials["n"][trials["arrays"].astype(bool)].sum())
 
     def has_curve(self, setting: Mapping[str, Any]) -> bool:
         """Return True: every trial has a curve."""

@@ -115,6 +115,19 @@ class Series:
         return self.level or self.per_example
 
 
+@dataclass(frozen=True)
+class Pairing:
+    """Entries to set against each other in a quantity: alike but for a respect, x in one, y in the other.
+
+    The respect is an option, such as the projection, or "algorithm".
+    """
+
+    quantity: Quantity
+    respect: str
+    x: str
+    y: str
+
+
 class Protocol(ABC):
     """A way to run an experiment. Subclasses declare the class attributes and implement `run`."""
 
@@ -142,6 +155,10 @@ class Protocol(ABC):
     #: What a tuning minimises or maximises; the first quantity unless said otherwise.
     scored_by: ClassVar[Quantity | None] = None
     series: ClassVar[tuple[Series, ...]] = ()
+    #: What sections set against each other, by the id of the section.
+    pairings: ClassVar[Mapping[str, Pairing]] = {}
+    #: The algorithms whose curves over epochs are shown if a run has two of them; otherwise all are.
+    followed: ClassVar[tuple[str, ...]] = ()
     #: The sections of its report, by id and in order; those that do not apply to a run are skipped.
     sections: ClassVar[tuple[str, ...]] = (
         "headline", "verdicts", "results", "curves", "epochs", "training", "constraint", "runs", "claims",

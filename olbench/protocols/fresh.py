@@ -5,7 +5,7 @@ share no examples, their deviation is that of the whole experiment and not only 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from olbench.errors import UserError
 from olbench.learn.examples import as_examples
 from olbench.learn.learners import make_algorithm
 from olbench.learn.passes import online_pass, predict_signs
-from olbench.protocols.definition import Cell, Key, Protocol, Series, protocol, whole
+from olbench.protocols.definition import Cell, Key, Pairing, Protocol, Series, protocol, whole
 from olbench.protocols.online import columns_of, refuse_batch
 from olbench.quantities import (
     BREAKDOWNS,
@@ -49,6 +49,9 @@ class Fresh(Protocol):
     order_free = ("runs", "curve", "tuning.runs")
     numbered = "run"
     quantities = (MISTAKES, TEST_ERROR, UPDATES, SECONDS)
+    pairings: ClassVar[Mapping[str, Pairing]] = {
+        "constraint": Pairing(TEST_ERROR, "algorithm", "cw-var", "cw"),  # cw2008, Figure 2 (c)
+    }
     recorded = (ROUNDS, ERRORS, EFFECTIVE_UPDATES, BREAKDOWNS)
     series = (
         Series("mistakes", "cumulative number of mistakes", MISTAKES),

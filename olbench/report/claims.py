@@ -62,11 +62,11 @@ class Numbers:
         return float(self.quantity.loss(self.means[algorithm]))
 
     def is_better(self, one: str, other: str) -> bool:
-        """Tell whether one mean is better than the other."""
+        """Return whether one mean is better than the other."""
         return self.loss(one) < self.loss(other)
 
     def is_clearly_better(self, one: str, other: str) -> bool:
-        """Tell whether one mean is significantly better than the other."""
+        """Return whether one mean is significantly better than the other."""
         return self.is_better(one, other) and self.test(one, other) < LEVEL
 
     def text(self, *algorithms: str) -> str:
@@ -89,20 +89,22 @@ def check_claims(results: Results, paper: Paper) -> list[ClaimVerdict]:
 
 
 def _check(claim: Claim, results: Results, paper: Paper) -> ClaimVerdict:
-    says = claim.says
-    quantity = get_protocol(paper.protocol).quantity(says.quantity)
-    ours = {name: our_numbers(results, paper, name, says, quantity) for name in says.datasets}
-    verdict, evidence = _weigh(says, ours)
+    statement = claim.says
+    quantity = get_protocol(paper.protocol).quantity(statement.quantity)
+    ours = {name: our_numbers(results, paper, name, statement, quantity) for name in statement.datasets}
+    verdict, evidence = _weigh(statement, ours)
     if not quantity.exact:
         verdict, evidence = NOT_CHECKED, _describe_times(results, evidence)
-    own, table = weigh_printed(paper, says)
+    own, table = weigh_printed(paper, statement)
     return ClaimVerdict(claim.id, claim.text, claim.where, verdict, evidence, own, table)
 
 
-def weigh_printed(paper: Paper, says: Statement) -> tuple[str, str]:
+def weigh_printed(paper: Paper, statement: Statement) -> tuple[str, str]:
     """Return the verdict on a statement by the numbers that the paper prints, and the evidence."""
-    quantity = get_protocol(paper.protocol).quantity(says.quantity)
-    return _weigh(says, {name: printed_numbers(paper, name, says, quantity) for name in says.datasets})
+    quantity = get_protocol(paper.protocol).quantity(statement.quantity)
+    return _weigh(
+        statement, {name: printed_numbers(paper, name, statement, quantity) for name in statement.datasets}
+    )
 
 
 def _describe_times(results: Results, evidence: str) -> str:
@@ -111,10 +113,12 @@ def _describe_times(results: Results, evidence: str) -> str:
     return "times are not judged, and were measured while other trials ran"
 
 
-def our_numbers(results: Results, paper: Paper, dataset: str, says: Statement, quantity: Quantity) -> Numbers:
+def our_numbers(
+    results: Results, paper: Paper, dataset: str, statement: Statement, quantity: Quantity
+) -> Numbers:
     """Return what a run has for a statement; the test is the paired t-test over shared trials."""
     found: dict[str, tuple[Entry, Floats]] = {}
-    for name in says.names:
+    for name in statement.names:
         row, _, point = name.partition("@")
         entry, reason = choose(results, paper, dataset, row)
         if entry is None or reason:
@@ -135,9 +139,9 @@ def our_numbers(results: Results, paper: Paper, dataset: str, says: Statement, q
     return Numbers(quantity, means, test, quantity.digits, several)
 
 
-def printed_numbers(paper: Paper, dataset: str, says: Statement, quantity: Quantity) -> Numbers:
+def printed_numbers(paper: Paper, dataset: str, statement: Statement, quantity: Quantity) -> Numbers:
     """Return what the paper prints for a statement; equal digits are a tie."""
-    found = {name: paper.of(dataset, name).get(says.quantity) for name in says.names}
+    found = {name: paper.of(dataset, name).get(statement.quantity) for name in statement.names}
     printed = {name: number for name, number in found.items() if number}
 
     def test(one: str, other: str) -> float:
@@ -176,31 +180,33 @@ def _variance(reported: Reported) -> float:
     return max(reported.deviation, reported.half_unit) ** 2 / (reported.n or 1)
 
 
-def _weigh(says: Statement, numbers: Mapping[str, Numbers]) -> tuple[str, str]:
+def _weigh(statement: Statement, numbers: Mapping[str, Numbers]) -> tuple[str, str]:
     """Return the verdict over the data sets where a statement can be checked, and the evidence."""
-    lacking = {name: _lacking(says, each) for name, each in numbers.items()}
-    if says.on == OVERALL and not all(lacking.values()):
-        return _weigh_ranks(says, {name: each for name, each in numbers.items() if not lacking[name]})
-    found = {name: find(says, each) for name, each in numbers.items() if not lacking[name]}
+    lacking = {name: _lacking(statement, each) for name, each in numbers.items()}
+    if statement.on == OVERALL and not all(lacking.values()):
+        return _weigh_ranks(statement, {name: each for name, each in numbers.items() if not lacking[name]})
+    found = {name: find(statement, each) for name, each in numbers.items() if not lacking[name]}
     if not found:
         fewest = min(lacking.values(), key=lambda names: len(names))
         return NOT_CHECKED, f"no comparable number for {', '.join(fewest)}"
-    verdict = _outcome(says.on, [finding.true for finding in found.values()])
-    return verdict, _evidence(says, found)
+    verdict = _outcome(statement.on, [finding.true for finding in found.values()])
+    return verdict, _evidence(statement, found)
 
 
-def _weigh_ranks(says: Statement, numbers: Mapping[str, Numbers]) -> tuple[str, str]:
+def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> tuple[str, str]:
     """Return the verdict on what is said of mean ranks over the data sets, and the evidence."""
-    means = {dataset: {name: each.loss(name) for name in says.names} for dataset, each in numbers.items()}
+    means = {
+        dataset: {name: each.loss(name) for name in statement.names} for dataset, each in numbers.items()
+    }
     ranks = Numbers(RANK, mean_ranks(means), lambda one, other: math.nan, RANK.digits)
-    found = find(says, ranks)
-    evidence = f"mean ranks over {count(len(numbers), 'data set')}: {ranks.text(*says.names)}"
+    found = find(statement, ranks)
+    evidence = f"mean ranks over {count(len(numbers), 'data set')}: {ranks.text(*statement.names)}"
     return HOLDS if found.true else FAILS, evidence
 
 
-def _lacking(says: Statement, numbers: Numbers) -> list[str]:
-    known = numbers.deviations if says.kind == "steadier" else numbers.means
-    return [name for name in says.names if name not in known]
+def _lacking(statement: Statement, numbers: Numbers) -> list[str]:
+    known = numbers.deviations if statement.kind == "steadier" else numbers.means
+    return [name for name in statement.names if name not in known]
 
 
 def _outcome(on: str, true: list[bool]) -> str:
@@ -224,7 +230,7 @@ def _needed(on: str) -> tuple[Callable[[int], int], Callable[[int], int]]:
     return lambda n: -(-true * n // all_of_them), weaker
 
 
-def _evidence(says: Statement, observations: Mapping[str, Observation]) -> str:
+def _evidence(statement: Statement, observations: Mapping[str, Observation]) -> str:
     """Return on how many data sets a statement is true, and the numbers where it is not.
 
     A statement about "some" data sets, or about one, shows the numbers where it is true.
@@ -232,51 +238,51 @@ def _evidence(says: Statement, observations: Mapping[str, Observation]) -> str:
     true = [name for name, each in observations.items() if each.true]
     false = [name for name in observations if name not in true]
     text = f"on {len(true)} of {count(len(observations), 'data set')}"
-    if len(observations) < len(says.datasets):
-        text += f" ({len(says.datasets) - len(observations)} more could not be checked)"
+    if len(observations) < len(statement.datasets):
+        text += f" ({len(statement.datasets) - len(observations)} more could not be checked)"
     ratios = [ratio for each in observations.values() for ratio in each.ratios]
     if ratios:
         text += f", median ratio of the means {median(ratios):.2f}"
     word, names = ("not on", false)
-    if true and (says.on == "some" or len(observations) == 1):
+    if true and (statement.on == "some" or len(observations) == 1):
         word, names = ("true on", true)
     details = ", ".join(f"{name} ({observations[name].numbers})" for name in names)
     return f"{text}; {word} {details}" if details else text
 
 
-def find(says: Statement, numbers: Numbers) -> Observation:
+def find(statement: Statement, numbers: Numbers) -> Observation:
     """Return whether a statement is true on a data set that has all of its algorithms."""
-    return _FINDERS[says.kind](numbers, says)
+    return _FINDERS[statement.kind](numbers, statement)
 
 
 Finder = Callable[[Numbers, Statement], Observation]
 
 
-def _ratios(numbers: Numbers, says: Statement) -> tuple[float, ...]:
+def _ratios(numbers: Numbers, statement: Statement) -> tuple[float, ...]:
     means = numbers.means
-    return tuple(means[a] / means[b] for a, b in product(says.algorithms, says.than) if means[b])
+    return tuple(means[a] / means[b] for a, b in product(statement.algorithms, statement.than) if means[b])
 
 
 def _all(true: Callable[[Numbers, str, str], bool]) -> Finder:
     """Return a finder for what must be true of every pair; it shows the first pair of which it is not."""
 
-    def finder(numbers: Numbers, says: Statement) -> Observation:
-        pairs = list(product(says.algorithms, says.than))
+    def finder(numbers: Numbers, statement: Statement) -> Observation:
+        pairs = list(product(statement.algorithms, statement.than))
         wrong = [pair for pair in pairs if not true(numbers, *pair)]
         nearest = max(pairs, key=lambda pair: numbers.loss(pair[0]) - numbers.loss(pair[1]))
         shown = numbers.text(*(wrong[0] if wrong else nearest))
-        return Observation(not wrong, shown, _ratios(numbers, says))
+        return Observation(not wrong, shown, _ratios(numbers, statement))
 
     return finder
 
 
-def _better(numbers: Numbers, says: Statement) -> Observation:
+def _better(numbers: Numbers, statement: Statement) -> Observation:
     """Find whether each is better than each other, by a share where one is given."""
-    if says.by is None:
-        return _all(Numbers.is_better)(numbers, says)
-    least = says.by
-    found = _all(lambda numbers, a, b: _excess(numbers, a, b) >= least)(numbers, says)
-    shares = (_excess(numbers, a, b) for a, b in product(says.algorithms, says.than))
+    if statement.by is None:
+        return _all(Numbers.is_better)(numbers, statement)
+    least = statement.by
+    found = _all(lambda numbers, a, b: _excess(numbers, a, b) >= least)(numbers, statement)
+    shares = (_excess(numbers, a, b) for a, b in product(statement.algorithms, statement.than))
     shown = ", ".join(f"{share:+.1%}" for share in shares)
     return Observation(found.true, f"{found.numbers}, {shown}", found.ratios)
 
@@ -289,33 +295,33 @@ def _excess(numbers: Numbers, one: str, other: str) -> float:
     return worse / better - 1 if better else math.nan
 
 
-def _not_better(numbers: Numbers, says: Statement) -> Observation:
-    found = _all(Numbers.is_better)(numbers, says)
+def _not_better(numbers: Numbers, statement: Statement) -> Observation:
+    found = _all(Numbers.is_better)(numbers, statement)
     return Observation(not found.true, found.numbers, found.ratios)
 
 
-def _mostly_better(numbers: Numbers, says: Statement) -> Observation:
-    better = [numbers.is_better(a, b) for a, b in product(says.algorithms, says.than)]
+def _mostly_better(numbers: Numbers, statement: Statement) -> Observation:
+    better = [numbers.is_better(a, b) for a, b in product(statement.algorithms, statement.than)]
     return Observation(2 * sum(better) > len(better), f"{sum(better)} of {len(better)} pairs", ())
 
 
-def _best_is_better(numbers: Numbers, says: Statement) -> Observation:
-    best, rival = (min(names, key=numbers.loss) for names in (says.algorithms, says.than))
+def _best_is_better(numbers: Numbers, statement: Statement) -> Observation:
+    best, rival = (min(names, key=numbers.loss) for names in (statement.algorithms, statement.than))
     return Observation(numbers.is_better(best, rival), numbers.text(best, rival), ())
 
 
-def _best_or_joint(numbers: Numbers, says: Statement) -> Observation:
+def _best_or_joint(numbers: Numbers, statement: Statement) -> Observation:
     """Find by the rule for bold: the best mean, or not significantly worse."""
-    best = min(says.than, key=numbers.loss)
-    joint = [name for name in says.algorithms if not numbers.is_clearly_better(best, name)]
-    ours = min(says.algorithms, key=numbers.loss)
+    best = min(statement.than, key=numbers.loss)
+    joint = [name for name in statement.algorithms if not numbers.is_clearly_better(best, name)]
+    ours = min(statement.algorithms, key=numbers.loss)
     return Observation(bool(joint), numbers.text(*dict.fromkeys((ours, best))), ())
 
 
-def _steadier(numbers: Numbers, says: Statement) -> Observation:
+def _steadier(numbers: Numbers, statement: Statement) -> Observation:
     """Find whether the deviation over trials is smaller."""
     deviations = numbers.deviations
-    pairs = list(product(says.algorithms, says.than))
+    pairs = list(product(statement.algorithms, statement.than))
     wrong = [(a, b) for a, b in pairs if deviations[a] >= deviations[b]]
     one, other = wrong[0] if wrong else max(pairs, key=lambda pair: deviations[pair[0]] - deviations[pair[1]])
     shown = (f"{each} ± {numbers.quantity.text(deviations[each], numbers.digits)}" for each in (one, other))
@@ -325,10 +331,10 @@ def _steadier(numbers: Numbers, says: Statement) -> Observation:
 def _compared_with_value(true: Callable[[float, float], bool]) -> Finder:
     """Return a finder for means on one side of a value; it shows those on the other side, or all."""
 
-    def finder(numbers: Numbers, says: Statement) -> Observation:
-        assert says.value is not None
-        wrong = [name for name in says.algorithms if not true(numbers.means[name], says.value)]
-        return Observation(not wrong, numbers.text(*(wrong or says.algorithms)), ())
+    def finder(numbers: Numbers, statement: Statement) -> Observation:
+        assert statement.value is not None
+        wrong = [name for name in statement.algorithms if not true(numbers.means[name], statement.value)]
+        return Observation(not wrong, numbers.text(*(wrong or statement.algorithms)), ())
 
     return finder
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from olbench.algorithms import get_definition
 from olbench.data.catalog import catalog
 from olbench.papers import Paper, Requirements
+from olbench.report.grid import short
 from olbench.report.results import Entry, Results
 
 #: A deviation needs two numbers; a share of a known sample, printed without one, needs none.
@@ -41,9 +42,8 @@ def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
             place,
             entry,
         )
-        for place, entry in enumerate(results.entries)
-        if (entry.dataset, entry.algorithm) == (dataset, spec.id)
-        and spec.name in ("", entry.label)
+        for place, entry in enumerate(results.entries_of(dataset, spec.id))
+        if spec.name in ("", entry.label)
         # Another of several rows of the same algorithm, such as another projection.
         and not _find_variant({**entry.setting, **entry.options, **entry.spec.settings}, spec.options)
     ]
@@ -73,7 +73,7 @@ def _find_variant(options: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
         # An algorithm without the option cannot differ in it.
         given = options.get(name, wanted)
         if given != wanted:
-            return f"its {name} is {_show(given)}, the paper's is {_show(wanted)}"
+            return f"its {name} is {short(given)}, the paper's is {short(wanted)}"
     return ""
 
 
@@ -101,10 +101,6 @@ def _find_other_search(entry: Entry, requires: Requirements, row: str) -> str:
     return " and ".join(f"{name} is fixed at {value}" for name, value in fixed.items())
 
 
-def _show(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def _check_data(results: Results, dataset: str) -> str:
     known = catalog()[dataset].fingerprint if dataset in catalog() else ""
     facts = results.run.data.get(dataset)
@@ -124,7 +120,7 @@ def _check_settings(results: Results, paper: Paper) -> str:
         given = results.protocol.setting_of(results.config, name)
         allowed = wanted if isinstance(wanted, list) else [wanted]
         if given not in allowed:
-            return f"its {name} is {_show(given)}, the paper's is {' or '.join(map(_show, allowed))}"
+            return f"its {name} is {short(given)}, the paper's is {' or '.join(map(short, allowed))}"
     return ""
 
 

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from olbench.config.specs import Config
 from olbench.errors import UserError
-from olbench.protocols import Protocol
 from olbench.quantities import Quantity
-from olbench.report.grid import Box, Column, Grid, Part, boxes, count, left, right, short
+from olbench.report.grid import count, short
 from olbench.report.results import Entry, Results
 from olbench.stats import LEVEL, paired_t
 
@@ -33,98 +33,107 @@ class MeanChange:
         return self.p is not None and self.p < LEVEL
 
 
-def names(runs: Sequence[Results]) -> list[str]:
-    """Return a short, unique name for each run: that of its folder, with parent folders if needed."""
-    parts = [run.folder.resolve().parts for run in runs]
-    for depth in range(1, max(map(len, parts)) + 1):
-        ends = ["/".join(part[-depth:]) for part in parts]
-        if len(set(ends)) == len(ends):
-            return ends
-    raise UserError("the same folder is named twice; compare different runs")
+@dataclass(frozen=True)
+class ComparedRuns:
+    """Several runs; the others are compared with the first."""
 
+    runs: Sequence[Results]
 
-def compare(runs: Sequence[Results]) -> list[Part]:
-    """Return one table per quantity, the difference of the configs, and what could not be compared."""
-    keys = shared_keys(runs)
-    titles = names(runs)
-    grids: list[Part] = [_grid(runs, titles, keys, quantity) for quantity in quantities_of(runs)]
-    return [*grids, *_config_grid(runs, titles), *untested(runs, titles), *alone(runs, titles)]
+    @cached_property
+    def titles(self) -> list[str]:
+        """A short, unique name for each run: that of its folder, with parent folders if needed."""
+        parts = [run.folder.resolve().parts for run in self.runs]
+        for depth in range(1, max(map(len, parts)) + 1):
+            ends = ["/".join(part[-depth:]) for part in parts]
+            if len(set(ends)) == len(ends):
+                return ends
+        raise UserError("the same folder is named twice; compare different runs")
 
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """What is compared: the quantities that are judged, or the first; times are never compared."""
+        protocols = list(dict.fromkeys(run.config.protocol for run in self.runs))
+        if len(protocols) > 1:
+            raise UserError(f"the runs have different protocols ({', '.join(protocols)}): nothing to compare")
+        protocol = self.runs[0].protocol
+        return protocol.judged or (protocol.headline,)
 
-def quantities_of(runs: Sequence[Results]) -> tuple[Quantity, ...]:
-    """Return the quantities to compare: those that are judged, or the first; times are never compared."""
-    protocols: dict[str, Protocol] = {run.config.protocol: run.protocol for run in runs}
-    if len(protocols) > 1:
-        raise UserError(f"the runs have different protocols ({', '.join(protocols)}): nothing to compare")
-    protocol = runs[0].protocol
-    return protocol.judged or (protocol.headline,)
+    @property
+    def numbered(self) -> str:
+        """What the numbers of the trials count."""
+        return self.runs[0].protocol.numbered
 
+    @cached_property
+    def rows(self) -> dict[Key, list[Entry | None]]:
+        """The rows that at least two runs have, in the order of the runs: the entry of each run, or None."""
+        found = [
+            {(entry.dataset, entry.label): entry for entry in run.entries if entry.done} for run in self.runs
+        ]
+        rows = {key: [each.get(key) for each in found] for each in found for key in each}
+        shared = {key: entries for key, entries in rows.items() if sum(map(bool, entries)) > 1}
+        if not shared:
+            raise UserError("the runs have no algorithm on the same data set in common: nothing to compare")
+        return shared
 
-def records(runs: Sequence[Results]) -> list[dict[str, Any]]:
-    """Return the comparison as flat records."""
-    titles = names(runs)
-    records = []
-    for dataset, label in shared_keys(runs):
-        record: dict[str, Any] = {"dataset": dataset, "label": label}
-        for title, run in zip(titles, runs, strict=True):
-            entry = find(run, (dataset, label))
-            for quantity in quantities_of(runs):
-                mean, deviation = (entry and entry.spread(quantity)) or (None, None)
-                record[f"{title}: {quantity.name}_mean"] = mean
-                record[f"{title}: {quantity.name}_std"] = deviation
-        records.append(record)
-    return records
+    @cached_property
+    def changes(self) -> dict[str, dict[Key, list[MeanChange | None]]]:
+        """The changes by quantity and row, one for each other run; None where one of the two is missing."""
+        return {
+            each.name: {key: self._compare(entries, each) for key, entries in self.rows.items()}
+            for each in self.quantities
+        }
 
+    def _compare(self, entries: Sequence[Entry | None], quantity: Quantity) -> list[MeanChange | None]:
+        (first, *runs), (before, *others) = self.runs, entries
+        return [
+            change(first, before, run, after, quantity) if before and after else None
+            for run, after in zip(runs, others, strict=True)
+        ]
 
-def find(run: Results, key: Key) -> Entry | None:
-    """Return the entry of a row, or None if the run has no trial of it."""
-    return next((entry for entry in run.of(key[0]) if entry.label == key[1]), None)
+    def records(self) -> list[dict[str, Any]]:
+        """Return the comparison as flat records."""
+        records = []
+        for (dataset, label), entries in self.rows.items():
+            record: dict[str, Any] = {"dataset": dataset, "label": label}
+            for title, entry in zip(self.titles, entries, strict=True):
+                for quantity in self.quantities:
+                    mean, deviation = entry.spread(quantity) if entry else (None, None)
+                    record[f"{title}: {quantity.name}_mean"] = mean
+                    record[f"{title}: {quantity.name}_std"] = deviation
+            records.append(record)
+        return records
 
+    @property
+    def notes(self) -> list[str]:
+        """What could not be compared: rows that no test may compare, and those of one run only."""
+        return [*self._explain_untested(), *self._count_alone()]
 
-def shared_keys(runs: Sequence[Results]) -> list[Key]:
-    """Return the rows that at least two runs have, in the order of the runs."""
-    found = [
-        dict.fromkeys((entry.dataset, entry.label) for entry in run.entries if entry.done) for run in runs
-    ]
-    keys = [
-        key
-        for key in dict.fromkeys(key for each in found for key in each)
-        if sum(key in each for each in found) > 1
-    ]
-    if not keys:
-        raise UserError("the runs have no algorithm on the same data set in common: nothing to compare")
-    return keys
+    def _count_alone(self) -> Iterator[str]:
+        for title, run in zip(self.titles, self.runs, strict=True):
+            alone = sum((entry.dataset, entry.label) not in self.rows for entry in run.entries if entry.done)
+            if alone:
+                yield f"{title}: {count(alone, 'row')} that no other run has"
 
-
-def alone(runs: Sequence[Results], titles: Sequence[str]) -> list[str]:
-    """Return one sentence per run with rows that no other run has."""
-    keys = set(shared_keys(runs))
-    return [
-        f"{title}: {count(len(missing), 'row')} that no other run has"
-        for title, run in zip(titles, runs, strict=True)
-        if (missing := [e for e in run.entries if e.done and (e.dataset, e.label) not in keys])
-    ]
-
-
-def untested(runs: Sequence[Results], titles: Sequence[str]) -> list[str]:
-    """Return one sentence for everything that no test may compare, with the reason."""
-    reasons: dict[tuple[str, str], dict[str, None]] = {}
-    compared = dict.fromkeys(dataset for dataset, _ in shared_keys(runs))
-    for title, run in zip(titles[1:], runs[1:], strict=True):
-        for dataset, label in shared_keys(runs):
-            before, after = find(runs[0], (dataset, label)), find(run, (dataset, label))
-            if before and after and (reason := why_unpaired(runs[0], before, run, after)):
-                reasons.setdefault((title, reason), {})[dataset] = None
-    sentences = []
-    for (title, reason), datasets in reasons.items():
-        if reason == OTHER_DATA:
-            sentences += [f"{name}: {reason} in all runs, so no change is tested" for name in datasets]
-        else:
-            where = "on any data set" if len(datasets) == len(compared) else f"on {', '.join(datasets)}"
-            sentences.append(
-                f"{title}: {reason}, so the orders are not shared and no change is tested {where}"
-            )
-    return list(dict.fromkeys(sentences))
+    def _explain_untested(self) -> list[str]:
+        """Return one sentence for everything that no test may compare, with the reason."""
+        reasons: dict[tuple[str, str], dict[str, None]] = {}
+        first, *runs = self.runs
+        for place, (title, run) in enumerate(zip(self.titles[1:], runs, strict=True), 1):
+            for (dataset, _), entries in self.rows.items():
+                before, after = entries[0], entries[place]
+                if before and after and (reason := why_unpaired(first, before, run, after)):
+                    reasons.setdefault((title, reason), {})[dataset] = None
+        compared = {dataset for dataset, _ in self.rows}
+        sentences = []
+        for (title, reason), datasets in reasons.items():
+            if reason == OTHER_DATA:
+                sentences += [f"{name}: {reason} in all runs, so no change is tested" for name in datasets]
+            else:
+                where = "on any data set" if len(datasets) == len(compared) else f"on {', '.join(datasets)}"
+                sentences.append(
+                    f"{title}: {reason}, so the orders are not shared and no change is tested {where}"
+                )
+        return list(dict.fromkeys(sentences))
 
 
 def why_unpaired(first: Results, before: Entry, other: Results, after: Entry) -> str:
@@ -148,11 +157,9 @@ def _why_other_rows(first: Results, other: Results) -> str:
     ours = first.protocol.setting(first.config, "report")
     theirs = first.protocol.setting(other.config.with_settings(**free), "report")
     changed = [name for name in ours if ours[name] != theirs.get(name)]
-    return (
-        f"the {changed[0]} of the rows differs ({ours[changed[0]]} and {theirs.get(changed[0])})"
-        if changed
-        else ""
-    )
+    if not changed:
+        return ""
+    return f"the {changed[0]} of the rows differs ({ours[changed[0]]} and {theirs.get(changed[0])})"
 
 
 def _order_keys(config: Config, entry: Entry) -> dict[str, Any]:
@@ -160,12 +167,8 @@ def _order_keys(config: Config, entry: Entry) -> dict[str, Any]:
     return {**config.settings, **entry.spec.settings, **tuning}
 
 
-def change(
-    first: Results, before: Entry | None, other: Results, after: Entry | None, quantity: Quantity
-) -> MeanChange | None:
-    """Return the change of a quantity, tested in pairs where the orders are shared; None without both."""
-    if before is None or after is None:
-        return None
+def change(first: Results, before: Entry, other: Results, after: Entry, quantity: Quantity) -> MeanChange:
+    """Return the change of a quantity, tested in pairs where the orders are shared."""
     difference = after.mean(quantity) - before.mean(quantity)
     if why_unpaired(first, before, other, after):
         return MeanChange(difference, None)
@@ -173,39 +176,6 @@ def change(
     shared = min(one.size, two.size)
     _, p = paired_t(two[:shared], one[:shared])
     return MeanChange(difference, None if math.isnan(p) else p)
-
-
-def _grid(runs: Sequence[Results], titles: list[str], keys: list[Key], quantity: Quantity) -> Grid:
-    differences = [Column(f"{title} − {titles[0]}") for title in titles[1:]]
-    rows = []
-    for key in keys:
-        entries = [find(run, key) for run in runs]
-        values = [_spread_text(entry, quantity) for entry in entries]
-        changes = [
-            _change_box(change(runs[0], entries[0], run, entry, quantity), quantity)
-            for run, entry in zip(runs[1:], entries[1:], strict=True)
-        ]
-        rows.append((*boxes(*key, *values), *changes))
-    numbered = runs[0].protocol.numbered
-    return Grid(
-        f"Side by side: {quantity.title}",
-        (*left("data set", "algorithm"), *right(*titles), *differences),
-        tuple(rows),
-        f"* or bold: significant at the 95% level (paired t-test over the {numbered}s of the same number, "
-        "where their orders are shared).",
-    )
-
-
-def _spread_text(entry: Entry | None, quantity: Quantity) -> str:
-    values = entry.spread(quantity) if entry else None
-    return quantity.spread(*values) if values else ""
-
-
-def _change_box(found: MeanChange | None, quantity: Quantity) -> Box:
-    return Box(quantity.text(found.difference, sign="+"), found.significant) if found else Box("")
-
-
-# The configs.
 
 
 def config_differences(runs: Sequence[Results]) -> list[tuple[str, list[str]]]:
@@ -263,11 +233,3 @@ def describe(value: Any) -> str:
     if value is None:
         return NOTHING
     return ", ".join(map(describe, value)) if isinstance(value, (list, tuple)) else short(value)
-
-
-def _config_grid(runs: Sequence[Results], titles: Sequence[str]) -> list[Part]:
-    found = config_differences(runs)
-    if not found:
-        return ["The configs are the same."]
-    rows = tuple(boxes(key, *values) for key, values in found)
-    return [Grid("What differs in the configs", left("key", *titles), rows)]

@@ -1,6 +1,5 @@
-"""The findings of forensics as a text or Markdown table, as CSV and as JSON."""
+"""The findings of forensics: a table, records for CSV, and plain values for JSON."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,8 +7,8 @@ from olbench.forensics.consistency import COMPARED, Spread
 from olbench.forensics.inquiry import Finding, Inquiry, Setting, summary
 from olbench.papers import Reported
 from olbench.quantities import Quantity
-from olbench.report.grid import Grid, Part, boxes, left, short
-from olbench.report.renderers.data import write_csv
+from olbench.report.document import Document
+from olbench.report.grid import Grid, Part, boxes, left, list_settings
 
 HEADINGS = (
     "data set", "row", "reported", "reached by", "setting", "result", "tuner's pick", "pick reaches it"
@@ -33,9 +32,9 @@ def _row(inquiry: Inquiry) -> tuple[str, ...]:
         inquiry.target.row,
         _spreads_text(inquiry.target.numbers),
         reached_by(inquiry),
-        ("" if inquiry.reached else _nearest(shown)) + setting_text(nearest.params),
+        ("" if inquiry.reached else _nearest(shown)) + list_settings(nearest.params),
         _spreads_text(nearest.observed.spreads) + notes(nearest),
-        setting_text(shown.chosen) if shown.chosen is not None else "none",
+        list_settings(shown.chosen) if shown.chosen is not None else "none",
         "yes" if shown.by_tuning else "no",
     )
 
@@ -64,11 +63,6 @@ def notes(setting: Setting) -> str:
     return f" ({', '.join(words)})" if words else ""
 
 
-def setting_text(params: Mapping[str, Any] | None) -> str:
-    """Return parameters as C=1, eta=0.9."""
-    return ", ".join(f"{name}={short(value)}" for name, value in (params or {}).items())
-
-
 def _spreads_text(values: Mapping[str, Spread] | Mapping[str, Reported]) -> str:
     """Return the compared quantities as the paper prints them: 0.294 ± 0.011, 702.6 ± 13.5."""
     return ", ".join(_spread_text(quantity, values[quantity.name]) for quantity in COMPARED)
@@ -79,31 +73,42 @@ def _spread_text(quantity: Quantity, value: Spread | Reported) -> str:
     return f"{quantity.text(value.mean, digits)} ± {quantity.text(value.deviation or 0.0, digits)}"
 
 
-def as_csv(inquiries: list[Inquiry]) -> str:
-    """Return one line per setting that was judged."""
-    lines = [
-        {"dataset": inquiry.target.dataset, "algorithm": inquiry.target.row, "variant": finding.variant,
-         **_flat(_setting(setting, finding))}
-        for inquiry in inquiries for finding in inquiry.findings for setting in finding.settings
-    ]  # fmt: skip
-    return write_csv(lines)
+def findings_document(inquiries: list[Inquiry]) -> Document[list[Inquiry]]:
+    """Return the findings as a document."""
+    return Document(
+        inquiries,
+        (),
+        parts=lambda: parts(inquiries),
+        content=lambda: content(inquiries),
+        records=lambda: records(inquiries),
+    )
+
+
+def records(inquiries: list[Inquiry]) -> list[dict[str, Any]]:
+    """Return one flat record per setting that was judged."""
+    return [
+        {
+            "dataset": inquiry.target.dataset,
+            "algorithm": inquiry.target.row,
+            "variant": finding.variant,
+            **_flat(_setting(setting, finding)),
+        }
+        for inquiry in inquiries
+        for finding in inquiry.findings
+        for setting in finding.settings
+    ]
 
 
 def _flat(content: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in content.items():
         if name == "params":
-            flat[name] = setting_text(value)
+            flat[name] = list_settings(value)
         elif isinstance(value, dict):
             flat |= {f"{name}_{key}": number for key, number in value.items()}
         else:
             flat[name] = value
     return flat
-
-
-def as_json(inquiries: list[Inquiry]) -> str:
-    """Return all findings."""
-    return json.dumps(content(inquiries), indent=1) + "\n"
 
 
 def content(inquiries: list[Inquiry]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A table as headings and cells, before it becomes text, Markdown, LaTeX or HTML."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -70,6 +70,25 @@ def boxes(*texts: str) -> tuple[Box, ...]:
 def short(value: object) -> str:
     """Return the value of a parameter without trailing zeros."""
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def list_settings(values: Mapping[str, object] | None) -> str:
+    """Return parameters as C=1, eta=0.9."""
+    return ", ".join(f"{name}={short(value)}" for name, value in (values or {}).items())
+
+
+def shorten(name: str, most: int) -> str:
+    """Return a name of at most `most` letters; of a longer one, the end is left out.
+
+    >>> shorten("amazon-apparel", 16), shorten("amazon-apparel", 8)
+    ('amazon-apparel', 'amazon-…')
+    """
+    return name if len(name) <= most else f"{name[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def capitalise(text: str) -> str:
+    """Return a text that begins with a capital letter; the others stay."""
+    return text[:1].upper() + text[1:]
 
 
 def list_some(names: Sequence[str], most: int) -> str:

@@ -1,6 +1,5 @@
 """A report: everything that the renderers show, computed once from a results folder."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,26 +13,6 @@ from olbench.report.claims import ClaimVerdict
 from olbench.report.guessing import Guess
 from olbench.report.results import Entry, Results, aligned, load_results
 from olbench.report.verdicts import Judgement
-
-Spread = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of the results: means and deviations, whether it is among the best, what the paper reports."""
-
-    entry: Entry
-    #: Mean and deviation by quantity.
-    spreads: Mapping[str, Spread]
-    #: Best, or not significantly worse than the best, by the paired t-test over shared trials.
-    bold: bool
-    #: By quantity, if the paper reports this row.
-    judgements: Mapping[str, Judgement]
-
-    @property
-    def timing(self) -> str:
-        """How the times were measured: "exclusive" only if every trial ran alone."""
-        return "exclusive" if self.entry.exclusive else "shared"
 
 
 @dataclass(frozen=True)
@@ -65,32 +44,22 @@ class Report:
         return list(dict.fromkeys((*self.results.datasets, *reported)))
 
     @cached_property
-    def rows(self) -> list[Row]:
-        """The rows of the results: data sets in the order of the config, algorithms in that of the paper."""
-        return [row for dataset in self.results.datasets for row in self._make_block(dataset)]
+    def rows(self) -> list[Entry]:
+        """The entries with trials: data sets in the order of the config, algorithms in that of the paper."""
+        return [entry for dataset in self.results.datasets for entry in self.block(dataset)]
 
-    def block(self, dataset: str) -> list[Row]:
+    def block(self, dataset: str) -> list[Entry]:
         """Return the rows of a data set."""
-        return self._blocks.get(dataset, [])
-
-    @cached_property
-    def _blocks(self) -> dict[str, list[Row]]:
-        blocks: dict[str, list[Row]] = {}
-        for row in self.rows:
-            blocks.setdefault(row.entry.dataset, []).append(row)
-        return blocks
-
-    def _make_block(self, dataset: str) -> list[Row]:
-        entries = sorted(self.results.of(dataset), key=self._place)
-        values = aligned(self.results.contestants(dataset), self.headline)
-        best = stats.not_worse(values, self.headline.better) if values else set()
-        return [self._row(entry, entry.label in best) for entry in entries]
+        return sorted(self.results.of(dataset), key=self._place)
 
     def _place(self, entry: Entry) -> int:
         """Sort by the paper's order; algorithms that the paper does not report come first."""
-        order = self.paper.algorithms if self.paper else ()
         row = self.paper_rows.get(self.results.name_of(entry), entry.algorithm)
-        return order.index(row) if row in order else -1
+        return self._order.get(row, -1)
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        return {row: place for place, row in enumerate(self.paper.algorithms if self.paper else ())}
 
     @cached_property
     def paper_rows(self) -> dict[str, str]:
@@ -98,9 +67,9 @@ class Report:
         names = {entry.label: self.results.name_of(entry) for entry in self.results.entries}
         return {names[each.label]: each.algorithm for each in self.judgements if each.label in names}
 
-    def _row(self, entry: Entry, bold: bool) -> Row:
-        spreads = {each.name: entry.spread(each) or (0.0, 0.0) for each in self.protocol.quantities}
-        return Row(entry, spreads, bold, self._judgements_by_row.get((entry.dataset, entry.label), {}))
+    def judgements_of(self, entry: Entry) -> dict[str, Judgement]:
+        """Return the verdicts on a row by quantity; none if the paper does not report it."""
+        return self._judgements_by_row.get((entry.dataset, entry.label), {})
 
     @cached_property
     def _judgements_by_row(self) -> dict[tuple[str, str], dict[str, Judgement]]:
@@ -108,6 +77,25 @@ class Report:
         for each in self.judgements:
             by_row.setdefault((each.dataset, each.label), {})[each.quantity] = each
         return by_row
+
+    @cached_property
+    def means(self) -> dict[str, dict[str, float]]:
+        """The mean of the headline quantity by data set and by label, of all that are compared."""
+        contestants = {dataset: self.results.contestants(dataset) for dataset in self.results.datasets}
+        return {
+            dataset: {entry.label: entry.mean(self.headline) for entry in entries}
+            for dataset, entries in contestants.items()
+        }
+
+    @cached_property
+    def ranks(self) -> dict[str, float]:
+        """The mean rank of every algorithm of the run, equals with the smallest of their ranks."""
+        return stats.mean_ranks(self.means, self.headline.better)
+
+    @property
+    def complete(self) -> int:
+        """How many data sets have every algorithm; ranks are means over these."""
+        return sum(len(row) == len(self.ranks) for row in self.means.values())
 
     @cached_property
     def judgements(self) -> list[Judgement]:
@@ -123,8 +111,7 @@ class Report:
     @cached_property
     def time_ratios(self) -> dict[tuple[str, str], float]:
         """The paper's seconds divided by ours, by data set and label; shown, never judged."""
-        ratios = verdicts.time_ratios(self.results, self.paper) if self.paper else []
-        return {(each.dataset, each.label): each.ratio for each in ratios}
+        return verdicts.time_ratios(self.results, self.paper) if self.paper else {}
 
     @cached_property
     def claims(self) -> list[ClaimVerdict]:
@@ -154,11 +141,7 @@ class Report:
     @cached_property
     def across(self) -> stats.Across | str:
         """The comparison across data sets, or a text that says why there is none."""
-        means = {
-            dataset: {entry.label: entry.mean(self.headline) for entry in self.results.contestants(dataset)}
-            for dataset in self.results.datasets
-        }
-        return stats.across(means, self.headline.better)
+        return stats.across(self.means, self.headline.better)
 
 
 def make_report(folder: Path) -> Report:

@@ -9,10 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from olbench.config.specs import AlgorithmSpec, Config
@@ -22,45 +21,30 @@ from olbench.protocols.definition import Series
 from olbench.quantities import COUNTS, Quantity, mean_and_deviation
 from olbench.report.grid import count
 from olbench.shipped import find_run
+from olbench.stats import not_worse
 from olbench.trials import ledger, run_file
 from olbench.trials.arrays import read_array
 from olbench.trials.run_file import CellFacts, RunFile
 from olbench.trials.trial import Record
 from olbench.trials.verify import Recorded
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Floats = NDArray[np.float64]
+#: The columns that identify a trial in a frame.
+IDENTITY = ("dataset", "algorithm", "label")
 
 
-class Columns(dict[str, NDArray[Any]]):
-    """The columns of a frame as arrays, each made when it is first asked for."""
-
-    def __init__(self, frame: pd.DataFrame):
-        super().__init__()
-        self._frame = frame
-
-    def __missing__(self, name: str) -> NDArray[Any]:
-        self[name] = column = self._frame[name].to_numpy()
-        return column
-
-
-@dataclass(frozen=True)
-class Entry:
+@dataclass(frozen=True, repr=False)
+class Entry(CellFacts):
     """One algorithm on one data set: a row of the results, with the trials behind it."""
 
-    dataset: str
-    #: The id of the algorithm, with its settings if the config lists the algorithm more than once.
-    label: str
-    algorithm: str
     #: Its entry in the config.
     spec: AlgorithmSpec
     protocol: Protocol
-    #: The parameters that the tuning chose, or None before it has.
-    params: Mapping[str, Any] | None
-    setting: Mapping[str, Any]
-    options: Mapping[str, Any]
-    planned: int
-    #: The trials that succeeded: one row per trial, ordered by number.
-    trials: pd.DataFrame
+    #: The trials that succeeded, ordered by number: one array per column, quicker to look up than a frame.
+    columns: Mapping[str, NDArray[Any]]
     #: The errors of the trials that failed.
     failures: tuple[str, ...]
     #: The mean of the chosen candidate over the tuning trials, or None without a tuning.
@@ -77,17 +61,24 @@ class Entry:
     @property
     def done(self) -> int:
         """How many trials succeeded."""
-        return len(self.trials)
+        return len(self.columns["number"])
 
     @cached_property
-    def columns(self) -> "Columns":
-        """The columns of the trials as arrays, which are quicker to look up than those of a frame."""
-        return Columns(self.trials)
+    def trials(self) -> "pd.DataFrame":
+        """The trials that succeeded as a frame: one row per trial, ordered by number."""
+        import pandas as pd
+
+        return pd.DataFrame(dict(self.columns))
 
     @cached_property
     def exclusive(self) -> bool:
         """Whether every trial was timed alone; only then is the time comparable."""
         return bool(self.done) and all(each == "exclusive" for each in self.columns["timing"])
+
+    @property
+    def timing(self) -> str:
+        """How the times were measured: "exclusive" only if every trial ran alone."""
+        return "exclusive" if self.exclusive else "shared"
 
     @cached_property
     def flagged(self) -> int:
@@ -131,10 +122,27 @@ class Entry:
         column = self.curves[series.name][:, places[0]]
         return np.asarray(column / point if series.per_example else column, np.float64)
 
-    def spread(self, quantity: Quantity) -> tuple[float, float] | None:
-        """Return mean and standard deviation (n - 1) over the trials, or None without any."""
-        values = self.values(quantity)
-        return mean_and_deviation(values) if values.size else None
+    def spread(self, quantity: Quantity) -> tuple[float, float]:
+        """Return mean and standard deviation (n - 1) over the trials; there must be one."""
+        if quantity.name not in self._spreads:
+            self._spreads[quantity.name] = mean_and_deviation(self.values(quantity))
+        return self._spreads[quantity.name]
+
+    @cached_property
+    def _spreads(self) -> dict[str, tuple[float, float]]:
+        return {}
+
+    @property
+    def gap(self) -> str:
+        """What is missing, in one sentence, or an empty text."""
+        name = f"{self.label} on {self.dataset}"
+        if self.params is None and self.failures:
+            return f"{name}: its tuning failed ({self.failures[0]})"
+        if self.failures:
+            return f"{name}: {len(self.failures)} of {self.planned} trials failed ({self.failures[0]})"
+        if self.params is None:
+            return f"{name}: its tuning is not finished"
+        return "" if self.done >= self.planned else f"{name}: {self.done} of {self.planned} trials are done"
 
 
 @dataclass(frozen=True)
@@ -204,10 +212,47 @@ class Results:
                 entries.setdefault(entry.dataset, []).append(entry)
         return entries
 
+    def entries_of(self, dataset: str, algorithm: str) -> list[Entry]:
+        """Return the entries of an algorithm on a data set, with trials or without."""
+        return self._by_algorithm.get((dataset, algorithm), [])
+
+    @cached_property
+    def _by_algorithm(self) -> dict[tuple[str, str], list[Entry]]:
+        by_algorithm: dict[tuple[str, str], list[Entry]] = {}
+        for entry in self.entries:
+            by_algorithm.setdefault((entry.dataset, entry.algorithm), []).append(entry)
+        return by_algorithm
+
     def contestants(self, dataset: str) -> list[Entry]:
         """Return the entries of a data set that are compared with each other: those of the first tuning."""
-        first = self.tunings[0]
-        return [entry for entry in self.of(dataset) if self.tuning_of(entry) == first]
+        return list(filter(self.is_contestant, self.of(dataset)))
+
+    def is_contestant(self, entry: Entry) -> bool:
+        """Return whether an entry is of the first tuning; only those are compared with each other."""
+        return self.tuning_of(entry) == self.tunings[0]
+
+    @cached_property
+    def best(self) -> dict[str, set[str]]:
+        """By data set, the labels with the best mean of the first quantity or not significantly worse ones.
+
+        By the paired t-test over the trials that two entries share.
+        """
+        headline = self.protocol.headline
+        values = {name: aligned(self.contestants(name), headline) for name in self.datasets}
+        return {name: not_worse(own, headline.better) if own else set() for name, own in values.items()}
+
+    def is_best(self, entry: Entry) -> bool:
+        """Return whether an entry is among the best on its data set; tables print these in bold."""
+        return entry.label in self.best[entry.dataset]
+
+    @property
+    def best_note(self) -> str:
+        """What bold means."""
+        headline = self.protocol.headline
+        return (
+            f"the {headline.best} mean {headline.title}, and all not significantly different from it (paired "
+            f"t-test over the shared {self.numbered}s, 95%)."
+        )
 
     @cached_property
     def numbered(self) -> str:
@@ -218,54 +263,45 @@ class Results:
     @property
     def missing(self) -> list[str]:
         """What is missing, one sentence per incomplete entry."""
-        return [sentence for entry in self.entries if (sentence := _describe_gap(entry))]
+        return [entry.gap for entry in self.entries if entry.gap]
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> "pd.DataFrame":
         """Return one row per reported trial: data set, algorithm, number, and one column per quantity."""
-        frames = [self._frame_of(entry) for entry in self.entries if entry.done]
-        if frames:
-            return pd.concat(frames, ignore_index=True)
-        return pd.DataFrame(columns=["dataset", "algorithm", "label", "params", "number"])
+        return _concatenate(map(self._frame_of, self.entries), [*IDENTITY, "params", "number"])
 
-    def _frame_of(self, entry: Entry) -> pd.DataFrame:
-        protocol = self.protocol
-        quantities = {each.name: each for each in (*protocol.quantities, *protocol.recorded)}
-        about = {
-            "dataset": entry.dataset,
-            "algorithm": entry.algorithm,
-            "label": entry.label,
+    def _frame_of(self, entry: Entry) -> dict[str, Any]:
+        own = entry.columns
+        return {
+            **{name: getattr(entry, name) for name in IDENTITY},
             "params": [dict(entry.params or {})] * entry.done,
             "setting": [dict(entry.setting)] * entry.done,
-            "choice": entry.trials["choice"].to_numpy(),
-            "number": entry.trials["number"].to_numpy(),
+            "choice": own["choice"],
+            "number": own["number"],
+            **{
+                each.name: entry.values(each) if each.ratio else own[each.name]
+                for each in (*self.protocol.quantities, *self.protocol.recorded)
+            },
+            "timing": own["timing"],
         }
-        numbers = {name: self._column(each, entry) for name, each in quantities.items()}
-        return pd.DataFrame({**about, **numbers, "timing": entry.trials["timing"].to_numpy()})
 
-    @staticmethod
-    def _column(quantity: Quantity, entry: Entry) -> Any:
-        return entry.values(quantity) if quantity.ratio else entry.trials[quantity.name].to_numpy()
-
-    def curves_to_frame(self) -> pd.DataFrame:
+    def curves_to_frame(self) -> "pd.DataFrame":
         """Return one row per reported trial and point of its curves: the point, and one column per series.
 
         >>> load_results("scw").curves_to_frame().columns.tolist()
         ['dataset', 'algorithm', 'label', 'number', 't', 'mistakes', 'updates', 'seconds']
         """
         series = self.protocol.series
-        names = [series[0].along, *(each.name for each in series)] if series else []
-        frames = [self._curves_of(entry) for entry in self.entries if entry.done and entry.points.size]
-        if frames:
-            return pd.concat(frames, ignore_index=True)
-        return pd.DataFrame(columns=["dataset", "algorithm", "label", "number", *names])
+        along = [series[0].along] if series else []
+        names = [*IDENTITY, "number", *along, *(each.name for each in series)]
+        return _concatenate((self._curves_of(entry) for entry in self.entries if entry.points.size), names)
 
-    def _curves_of(self, entry: Entry) -> pd.DataFrame:
-        series = self.protocol.series
-        about = {"dataset": entry.dataset, "algorithm": entry.algorithm, "label": entry.label}
-        numbers = np.repeat(entry.columns["number"].astype(np.int64), entry.points.size)
-        points = np.tile(entry.points, entry.done)
-        columns = {each.name: _as_counts(entry.curves[each.name].ravel()) for each in series}
-        return pd.DataFrame({**about, "number": numbers, series[0].along: points, **columns})
+    def _curves_of(self, entry: Entry) -> dict[str, Any]:
+        return {
+            **{name: getattr(entry, name) for name in IDENTITY},
+            "number": np.repeat(entry.columns["number"].astype(np.int64), entry.points.size),
+            self.protocol.series[0].along: np.tile(entry.points, entry.done),
+            **{each.name: _as_counts(entry.curves[each.name].ravel()) for each in self.protocol.series},
+        }
 
     def to_parquet(self, folder: str | Path) -> list[Path]:
         """Write `to_frame` to trials.parquet and, if there are any, the curves to curves.parquet.
@@ -300,8 +336,8 @@ class Results:
 
     def array(self, entry: Entry, number: int, name: str) -> NDArray[Any]:
         """Return an array that a trial stored beside the ledger, such as its predictions."""
-        rows = entry.trials[entry.trials["number"] == number]
-        references = rows["arrays"].iloc[0] if len(rows) else None
+        places = np.flatnonzero(entry.columns["number"] == number)
+        references = entry.columns["arrays"][places[0]] if places.size else None
         if not isinstance(references, dict) or name not in references:
             raise UserError(
                 f"{self.folder}: trial {number} of {entry.label} on {entry.dataset} has no {name}"
@@ -313,28 +349,23 @@ class Results:
         return f"<Results of {self.name}: {counts}, protocol {self.config.protocol}>"
 
     def _repr_html_(self) -> str:
-        from olbench.report.renderers.notebook import results_html
+        from olbench.report.notebook import results_html
 
         return results_html(self)
+
+
+def _concatenate(frames: Iterable[dict[str, Any]], names: list[str]) -> "pd.DataFrame":
+    """Return frames with at least one row below each other; without any, an empty frame with these names."""
+    import pandas as pd
+
+    rows = [pd.DataFrame(frame) for frame in frames if len(frame["number"])]
+    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=names)
 
 
 def _as_counts(values: Floats) -> NDArray[Any]:
     """Return whole numbers as such."""
     whole = values.astype(np.int64)
     return whole if np.array_equal(whole, values) else values
-
-
-def _describe_gap(entry: Entry) -> str:
-    name = f"{entry.label} on {entry.dataset}"
-    if entry.params is None and entry.failures:
-        return f"{name}: its tuning failed ({entry.failures[0]})"
-    if entry.failures:
-        return f"{name}: {len(entry.failures)} of {entry.planned} trials failed ({entry.failures[0]})"
-    if entry.params is None:
-        return f"{name}: its tuning is not finished"
-    if entry.done < entry.planned:
-        return f"{name}: {entry.done} of {entry.planned} trials are done"
-    return ""
 
 
 def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
@@ -408,36 +439,18 @@ class _Reading:
             for record in each:
                 if record["number"] >= cell.planned:
                     raise self.recorded.refuse(record, f"its number is {record['number']} of {cell.planned}")
-        everything = self._frame([record for each in good for record in each])
-        columns = {name: column.to_numpy() for name, column in everything.items()}
-        begin = 0
         for cell, each, succeeded in zip(self.run.cells, records, good, strict=True):
-            own = slice(begin, begin + len(succeeded))
-            begin = own.stop
-            # Slices of one frame: to make a frame takes longer than all else that an entry needs.
-            trials = everything.iloc[own]
-            trials.index = pd.RangeIndex(len(succeeded))
-            entry = self._entry(cell, each, succeeded, trials)
-            entry.columns.update({str(name): column[own] for name, column in columns.items()})
-            yield entry
+            yield self._entry(cell, each, succeeded)
 
-    def _entry(
-        self, cell: CellFacts, records: list[Record], good: list[Record], trials: pd.DataFrame
-    ) -> Entry:
+    def _entry(self, cell: CellFacts, records: list[Record], good: list[Record]) -> Entry:
         points, curves = self._curves(good)
         report = self.protocol.setting(self.run.config, "report")
         tuned = self.scores.get(_candidate(good[0], report)) if good and cell.tuning_passes else None
         return Entry(
-            dataset=cell.dataset,
-            label=cell.label,
-            algorithm=cell.algorithm,
+            **vars(cell),
             spec=self.run.config.algorithms[cell.entry],
             protocol=self.protocol,
-            params=cell.params,
-            setting=cell.setting,
-            options=cell.options,
-            planned=cell.planned,
-            trials=trials,
+            columns={name: _column(good, name) for name in measured_columns(self.protocol)},
             failures=tuple(" ".join(str(r["error"]).split()) for r in records if r["status"] != "ok"),
             tuned=tuned,
             points=points,
@@ -456,10 +469,6 @@ class _Reading:
             if record["status"] != "ok"
             and (record["dataset"], record["algorithm"], record["options"]) == wanted
         ]
-
-    def _frame(self, records: list[Record]) -> pd.DataFrame:
-        names = measured_columns(self.protocol)
-        return pd.DataFrame({name: [record.get(name, 0) for record in records] for name in names})
 
     def _curves(self, records: list[Record]) -> tuple[NDArray[np.int64], dict[str, Floats]]:
         """Return the points of the curves, and each series as an array (trials, points)."""
@@ -516,6 +525,13 @@ class _Reading:
                 raise self.recorded.refuse(record, f"its {each.of} lacks numbers for {each.name}")
         if not np.array_equal(record[name][along], first[name][along]):
             raise self.recorded.refuse(record, f"its {name} has other points than the trial {first['key']}")
+
+
+def _column(records: list[Record], name: str) -> NDArray[Any]:
+    """Return a field of all records, 0 where it is missing; whole numbers, numbers, or anything else."""
+    values = [record.get(name, 0) for record in records]
+    numeric = all(isinstance(value, int | float) for value in values)
+    return np.array(values) if numeric and values else np.array([*values, None], object)[:-1]
 
 
 def _is_ok(record: Record) -> bool:

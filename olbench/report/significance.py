@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -50,16 +49,15 @@ def contrasts(results: Results, paper: Paper) -> tuple[ErrorContrast, ...]:
     )
 
 
-def has_errors(entry: Entry) -> Any:
-    """Return for each trial of an entry whether it stored its errors."""
-    stored = entry.trials["arrays"].map(lambda each: isinstance(each, dict) and ARRAY in each)
-    return stored.astype(bool)
+def trials_with_errors(entry: Entry) -> list[int]:
+    """Return the numbers of the trials that stored their errors."""
+    pairs = zip(entry.columns["number"].tolist(), entry.columns["arrays"], strict=True)
+    return [number for number, stored in pairs if isinstance(stored, dict) and ARRAY in stored]
 
 
 def stored_errors(results: Results, entry: Entry) -> dict[int, Bools]:
     """Return which test rows an entry is wrong about, by the number of the trial."""
-    numbers = entry.trials["number"][has_errors(entry)].tolist()
-    return {number: results.array(entry, number, ARRAY) for number in numbers}
+    return {number: results.array(entry, number, ARRAY) for number in trials_with_errors(entry)}
 
 
 def compare(first: Mapping[int, Bools], second: Mapping[int, Bools]) -> McNemar | None:

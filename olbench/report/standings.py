@@ -3,8 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from olbench.report.model import Report, Row
-from olbench.report.sections.ranks import our_means, our_ranks
+from olbench.report.model import Report
+from olbench.stats import average_ranks
 
 
 @dataclass(frozen=True)
@@ -35,25 +35,19 @@ class RankedLabel:
 
 def winners(report: Report) -> list[Winner]:
     """Return the winner on each data set, in the order of the config."""
-    found = []
-    for dataset in report.results.datasets:
-        rows = _contestants(report, dataset)
-        if rows:
-            best = min(rows, key=lambda row: report.headline.loss(row.spreads[report.headline.name][0]))
-            equals = tuple(row.entry.label for row in rows if row.bold and row is not best)
-            spread = best.spreads[report.headline.name]
-            found.append(Winner(dataset, best.entry.label, spread, equals, len(rows)))
+    results, headline, found = report.results, report.headline, []
+    for dataset in results.datasets:
+        entries = [entry for entry in report.block(dataset) if results.is_contestant(entry)]
+        if entries:
+            best = min(entries, key=lambda entry: headline.loss(entry.mean(headline)))
+            equals = tuple(e.label for e in entries if results.is_best(e) and e is not best)
+            found.append(Winner(dataset, best.label, best.spread(headline), equals, len(entries)))
     return found
-
-
-def _contestants(report: Report, dataset: str) -> list[Row]:
-    labels = {entry.label for entry in report.results.contestants(dataset)}
-    return [row for row in report.block(dataset) if row.entry.label in labels]
 
 
 def rank_algorithms(report: Report) -> dict[str, float]:
     """Return the average ranks that the tests across data sets use or, without tests, the mean ranks."""
-    return our_ranks(report) if isinstance(report.across, str) else dict(report.across.ranks)
+    return average_ranks(report.means, report.headline.better) or report.ranks
 
 
 def standings(report: Report) -> list[RankedLabel]:
@@ -62,7 +56,7 @@ def standings(report: Report) -> list[RankedLabel]:
     wins = Counter(each.label for each in won)
     among = Counter(label for each in won for label in (each.label, *each.equals))
     ranks = rank_algorithms(report)
-    labels = list(dict.fromkeys(label for row in our_means(report).values() for label in row))
+    labels = list(dict.fromkeys(label for row in report.means.values() for label in row))
     found = [RankedLabel(label, ranks.get(label), wins[label], among[label]) for label in labels]
     worst = len(labels) + 1.0
     return sorted(found, key=lambda each: (worst if each.rank is None else each.rank, -each.among_best))

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ from olbench.papers import Paper, load_paper
 from olbench.quantities import Quantity
 from olbench.report import verdicts
 from olbench.report.claims import NOT_CHECKED, OUTCOMES
+from olbench.report.document import Document
 from olbench.report.grid import Grid, Part, boxes, left, right
 from olbench.report.model import Report, make_report
-from olbench.report.renderers.html import render_plain
+from olbench.report.sections import Section
 from olbench.trials import run_file
 
 
@@ -27,7 +28,7 @@ class Reproduction:
 
     @property
     def counts(self) -> dict[str, Counter[str]]:
-        """How many numbers have each verdict, by quantity; those that nothing explains are left out."""
+        """How many numbers have each verdict, by quantity, without the unexplained ones."""
         judged = {each.name: each for report in self.reports for each in report.judged}
         return {name: verdicts.count(self.judgements, quantity) for name, quantity in judged.items()}
 
@@ -125,9 +126,29 @@ def _runs(found: Sequence[Reproduction]) -> Grid:
     return Grid("Runs", left("paper", "citation", "folder", "ended", "in full"), tuple(rows))
 
 
-def render_html(found: Sequence[Reproduction]) -> str:
-    """Return the summary as a page."""
-    return render_plain("Papers, run again", "What came out of every paper's experiments.", parts(found))
+def summary_document(found: Sequence[Reproduction]) -> Document[Sequence[Reproduction]]:
+    """Return the summary; on its page, every table is a section."""
+    tables = parts(found)
+    return Document(
+        found,
+        [
+            Section(
+                f"part-{number}",
+                part.title if isinstance(part, Grid) else "Summary",
+                partial(_only, part),
+            )
+            for number, part in enumerate(tables)
+        ],
+        parts=lambda: tables,
+        content=lambda: plain(found),
+        name="Papers, run again",
+        kicker="olbench summary",
+        lead="What came out of every paper's experiments.",
+    )
+
+
+def _only(part: Part, found: Sequence[Reproduction]) -> list[Part]:
+    return [part]
 
 
 def plain(found: Sequence[Reproduction]) -> dict[str, Any]:

@@ -8,32 +8,22 @@ from pathlib import Path
 
 from olbench.papers import Paper, Reported, standard_error
 from olbench.protocols import get_protocol
-from olbench.quantities import SECONDS, Quantity
+from olbench.quantities import CLOSE as CLOSE
+from olbench.quantities import REPRODUCED as REPRODUCED
+from olbench.quantities import SECONDS, TOLERANCES, Quantity
 from olbench.report.claims import OUTCOMES, ClaimVerdict
 from olbench.report.comparable import Choice, choose
 from olbench.report.results import Entry, Results
 from olbench.stats import kendall_tau
 from olbench.yaml_lines import read_placed
 
-REPRODUCED, CLOSE, DIFFERS, NOT_COMPARABLE = "reproduced", "close", "differs", "not comparable"
+DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
 #: The verdicts from best to worst, with their letters in tables and on the page.
 LETTERS = {REPRODUCED: "R", CLOSE: "c", DIFFERS: "D", NOT_COMPARABLE: "\N{EN DASH}"}
 VERDICTS = tuple(LETTERS)
 #: The mark of a verdict that would be worse by the paper's own deviation: ours is larger, and allows more.
 LEANS = "\N{DEGREE SIGN}"
 LEANS_MEANING = "only by our larger deviation; by the paper's own it would be worse"
-#: How many deviations (the larger of the reported one and ours) a verdict allows, plus half a printed digit.
-#:
-#: These are deviations over permutations, about four times the standard error of a mean of 20, so the bounds
-#: are wide for the same procedure with other orders. They have to be: the order that the authors tuned on is
-#: unknown, and so are the parameters they chose. In our run of scw.yaml, one step of the grid moves a mistake
-#: rate by 0.7 deviations and the updates by 1.6 (medians). Within two deviations there is nothing to explain;
-#: up to four, another choice of parameters is enough; beyond that, the procedure or the data may differ. Half
-#: a digit is what rounding hides: 0.002 ± 0.000 means anything from 0.0015 to 0.0025.
-#:
-#: A proportion that is printed without a deviation is compared in standard errors instead: the binomial one
-#: of its sample and that of our mean, added as variances.
-TOLERANCES = {REPRODUCED: 2.0, CLOSE: 4.0}
 MEANINGS = {
     REPRODUCED: f"within {TOLERANCES[REPRODUCED]:g} deviations (the larger of the paper's and ours) plus "
     "half a unit of the last printed digit",
@@ -77,24 +67,15 @@ class Judgement:
         return LETTERS[self.verdict] + (LEANS if self.leans else "")
 
     @property
+    def reported_data(self) -> dict[str, float | None]:
+        """The reported number as JSON has it."""
+        return {name: getattr(self.reported, name) for name in ("mean", "deviation", "half_unit")}
+
+    @property
     def key(self) -> str:
         """The key of the number in a file of expected verdicts."""
         more = [value for name, value in self.reported.at.items() if name not in ("dataset", "algorithm")]
         return ", ".join((self.dataset, self.algorithm, *more, self.quantity))
-
-
-@dataclass(frozen=True)
-class TimeRatio:
-    """Reported seconds divided by ours: how much faster this run was. Shown, never judged."""
-
-    dataset: str
-    label: str
-    algorithm: str
-    reported: float
-    seconds: float
-    ratio: float
-    #: Whether our times were measured alone.
-    exclusive: bool
 
 
 def judge(results: Results, paper: Paper) -> list[Judgement]:
@@ -146,32 +127,31 @@ def _width(reported: Reported, deviation: float, error: float) -> float:
     return math.hypot(standard_error(reported), error)
 
 
-def time_ratios(results: Results, paper: Paper) -> list[TimeRatio]:
-    """Return the ratio of times for each row that has a time here, comparable or not."""
-    ratios = []
+def time_ratios(results: Results, paper: Paper) -> dict[tuple[str, str], float]:
+    """Return reported seconds divided by ours by data set and label, comparable or not; never judged."""
+    ratios = {}
     choices = _Choices(results, paper)
     for number in (number for number in paper.numbers if number.quantity == SECONDS.name):
         entry = choices.of(number).entry
-        spread = entry.spread(SECONDS) if entry else None
-        if entry and spread and spread[0] > 0:
-            about = (number.dataset, entry.label, number.row, number.mean)
-            ratios.append(TimeRatio(*about, spread[0], number.mean / spread[0], entry.exclusive))
+        seconds = entry.mean(SECONDS) if entry and entry.done else 0.0
+        if entry and seconds > 0:
+            ratios[number.dataset, entry.label] = number.mean / seconds
     return ratios
 
 
 def suspects(judgements: Iterable[Judgement]) -> list[Judgement]:
-    """Return the judgements on numbers that nothing explains, which are counted apart."""
+    """Return the judgements on unexplained numbers, which are counted apart."""
     return [each for each in judgements if each.reported.suspect]
 
 
 def count(judgements: Iterable[Judgement], quantity: Quantity) -> Counter[str]:
-    """Return how many numbers of a quantity have each verdict, without those that nothing explains."""
+    """Return how many numbers of a quantity have each verdict, without the unexplained ones."""
     plain = (each for each in judgements if not each.reported.suspect)
     return Counter(each.verdict for each in plain if each.quantity == quantity.name)
 
 
 def count_apart(judgements: Iterable[Judgement], quantity: Quantity) -> Counter[str]:
-    """Return how many of the numbers that nothing explains have each verdict."""
+    """Return how many of the unexplained numbers have each verdict."""
     return Counter(each.verdict for each in suspects(judgements) if each.quantity == quantity.name)
 
 
@@ -195,7 +175,7 @@ def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
 
 
 def summary_apart(judgements: Iterable[Judgement], quantity: Quantity) -> str:
-    """Return a line about the numbers that nothing explains, or an empty text."""
+    """Return a line about the unexplained numbers, or an empty text."""
     counts = count_apart(judgements, quantity)
     if not counts:
         return ""
@@ -274,7 +254,7 @@ def _verdicts(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict]) -
 
 def _judgement(results: Results, reported: Reported, quantity: Quantity, choice: Choice) -> Judgement:
     entry, reason = choice
-    mean, deviation = (entry.spread(quantity) if entry else None) or (None, None)
+    mean, deviation = entry.spread(quantity) if entry and entry.done else (None, None)
     if entry is None or entry.done < 2:
         deviation = None
     outcome, z, leans = NOT_COMPARABLE, None, False
@@ -308,8 +288,8 @@ def _own_error(results: Results, entry: Entry, quantity: Quantity, reported: Rep
 
     Folds test the same rows again, so that their deviation says less than the number of rows does.
     """
-    mean, deviation = entry.spread(quantity) or (0.0, 0.0)
-    rows = results.protocol.sample_size(entry.trials, results.config) if quantity.ratio else 0
+    mean, deviation = entry.spread(quantity)
+    rows = results.protocol.sample_size(entry.columns, results.config) if quantity.ratio else 0
     if reported.deviation is None and rows:
         return math.sqrt(max(mean * (1.0 - mean), 0.0) / rows)
     return deviation / math.sqrt(max(entry.done, 1))

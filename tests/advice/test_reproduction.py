@@ -9,7 +9,7 @@ import pytest
 
 from olbench import load_results
 from olbench.report.model import make_report
-from olbench.report.renderers import markdown
+from olbench.report.renderers import md as markdown
 from olbench.report.sections import claims
 
 ROOT = Path(__file__).resolve().parents[2]

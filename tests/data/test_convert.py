@@ -57,7 +57,7 @@ def whole(path, monkeypatch, **labels):
         patch.setattr("olbench.data.load._convert", lambda entry, paths, where, key: Dataset(
             entry.name, *(lambda X, y, test_from: (X, y, "", test_from))(*read_examples(entry, paths, where))
         ))  # fmt: skip
-        patch.setattr("olbench.data.cache.load", lambda key: None)
+        patch.setattr("olbench.data.cache.load", lambda *_: None)
         return load_dataset(path, **labels)
 
 

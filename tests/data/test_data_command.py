@@ -181,7 +181,7 @@ def test_generate_and_clean(tmp_path, cache_folder):
     "code", ["import olbench", "import olbench.cli.data", "from olbench.data import fetch"]
 )
 def test_importing_is_light(code):
-    heavy = "('numba', 'scipy', 'pandas', 'matplotlib', 'sklearn', 'pooch', 'requests', 'yaml')"
+    heavy = "('numba', 'scipy', 'pandas', 'matplotlib', 'sklearn', 'requests', 'yaml')"
     check = f"{code}; import sys; print([name for name in {heavy} if name in sys.modules])"
     outcome = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert outcome.stdout == "[]\n"

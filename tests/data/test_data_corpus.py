@@ -1,5 +1,7 @@
 """Generated documents: heavy-tailed, learnable, the same whatever their number, and cached on the way."""
 
+from dataclasses import asdict, replace
+
 import numpy as np
 import pytest
 
@@ -98,13 +100,14 @@ def test_more_words_mean_more_features_per_document():
     assert once.mean() > 0.5
 
 
-def test_what_is_stored_is_what_is_drawn(drawn, tmp_path):
-    with SMALL.stored(6000, tmp_path) as (X, y):
-        # A map of a file is read-only; a copy in memory would not be.
-        assert not X.data.flags.writeable
-        assert not X.indices.flags.writeable
-        assert fingerprint(X, y) == fingerprint(*drawn)
-    assert list(tmp_path.iterdir()) == []
+def test_what_is_stored_is_what_is_drawn(drawn, cache_folder):
+    entry = replace(find("corpus-frequent"), rows=6000, labels={}, generator=asdict(SMALL))
+    data = load_entry(entry, [])
+    # A map of a file is read-only; a copy in memory would not be.
+    assert not data.X.data.flags.writeable
+    assert not data.X.indices.flags.writeable
+    assert data.fingerprint == fingerprint(*drawn)
+    assert data.X.indptr.dtype == drawn[0].indptr.dtype
 
 
 def test_lines_are_the_same_documents(drawn, tmp_path):

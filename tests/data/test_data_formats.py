@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+import sys
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
 from olbench.data.prepare.preprocess import divide_by_255, normgrey, pixel_products, unit_range
+from olbench.data.readers import tables
 from olbench.data.readers.idx import read_idx, read_images
-from olbench.data.readers.table import read_csv
+from tests.fuzz.table import read_csv
 
 
 def idx(array, kind=0x08):
@@ -180,3 +182,37 @@ def test_a_separator_behind_a_number_is_space_or_refused_but_never_a_traceback(t
     path.write_text("1\x1d,1\n2,0\n")
     X, labels = read_csv(path)
     assert (X.tolist(), labels.tolist()) == ([[1.0], [2.0]], [1.0, 0.0])
+
+
+LINES_OF_JSON = """
+import json
+from olbench.data.readers.cells import TableBuilder
+
+SUFFIXES = (".jsonl",)
+
+
+def read_table(path, delimiter="", limit=None):
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    builder = TableBuilder(str(path), list(rows[0]))
+    for number, row in enumerate(rows, 1):
+        builder.add(number, [str(value) for value in row.values()])
+    return builder.finish()
+"""
+
+
+def test_a_file_in_the_folder_of_tables_is_a_new_format(tmp_path, monkeypatch):
+    path = tmp_path / "animals.jsonl"
+    path.write_text('{"legs": 4, "kind": "cat"}\n{"legs": 2, "kind": "hen"}\n{"legs": 2, "kind": "emu"}\n')
+    with pytest.raises(UserError, match=r"animals.jsonl is read as a LIBSVM file"):
+        load_dataset(path, label="kind")
+    (tmp_path / "jsonl.py").write_text(LINES_OF_JSON)
+    monkeypatch.setattr(tables, "__path__", [*tables.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, f"{tables.__name__}.jsonl", raising=False)
+    tables.table_suffixes.cache_clear()
+    try:
+        data = load_dataset(path, label="kind", positive="cat")
+        assert (data.name, data.X.tolist(), data.y.tolist()) == ("animals", [[4], [2], [2]], [1, -1, -1])
+        with pytest.raises(UserError, match=r"animals.jsonl:1: column 'kind' has the text 'cat'"):
+            load_dataset(path, label="legs")
+    finally:
+        tables.table_suffixes.cache_clear()

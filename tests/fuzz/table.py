@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from olbench.data.readers.table import read_csv
+from olbench.config.specs import Reading
+from olbench.data.prepare.encode import encode
+from olbench.data.readers.tables.csv import read_table
 from olbench.errors import UserError
 from tests.fuzz.harness import Difference, expect_sentence
 from tests.fuzz.mutate import change_bytes, change_lines
@@ -65,6 +67,12 @@ class TableFuzzer:
         if found != expected:
             raise Difference(f"another table: {found}, where the reference has {expected}")
         return "accepted"
+
+
+def read_csv(path: Path, label: str = "last", delimiter: str = "") -> tuple[Any, Any]:
+    """Return the features and labels of a file in which every feature is a number."""
+    X, labels, _ = encode(read_table(path, delimiter), Reading(label=label))
+    return X, labels
 
 
 def _line(random: random.Random, width: int) -> str:

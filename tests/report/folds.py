@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
 from olbench.protocols import get_protocol
@@ -32,25 +31,24 @@ def entry(dataset: str, label: str, by_epoch: Any, training: Sequence[float] = (
     name = label.partition(" [")[0]
     id, projection = VARIANTS.get(name, (name, None))
     options = {"covariance": "diag", "projection": projection, "a": 1.0} if projection else {}
-    trials = pd.DataFrame(
-        {
-            "number": np.arange(folds),
-            "n": N,
-            "errors": errors[:, -1] * N,
-            "training_n": N,
-            "training_errors": np.asarray(training or [0.0] * folds) * N,
-            "epochs": epochs,
-            "seconds": 0.5,
-            "timing": "exclusive",
-            "choice": 0,
-            "arrays": 0,
-        },
-        columns=measured_columns(CROSSVAL),
-    )
+    numbers = {
+        "number": np.arange(folds),
+        "n": N,
+        "errors": errors[:, -1] * N,
+        "training_n": N,
+        "training_errors": np.asarray(training or [0.0] * folds) * N,
+        "epochs": epochs,
+        "seconds": 0.5,
+        "timing": "exclusive",
+        "choice": 0,
+        "arrays": 0,
+    }
+    columns = {name: np.broadcast_to(numbers[name], folds) for name in measured_columns(CROSSVAL)}
     given = {
         "dataset": dataset, "label": label, "algorithm": id, "spec": AlgorithmSpec(id, options=options),
         "protocol": CROSSVAL, "params": {}, "setting": {}, "options": options, "planned": folds,
-        "trials": trials, "failures": (), "tuned": None, "points": np.arange(1, epochs + 1),
+        "entry": 0, "tuning_passes": 0, "keys": (), "columns": columns, "failures": (),
+        "tuned": None, "points": np.arange(1, epochs + 1),
         "curves": {"test_error": errors},
     }  # fmt: skip
     return Entry(**{**given, **changes})

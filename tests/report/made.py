@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from olbench.algorithms import get_definition
 from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
@@ -38,35 +37,32 @@ def entry(dataset: str, id: str, rates, updates=None, seconds=None, **changes: A
     rates = np.atleast_1d(np.asarray(rates, float))
     updates = np.full(rates.size, 1000) if updates is None else np.atleast_1d(updates)
     seconds = np.full(rates.size, 0.5) if seconds is None else np.atleast_1d(seconds)
-    trials = pd.DataFrame(
-        {
-            "number": np.arange(rates.size),
-            "n": N,
-            "mistakes": rates * N,
-            "updates": updates,
-            "effective_updates": updates,
-            "breakdowns": 0,
-            "seconds": seconds,
-            "cpu_seconds": seconds,
-            "timing": "exclusive",
-            "choice": 0,
-            "arrays": 0,
-        },
-        columns=measured_columns(ONLINE),
-    )
+    columns = {
+        "number": np.arange(rates.size),
+        "n": N,
+        "mistakes": rates * N,
+        "updates": updates,
+        "effective_updates": updates,
+        "breakdowns": 0,
+        "seconds": seconds,
+        "cpu_seconds": seconds,
+        "timing": "exclusive",
+        "choice": 0,
+        "arrays": 0,
+    }
     about = {
         "label": id,
         "spec": spec(id),
         "params": {},
         "options": options(id),
         "planned": max(rates.size, 1),
-        "trials": trials,
+        "columns": {name: np.broadcast_to(columns[name], rates.size) for name in measured_columns(ONLINE)},
         "failures": (),
     }
     none = {series.name: np.zeros((rates.size, 0)) for series in ONLINE.series}
     return Entry(
-        dataset, algorithm=id, protocol=ONLINE, setting={}, tuned=None, points=np.zeros(0, np.int64),
-        curves=none, **{**about, **changes},
+        dataset, algorithm=id, entry=0, tuning_passes=0, keys=(), protocol=ONLINE, setting={}, tuned=None,
+        points=np.zeros(0, np.int64), curves=none, **{**about, **changes},
     )  # fmt: skip
 
 

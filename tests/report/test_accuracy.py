@@ -12,6 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from olbench.errors import UserError
+from olbench.protocols.definition import Pairing
 from olbench.quantities import TEST_ERROR, TRAINING_ERROR
 from olbench.report.figures.accuracy import contrast_figure, epochs_figure
 from olbench.report.figures.canvas import PAGE_HEIGHT, TEXT_WIDTH, save
@@ -19,10 +20,10 @@ from olbench.report.figures.contrasts import entries_by_epoch, find_contrasts
 from olbench.report.figures.curves import save_figures
 from olbench.report.figures.palette import STYLES, VARIANTS
 from olbench.report.model import Report
-from olbench.report.renderers.html import render, section_values
 from olbench.report.results import Results
 from olbench.report.sections import sections_of
 from tests.report import folds
+from tests.report.pages import render, section_values
 from tests.report.test_html import HOSTILE, without_scripts
 
 SERIES = folds.CROSSVAL.series[0]
@@ -146,9 +147,9 @@ def test_a_contrast_pairs_what_differs_in_one_respect_whatever_its_name():
     run = replace(
         run, entries=tuple(replace(each, label=renamed.get(each.label, each.label)) for each in run.entries)
     )
-    found = find_contrasts(run, TRAINING_ERROR, "projection", "l2", "exact")
+    found = find_contrasts(run, Pairing(TRAINING_ERROR, "projection", "l2", "exact"))
     assert [(each.x, each.y) for each in found] == [("var-L2", "var-Exact"), ("stdev-L2", "mine")]
-    found = find_contrasts(run, TEST_ERROR, "algorithm", "cw-var", "cw")
+    found = find_contrasts(run, Pairing(TEST_ERROR, "algorithm", "cw-var", "cw"))
     assert [(each.x, each.y, each.tuning) for each in found] == [
         ("var-KL", "stdev-KL", ""), ("var-L2", "stdev-L2", ""), ("var-Exact", "mine", ""),
         ("var-KL", "stdev-KL", "paper"),
@@ -163,7 +164,7 @@ def test_a_scatter_shows_the_accuracies_and_counts_what_lies_above_the_line():
         for label, value in zip(("stdev-L2", "stdev-Exact"), pair, strict=True)
     ]
     run = folds.results(entries)
-    [contrast] = find_contrasts(run, TRAINING_ERROR, "projection", "l2", "exact")
+    [contrast] = find_contrasts(run, Pairing(TRAINING_ERROR, "projection", "l2", "exact"))
     assert (contrast.above, contrast.equal) == (2, 1)
     figure = contrast_figure([contrast], "training accuracy")
     scatter, differences = figure.axes
@@ -183,7 +184,7 @@ def test_a_scatter_shows_the_accuracies_and_counts_what_lies_above_the_line():
 
 def test_few_data_sets_are_no_contrast():
     run = folds.many(["a", "b"], CW)
-    assert find_contrasts(run, TEST_ERROR, "algorithm", "cw-var", "cw") == []
+    assert find_contrasts(run, Pairing(TEST_ERROR, "algorithm", "cw-var", "cw")) == []
     with pytest.raises(UserError, match="no two algorithms of the run form a pair"):
         contrast_figure([], "test accuracy")
 
@@ -191,7 +192,9 @@ def test_few_data_sets_are_no_contrast():
 @pytest.mark.parametrize("datasets", [TASKS[:3], TASKS, ("a", "b", "a/very/long/path/to/my/examples.libsvm")])
 def test_nothing_overlaps_in_the_scatters(datasets):
     run = folds.many(datasets, CW)
-    figure = contrast_figure(find_contrasts(run, TEST_ERROR, "algorithm", "cw-var", "cw"), "test accuracy")
+    figure = contrast_figure(
+        find_contrasts(run, Pairing(TEST_ERROR, "algorithm", "cw-var", "cw")), "test accuracy"
+    )
     assert len(figure.axes) == 6
     assert_apart(figure)
     assert figure.get_figwidth() == TEXT_WIDTH
@@ -204,7 +207,7 @@ def test_equal_accuracies_can_be_drawn():
         for dataset in "abc"
         for label in ("stdev-L2", "stdev-Exact")
     ]
-    contrasts = find_contrasts(folds.results(entries), TEST_ERROR, "projection", "l2", "exact")
+    contrasts = find_contrasts(folds.results(entries), Pairing(TEST_ERROR, "projection", "l2", "exact"))
     assert_apart(contrast_figure(contrasts, "test accuracy"))
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from olbench.quantities import ACCURACY, BALANCED_ACCURACY, MISTAKE_RATE, UPDATES
+from olbench.report import brief
 from olbench.report.guessing import describe_guesses
 from olbench.report.model import make_report
-from olbench.report.renderers import brief, text
-from olbench.report.renderers.html import section_values
+from olbench.report.renderers import text
+from tests.report.pages import section_values
 
 SMALL = Path(__file__).with_name("small")
 

@@ -158,7 +158,7 @@ def test_times_are_shown_but_not_judged():
     assert found.verdict == "not checked"
     assert found.evidence.startswith("times are not judged; here on 1 of 1 data set")
     shared = entry("splice", "scw1", 0.2 + NOISE)
-    shared.trials["timing"] = "shared"
+    shared.columns["timing"] = np.full(shared.done, "shared")
     found = check(results([shared, entry("splice", "arow", 0.3 + NOISE)]), quantity="seconds")
     assert found.evidence == "times are not judged, and were measured while other trials ran"
 

@@ -9,12 +9,19 @@ import pytest
 
 from olbench.quantities import MISTAKE_RATE, Quantity
 from olbench.report import comparison
-from olbench.report.comparison import MeanChange
-from olbench.report.renderers import comparison_page
-from olbench.report.renderers.comparison_page import ALIKE, BETTER, CHANGED, UNTESTED, WORSE, judge
-from olbench.report.renderers.html import render_comparison
+from olbench.report.comparison import ComparedRuns, MeanChange
+from olbench.report.renderers.html import render
 from olbench.report.results import Results, load_results
 from olbench.report.sections import curves
+from olbench.report.sections.comparison import (
+    ALIKE,
+    BETTER,
+    CHANGED,
+    UNTESTED,
+    WORSE,
+    comparison_document,
+    judge,
+)
 
 SMALL = Path(__file__).with_name("small")
 
@@ -39,7 +46,7 @@ def changed(folder: Path, **config) -> Results:
 
 def test_the_same_orders_are_tested_in_pairs(before: Results, tmp_path: Path):
     runs = [before, changed(tmp_path)]
-    assert comparison.untested(runs, ["before", "after"]) == []
+    assert ComparedRuns(runs).notes == []
     found = comparison.change(runs[0], runs[0].entries[0], runs[1], runs[1].entries[0], MISTAKE_RATE)
     assert found == MeanChange(0.0, 1.0)
 
@@ -54,18 +61,18 @@ def test_the_same_orders_are_tested_in_pairs(before: Results, tmp_path: Path):
 )
 def test_other_orders_are_not_tested_and_the_reason_is_said(before: Results, tmp_path: Path, config, reason):
     after = changed(tmp_path, **config)
-    [sentence] = comparison.untested([before, after], ["before", "after"])
+    compared = ComparedRuns([before, after])
+    [sentence] = compared.notes
     assert sentence == (
         f"after: {reason}, so the orders are not shared and no change is tested on any data set"
     )
-    shown = comparison_page.values([before, after])
-    outcomes = {row["numbers"]["mistake_rate"]["changes"][0]["outcome"] for row in shown["side"]["rows"]}
-    assert outcomes == {UNTESTED}
+    changes = [change for [change] in compared.changes["mistake_rate"].values()]
+    assert {judge(change, MISTAKE_RATE) for change in changes} == {UNTESTED}
 
 
 @pytest.mark.parametrize("config", [{"curve": 9}, {"permutations": 20}])
 def test_keys_that_leave_the_orders_as_they_are_do_not_forbid_a_test(before: Results, tmp_path: Path, config):
-    assert comparison.untested([before, changed(tmp_path, **config)], ["before", "after"]) == []
+    assert ComparedRuns([before, changed(tmp_path, **config)]).notes == []
 
 
 def test_the_difference_of_two_configs_names_each_key(before: Results, tmp_path: Path):
@@ -100,8 +107,8 @@ def test_a_change_is_judged_by_the_direction_of_its_quantity():
 
 def test_the_page_of_a_comparison_is_safe_and_repeatable(before: Results, tmp_path: Path):
     after = changed(tmp_path, seed=7)
-    page = render_comparison([before, after])
-    assert page == render_comparison([before, after])
+    page = render(comparison_document([before, after]))
+    assert page == render(comparison_document([before, after]))
     assert "default-src &#39;none&#39;" in page
     assert "<h1>small and after</h1>" in page
 

@@ -61,7 +61,8 @@ def change(results: Results, edit) -> Results:
 def first(entry: Entry, count: int) -> Entry:
     """Return an entry of which only the first permutations are done."""
     curves = {name: values[:count] for name, values in entry.curves.items()}
-    return replace(entry, trials=entry.trials[:count], curves=curves)
+    columns = {name: column[:count] for name, column in entry.columns.items()}
+    return replace(entry, columns=columns, curves=curves)
 
 
 def scaled(entry: Entry, quantity: str, factor: float) -> Entry:
@@ -122,7 +123,7 @@ def test_one_permutation_has_no_band(small: Results):
 
 def test_shared_times_are_called_shared_and_have_no_band(small: Results):
     def share(entry: Entry) -> Entry:
-        return replace(entry, trials=entry.trials.assign(timing="shared"))
+        return replace(entry, columns={**entry.columns, "timing": np.full(entry.done, "shared")})
 
     assert curves_figure(small, "splice").axes[2].get_title("left") == "cumulative time (s)"
     shared = curves_figure(change(small, share), "splice").axes[2]

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from olbench.cli.report import render
 from olbench.config.specs import Config, Tuning
 from olbench.papers import read_paper
 from olbench.protocols import get_protocol
@@ -25,6 +24,7 @@ from olbench.report.sections import overview, ranks, sections_of, significance, 
 from olbench.report.significance import compare, contrasts, find_mark, stored_errors
 from olbench.report.verdicts import NOT_COMPARABLE, count, judge_tuning, summary
 from olbench.stats import mean_ranks
+from tests.report.pages import render
 from tests.report.test_formats import check_latex
 
 FOLDS = Path(__file__).with_name("folds")
@@ -78,7 +78,7 @@ def test_only_entries_of_the_first_tuning_are_compared(report):
     for dataset in results.datasets:
         assert [entry.label for entry in results.contestants(dataset)] == NAMES
         assert {each.label for each in report.within[dataset][1]} | {report.within[dataset][0]} == set(NAMES)
-    assert {row.entry.label for row in report.rows if row.bold} <= set(NAMES)
+    assert {entry.label for entry in report.rows if results.is_best(entry)} <= set(NAMES)
 
 
 def test_the_entry_with_the_required_tuning_stands_for_a_row(report):
@@ -111,8 +111,11 @@ def test_rows_whose_parameters_the_paper_tunes_must_be_tuned(report):
 def test_one_trial_is_enough_where_no_more_are_planned_and_no_deviation_is_printed(report):
     results = report.results
 
+    def first(entry):
+        return {name: column[:1] for name, column in entry.columns.items()}
+
     def with_one(planned):
-        entries = (dataclasses.replace(e, trials=e.trials.iloc[:1], planned=planned) for e in results.entries)
+        entries = (dataclasses.replace(e, columns=first(e), planned=planned) for e in results.entries)
         return dataclasses.replace(results, entries=tuple(entries))
 
     assert choose(with_one(6), report.paper, "breast-cancer", "pa").reason == "fewer than 2 folds are done"
@@ -317,7 +320,7 @@ def test_claims_about_epochs_are_read_from_the_curves(report):
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_text_fits_the_terminal(report, width):
-    from olbench.report.sections import all_parts
+    from olbench.report.document import all_parts
 
     for line in text.render(all_parts(report), width).splitlines():
         assert len(line) <= width

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from olbench.cli.report import render, side_by_side
 from olbench.quantities import MISTAKE_RATE, UPDATES
 from olbench.report.grid import Box, Grid, left, right
 from olbench.report.model import make_report
-from olbench.report.renderers import latex, markdown, text
+from olbench.report.renderers import latex, text
+from olbench.report.renderers import md as markdown
 from olbench.report.results import load_results
+from olbench.report.sections.comparison import comparison_document
+from tests.report.pages import render
 
 HERE = Path(__file__).parent
 SMALL = HERE / "small"
@@ -60,7 +62,7 @@ def test_the_json_has_the_agreed_fields(report):
 
 
 def test_rows_of_the_paper_come_in_its_order_and_others_before(report):
-    labels = [row.entry.label for row in report.block("svmguide3")]
+    labels = [entry.label for entry in report.block("svmguide3")]
     assert labels == ["perceptron", "cw", "arow", "scw1", "scw2"]
 
 
@@ -99,7 +101,7 @@ def test_latex_compiles(what, report, tmp_path):
     fragment = {
         "report": lambda: render(report, "latex"),
         "nasty": lambda: latex.render([NASTY, "a_b & c\nd % e"]),
-        "side by side": lambda: side_by_side([run, other], "latex"),
+        "side by side": lambda: render(comparison_document([run, other]), "latex"),
     }[what]()
     check_latex(fragment)
     if shutil.which("pdflatex"):
@@ -137,7 +139,7 @@ def test_side_by_side_shows_the_change_and_marks_what_is_significant(tmp_path):
         if record["algorithm"] == "arow" and record["dataset"] == "splice":
             record["mistakes"] += 50 + record["permutation"]
     (after / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lines))
-    shown = side_by_side([load_results(SMALL), load_results(after)], "text")
+    shown = render(comparison_document([load_results(SMALL), load_results(after)]), "text")
     [changed] = [
         line for line in shown.splitlines() if "splice" in line and "arow" in line and "+0.05" in line
     ]

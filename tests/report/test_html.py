@@ -12,8 +12,8 @@ import yaml
 
 from olbench.config import read_config
 from olbench.report.model import make_report
-from olbench.report.renderers.html import render, section_values
 from olbench.trials.run_file import read_config as recorded_config
+from tests.report.pages import render, section_values
 
 SMALL = Path(__file__).with_name("small")
 HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"

@@ -9,16 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from olbench.report.document import all_parts, report_document
 from olbench.report.grid import Box, Column, Grid, left, right
 from olbench.report.model import make_report
-from olbench.report.renderers import data, html, text
-from olbench.report.sections import all_parts, curves
+from olbench.report.renderers import text
+from olbench.report.sections import curves
 from tests.report.large import write_large
+from tests.report.pages import render, render_csv
 
 RENDERERS = {
     "text": lambda report: text.render(all_parts(report)),
-    "csv": data.render_csv,
-    "html": html.render,
+    "csv": render_csv,
+    "html": render,
 }
 
 
@@ -32,7 +34,7 @@ def folders(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page(folders):
-    return html.render(make_report(folders[1]))
+    return render(make_report(folders[1]))
 
 
 @pytest.mark.alone
@@ -54,12 +56,12 @@ def test_a_large_page_is_compressed_and_complete(folders, page):
         gzip.decompress(b64decode(each)).decode()
         for each in re.findall(r'<script type="application/gzip" class="packed">([^<]*)</script>', page)
     ]
-    assert html.is_large(report)
+    assert report_document(report).large
     # The results, the pairs, and the differences within each data set.
     assert len(packed) == 2 + 24
     assert packed[0].count("<tr") + packed[1].count("<tr") == 2000 + 24 * 90
     [table] = re.findall(r'download="[^"]*.csv.gz" href="data:application/gzip[^,]*,([^"]*)"', page)
-    assert gzip.decompress(b64decode(table)).decode() == data.render_csv(report)
+    assert gzip.decompress(b64decode(table)).decode() == render_csv(report)
 
 
 def test_the_curves_of_a_page_fit_its_budget(folders, monkeypatch):

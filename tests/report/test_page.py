@@ -18,10 +18,10 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from olbench.report.model import make_report
 from olbench.report.renderers import html
-from olbench.report.renderers.data import render_csv
-from olbench.report.renderers.html import render, render_comparison
 from olbench.report.results import load_results
+from olbench.report.sections.comparison import comparison_document
 from tests.report.large import write_large
+from tests.report.pages import render, render_csv
 from tests.report.test_html import HOSTILE, poison
 
 SMALL = Path(__file__).with_name("small")
@@ -521,7 +521,7 @@ def test_runs_are_compared_on_a_page(page: Any, tmp_path: Path):
     info = json.loads((after / "run.json").read_text())
     info["config"]["seed"] = 7
     (after / "run.json").write_text(json.dumps(info))
-    content = render_comparison([load_results(SMALL), load_results(after)])
+    content = html.render(comparison_document([load_results(SMALL), load_results(after)]))
     (tmp_path / "both.html").write_text(content, encoding="utf-8")
     with other_tab(page, (tmp_path / "both.html").as_uri()):
         assert find(page, "#changes .notes").text.startswith("after: the seeds differ (2012 and 7)")

@@ -14,10 +14,10 @@ from olbench.report.figures.canvas import TEXT_WIDTH, save
 from olbench.report.figures.palette import display_name
 from olbench.report.figures.runs import errors_figure, mistakes_figure
 from olbench.report.model import Report
-from olbench.report.renderers.html import render
 from olbench.report.results import Entry, Results
 from olbench.report.sections import sections_of
 from tests.report import folds
+from tests.report.pages import render
 from tests.report.test_accuracy import assert_apart
 
 SEVEN = ("perceptron", "pa", "sop", "var-diag", "var-full", "stdev-diag", "stdev-full")
@@ -31,8 +31,8 @@ def entry(dataset: str, label: str, place: int, runs: int = RUNS) -> Entry:
     counts = np.cumsum(random.binomial(20, 0.02 * (place + 1), (runs, POINTS.size)), axis=1)
     errors = random.integers(10 * place, 50 * place + 60, runs)
     base = folds.entry(dataset, label, np.zeros((runs, 1)), algorithm=label)
-    trials = base.trials.assign(n=folds.N, errors=errors, mistakes=counts[:, -1])
-    return replace(base, trials=trials, points=POINTS, curves={"mistakes": counts.astype(float)})
+    columns = {**base.columns, "errors": errors, "mistakes": counts[:, -1]}
+    return replace(base, columns=columns, points=POINTS, curves={"mistakes": counts.astype(float)})
 
 
 def made(datasets=("drawn",), labels=SEVEN, runs: int = RUNS, protocol: str = "crossval") -> Results:

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from olbench.quantities import MISTAKE_RATE
+from olbench.report.diagram import MOST_DRAWN, fits_beside, stack_ranks
 from olbench.report.model import Report, make_report
-from olbench.report.page.diagram import MOST_DRAWN, fits_beside, stack_ranks
 from olbench.report.sections.results import group_digits
 from olbench.report.standings import standings, winners
 from tests.report import made
@@ -18,9 +19,9 @@ def test_the_winner_has_the_best_mean_and_its_equals_are_bold():
     report = make_report(SMALL)
     for each in winners(report):
         block = report.block(each.dataset)
-        means = {row.entry.label: row.spreads["mistake_rate"][0] for row in block}
+        means = {entry.label: entry.mean(MISTAKE_RATE) for entry in block}
         assert each.label == min(means, key=means.get)
-        assert {each.label, *each.equals} == {row.entry.label for row in block if row.bold}
+        assert {each.label, *each.equals} == {entry.label for entry in block if report.results.is_best(entry)}
         assert each.compared == 5
 
 

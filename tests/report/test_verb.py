@@ -316,7 +316,7 @@ def test_names_never_drop_or_shrink_however_narrow_the_terminal(here, run, monke
 
 def test_the_map_of_the_page_has_the_data_sets_in_the_order_of_its_tables(run):
     from olbench.report.model import make_report
-    from olbench.report.renderers.html import section_values
+    from tests.report.pages import section_values
 
     shown = section_values(make_report(run))
     results = list(dict.fromkeys(row["dataset"] for row in shown["results"]["rows"]))

@@ -142,11 +142,16 @@ def test_what_was_not_run_has_no_number():
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"params": None, "trials": entry("svmguide3", "cw", []).trials}, "its tuning is not finished"),
+        ({"params": None, "columns": entry("svmguide3", "cw", []).columns}, "its tuning is not finished"),
         ({"failures": ("ValueError: no",)}, "1 of 20 trials failed"),
-        ({"trials": entry("svmguide3", "cw", [0.3]).trials}, "fewer than 2 permutations are done"),
+        ({"columns": entry("svmguide3", "cw", [0.3]).columns}, "fewer than 2 permutations are done"),
         (
-            {"trials": entry("svmguide3", "cw", RATE).trials.assign(breakdowns=[0, 7] + [0] * 18)},
+            {
+                "columns": {
+                    **entry("svmguide3", "cw", RATE).columns,
+                    "breakdowns": np.array([0, 7] + [0] * 18),
+                }
+            },
             "1 of 20 trials break down numerically",
         ),
         (
@@ -251,8 +256,7 @@ def test_tau_is_minus_one_for_the_opposite_order():
 
 def test_times_are_ratios_and_never_judged():
     found = results([entry("svmguide3", "cw", RATE, seconds=np.full(20, 0.0019))])
-    [ratio] = time_ratios(found, PAPER)
-    assert (ratio.ratio, ratio.exclusive) == (pytest.approx(20), True)
+    assert time_ratios(found, PAPER) == {("svmguide3", "cw"): pytest.approx(20)}
     assert {each.quantity for each in judge(found, PAPER)} == {"mistake_rate", "updates"}
 
 
@@ -299,8 +303,8 @@ def test_a_wrong_word_is_refused_with_its_line(tmp_path: Path):
 
 def test_entries_are_aligned_by_permutation():
     one, other = entry("svmguide3", "cw", [0.1, 0.2, 0.3]), entry("svmguide3", "arow", [0.4, 0.5, 0.6])
-    late = dataclasses.replace(other, trials=other.trials.iloc[1:])
-    early = dataclasses.replace(one, trials=one.trials.iloc[:2])
+    late = dataclasses.replace(other, columns={name: column[1:] for name, column in other.columns.items()})
+    early = dataclasses.replace(one, columns={name: column[:2] for name, column in one.columns.items()})
     none = entry("svmguide3", "pa", [])
     found = aligned([early, late, none], MISTAKE_RATE)
     np.testing.assert_array_equal(found["cw"], [0.1, 0.2, np.nan])

@@ -5,8 +5,8 @@ from typing import Any
 
 from olbench.config.specs import USUAL, Reading
 
-#: Raised whenever tables are read in another way.
-TABLE_VERSION = 2
+#: Increase it whenever a table is read, encoded or scaled otherwise: the cache depends on it.
+TABLES_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -105,5 +105,5 @@ class CatalogEntry:
         if self.format == "corpus":
             recipe["rows"] = self.rows
         if self.is_own and (self.format != "libsvm" or self.reading != USUAL):
-            recipe |= {"table": TABLE_VERSION, "reading": self.reading.plain()}
+            recipe |= {"table": TABLES_VERSION, "reading": self.reading.plain()}
         return recipe

@@ -4,21 +4,16 @@ It stands in for the large corpora of cw2012, section 7.9, which cannot be had. 
 features there are per document: most words of a corpus with 13 features per document are seen once or twice.
 """
 
-import contextlib
-import os
-import shutil
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import float64, int32, types
 from numpy.typing import NDArray
 
-from olbench.data.readers.rows import csr
+from olbench.data.readers.rows import csr, narrow
 from olbench.errors import UserError
 from olbench.kernels.compile import READ_1D, READ_INT64, WRITE_1D, WRITE_INT64, helper, kernel
 from olbench.learn.examples import Floats, Ints
@@ -147,7 +142,7 @@ class Corpus:
         indices = np.concatenate([block.indices for block in blocks])
         data = np.concatenate([block.data for block in blocks])
         y = np.concatenate([block.y for block in blocks])
-        return csr(data, indices, _narrow(indptr), blocks[-1].features), y
+        return csr(data, indices, narrow(indptr), blocks[-1].features), y
 
     def lines(self, rows: int) -> Iterator[str]:
         """Yield LIBSVM text for that many documents, some thousands of lines at a time."""
@@ -160,31 +155,6 @@ class Corpus:
                 for label, begin, end in zip(block.y.tolist(), ends[:-1], ends[1:], strict=True)
             )
 
-    @contextlib.contextmanager
-    def stored(self, rows: int, folder: Path) -> Iterator[tuple[Any, Floats]]:
-        """Yield what `draw` returns, as memory maps of files that are removed afterwards."""
-        draft = folder / f".corpus-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        try:
-            draft.mkdir(parents=True)
-            yield self._write(rows, draft)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-
-    def _write(self, rows: int, folder: Path) -> tuple[Any, Floats]:
-        indptr, y, features, end = np.zeros(rows + 1, dtype=np.int64), np.empty(rows), 0, 0
-        with open(folder / "indices", "wb") as indices, open(folder / "data", "wb") as data:
-            begin = 0
-            for block in self.blocks(rows):
-                size = block.y.size
-                indptr[begin + 1 : begin + size + 1] = block.indptr[1:] + end
-                y[begin : begin + size] = block.y
-                block.indices.tofile(indices)
-                block.data.tofile(data)
-                begin, end, features = begin + size, int(indptr[begin + size]), block.features
-        values = np.memmap(folder / "data", dtype=np.float64, mode="r", shape=(end,))
-        columns = np.memmap(folder / "indices", dtype=np.int32, mode="r", shape=(end,))
-        return csr(values, columns, _narrow(indptr), features), y
-
 
 @dataclass(frozen=True, eq=False)
 class Documents:
@@ -195,11 +165,6 @@ class Documents:
     data: Floats
     y: Floats
     features: int
-
-
-def _narrow(indptr: Ints) -> Any:
-    """Return row ends in the type that SciPy chooses for matrices of this size."""
-    return indptr.astype(np.int32) if indptr[-1] < np.iinfo(np.int32).max else indptr
 
 
 @helper

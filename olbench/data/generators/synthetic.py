@@ -146,11 +146,9 @@ def write_stream(stream: DenseStream | TextStream, rows: int, path: Path) -> int
 
     The file appears under its name only when it is complete.
     """
-    _check_sizes(rows, 1)
     opener: Any = gzip.open if path.name.endswith(".gz") else open
-    with write_whole(path) as draft, opener(draft, "wt", encoding="ascii") as file:
-        for text in stream.lines(rows):
-            file.write(text)
+    with write_whole(path) as draft, opener(draft, "wb") as file:
+        pipe_stream(stream, rows, file)
     return path.stat().st_size
 
 

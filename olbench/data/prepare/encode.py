@@ -1,12 +1,13 @@
 """From a table to examples: labels, missing values and columns of text, and what was done in words."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from olbench.config.specs import Reading
-from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, number_text, show_label
+from olbench.data.dataset import About
+from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, label_text, show_label
 from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
 from olbench.data.readers.quoting import quote
 from olbench.errors import UserError
@@ -20,58 +21,21 @@ LONGEST_LABEL = 300
 MOST_LISTED = 10
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """The examples of a table, its labels as it has them, and what was done, in words."""
+def encode(table: Table, reading: Reading) -> tuple[Floats, Any, About]:
+    """Return the features, the labels as the table has them, and what was done, the label column first.
 
-    X: Any
-    labels: Any
-    features: tuple[str, ...]
-    #: What was done, the label column first.
-    steps: tuple[str, ...]
-    #: The heading of the label column, or an empty text.
-    label: str = ""
-
-
-@dataclass(frozen=True)
-class About:
-    """What is known of examples besides their numbers: names, and what was done to them in words."""
-
-    features: tuple[str, ...] = ()
-    #: The labels as the file has them, each with its sign.
-    classes: tuple[tuple[str, int], ...] = ()
-    steps: tuple[str, ...] = ()
-    #: The heading of the label column, or an empty text.
-    label: str = ""
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return dict(vars(self))
-
-    @classmethod
-    def from_plain(cls, content: dict[str, Any]) -> "About":
-        """Return what `plain` wrote down."""
-        classes = tuple((str(label), int(sign)) for label, sign in content["classes"])
-        return cls(tuple(content["features"]), classes, tuple(content["steps"]), content["label"])
-
-
-#: Where nothing is known.
-UNKNOWN = About()
-
-
-def encode(table: Table, reading: Reading) -> Encoded:
-    """Return the features and labels of a table; what the reading does not provide for is refused."""
+    What the reading does not provide for is refused.
+    """
     label = table.find_label(reading.label or "last")
     columns = [column for column in range(len(table.names)) if column != label]
     columns, left_out = _leave_out_text(table, columns, reading.categorical)
-    table, steps = _drop_rows(table, [*columns, label], reading.missing)
+    table, dropped = _drop_rows(table, [*columns, label], reading.missing)
     labels = read_labels(table, label)
-    blocks, names, encoded = _encode_columns(table, columns, reading)
-    X = np.ascontiguousarray(np.concatenate(blocks, axis=1)) if len(blocks) > 1 else blocks[0]
-    X, filled = _fill(table, X, reading.missing)
-    first = f"label: {table.column_name(label)}"
-    done = (first, *left_out, *steps, *encoded, *filled)
-    return Encoded(X, labels, tuple(names), done, table.names[label] if table.has_heading else "")
+    X, names, indicators = _encode_columns(table, columns, reading.categorical)
+    X, filled = _fill(X, reading.missing)
+    steps = (f"label: {table.column_name(label)}", *left_out, *dropped, *indicators, *filled)
+    heading = table.names[label] if table.has_heading else ""
+    return X, labels, About(tuple(names), steps=steps, label=heading)
 
 
 def _drop_rows(table: Table, columns: list[int], missing: str) -> tuple[Table, list[str]]:
@@ -81,12 +45,12 @@ def _drop_rows(table: Table, columns: list[int], missing: str) -> tuple[Table, l
         here = table.is_missing(column)
         if here.any() and missing != "drop":
             row = int(np.argmax(here))
-            is_label = column == columns[-1]
-            raise UserError(
-                f"{table.place(row)}: {table.column_name(column)} has no value"
-                + ("; a row without a label teaches nothing: " if is_label else "; ")
-                + ("leave such rows out with --missing drop" if is_label else _MISSING_REMEDY)
+            remedy = (
+                "a row without a label teaches nothing: leave such rows out with --missing drop"
+                if column == columns[-1]
+                else "say what to do with missing values: --missing drop, zero or mean"
             )
+            raise UserError(f"{table.place(row)}: {table.column_name(column)} has no value; {remedy}")
         gaps |= here
     dropped = int(gaps.sum())
     if dropped == len(gaps):
@@ -95,27 +59,14 @@ def _drop_rows(table: Table, columns: list[int], missing: str) -> tuple[Table, l
         )
     if not dropped:
         return table, []
-    return keep(table, ~gaps), [f"{dropped:,} of {len(gaps):,} rows with missing values left out"]
-
-
-_MISSING_REMEDY = "say what to do with missing values: --missing drop, zero or mean"
-
-
-def keep(table: Table, mask: Any) -> Table:
-    """Return the rows of a mask."""
-    texts = {
-        column: TextColumn(text.values, text.codes[mask])
-        for column, text in table.texts.items()
-    }  # fmt: skip
-    lines = None if table.lines is None else np.asarray(table.lines)[mask].tolist()
-    return replace(table, numbers=table.numbers[mask], texts=texts, lines=lines)
+    return table.keep(~gaps), [f"{dropped:,} of {len(gaps):,} rows with missing values left out"]
 
 
 def read_labels(table: Table, column: int) -> Any:
     """Return the labels: whole numbers, or text if any of them is text."""
     numbers, text = table.numbers[:, column], table.texts.get(column)
     _refuse_long(table, numbers, text)
-    if text is None or not (text.codes != NO_TEXT).any():
+    if text is None:
         odd = numbers != np.floor(numbers)
         if odd.any():
             row = int(np.argmax(odd))
@@ -128,7 +79,7 @@ def read_labels(table: Table, column: int) -> Any:
     is_numeric = text.codes == NO_TEXT
     if is_numeric.any():
         values = values.astype(object)
-        values[is_numeric] = [number_text(number) for number in numbers[is_numeric]]
+        values[is_numeric] = [label_text(number) for number in numbers[is_numeric]]
         values = values.astype(str)
     return values
 
@@ -152,7 +103,7 @@ def _refuse_long(table: Table, numbers: Floats, text: TextColumn | None) -> None
 
 
 def _leave_out_text(table: Table, columns: list[int], categorical: str) -> tuple[list[int], list[str]]:
-    with_text = [column for column in columns if _has_text(table, column)]
+    with_text = [column for column in columns if column in table.texts]
     if categorical != "drop" or not with_text:
         return columns, []
     kept = [column for column in columns if column not in with_text]
@@ -164,50 +115,36 @@ def _leave_out_text(table: Table, columns: list[int], categorical: str) -> tuple
     return kept, [f"columns of text left out: {names}{', ...' if len(with_text) > MOST_LISTED else ''}"]
 
 
-def _has_text(table: Table, column: int) -> bool:
-    text = table.texts.get(column)
-    return text is not None and bool((text.codes != NO_TEXT).any())
-
-
 def _encode_columns(
-    table: Table, columns: list[int], reading: Reading
-) -> tuple[list[Floats], list[str], list[str]]:
+    table: Table, columns: list[int], categorical: str
+) -> tuple[Floats, list[str], list[str]]:
     """Return numbers as they are and text as indicators, in the order of the columns."""
     blocks: list[Floats] = []
     names: list[str] = []
     indicators: list[str] = []
-    run: list[int] = []
-
-    def flush() -> None:
-        if run:
-            blocks.append(table.numbers[:, run])
-            names.extend(table.names[column] if table.has_heading else f"x{column + 1}" for column in run)
-            run.clear()
-
     for column in columns:
-        if not _has_text(table, column):
-            run.append(column)
-            continue
-        flush()
-        block, values = _indicate(table, column, reading.categorical)
         name = table.names[column] if table.has_heading else f"x{column + 1}"
+        if column not in table.texts:
+            blocks.append(table.numbers[:, column : column + 1])
+            names.append(name)
+            continue
+        block, values = _indicate(table, column, categorical)
         blocks.append(block)
         names += [f"{name}={value}" for value in values]
         indicators.append(f"{table.column_name(column)} as {len(values):,} indicators")
-    flush()
-    return blocks, names, indicators
+    return np.hstack(blocks), names, indicators
 
 
 def _indicate(table: Table, column: int, categorical: str) -> tuple[Floats, list[str]]:
     """Return a column for each distinct text, in alphabetical order: 1 where a row has it, NaN where none."""
     text = table.texts[column]
     row = int(np.argmax(text.codes != NO_TEXT))
-    shown, name = quote(text.values[text.codes[row]]), table.column_name(column)
+    first = text.values[text.codes[row]]
+    shown, name = quote(first), table.column_name(column)
     if not categorical:
-        hint = _hint(text.values[text.codes[row]])
         raise UserError(
-            f"{table.place(row)}: {name} has the text {shown}, where a number is expected{hint}; encode "
-            "columns of text with --categorical onehot, or leave them out with --categorical drop"
+            f"{table.place(row)}: {name} has the text {shown}, where a number is expected{_hint(first)}; "
+            "encode columns of text with --categorical onehot, or leave them out with --categorical drop"
         )
     if not np.isnan(table.numbers[:, column]).all():
         raise UserError(
@@ -220,23 +157,19 @@ def _indicate(table: Table, column: int, categorical: str) -> tuple[Floats, list
             f"{table.where}: {name} has {len(present):,} distinct texts, more than the {MOST_CATEGORIES:,} "
             "that --categorical onehot takes; leave columns of text out with --categorical drop"
         )
-    position = {value: k for k, value in enumerate(present)}
-    places = np.array([position.get(value, 0) for value in text.values])
-    block = np.zeros((len(text.codes), len(present)))
-    known = text.codes != NO_TEXT
-    block[np.flatnonzero(known), places[text.codes[known]]] = 1.0
-    block[~known] = np.nan
+    block = (text.codes[:, None] == [text.values.index(value) for value in present]).astype(np.float64)
+    block[text.codes == NO_TEXT] = np.nan
     return block, present
 
 
 def _hint(text: str) -> str:
-    """Return what is probably wrong with a number, or an empty text."""
+    """Return the likely mistake in a number, or an empty text."""
     if is_number(text.replace(",", ".", 1)):
         return " (numbers have a decimal point, not a comma)"
     return " (numbers have no underscores)" if is_number(text.replace("_", "")) else ""
 
 
-def _fill(table: Table, X: Floats, missing: str) -> tuple[Floats, list[str]]:
+def _fill(X: Floats, missing: str) -> tuple[Floats, list[str]]:
     """Replace missing values by zero or by the mean of their column over all rows."""
     gaps = np.isnan(X)
     count = int(gaps.sum())
@@ -256,43 +189,29 @@ def _fill(table: Table, X: Floats, missing: str) -> tuple[Floats, list[str]]:
 
 
 def encode_targets(
-    encoded: Encoded, positive: Any, negative: Any, where: str, multiclass: bool = False
+    X: Any, labels: Any, about: About, positive: Any, negative: Any, where: str, multiclass: bool = False
 ) -> tuple[Any, Floats, About]:
-    """Return (X, y) of encoded examples, and what was done with them."""
-    y, mask = as_targets(encoded.labels, positive, negative, where, multiclass)
-    distinct, first, sizes = np.unique(encoded.labels[mask], return_index=True, return_counts=True)
+    """Return (X, y) of features and labels, and what was done with them."""
+    y, mask = as_targets(labels, positive, negative, where, multiclass)
+    distinct, first, sizes = np.unique(labels[mask], return_index=True, return_counts=True)
     counts = list(zip(distinct.tolist(), y[first].astype(int).tolist(), sizes.tolist(), strict=True))
-    targets = _describe_classes(counts) if multiclass else _describe_signs(counts, positive)
-    return (
-        encoded.X if mask.all() else encoded.X[mask],
-        y,
-        About(
-            encoded.features,
-            tuple(
-                (label if isinstance(label, str) else number_text(label), sign) for label, sign, _ in counts
-            ),
-            (encoded.steps[0], targets, *encoded.steps[1:], *_describe_rest(mask)),
-            encoded.label,
-        ),
-    )
+    classes = tuple((label_text(label), sign) for label, sign, _ in counts)
+    targets = f"{len(counts)} classes: {_list(counts)}" if multiclass else _describe_signs(counts, positive)
+    dropped = int(np.count_nonzero(~mask))
+    rest = [f"{dropped:,} rows with other labels left out"] if dropped else []
+    steps = (about.steps[0], targets, *about.steps[1:], *rest)
+    return X[mask] if dropped else X, y, replace(about, classes=classes, steps=steps)
 
 
-def _describe_classes(counts: list[tuple[Any, int, int]]) -> str:
-    own = [f"{show_label(label)} ({count:,} rows)" for label, _, count in counts]
-    listed = ", ".join(own[:MOST_LISTED]) + (", ..." if len(own) > MOST_LISTED else "")
-    return f"{len(own)} classes: {listed}"
+def _list(counts: list[tuple[Any, int, int]]) -> str:
+    listed = [f"{show_label(label)} ({count:,} rows)" for label, _, count in counts[:MOST_LISTED]]
+    return ", ".join(listed) + (", ..." if len(counts) > MOST_LISTED else "")
 
 
 def _describe_signs(counts: list[tuple[Any, int, int]], positive: Any) -> str:
     shown = []
     for sign in (1, -1):
-        own = [f"{show_label(label)} ({count:,} rows)" for label, other, count in counts if other == sign]
-        listed = ", ".join(own[:MOST_LISTED]) + (", ..." if len(own) > MOST_LISTED else "")
-        shown.append(f"{listed} {'is' if len(own) == 1 else 'are'} {sign:+d}")
+        same = [count for count in counts if count[1] == sign]
+        shown.append(f"{_list(same)} {'is' if len(same) == 1 else 'are'} {sign:+d}")
     rule = "the later in the alphabet" if isinstance(counts[0][0], str) else "the larger"
     return "; ".join(shown) + ("" if positive is not None else f" (of two labels, {rule} is +1)")
-
-
-def _describe_rest(mask: Any) -> list[str]:
-    dropped = int(np.count_nonzero(~mask))
-    return [f"{dropped:,} rows with other labels left out"] if dropped else []

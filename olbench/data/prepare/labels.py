@@ -13,14 +13,14 @@ from olbench.learn.examples import Floats
 Labels = float | str | Sequence[float | str] | None
 
 #: Python's float() takes more: underscores, the digits of other scripts, nan and infinity.
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+", re.ASCII)
 
 #: Of larger whole numbers, not every one is a floating-point number.
 LARGEST_WHOLE = 2**53
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text is a number as LIBSVM files have them: ASCII digits, a point, an exponent.
+    """Return whether a text is a number as LIBSVM files have them: ASCII digits, a point, an exponent.
 
     >>> is_number("-1.5e3"), is_number("1_000"), is_number("nan")
     (True, False, False)
@@ -100,9 +100,6 @@ def _select(wanted: Labels, distinct: Any, role: str, where: str) -> Any:
     given = [wanted] if isinstance(wanted, str) else np.atleast_1d(np.asarray(wanted, dtype=object)).ravel()
     if not len(given):
         raise UserError(f"{where}: {role} names no label; the file has {describe(distinct)}")
-    for label in given:
-        if isinstance(label, bool) or not isinstance(label, str | int | float | np.number):
-            raise UserError(f"{where}: {role} must be a label or a list of labels, not {label!r}")
     labels = [_like(label, distinct.dtype.kind) for label in given]
     for label, name in zip(labels, given, strict=True):
         if label is None or label not in distinct:
@@ -116,7 +113,7 @@ def _select(wanted: Labels, distinct: Any, role: str, where: str) -> Any:
 def _like(label: Any, kind: str) -> Any:
     """Return a label as the file has labels, as numbers or as text; None where it cannot be that."""
     if kind == "U":
-        return label if isinstance(label, str) else number_text(label)
+        return label_text(label)
     if isinstance(label, str):
         return float(label) if is_number(label.strip()) else None
     return float(label)
@@ -130,6 +127,11 @@ def number_text(number: float) -> str:
     """
     whole = float(number).is_integer() and abs(number) <= LARGEST_WHOLE
     return str(int(number) if whole else float(number))
+
+
+def label_text(label: float | str) -> str:
+    """Return a label as text: numbers as `number_text` writes them."""
+    return label if isinstance(label, str) else number_text(label)
 
 
 def read_label(label: float | str) -> float | str:

@@ -1,4 +1,4 @@
-"""Scaling the features of one's own data, and adding one that is always 1."""
+"""Scaling the features of a user's data, and adding one that is always 1."""
 
 import math
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Scaler:
 
 
 def fit_scaler(X: Any, scale: str) -> Scaler:
-    """Return what scales each feature of these rows: minmax to [0, 1], standard to mean 0 and deviation 1.
+    """Fit a scaler on these rows: minmax to [0, 1], standard to mean 0 and deviation 1.
 
     A constant feature becomes 0. The deviation is that of the rows themselves, with n in the denominator.
 
@@ -60,7 +60,7 @@ def fit_scaler(X: Any, scale: str) -> Scaler:
 
 
 def _fit_standard(X: Floats) -> Scaler:
-    """Return what brings each column to mean 0 and deviation 1, also one whose squares underflow."""
+    """Return a scaler to mean 0 and deviation 1, also for a column whose squares underflow."""
     means, deviations = X.mean(axis=0), X.std(axis=0)
     low, high = X.min(axis=0), X.max(axis=0)
     means = np.where(low == high, low, means)  # a mean is rounded, and would leave a rest of a constant
@@ -159,7 +159,7 @@ def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any
 
 
 def describe_scaling(scale: str, bias: bool, fitted: str) -> list[str]:
-    """Return what was done to the features, in words."""
+    """Return the steps of scaling, in words."""
     rows = "the training rows of each trial" if fitted == TRAINING_ROWS else "all rows, whatever their order"
     words = {
         "unit": "every row scaled to length 1",

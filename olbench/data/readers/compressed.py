@@ -75,14 +75,14 @@ def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
 
 
 def is_compressed(path: str | Path) -> bool:
-    """Tell whether a file starts as compressed ones do."""
+    """Return whether a file starts as compressed ones do."""
     with open(path, "rb") as file:
         head = file.read(max(len(start) for start, _ in _KINDS))
     return any(head.startswith(start) for start, _ in _KINDS)
 
 
 def is_pipe(path: str | Path) -> bool:
-    """Tell whether a path is a pipe, a terminal or standard input: what can be read only once."""
+    """Return whether a path is a pipe, a terminal or standard input: what can be read only once."""
     path = Path(path)
     try:
         return str(path) == STDIN or path.is_fifo() or path.is_char_device() or path.is_socket()

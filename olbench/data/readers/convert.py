@@ -1,4 +1,4 @@
-"""LIBSVM text of any size into an entry of the cache, block by block.
+"""LIBSVM text and generated documents of any size into an entry of the cache, block by block.
 
 What is in memory is one block of text with its examples, whatever the size of the file. The arrays are those
 that reading it in one piece gives, to the last bit: zeros are dropped, indices start at 0, labels are -1 and
@@ -17,7 +17,7 @@ from olbench.data.catalog.entry import CatalogEntry
 from olbench.data.prepare.labels import as_targets
 from olbench.data.readers.compressed import open_content, show_path
 from olbench.data.readers.libsvm import BlockReader, TextBlock
-from olbench.data.readers.rows import csr, dense_is_smaller
+from olbench.data.readers.rows import csr, dense_is_smaller, narrow
 from olbench.learn.examples import Floats
 
 #: Values that are converted at once.
@@ -36,6 +36,23 @@ def convert_libsvm(
     for path, digest in zip(paths, digests or [None] * len(paths), strict=True):
         text.read(path, digest)
     return text.finish(where)
+
+
+def convert_corpus(entry: CatalogEntry, draft: Draft) -> tuple[Any, Any]:
+    """Write the generated documents of an entry into a draft; return (X, y), memory-mapped."""
+    from olbench.data.generators.corpus import Corpus
+
+    kinds = {"indices": np.int32, "data": np.float64, "y": np.float64}
+    files = {name: draft.start(name, kind) for name, kind in kinds.items()}
+    ends, features = [np.zeros(1, np.int64)], 0
+    for block in Corpus(**entry.generator).blocks(entry.rows):  # type: ignore[arg-type]
+        ends.append(block.indptr[1:] + files["data"].length)
+        for name, file in files.items():
+            file.append(getattr(block, name))
+        features = block.features
+    draft.add("indptr", narrow(np.concatenate(ends)))
+    indices, data, y = (draft.finish(name) for name in files)
+    return csr(data, indices, draft.map("indptr"), features), y
 
 
 class _Conversion:
@@ -116,8 +133,8 @@ class _Conversion:
         return self.draft.map("indices")
 
     def _write_indptr(self, offsets: Any, entries: int) -> Any:
-        narrow = entries < np.iinfo(np.int32).max
-        return _copy(offsets, self.draft.start("indptr", np.int32 if narrow else np.int64), self.draft)
+        is_narrow = entries < np.iinfo(np.int32).max
+        return _copy(offsets, self.draft.start("indptr", np.int32 if is_narrow else np.int64), self.draft)
 
     def _spread(self, offsets: Any, indices: Any, data: Any, d: int) -> Any:
         """Write the rows with all their zeros."""

@@ -106,7 +106,7 @@ def _evaluate(mantissa: Any, exponent: Any, cut: Any) -> Any:
 
 @inlined
 def ends_token(byte: Any) -> Any:
-    """Tell whether a byte is white space or starts a comment."""
+    """Return whether a byte is white space or starts a comment."""
     return byte == 32 or 9 <= byte <= 13 or byte == ord("#")
 
 

@@ -1,8 +1,7 @@
-"""Frames and arrays in memory, and Parquet files, as tables."""
+"""Frames and arrays in memory as tables."""
 
 from collections.abc import Mapping
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,26 +9,6 @@ import scipy.sparse as sp
 
 from olbench.data.readers.cells import GAPS, NO_TEXT, Table, TextColumn
 from olbench.errors import UserError
-
-
-def read_parquet(path: str | Path) -> Table:
-    """Return the cells of a Parquet file."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise UserError(
-            f"{path}: reading Parquet needs pyarrow; install it with `pip install 'olbench[parquet]'`"
-        ) from None
-    try:
-        frame = pyarrow.parquet.read_table(path).to_pandas()
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{path} is not a Parquet file that can be read ({reason}); write it again") from None
-    named = [name for name in frame.index.names if name is not None]
-    if twice := [name for name in named if name in frame.columns]:
-        raise UserError(f"{path}: the index and a column are both called '{twice[0]}'; rename one of them")
-    return table_of(frame.reset_index() if named else frame, str(path))
 
 
 def table_of(frame: Any, where: str) -> Table:
@@ -44,8 +23,8 @@ def table_of(frame: Any, where: str) -> Table:
         if _is_numeric(values):
             numbers[:, column] = values.to_numpy(dtype=np.float64, na_value=np.nan)
             _refuse_infinite(numbers[:, column], f"{where}: column '{frame.columns[column]}'")
-        else:
-            texts[column] = _text_column(values, f"{where}: column '{frame.columns[column]}'")
+        elif (text := _text_column(values, f"{where}: column '{frame.columns[column]}'")).values:
+            texts[column] = text
     return Table(where, tuple(str(name) for name in frame.columns), numbers, texts)
 
 
@@ -107,7 +86,7 @@ def as_pair(data: Any) -> tuple[Any, Any] | None:
 
 
 def is_frame(data: Any) -> bool:
-    """Tell whether something is a pandas frame, without importing pandas."""
+    """Return whether something is a pandas frame, without importing pandas."""
     return (
         type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "iloc") and hasattr(data, "columns")
     )
@@ -126,11 +105,8 @@ def pair_table(X: Any, y: Any, where: str) -> Table:
     label = "label"
     while label in frame.columns:
         label += "_"
-    table = table_of(frame, where)
-    last = table_of(pd.DataFrame({label: pd.Series(list(labels)).infer_objects()}), where)
-    texts = {**table.texts, **({len(table.names): last.texts[0]} if last.texts else {})}
-    numbers = np.hstack([table.numbers, last.numbers])
-    return Table(where, (*table.names, label), numbers, texts, has_heading=True)
+    last = pd.Series(list(labels), frame.index, name=label).infer_objects()
+    return table_of(pd.concat([frame, last], axis=1), where)
 
 
 def _as_matrix(X: Any) -> Any:

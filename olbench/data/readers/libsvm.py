@@ -17,6 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from olbench.data.prepare.labels import is_number
 from olbench.data.readers import parsing
 from olbench.data.readers.compressed import open_content
 from olbench.data.readers.quoting import quote
@@ -27,13 +28,12 @@ from olbench.errors import UserError
 READER_VERSION = 1
 
 BLOCK = 2 << 20
-#: Blocks of at least so many bytes are parsed by several threads: all but the last of a larger file.
+#: Blocks of at least this many bytes are parsed by several threads: all but the last of a larger file.
 SHARED_BLOCK = 1 << 20
 #: Unless the caller asks for more: reading the file and counting its marks stay on one thread.
 MOST_THREADS = 2
 LONGEST_LINE = 1 << 30
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 
@@ -45,42 +45,11 @@ def read_libsvm(
     `limit` bounds the uncompressed size of each file, in bytes. Large files are parsed by several threads, by
     default two if the process may use two cores; their number changes neither the rows nor the errors.
     """
-    reader = _LibsvmReader(threads)
+    reader = BlockReader(threads)
     for path in paths:
         with open_content(path) as stream:
             reader.read(stream, str(path), limit)
     return reader.finish()
-
-
-class BlockReader:
-    """Reads any amount of text in blocks of a few megabytes, which is all that is ever in memory."""
-
-    def __init__(self) -> None:
-        self._reader = _LibsvmReader()
-
-    def blocks(self, stream: IO[bytes], name: str, limit: int | None = None) -> Iterator["TextBlock"]:
-        """Yield the examples of one stream; a block is valid until the next one is asked for."""
-        reader = self._reader
-        reader.counters[parsing.LINES] = 0
-        found = False
-        for text, size in whole_lines(stream, name, limit):
-            lines = int(reader.counters[parsing.LINES])
-            reader.rows.clear()
-            reader.parse(text, size, name)
-            found = found or reader.rows.n > 0
-            yield TextBlock(reader.rows, name, lines, text, size)
-        if not found:
-            raise UserError(f"{name} contains no examples")
-
-    @property
-    def first(self) -> int:
-        """The number of the first feature: 1, or 0 if that index has occurred."""
-        return 0 if self._reader.counters[parsing.LOWEST] == 0 else 1
-
-    @property
-    def highest(self) -> int:
-        """The highest index so far, or -1."""
-        return int(self._reader.counters[parsing.HIGHEST])
 
 
 @dataclass(frozen=True)
@@ -106,8 +75,8 @@ class TextBlock:
         return self.lines + next(islice(filled, row, None))
 
 
-class _LibsvmReader:
-    """The rows read so far, and the position in the files."""
+class BlockReader:
+    """Reads text in blocks of a few megabytes: the rows read so far, and the position in the files."""
 
     def __init__(self, threads: int | None = None) -> None:
         self.rows = Rows()
@@ -125,6 +94,32 @@ class _LibsvmReader:
             self.parse(block, size, name)
         if self.rows.n == before:
             raise UserError(f"{name} contains no examples")
+
+    def blocks(self, stream: IO[bytes], name: str, limit: int | None = None) -> Iterator[TextBlock]:
+        """Yield the examples of one stream; a block is valid until the next one is asked for.
+
+        Nothing but the block is in memory.
+        """
+        self.counters[parsing.LINES] = 0
+        found = False
+        for text, size in whole_lines(stream, name, limit):
+            lines = int(self.counters[parsing.LINES])
+            self.rows.clear()
+            self.parse(text, size, name)
+            found = found or self.rows.n > 0
+            yield TextBlock(self.rows, name, lines, text, size)
+        if not found:
+            raise UserError(f"{name} contains no examples")
+
+    @property
+    def first(self) -> int:
+        """The number of the first feature: 1, or 0 if that index has occurred."""
+        return 0 if self.counters[parsing.LOWEST] == 0 else 1
+
+    @property
+    def highest(self) -> int:
+        """The highest index so far, or -1."""
+        return int(self.counters[parsing.HIGHEST])
 
     def parse(self, block: bytearray, size: int, name: str) -> None:
         """Append the examples of some whole lines."""
@@ -201,11 +196,10 @@ class _LibsvmReader:
 
     def finish(self) -> tuple[Rows, int]:
         """Return the rows, with indices shifted to start at 0, and the number of features."""
-        first = 0 if self.counters[parsing.LOWEST] == 0 else 1
-        if first:
+        if self.first:
             self.rows.indices[: self.rows.entries] -= 1
         # A matrix has at least one column even if no example has a feature, as in scikit-learn.
-        return self.rows, max(1, int(self.counters[parsing.HIGHEST]) + 1 - first)
+        return self.rows, max(1, self.highest + 1 - self.first)
 
 
 class _Part:
@@ -315,7 +309,7 @@ def _explain_label(token: str) -> str:
         return f"the line starts with {label}, where a label such as +1 or -1 belongs"
     if "," in token:
         return f"label {label} lists several labels, but an example has one"
-    if not _NUMBER.fullmatch(token):
+    if not is_number(token):
         return f"label {label} is not a number"
     if abs(float(token)) > 2**53:
         return f"label {label} is too large"
@@ -340,7 +334,7 @@ def _explain_entry(token: str) -> str:
         return f"{quote(token)} has no value after its colon"
     if _NOT_FINITE.fullmatch(value):
         return f"value {quote(value)} of feature {int(index)} is not finite"
-    if not _NUMBER.fullmatch(value):
+    if not is_number(value):
         return f"value {quote(value)} of feature {int(index)} is not a number"
     return _explain_overflow(value, int(index))
 

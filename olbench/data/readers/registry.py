@@ -2,18 +2,19 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from olbench.config.specs import Reading
 from olbench.data.catalog import CatalogEntry
+from olbench.data.dataset import Dataset
+from olbench.data.prepare.encode import encode
 from olbench.data.prepare.labels import as_targets
 from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
 from olbench.data.readers.rows import choose_storage
+from olbench.data.readers.tables import is_table, read_table_file
 from olbench.errors import UserError
-
-if TYPE_CHECKING:
-    from olbench.data.generators.corpus import Corpus
 
 
 def read_examples(
@@ -67,7 +68,9 @@ def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[A
 
         return *Clusters(rows=entry.rows, **entry.generator).draw(), entry.rows  # type: ignore[arg-type]
     if entry.format == "corpus":
-        return *corpus_of(entry).draw(entry.rows), entry.rows
+        from olbench.data.generators.corpus import Corpus
+
+        return *Corpus(**entry.generator).draw(entry.rows), entry.rows  # type: ignore[arg-type]
     parts = _read_parts(entry, paths)
     widths = {X.shape[1] for X, _ in parts}
     if len(widths) > 1:
@@ -76,13 +79,6 @@ def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[A
     if len(parts) == 1:
         return *parts[0], boundary
     return np.concatenate([X for X, _ in parts]), np.concatenate([labels for _, labels in parts]), boundary
-
-
-def corpus_of(entry: CatalogEntry) -> "Corpus":
-    """Return the generator of an entry of the format corpus."""
-    from olbench.data.generators.corpus import Corpus
-
-    return Corpus(**entry.generator)  # type: ignore[arg-type]
 
 
 def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> list[tuple[Any, Any]]:
@@ -97,10 +93,9 @@ def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> list[tuple[Any, A
 
         pairs = zip(paths[::2], paths[1::2], strict=True)
         return [_select_digits(read_images(*pair, limit=limit), entry) for pair in pairs]
-    if entry.format == "csv":
-        from olbench.data.readers.table import read_csv
-
-        return [read_csv(path, entry.label_column, limit) for path in paths]
+    if is_table(entry.format):
+        tables = (read_table_file(path, entry.format, limit=limit) for path in paths)
+        return [encode(table, Reading(label=entry.label_column))[:2] for table in tables]
     if entry.format == "spoligotypes":
         from olbench.data.readers.spoligotypes import read_spoligotypes
 
@@ -122,19 +117,21 @@ def _select_digits(part: tuple[Any, Any], entry: CatalogEntry) -> tuple[Any, Any
     return X.astype(np.float64), labels
 
 
-def problems(entry: CatalogEntry, X: Any, y: Any, fingerprint: str, test_from: int | None) -> list[str]:
+def problems(entry: CatalogEntry, data: Dataset) -> list[str]:
     """Return the differences between these examples and the catalogue."""
+    n, d = data.X.shape
     differences = []
-    if X.shape[0] != entry.rows:
-        differences.append(f"{X.shape[0]:,} rows instead of {entry.rows:,}")
-    if X.shape[1] != entry.features:
-        differences.append(f"{X.shape[1]:,} features instead of {entry.features:,}")
-    positives = int(np.count_nonzero(np.asarray(y) > 0))
-    if not differences and positives != entry.labels[1]:
-        differences.append(f"{positives:,} positive examples instead of {entry.labels[1]:,}")
-    if not differences and test_from is not None and test_from != entry.rows - entry.test_rows:
-        found = entry.rows - test_from
-        differences.append(f"{found:,} rows for testing instead of {entry.test_rows:,}")
-    if not differences and entry.fingerprint and fingerprint != entry.fingerprint:
-        differences.append(f"the fingerprint {fingerprint} instead of {entry.fingerprint}")
-    return differences
+    if n != entry.rows:
+        differences.append(f"{n:,} rows instead of {entry.rows:,}")
+    if d != entry.features:
+        differences.append(f"{d:,} features instead of {entry.features:,}")
+    if differences:
+        return differences
+    positives = int(np.count_nonzero(np.asarray(data.y) > 0))
+    if positives != entry.labels[1]:
+        return [f"{positives:,} positive examples instead of {entry.labels[1]:,}"]
+    if data.test_from is not None and n - data.test_from != entry.test_rows:
+        return [f"{n - data.test_from:,} rows for testing instead of {entry.test_rows:,}"]
+    if entry.fingerprint and data.fingerprint != entry.fingerprint:
+        return [f"the fingerprint {data.fingerprint} instead of {entry.fingerprint}"]
+    return []

@@ -1,21 +1,17 @@
 """Sparse rows that grow in place while a file is read, and their conversion to the final storage."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numba import boolean, float64, int32, int64, types
 
-from olbench.kernels.compile import kernel
-from olbench.learn.examples import Floats
+from olbench.learn.examples import Floats, Ints
 
 #: Initial capacity. Untouched pages take no memory, and arrays of this size grow by remapping pages instead
 #: of copying them, so they can grow in small steps.
 FIRST_ROWS = 5_000_000
 FIRST_ENTRIES = 9_000_000
 GROWTH = 16
-
-WRITE_INT32 = types.Array(int32, 1, "C")
-READ_BOOLEANS = types.Array(boolean, 1, "C", readonly=True)
 
 
 class Rows:
@@ -45,8 +41,10 @@ class Rows:
 
     def keep(self, mask: Any) -> None:
         """Keep the rows of a mask, in place, and drop zeros."""
+        from olbench.data.readers.row_kernels import keep
+
         self.labels[: mask.sum()] = self.labels[: self.n][mask]
-        self.n, self.entries = _keep(mask, self.indptr, self.indices, self.data)
+        self.n, self.entries = keep(mask, self.indptr, self.indices, self.data)
 
     def trim(self) -> None:
         """Release the spare capacity."""
@@ -59,12 +57,12 @@ class Rows:
         """Return the features as a CSR matrix or, if smaller, an array; the rows are consumed."""
         self.trim()
         if not dense_is_smaller(self.n, d, self.entries):
-            narrow = self.entries < np.iinfo(np.int32).max
-            indptr = self.indptr.astype(np.int32) if narrow else self.indptr
-            return csr(self.data, self.indices, indptr, d)
+            return csr(self.data, self.indices, narrow(self.indptr), d)
+        from olbench.data.readers.row_kernels import spread
+
         # The values are spread out within their own array, which avoids a second copy of the matrix.
         self.data.resize(self.n * d, refcheck=False)
-        _spread(self.indptr, self.indices, self.data, d)
+        spread(self.indptr, self.indices, self.data, d)
         return self.data.reshape(self.n, d)
 
 
@@ -74,8 +72,13 @@ def _grow(array: Any, size: int) -> None:
 
 
 def dense_is_smaller(n: int, d: int, entries: int) -> bool:
-    """Tell whether n x d doubles take less memory than CSR arrays with `entries` entries."""
+    """Return whether n x d doubles take less memory than CSR arrays with `entries` entries."""
     return 8 * n * d <= 12 * entries + 4 * (n + 1)
+
+
+def narrow(indptr: Ints) -> Any:
+    """Return row ends in the type that SciPy chooses for matrices of this size."""
+    return indptr.astype(np.int32) if indptr[-1] < np.iinfo(np.int32).max else indptr
 
 
 def csr(data: Any, indices: Any, indptr: Any, d: int) -> Any:
@@ -90,6 +93,11 @@ def csr(data: Any, indices: Any, indptr: Any, d: int) -> Any:
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     matrix.has_canonical_format = True
     return matrix
+
+
+def assemble(arrays: Mapping[str, Any], d: int) -> Any:
+    """Return the matrix of d features that some arrays hold: X, or data, indices and indptr."""
+    return arrays["X"] if "X" in arrays else csr(arrays["data"], arrays["indices"], arrays["indptr"], d)
 
 
 def choose_storage(X: Any) -> Any:
@@ -107,40 +115,3 @@ def choose_storage(X: Any) -> Any:
     sparse.eliminate_zeros()
     sparse.sum_duplicates()
     return sparse
-
-
-@kernel(
-    types.UniTuple(int64, 2)(
-        READ_BOOLEANS, types.Array(int64, 1, "C"), WRITE_INT32, types.Array(float64, 1, "C")
-    )
-)
-def _keep(mask: Any, indptr: Any, indices: Any, data: Any) -> Any:
-    """Move the non-zero entries of the masked rows to the front; return how many rows and entries remain."""
-    rows, entries, begin = 0, 0, 0
-    for i in range(mask.size):
-        end = indptr[i + 1]
-        if mask[i]:
-            for k in range(begin, end):
-                if data[k] != 0.0:
-                    data[entries], indices[entries] = data[k], indices[k]
-                    entries += 1
-            rows += 1
-            indptr[rows] = entries
-        begin = end
-    return rows, entries
-
-
-@kernel(types.void(types.Array(int64, 1, "C"), WRITE_INT32, types.Array(float64, 1, "C"), int64))
-def _spread(indptr: Any, indices: Any, data: Any, d: Any) -> Any:
-    """Spread packed entries into full rows of d values, from the last to the first, within one array.
-
-    No entry is overwritten before it is moved: every entry moves to its own position or a later one.
-    """
-    for i in range(indptr.size - 2, -1, -1):
-        k = indptr[i + 1] - 1
-        for column in range(d - 1, -1, -1):
-            if k >= indptr[i] and indices[k] == column:
-                data[i * d + column] = data[k]
-                k -= 1
-            else:
-                data[i * d + column] = 0.0

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.readers.compressed import open_content
+from olbench.data.readers.compressed import LimitedStream, open_content
 from olbench.errors import UserError
 from olbench.learn.examples import Floats
 
@@ -43,9 +43,7 @@ def read_spoligotypes(
     patterns: list[list[float]] = []
     labels: list[int] = []
     with open_content(path) as stream:
-        content = stream.read() if limit is None else stream.read(limit + 1)
-    if limit is not None and len(content) > limit:
-        raise UserError(f"{path} unpacks to more bytes than the limit for this file")
+        content = LimitedStream(stream, limit, path).read()
     lines = csv.DictReader(io.StringIO(content.decode("utf-8-sig", errors="replace")))
     for name in COLUMNS:
         if name not in (lines.fieldnames or ()):

@@ -7,17 +7,19 @@ L_xi(w) = (1 - y w.x)_+.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.optimize import linprog, minimize, nnls
 
+from olbench import audit
 from olbench.advice.feasibility import is_empty
 from olbench.advice.sets import Advice, AdviceSet
-from olbench.audit.definition import Plain, Tally, Verification, check
+from olbench.audit.definition import Plain, Tally, Verification
 from olbench.learn.examples import Floats, as_examples
 from olbench.learn.learners import make_algorithm
 
-PAPER = "adviceptron2010"
+check = partial(audit.check, paper="adviceptron2010")
 #: What is below this share of the terms that it is a difference of is rounding.
 ROUNDING = 1e-9
 #: Table 1: isolates of each lineage; and the number of isolates that section 5.2 states.
@@ -170,7 +172,7 @@ def w_step(w: Floats, x: Floats, y: float, r: Floats, m: int, lam: float, mu: fl
 
 
 def has_certificate(each: AdviceSet, w: Floats, b: float) -> bool:
-    """Tell whether the system (3) has a solution u."""
+    """Return whether the system (3) has a solution u."""
     found = linprog(
         np.zeros(each.d.size), A_ub=each.d[None], b_ub=[-each.z * b], A_eq=each.D.T, b_eq=-each.z * w,
         bounds=(0, None), method="highs",
@@ -178,12 +180,7 @@ def has_certificate(each: AdviceSet, w: Floats, b: float) -> bool:
     return bool(found.status == 0)
 
 
-@check(
-    paper=PAPER,
-    id="equation-3",
-    where="Eq. (3)",
-    statement="(3) has a solution u exactly if (1) holds",
-)
+@check(id="equation-3", where="Eq. (3)", statement="(3) has a solution u exactly if (1) holds")
 def check_equation_3(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the implication (1) with the system (3), both as linear programs, where a set is not empty."""
     tally, both = Tally(ROUNDING, "(disagreements)"), [0, 0]
@@ -209,12 +206,7 @@ def check_equation_3(rng: np.random.Generator, trials: int) -> Verification:
     return Verification(tally.finding, note=f"The implication held in {both[1]} of {sum(both)} instances")
 
 
-@check(
-    paper=PAPER,
-    id="update-1",
-    where="Update Rule 1",
-    statement="w^{t+1} solves problem (6)",
-)
+@check(id="update-1", where="Update Rule 1", statement="w^{t+1} solves problem (6)")
 def check_update_1(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the objective of (6) at the closed form with its least value, found along all directions."""
     tally = Tally(ROUNDING, "(relative)")
@@ -236,7 +228,6 @@ def check_update_1(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="equation-7-beta",
     where="Eq. (7)",
     statement="z_i beta_i / mu = r_i - (w + alpha_* lam y x + m mu r) / (1 / nu + alpha_* lam |x|^2)",
@@ -278,14 +269,13 @@ def equivalent_price(lam: float) -> float:
 
 
 @check(
-    paper=PAPER,
     id="no-advice",
     where="Section 3.1, after (8)",
     statement="Without advice the updates are those of the passive-aggressive algorithm",
     correction="They are those of PA-II with C = lam / 2: the slack is squared",
 )
 def check_no_advice(rng: np.random.Generator, trials: int) -> Verification:
-    """AdviceRun the learner without advice beside PA and PA-II on random streams, and compare the weights."""
+    """Run the learner without advice beside PA and PA-II on random streams, and compare the weights."""
     printed, corrected = Tally(ROUNDING, "(largest difference)"), Tally(ROUNDING, "(largest difference)")
     for _ in range(trials):
         X, y = rng.normal(size=(12, 3)), rng.choice([-1.0, 1.0], size=12)
@@ -308,7 +298,6 @@ def check_no_advice(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="update-2",
     where="Update Rule 2, eq. (13)",
     statement="The untruncated u solves (10) without its cone",
@@ -331,7 +320,6 @@ def check_update_2(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="truncation",
     where="Section 3.2, eq. (12)",
     statement="Projecting the intermediate solution onto u >= 0 gives the update that (10) asks for",
@@ -362,11 +350,7 @@ def check_truncation(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
-    id="lemma-1.1",
-    where="Lemma 1.1",
-    statement="u~ = u - mu grad L(u)",
-    correction="u~ = u - mu grad L(u~)",
+    id="lemma-1.1", where="Lemma 1.1", statement="u~ = u - mu grad L(u)", correction="u~ = u - mu grad L(u~)"
 )
 def check_lemma_1_1(rng: np.random.Generator, trials: int) -> Verification:
     """Compare u~ with a step down the gradient at the old u, as printed, and at u~ itself."""
@@ -384,7 +368,6 @@ def check_lemma_1_1(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="lemma-1.2",
     where="Lemma 1.2",
     statement="|grad L(u)|^2 <= |D|^2 L_eta + |d|^2 L_zeta^2",
@@ -411,12 +394,7 @@ def spread(each: AdviceSet) -> float:
     return float(np.linalg.norm(np.column_stack([each.D, each.d]), 2)) ** 2
 
 
-@check(
-    paper=PAPER,
-    id="lemma-2",
-    where="Lemma 2",
-    statement="The step of w makes progress by the loss of w-hat",
-)
+@check(id="lemma-2", where="Lemma 2", statement="The step of w makes progress by the loss of w-hat")
 def check_lemma_2(rng: np.random.Generator, trials: int) -> Verification:
     """Search for the comparator w* that comes closest to breaking the bound on the step of w."""
     tally = Tally(ROUNDING, "(relative)")
@@ -459,7 +437,6 @@ KNOWN_INSTANCE = Instance(
 
 
 @check(
-    paper=PAPER,
     id="lemma-3",
     where="Lemma 3",
     statement="The step of u makes progress by mu (1 - mu Delta^2) L_eta + mu (1 - mu delta^2) L_zeta^2",
@@ -504,12 +481,7 @@ def nearest_advice_vector(one: Instance, moved: Floats) -> Floats:
     return nearest
 
 
-@check(
-    paper=PAPER,
-    id="lemma-4",
-    where="Lemma 4",
-    statement="|w* - r|^2 is at most the mean of |w* - r_i|^2",
-)
+@check(id="lemma-4", where="Lemma 4", statement="|w* - r|^2 is at most the mean of |w* - r_i|^2")
 def check_lemma_4(rng: np.random.Generator, trials: int) -> Verification:
     """Compare |w* - r|^2 with the mean of L_eta(w*, u_i), and that with the mean of |w* - r_i|^2."""
     tally = Tally(ROUNDING, "(relative)")
@@ -675,7 +647,6 @@ def random_run(rng: np.random.Generator, id: str) -> AdviceRun:
 
 
 @check(
-    paper=PAPER,
     id="theorem-1",
     where="Theorem 1",
     statement="The regret bound (18)",
@@ -715,7 +686,6 @@ def judge(run: AdviceRun, tally: Tally, left: Callable[[AdviceRun], float]) -> b
 
 
 @check(
-    paper=PAPER,
     id="table-1",
     where="Table 1",
     statement="The isolates are 37,942 (section 5.2)",

@@ -4,21 +4,31 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal, localcontext
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize
 
+from olbench import audit
 from olbench.algorithms import get_definition
-from olbench.audit.definition import Tally, Verification, check
+from olbench.audit.definition import Forms, Tally, Verification
 from olbench.audit.gaussians import (
     Problem,
-    distance,
+    compare_optimum,
     divergence,
+    draw_problem,
     inverse_of,
-    random_gaussian,
     violated_problem,
 )
-from olbench.audit.representer import DERIVED, Coefficients, Step, expand, largest_difference, printed_block
+from olbench.audit.representer import (
+    DERIVED,
+    Coefficients,
+    Step,
+    compare_forms,
+    expand,
+    largest_difference,
+    printed_block,
+)
 from olbench.audit.runs import (
     Comparator,
     NotSeparableError,
@@ -32,7 +42,7 @@ from olbench.audit.runs import (
 )
 from olbench.learn.examples import Floats
 
-PAPER = "cw2008"
+check = partial(audit.check, paper="cw2008")
 #: The confidences at which theorems are tried: from far below to far above what the papers tune.
 PHIS = (0.3, 1.0, 3.0)
 LEARNER = "cw"
@@ -66,7 +76,6 @@ def miss(a: float, r: float, phi: float) -> float:
 
 
 @check(
-    paper=PAPER,
     id="equation-13",
     where="Eq. (13)",
     statement="gamma = (-m v psi + sqrt(m^2 v^2 psi^2 - v^2 psi (m^2 - v phi^2))) / (v^2 psi) meets the "
@@ -76,18 +85,16 @@ def miss(a: float, r: float, phi: float) -> float:
 )
 def equation_13(rng: np.random.Generator, trials: int) -> Verification:
     """Compare both roots with the constraint."""
-    printed, corrected = Tally(1e-9, "sqrt(v)"), Tally(1e-9, "sqrt(v)")
+    forms = Forms(1e-9, "sqrt(v)")
     cases = [(0.0, 1.0), (-3.0, 3.0), *_margins(rng, POINTS * trials)]
     for r, phi in cases:
         shown = {"m": r, "v": 1.0, "phi": phi, "gamma": root_13(r, phi), "alpha of (14)": root_14(r, phi)}
         shown["missed by"] = miss(root_13(r, phi), r, phi)
-        printed.add(shown["missed by"], **shown)
-        corrected.add(miss(root_14(r, phi), r, phi), **shown)
-    return Verification(
-        printed.finding, corrected.finding,
+        forms.add(shown["missed by"], miss(root_14(r, phi), r, phi), **shown)
+    return forms.verify(
         "Tried: m / sqrt(v) from -5 to phi, phi up to 3. As m falls, (13) misses by about "
         "|m| phi / sqrt(2 + phi^2), so by any amount",
-    )  # fmt: skip
+    )
 
 
 def _margins(rng: np.random.Generator, count: int, lowest: float = -5.0) -> Iterator[tuple[float, float]]:
@@ -98,7 +105,6 @@ def _margins(rng: np.random.Generator, count: int, lowest: float = -5.0) -> Iter
 
 
 @check(
-    paper=PAPER,
     id="trigger",
     where="Section 3.2, before Lemma 1",
     statement="For m >= 0, the larger root gamma is positive exactly where m < phi v",
@@ -106,7 +112,7 @@ def _margins(rng: np.random.Generator, count: int, lowest: float = -5.0) -> Iter
 )
 def trigger(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the sign of the larger root of the quadratic with both conditions."""
-    printed, corrected = Tally(), Tally()
+    forms = Forms()
     cases = [(0.2, 0.1, 1.0)]
     for _ in range(POINTS * trials):
         v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
@@ -115,9 +121,8 @@ def trigger(rng: np.random.Generator, trials: int) -> Verification:
         quadratic = [v * v * (1.0 + phi * phi), 2.0 * m * v * (1.0 + phi * phi / 2.0), m * m - v * phi * phi]
         gamma = float(np.roots(quadratic).max())
         shown = {"m": m, "v": v, "phi": phi, "gamma": gamma, "phi v": phi * v}
-        printed.add(float((gamma > 0.0) != (m < phi * v)), **shown)
-        corrected.add(float((gamma > 0.0) != triggers(m, v, phi)), **shown)
-    return Verification(printed.finding, corrected.finding)
+        forms.add(float((gamma > 0.0) != (m < phi * v)), float((gamma > 0.0) != triggers(m, v, phi)), **shown)
+    return forms.verify()
 
 
 def triggers(m: float, v: float, phi: float) -> bool:
@@ -125,38 +130,22 @@ def triggers(m: float, v: float, phi: float) -> bool:
     return m < phi * math.sqrt(v)
 
 
-@check(
-    paper=PAPER,
-    id="equation-14",
-    where="Eqs. (9)-(14)",
-    statement="The closed form is the optimum of (3)",
-)
+@check(id="equation-14", where="Eqs. (9)-(14)", statement="The closed form is the optimum of (3)")
 def equation_14(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the closed form with sequential quadratic programming over mu and a factor of Sigma."""
-    printed = Tally(1e-5, "(largest difference)")
-    for _ in range(trials):
-        problem = violated_problem(lambda: _problem(rng))
-        alpha = root_14(problem.m / math.sqrt(problem.v), problem.phi) / math.sqrt(problem.v)
-        deviation = math.sqrt(problem.v) * left_deviation(alpha * math.sqrt(problem.v), problem.phi)
-        beta = alpha * problem.phi / (deviation + problem.v * alpha * problem.phi)
-        z = problem.covariance @ problem.x
-        mean = problem.mean + alpha * problem.y * z
-        covariance = problem.covariance - beta * np.outer(z, z)
-        printed.add(
-            distance(problem, mean, covariance, problem.solve()), m=problem.m, v=problem.v, phi=problem.phi
-        )
-    return Verification(printed.finding)
+    problems = (violated_problem(lambda: draw_problem(rng)) for _ in range(trials))
+    return Verification(compare_optimum(problems, _closed_form).finding)
 
 
-def _problem(rng: np.random.Generator) -> Problem:
-    d = int(rng.integers(1, 4))
-    mean, covariance = random_gaussian(rng, d)
-    x = rng.normal(size=d) * rng.lognormal(sigma=0.7)
-    return Problem(mean, covariance, x, float(rng.choice([-1.0, 1.0])), rng.uniform(0.1, 3.0))
+def _closed_form(problem: Problem) -> tuple[Floats, Floats]:
+    """Return the Gaussian after the update by (9) to (14)."""
+    v, phi = problem.v, problem.phi
+    alpha = root_14(problem.m / math.sqrt(v), phi) / math.sqrt(v)
+    deviation = math.sqrt(v) * left_deviation(alpha * math.sqrt(v), phi)
+    return problem.step(alpha, alpha * phi / (deviation + v * alpha * phi))
 
 
 @check(
-    paper=PAPER,
     id="eta-half",
     where="Section 3.2, after Lemma 1",
     statement="With eta = .5 (phi = 0) only mu is updated, not Sigma",
@@ -188,7 +177,6 @@ def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
 
 
 @check(
-    paper=PAPER,
     id="first-round",
     where="Section 3.2, after Lemma 1",
     statement="On a first example of length one the constraint is y w.x >= a, so the update is that of PA",
@@ -216,7 +204,6 @@ def first_margin(a: float, phi: float) -> float:
 
 
 @check(
-    paper=PAPER,
     id="equation-15",
     where="Eq. (15)",
     statement="Setting the off-diagonal elements of Sigma_{i+1} to zero gives (15)",
@@ -224,7 +211,7 @@ def first_margin(a: float, phi: float) -> float:
 )
 def equation_15(rng: np.random.Generator, trials: int) -> Verification:
     """Compare (15) with the diagonal of the full update and with that of its inverse."""
-    printed, corrected = Tally(1e-9, "(relative)"), Tally(1e-9, "(relative)")
+    forms = Forms(1e-9, "(relative)")
     cases = [(np.ones(2), np.ones(2), 0.0, 1.0)]
     for _ in range(trials):
         phi = rng.uniform(0.1, 3.0)
@@ -237,9 +224,12 @@ def equation_15(rng: np.random.Generator, trials: int) -> Verification:
         diagonal = diagonal_update(variances, gain, x)
         shown = {"x": x.tolist(), "Sigma": variances.tolist(), "m": r * math.sqrt(v), "phi": phi,
                  "(15)": diagonal.tolist(), "diagonal of (10)": np.diag(full).tolist()}  # fmt: skip
-        printed.add(float(np.abs(np.diag(full) / diagonal - 1.0).max()), **shown)
-        corrected.add(float(np.abs(np.diag(np.linalg.inv(full)) * diagonal - 1.0).max()), **shown)
-    return Verification(printed.finding, corrected.finding)
+        forms.add(
+            float(np.abs(np.diag(full) / diagonal - 1.0).max()),
+            float(np.abs(np.diag(np.linalg.inv(full)) * diagonal - 1.0).max()),
+            **shown,
+        )
+    return forms.verify()
 
 
 def diagonal_update(variances: Floats, gain: float, x: Floats) -> Floats:
@@ -275,22 +265,14 @@ def _compare_forms(
 
     The runs are short because a kernel form subtracts what it has added: it loses digits as Sigma shrinks.
     """
-    printed, corrected = Tally(1e-6, "(relative)"), Tally(1e-6, "(relative)")
+    forms = Forms(1e-6, "(relative)")
     drawn = (
         (*separable(rng, 8, 3), 10.0 ** rng.uniform(-1, 1), float(rng.choice(PHIS))) for _ in range(trials)
     )
-    cases = [smallest, *drawn]
-    for X, y, a, phi in cases:
-        run = replay(confident(LEARNER, phi, a=a), X, y)
-        step, gram = scalar_step(LEARNER, (phi,)), X @ X.T
-        theirs, ours = expand(gram, y, a, step, form), expand(gram, y, a, step, derived_coefficients())
-        shown = {"x": X.tolist(), "y": y.tolist(), "a": a, "phi": phi, "mu": run.means[-1].tolist(),
-                 "mu from nu": (X.T @ theirs.nu[-1]).tolist(),
-                 "Sigma": run.covariances[-1].tolist(),
-                 "Sigma from pi": (X.T @ theirs.pi[-1] @ X + a * np.eye(X.shape[1])).tolist()}  # fmt: skip
-        printed.add(largest_difference(theirs, X, a, run.means, run.covariances), **shown)
-        corrected.add(largest_difference(ours, X, a, run.means, run.covariances), **shown)
-    return Verification(printed.finding, corrected.finding)
+    for X, y, a, phi in (smallest, *drawn):
+        run, step = replay(confident(LEARNER, phi, a=a), X, y), scalar_step(LEARNER, (phi,))
+        compare_forms(forms, run, (X, y, a), step, (form, derived_coefficients()), phi=phi)
+    return forms.verify()
 
 
 def derived_coefficients() -> Coefficients:
@@ -299,7 +281,6 @@ def derived_coefficients() -> Coefficients:
 
 
 @check(
-    paper=PAPER,
     id="equation-20",
     where="Appendix, eq. (20)",
     statement="nu_i^(i+1) = a",
@@ -311,7 +292,6 @@ def equation_20(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="equation-21",
     where="Appendix, eq. (21)",
     statement="pi_pq^(i+1) = pi_pq - beta_i sum_rs pi_pr pi_sq x_r'x_s",
@@ -323,7 +303,6 @@ def equation_21(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     where="Theorem 2",
     statement="mu_i and Sigma_i are combinations (16) of the inputs whose coefficients depend on inner "
     "products alone",
@@ -353,7 +332,6 @@ def theorem_2(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     where="Lemma 3",
     statement="Starting from Sigma_1 = a I scales m, mu by sqrt(a), v, u, Sigma by a and alpha by 1/sqrt(a), "
     "and changes no mistake and no update",
@@ -409,7 +387,7 @@ def _phis(rng: np.random.Generator, count: int) -> list[Decimal]:
     return [Decimal(1), *(Decimal(10.0 ** rng.uniform(-2, 1)) for _ in range(count))]
 
 
-@check(paper=PAPER, id="lemma-5-1", where="Lemma 5, item 1", statement="f(phi) = 0 and f(0) = 1")
+@check(id="lemma-5-1", where="Lemma 5, item 1", statement="f(phi) = 0 and f(0) = 1")
 def lemma_5_1(rng: np.random.Generator, trials: int) -> Verification:
     """Substitute."""
     printed = Tally(1e-40)
@@ -420,9 +398,7 @@ def lemma_5_1(rng: np.random.Generator, trials: int) -> Verification:
     return Verification(printed.finding)
 
 
-@check(
-    paper=PAPER, id="lemma-5-2", where="Lemma 5, item 2", statement="f is convex and decreasing for x < phi"
-)
+@check(id="lemma-5-2", where="Lemma 5, item 2", statement="f is convex and decreasing for x < phi")
 def lemma_5_2(rng: np.random.Generator, trials: int) -> Verification:
     """Compare f at two points and at their midpoint."""
     printed = Tally()
@@ -440,7 +416,7 @@ def lemma_5_2(rng: np.random.Generator, trials: int) -> Verification:
     return Verification(printed.finding)
 
 
-@check(paper=PAPER, id="lemma-5-3", where="Lemma 5, item 3", statement="f(x) >= 1 for x <= 0")
+@check(id="lemma-5-3", where="Lemma 5, item 3", statement="f(x) >= 1 for x <= 0")
 def lemma_5_3(rng: np.random.Generator, trials: int) -> Verification:
     """Evaluate f at margins that are not positive."""
     printed = Tally()
@@ -452,7 +428,6 @@ def lemma_5_3(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="lemma-5-4",
     where="Lemma 5, item 4",
     statement="f(x) is about x^2 (1 + phi^2) / phi^2 for x far below -2 sqrt((1 + phi^2) / phi^2)",
@@ -476,7 +451,6 @@ def curvature(phi: Decimal) -> Decimal:
 
 
 @check(
-    paper=PAPER,
     id="lemma-5-5",
     where="Lemma 5, item 5",
     statement="f(x) is about A phi^2 for x just below phi, for some A > 0",
@@ -499,7 +473,6 @@ def lemma_5_5(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="lemma-5-6",
     where="Lemma 5, item 6",
     statement="The loss at m / sqrt(v) is (1 + phi^2) / phi^2 alpha^2 v",
@@ -521,7 +494,6 @@ def lemma_5_6(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="figure-4",
     where="Appendix, Fig. 4",
     statement="A larger phi bounds the 0-1 loss tighter at m <= 0, a smaller one at m >= 0",
@@ -560,7 +532,6 @@ def chain(run: Replay, phi: float) -> float:
 
 
 @check(
-    paper=PAPER,
     where="Theorem 4",
     statement="On separable data, mistakes <= sum alpha^2 v <= (1 + phi^2) / phi^2 (-log det S* + Tr S* + "
     "mu*' Sigma_{n+1}^-1 mu* - d)",
@@ -610,7 +581,6 @@ def _tightest_run(rng: np.random.Generator, phi: float) -> tuple[float, Floats]:
 
 
 @check(
-    paper=PAPER,
     id="separability",
     where="Section 4.2, after Theorem 4",
     statement="The conditions (18) imply that mu* separates the input sequence",
@@ -618,7 +588,7 @@ def _tightest_run(rng: np.random.Generator, phi: float) -> tuple[float, Floats]:
 )
 def separability(rng: np.random.Generator, trials: int) -> Verification:
     """A confident example without an update, then its opposite: (18) can be satisfied, separation cannot."""
-    printed, corrected = Tally(), Tally()
+    forms = Forms()
     cases = [(np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0.5], [-1, -1, -0.5]]), 1.0)]
     for _ in range(trials):
         z = np.abs(rng.normal(size=(2, 3)))
@@ -632,9 +602,8 @@ def separability(rng: np.random.Generator, trials: int) -> Verification:
             continue
         shown = {"x": rows.tolist(), "y": 1, "phi": phi, "updates": run.effective_updates,
                  "mu*": comparator.mean.tolist()}  # fmt: skip
-        printed.add(float(not is_separable(rows)), **shown)
-        corrected.add(float(not is_separable(covered_rows(run, rows))), **shown)
-    return Verification(printed.finding, corrected.finding)
+        forms.add(float(not is_separable(rows)), float(not is_separable(covered_rows(run, rows))), **shown)
+    return forms.verify()
 
 
 def covered_rows(run: Replay, rows: Floats) -> Floats:
@@ -643,7 +612,6 @@ def covered_rows(run: Replay, rows: Floats) -> Floats:
 
 
 @check(
-    paper=PAPER,
     id="chain-18",
     where="Section 4.2, after Theorem 4",
     statement="phi sqrt(x' Sigma_{i+1} x) >= x' Sigma* x by (18)",
@@ -651,7 +619,7 @@ def covered_rows(run: Replay, rows: Floats) -> Floats:
 )
 def chain_18(rng: np.random.Generator, trials: int) -> Verification:
     """Take Sigma* = Sigma_{n+1}, as the paper does."""
-    printed, corrected = Tally(1e-9, "(relative)"), Tally(1e-9, "(relative)")
+    forms = Forms(1e-9, "(relative)")
     runs = [(1.0, replay(confident(LEARNER, 1.0), np.array([[10.0]]), np.ones(1)))]
     for _ in range(trials):
         phi = float(rng.choice(PHIS))
@@ -661,9 +629,8 @@ def chain_18(rng: np.random.Generator, trials: int) -> Verification:
             u, star = update.variance, float(update.z @ run.covariances[-1] @ update.z)
             left = phi * math.sqrt(u)
             shown = {"phi": phi, "x'Sigma x": u, "phi sqrt(x'Sigma x)": left, "x'Sigma* x": star}
-            printed.add(star / left - 1.0, **shown)
-            corrected.add(implied_margin(phi, star) / left - 1.0, **shown)
-    return Verification(printed.finding, corrected.finding)
+            forms.add(star / left - 1.0, implied_margin(phi, star) / left - 1.0, **shown)
+    return forms.verify()
 
 
 def implied_margin(phi: float, variance: float) -> float:
@@ -672,7 +639,6 @@ def implied_margin(phi: float, variance: float) -> float:
 
 
 @check(
-    paper=PAPER,
     id="unit-margin",
     where="Section 4.2, last bound",
     statement="If y mu*.x >= ||x|| on the updates, mistakes <= (1 + phi^2) / phi^2 (-log det Sigma_{n+1} + "
@@ -692,7 +658,6 @@ def unit_margin(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="theorem-4-noise",
     where="Theorem 4, conditions (18)",
     statement="Where the updated examples are not separable no mu* satisfies (18), and the theorem is silent",
@@ -718,7 +683,6 @@ def theorem_4_noise(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     where="Lemma 6",
     statement="mu_{i+1} is the point nearest to mu_i, in the metric of Sigma_i, with y mu.x >= phi sqrt(u_i)",
 )
@@ -741,7 +705,6 @@ def lemma_6(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     where="Lemma 7",
     statement="The losses sum to at most (1 + phi^2) / phi^2 (2 KL(* || N(0, I)) + mu*' (sum zeta x x') mu*)",
 )

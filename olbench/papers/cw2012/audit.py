@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -11,18 +12,22 @@ from scipy.integrate import quad
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr
 
-from olbench.audit.definition import Plain, Tally, Verification, check
+from olbench import audit
+from olbench.audit.definition import Forms, Plain, Tally, Verification
 from olbench.audit.gaussians import (
+    Constraint,
     Problem,
+    compare_optimum,
     distance,
     divergence,
+    draw_problem,
     inverse_of,
     random_gaussian,
     violated_problem,
 )
 from olbench.learn.examples import Floats
 
-PAPER = "cw2012"
+check = partial(audit.check, paper="cw2012")
 #: Points of a scalar function per trial.
 POINTS = 25
 
@@ -36,7 +41,6 @@ def clip(alpha: float, C: float) -> float:
 
 
 @check(
-    paper=PAPER,
     id="section-3-slack",
     where="Section 3, after (3)",
     statement="Slack variables restrict the step to max{alpha, C}",
@@ -44,7 +48,7 @@ def clip(alpha: float, C: float) -> float:
 )
 def section_3_slack(rng: np.random.Generator, trials: int) -> Verification:
     """Minimise ||w - w_i||^2 / 2 + C hinge along x numerically."""
-    printed, corrected = Tally(1e-6, "(step)"), Tally(1e-6, "(step)")
+    forms = Forms(1e-6, "(step)")
     cases = [(2.0, 1.0, 1.0), (0.0, 1.0, 2.0)]
     cases += [(rng.normal(), rng.lognormal(), 10.0 ** rng.uniform(-2, 1)) for _ in range(trials)]
     for m, s, C in cases:
@@ -55,15 +59,11 @@ def section_3_slack(rng: np.random.Generator, trials: int) -> Verification:
         best = float(minimize_scalar(price, bounds=(-1.0, C + 1.0), options={"xatol": 1e-12}).x)
         alpha = max(0.0, 1.0 - m) / s
         shown = {"y w.x": m, "||x||^2": s, "C": C, "alpha": alpha, "best step": best}
-        printed.add(abs(max(alpha, C) - best), **shown)
-        corrected.add(abs(clip(alpha, C) - best), **shown)
-    return Verification(
-        printed.finding, corrected.finding, "The step max{alpha, C} even moves w on an example without loss"
-    )
+        forms.add(abs(max(alpha, C) - best), abs(clip(alpha, C) - best), **shown)
+    return forms.verify("The step max{alpha, C} even moves w on an example without loss")
 
 
 @check(
-    paper=PAPER,
     id="section-5-normal",
     where="Section 5, before (9)",
     statement="Phi(u) = 1 / sqrt(2 pi) times the integral of exp(-v^2) up to u is the cumulative normal "
@@ -72,18 +72,15 @@ def section_3_slack(rng: np.random.Generator, trials: int) -> Verification:
 )
 def section_5_normal(rng: np.random.Generator, trials: int) -> Verification:
     """Integrate numerically."""
-    printed, corrected = Tally(1e-7), Tally(1e-7)
+    forms = Forms(1e-7)
     for u in (8.0, *rng.normal(size=trials)):
         areas = [
             quad(each, -40.0, u, points=[min(u, 0.0)])[0] / math.sqrt(2.0 * math.pi)
             for each in (_printed_normal, normal_density)
         ]
         shown = {"u": float(u), "printed": areas[0], "Phi(u)": float(ndtr(u))}
-        printed.add(abs(areas[0] - float(ndtr(u))), **shown)
-        corrected.add(abs(areas[1] - float(ndtr(u))), **shown)
-    return Verification(
-        printed.finding, corrected.finding, "This is the text at hand, which is read from a scan"
-    )
+        forms.add(abs(areas[0] - float(ndtr(u))), abs(areas[1] - float(ndtr(u))), **shown)
+    return forms.verify("This is the text at hand, which is read from a scan")
 
 
 def _printed_normal(v: float) -> float:
@@ -110,50 +107,27 @@ def deviation_step(m: float, v: float, phi: float) -> tuple[float, float]:
     return alpha, alpha * phi / (deviation + v * alpha * phi)
 
 
-def update(problem: Problem, alpha: float, beta: float) -> tuple[Floats, Floats]:
-    """Return the Gaussian after mu += alpha y Sigma x, Sigma -= beta Sigma x x' Sigma."""
-    z = problem.covariance @ problem.x
-    return problem.mean + alpha * problem.y * z, problem.covariance - beta * np.outer(z, z)
-
-
-def _problem(rng: np.random.Generator, constraint: str, diagonal: bool = False) -> Problem:
-    d = int(rng.integers(1, 4))
-    mean, covariance = random_gaussian(rng, d, diagonal)
-    x, y = rng.normal(size=d) * rng.lognormal(sigma=0.7), float(rng.choice([-1.0, 1.0]))
-    phi = rng.uniform(0.1, 3.0)
-    if constraint == "variance":
-        return Problem(mean, covariance, x, y, phi, "variance", diagonal=diagonal)
-    return Problem(mean, covariance, x, y, phi, diagonal=diagonal)
-
-
-def _plain(problem: Problem) -> dict[str, Plain]:
-    return {"m": problem.m, "v": problem.v, "phi": problem.phi}
-
-
-@check(paper=PAPER, where="Lemma 1", statement="The closed form is the optimum of (10), the variance form")
+@check(where="Lemma 1", statement="The closed form is the optimum of (10), the variance form")
 def lemma_1(rng: np.random.Generator, trials: int) -> Verification:
     """Compare with sequential quadratic programming."""
-    printed = Tally(1e-5, "(largest difference)")
-    for _ in range(trials):
-        problem = violated_problem(lambda: _problem(rng, "variance"))
-        ours = update(problem, *variance_step(problem.m, problem.v, problem.phi))
-        printed.add(distance(problem, *ours, problem.solve()), **_plain(problem))
-    return Verification(printed.finding)
+    problems = (violated_problem(lambda: draw_problem(rng, "variance")) for _ in range(trials))
+    tally = compare_optimum(
+        problems, lambda problem: problem.step(*variance_step(problem.m, problem.v, problem.phi))
+    )
+    return Verification(tally.finding)
 
 
-@check(paper=PAPER, where="Lemma 2", statement="The closed form is the optimum of (19), the deviation form")
+@check(where="Lemma 2", statement="The closed form is the optimum of (19), the deviation form")
 def lemma_2(rng: np.random.Generator, trials: int) -> Verification:
     """Compare with sequential quadratic programming."""
-    printed = Tally(1e-5, "(largest difference)")
-    for _ in range(trials):
-        problem = violated_problem(lambda: _problem(rng, "deviation"))
-        ours = update(problem, *deviation_step(problem.m, problem.v, problem.phi))
-        printed.add(distance(problem, *ours, problem.solve()), **_plain(problem))
-    return Verification(printed.finding)
+    problems = (violated_problem(lambda: draw_problem(rng, "deviation")) for _ in range(trials))
+    tally = compare_optimum(
+        problems, lambda problem: problem.step(*deviation_step(problem.m, problem.v, problem.phi))
+    )
+    return Verification(tally.finding)
 
 
 @check(
-    paper=PAPER,
     id="section-5.2-trigger",
     where="Section 5.2.1, after (30)",
     statement="gamma > 0 <=> m v phi' < sqrt(m^2 v^2 phi'^2 - v^2 phi' (m^2 - v phi^2)) <=> m < phi v, for "
@@ -162,7 +136,7 @@ def lemma_2(rng: np.random.Generator, trials: int) -> Verification:
 )
 def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the sign of the step with both conditions."""
-    printed, corrected = Tally(), Tally()
+    forms = Forms()
     cases = [(0.2, 0.1, 1.0)]
     for _ in range(POINTS * trials):
         v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
@@ -170,9 +144,10 @@ def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Verification:
     for m, v, phi in cases:
         alpha, _ = deviation_step(m, v, phi)
         shown = {"m": m, "v": v, "phi": phi, "gamma": alpha, "phi v": phi * v}
-        printed.add(float((alpha > 0.0) != (m < phi * v)), **shown)
-        corrected.add(float((alpha > 0.0) != (m < least_margin(v, phi))), **shown)
-    return Verification(printed.finding, corrected.finding)
+        forms.add(
+            float((alpha > 0.0) != (m < phi * v)), float((alpha > 0.0) != (m < least_margin(v, phi))), **shown
+        )
+    return forms.verify()
 
 
 def least_margin(v: float, phi: float) -> float:
@@ -181,7 +156,6 @@ def least_margin(v: float, phi: float) -> float:
 
 
 @check(
-    paper=PAPER,
     id="footnote-6",
     where="Footnote 6",
     statement="(10) and (19) have the same optimum",
@@ -189,17 +163,16 @@ def least_margin(v: float, phi: float) -> float:
 )
 def footnote_6(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the numerical optima of (10) and (9) with the closed form of (19)."""
-    printed, corrected = Tally(1e-4, "(largest difference)"), Tally(1e-4, "(largest difference)")
+    forms = Forms(1e-4, "(largest difference)")
     one = Problem(np.zeros(1), 4.0 * np.eye(1), np.ones(1), 1.0, 1.0)
-    for problem in (one, *(violated_problem(lambda: _problem(rng, "deviation")) for _ in range(trials))):
+    for problem in (one, *(violated_problem(lambda: draw_problem(rng, "deviation")) for _ in range(trials))):
         linear = Problem(problem.mean, problem.covariance, problem.x, problem.y, problem.phi, "variance")
-        closed = update(problem, *deviation_step(problem.m, problem.v, problem.phi))
+        closed = problem.step(*deviation_step(problem.m, problem.v, problem.phi))
         others = linear.solve(), problem.solve()
         margins = [problem.y * float(mean @ problem.x) for mean, _ in (closed, others[0])]
-        shown = {**_plain(problem), "margin by (19)": margins[0], "margin by (10)": margins[1]}
-        printed.add(distance(problem, *closed, others[0]), **shown)
-        corrected.add(distance(problem, *closed, others[1]), **shown)
-    return Verification(printed.finding, corrected.finding)
+        shown = {**problem.shown, "margin by (19)": margins[0], "margin by (10)": margins[1]}
+        forms.add(distance(problem, *closed, others[0]), distance(problem, *closed, others[1]), **shown)
+    return forms.verify()
 
 
 # --- diagonal covariances, section 6
@@ -243,7 +216,6 @@ def _compare_projection(
 
 
 @check(
-    paper=PAPER,
     id="section-6.1-l2",
     where="Section 6.1, L2",
     statement="Keeping the diagonal of Sigma is the Euclidean projection onto diagonal matrices",
@@ -257,7 +229,6 @@ def section_6_1_l2(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="section-6.1-kl",
     where="Section 6.1, KL",
     statement="Keeping the diagonal of the inverse of Sigma is the projection in Kullback-Leibler divergence",
@@ -360,7 +331,6 @@ def _diagonal_steps(rng: np.random.Generator, count: int, constraint: str) -> li
 
 
 @check(
-    paper=PAPER,
     id="equation-33",
     where="Section 6.2, (33)",
     statement="The root of f is the step to the optimum of (10) over diagonal Sigma",
@@ -371,7 +341,6 @@ def equation_33(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="equation-34",
     where="Section 6.2, (34)",
     statement="The root of g is the step to the optimum of (19) over diagonal Sigma",
@@ -392,10 +361,10 @@ def exact_variances(step: Diagonal, variances: Floats, x: Floats, constraint: st
     return alpha, variances / (1.0 + gain * variances * x * x)
 
 
-def _compare_exact(rng: np.random.Generator, trials: int, constraint: str) -> Tally:
+def _compare_exact(rng: np.random.Generator, trials: int, constraint: Constraint) -> Tally:
     tally = Tally(1e-5, "(largest difference)")
     for _ in range(trials):
-        problem = violated_problem(lambda: _problem(rng, constraint, diagonal=True))
+        problem = violated_problem(lambda: draw_problem(rng, constraint, diagonal=True))
         variances = np.diag(problem.covariance)
         step = Diagonal(problem.m, variances * problem.x**2, problem.phi)
         alpha, after = exact_variances(step, variances, problem.x, constraint)
@@ -405,7 +374,6 @@ def _compare_exact(rng: np.random.Generator, trials: int, constraint: str) -> Ta
 
 
 @check(
-    paper=PAPER,
     id="lemma-3",
     where="Lemma 3",
     statement="f and g are not positive at L = max{0, -m/v}, strictly increase from there and turn positive",
@@ -428,7 +396,6 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="lemma-3-value",
     where="Lemma 3, proof",
     statement="g(L) = -d / L for m < 0",
@@ -467,7 +434,6 @@ def features(step: Diagonal) -> int:
 
 
 @check(
-    paper=PAPER,
     id="bracket-33",
     where="Section 6.2, U for (33)",
     statement="f(U) >= 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi x_p^2 / v}",
@@ -482,7 +448,6 @@ def bracket_of_33(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="bracket-34",
     where="Section 6.2, U for (34)",
     statement="g(U) > 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi^2 x_p^2 / v}",
@@ -505,7 +470,6 @@ def bracket_of_34(rng: np.random.Generator, trials: int) -> Verification:
 
 
 @check(
-    paper=PAPER,
     id="binary-search",
     where="Section 6.2, after Lemma 3",
     statement="Binary search reaches accuracy e in time proportional to (U - L) log(1/e)",
@@ -580,7 +544,6 @@ def _best_combination(models: list[tuple[Floats, Floats]]) -> tuple[Floats, Floa
 
 
 @check(
-    paper=PAPER,
     id="section-7.10-kl",
     where="Section 7.10, KL",
     statement="The Gaussian of least total divergence has Sigma^-1 = sum of Sigma_c^-1",
@@ -588,7 +551,7 @@ def _best_combination(models: list[tuple[Floats, Floats]]) -> tuple[Floats, Floa
 )
 def section_7_10_kl(rng: np.random.Generator, trials: int) -> Verification:
     """Minimise the total divergence numerically; the mean belongs to both forms."""
-    printed, corrected = Tally(1e-4, "(relative)"), Tally(1e-4, "(relative)")
+    forms = Forms(1e-4, "(relative)")
     cases = [[(np.zeros(1), np.eye(1)), (np.ones(1), np.eye(1))]]
     for _ in range(trials):
         d = int(rng.integers(1, 4))
@@ -614,15 +577,11 @@ def section_7_10_kl(rng: np.random.Generator, trials: int) -> Verification:
                 "best Sigma^-1": float(1.0 / best[0, 0]),
                 **shown,
             }
-        printed.add(gaps[0], **shown)
-        corrected.add(gaps[1], **shown)
-    return Verification(
-        printed.finding, corrected.finding, "The sum is the precision of the product of the densities"
-    )
+        forms.add(gaps[0], gaps[1], **shown)
+    return forms.verify("The sum is the precision of the product of the densities")
 
 
 @check(
-    paper=PAPER,
     id="section-7.10-l2",
     where="Section 7.10, L2",
     statement="The model of least total squared Euclidean distance is the average of the models",

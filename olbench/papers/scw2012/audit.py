@@ -2,17 +2,27 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from scipy.optimize import minimize
 
+from olbench import audit
 from olbench.algorithms import get_definition
-from olbench.audit.definition import Plain, Tally, Verification, check
-from olbench.audit.gaussians import Problem, distance, divergence, random_gaussian, violated_problem
-from olbench.audit.representer import DERIVED, Coefficients, expand, largest_difference, printed_block
+from olbench.audit.definition import Forms, Plain, Tally, Verification
+from olbench.audit.gaussians import (
+    Problem,
+    compare_optimum,
+    distance,
+    divergence,
+    draw_problem,
+    random_gaussian,
+    violated_problem,
+)
+from olbench.audit.representer import DERIVED, Coefficients, compare_forms, printed_block
 from olbench.audit.runs import (
     Comparator,
     NotSeparableError,
@@ -26,7 +36,7 @@ from olbench.learn.examples import Floats
 from olbench.learn.learners import Algorithm
 from olbench.papers.cw2008.audit import confidence_loss, factor_6, scalar_step
 
-PAPER = "scw2012"
+check = partial(audit.check, paper="scw2012")
 PHIS = (0.3, 1.0, 3.0)
 POINTS = 25
 
@@ -35,16 +45,7 @@ POINTS = 25
 
 
 def _problem(rng: np.random.Generator, price: Literal["none", "linear", "squared"]) -> Problem:
-    d = int(rng.integers(1, 4))
-    mean, covariance = random_gaussian(rng, d)
-    x, y = rng.normal(size=d) * rng.lognormal(sigma=0.7), float(rng.choice([-1.0, 1.0]))
-    return Problem(
-        mean, covariance, x, y, rng.uniform(0.1, 3.0), price=price, C=10.0 ** rng.uniform(-1.5, 1.5)
-    )
-
-
-def _plain(problem: Problem) -> dict[str, Plain]:
-    return {"m": problem.m, "v": problem.v, "phi": problem.phi, "C": problem.C}
+    return replace(draw_problem(rng), price=price, C=10.0 ** rng.uniform(-1.5, 1.5))
 
 
 def first_step(m: float, v: float, phi: float, C: float) -> float:
@@ -69,13 +70,10 @@ def shrinkage(alpha: float, v: float, phi: float) -> float:
 
 def soft_update(problem: Problem, alpha: float) -> tuple[Floats, Floats]:
     """Return the Gaussian after a step alpha, with the outer product Sigma x x' Sigma."""
-    z = problem.covariance @ problem.x
-    covariance = problem.covariance - shrinkage(alpha, problem.v, problem.phi) * np.outer(z, z)
-    return problem.mean + alpha * problem.y * z, covariance
+    return problem.step(alpha, shrinkage(alpha, problem.v, problem.phi))
 
 
 @check(
-    paper=PAPER,
     id="equation-3",
     where="Eq. (3), Propositions 1 and 2",
     statement="Sigma_{t+1} = Sigma_t - beta Sigma_t x'x Sigma_t",
@@ -83,7 +81,7 @@ def soft_update(problem: Problem, alpha: float) -> tuple[Floats, Floats]:
 )
 def equation_3(rng: np.random.Generator, trials: int) -> Verification:
     """Compare both products with the numerical optimum of the CW problem."""
-    printed, corrected = Tally(1e-5, "(largest difference)"), Tally(1e-5, "(largest difference)")
+    forms = Forms(1e-5, "(largest difference)")
     two = Problem(np.zeros(2), np.eye(2), np.array([1.0, 1.0]), 1.0, 1.0)
     for problem in (two, *(violated_problem(lambda: _problem(rng, "none")) for _ in range(trials))):
         if len(problem.x) == 1:
@@ -95,13 +93,11 @@ def equation_3(rng: np.random.Generator, trials: int) -> Verification:
         best = problem.solve()
         shown = {"x": problem.x.tolist(), "m": problem.m, "phi": problem.phi, "literal": literal.tolist(),
                  "best": np.round(best[1], 9).tolist()}  # fmt: skip
-        printed.add(distance(problem, mean, literal, best), **shown)
-        corrected.add(distance(problem, mean, ours, best), **shown)
-    return Verification(printed.finding, corrected.finding)
+        forms.add(distance(problem, mean, literal, best), distance(problem, mean, ours, best), **shown)
+    return forms.verify()
 
 
 @check(
-    paper=PAPER,
     id="section-2.4",
     where="Section 2.4, AROW",
     statement="alpha = loss beta and beta = 1 / (v + gamma) minimise KL + loss^2 / (2 gamma) + "
@@ -110,7 +106,7 @@ def equation_3(rng: np.random.Generator, trials: int) -> Verification:
 )
 def section_2_4(rng: np.random.Generator, trials: int) -> Verification:
     """Take the slope of both objectives at the closed form, by differences along random directions."""
-    printed, corrected = Tally(1e-5, "(slope)"), Tally(1e-5, "(slope)")
+    forms = Forms(1e-5, "(slope)")
     cases = [_Arow(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0)]
     for _ in range(trials):
         x, y = rng.normal(size=2), float(rng.choice([-1.0, 1.0]))
@@ -122,9 +118,8 @@ def section_2_4(rng: np.random.Generator, trials: int) -> Verification:
             shown = {"y mu.x": 1.0 - case.loss, "v": case.v, "gamma": case.gamma,
                      "objective": case.objective(*after, 0.0),
                      "with Sigma_t kept": case.objective(after[0], case.covariance, 0.0)}  # fmt: skip
-            printed.add(slopes[0], **shown)
-            corrected.add(slopes[1], **shown)
-    return Verification(printed.finding, corrected.finding)
+            forms.add(slopes[0], slopes[1], **shown)
+    return forms.verify()
 
 
 def regularised_share() -> float:
@@ -176,32 +171,33 @@ class _Arow:
         return max(slopes) / (1.0 + float(np.abs(np.linalg.inv(covariance)).max()))
 
 
-@check(paper=PAPER, where="Proposition 1", statement="The closed form is the optimum of (4), SCW-I")
+@check(where="Proposition 1", statement="The closed form is the optimum of (4), SCW-I")
 def proposition_1(rng: np.random.Generator, trials: int) -> Verification:
     """Compare with sequential quadratic programming, the slack among its variables."""
-    printed = Tally(1e-5, "(largest difference)")
-    clipped = 0
-    for _ in range(trials):
-        problem = violated_problem(lambda: _problem(rng, "linear"))
+    clipped = []
+
+    def update(problem: Problem) -> tuple[Floats, Floats]:
         alpha = first_step(problem.m, problem.v, problem.phi, problem.C)
-        clipped += alpha == problem.C
-        printed.add(distance(problem, *soft_update(problem, alpha), problem.solve()), **_plain(problem))
-    return Verification(printed.finding, note=f"The step is C in {clipped} of {trials}")
+        clipped.append(alpha == problem.C)
+        return soft_update(problem, alpha)
+
+    problems = (violated_problem(lambda: _problem(rng, "linear")) for _ in range(trials))
+    tally = compare_optimum(problems, update)
+    return Verification(tally.finding, note=f"The step is C in {sum(clipped)} of {trials}")
 
 
-@check(paper=PAPER, where="Proposition 2", statement="The closed form is the optimum of (5), SCW-II")
+@check(where="Proposition 2", statement="The closed form is the optimum of (5), SCW-II")
 def proposition_2(rng: np.random.Generator, trials: int) -> Verification:
     """Compare with sequential quadratic programming, the slack among its variables."""
-    printed = Tally(1e-5, "(largest difference)")
-    for _ in range(trials):
-        problem = violated_problem(lambda: _problem(rng, "squared"))
-        alpha = second_step(problem.m, problem.v, problem.phi, problem.C)
-        printed.add(distance(problem, *soft_update(problem, alpha), problem.solve()), **_plain(problem))
-    return Verification(printed.finding)
+
+    def update(problem: Problem) -> tuple[Floats, Floats]:
+        return soft_update(problem, second_step(problem.m, problem.v, problem.phi, problem.C))
+
+    problems = (violated_problem(lambda: _problem(rng, "squared")) for _ in range(trials))
+    return Verification(compare_optimum(problems, update).finding)
 
 
 @check(
-    paper=PAPER,
     id="proposition-2-libol",
     where="Proposition 2, as LIBOL computes it",
     statement="gamma = sqrt(2 phi^4 m^2 v + 4 n v phi^2 (n + 2 phi v)) in the authors' toolbox",
@@ -209,15 +205,14 @@ def proposition_2(rng: np.random.Generator, trials: int) -> Verification:
 )
 def proposition_2_libol(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the objective (5) at both steps of olbench's rules with the numerical optimum."""
-    printed, corrected = Tally(1e-6, "(objective)"), Tally(1e-6, "(objective)")
+    forms = Forms(1e-6, "(objective)")
     one = Problem(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0, price="squared", C=1.0)
     for problem in (one, *(violated_problem(lambda: _problem(rng, "squared")) for _ in range(trials))):
         best = problem.value(*problem.solve())
         values = {id: _value_of(problem, id) for id in ("scw2-libol", "scw2")}
-        shown = {**_plain(problem), "objective": values["scw2-libol"], "best": best}
-        printed.add(values["scw2-libol"] - best, **shown)
-        corrected.add(values["scw2"] - best, **shown)
-    return Verification(printed.finding, corrected.finding)
+        shown = {**problem.shown, "objective": values["scw2-libol"], "best": best}
+        forms.add(values["scw2-libol"] - best, values["scw2"] - best, **shown)
+    return forms.verify()
 
 
 def _value_of(problem: Problem, id: str) -> float:
@@ -244,7 +239,6 @@ def derived_coefficients() -> Coefficients:
 
 
 @check(
-    paper=PAPER,
     where="Lemma 1",
     statement="nu_i = 1, pi_ii = -beta_i, pi_pi = -beta_i sum_r pi_pr x_r'x_i, pi_pq -= beta_i sum_rs pi_pr "
     "pi_sq x_r'x_s",
@@ -252,22 +246,16 @@ def derived_coefficients() -> Coefficients:
 )
 def lemma_1(rng: np.random.Generator, trials: int) -> Verification:
     """Run SCW-I in primal form and through printed and derived coefficients; noisy labels too."""
-    printed, corrected = Tally(1e-6, "(relative)"), Tally(1e-6, "(relative)")
+    forms = Forms(1e-6, "(relative)")
     cases = [(np.ones((1, 1)), -np.ones(1), 2.0, 1.0, 1.0)]
     for _ in range(trials):
         X, y = separable(rng, 8, 3)
         y = np.where(rng.random(8) < 0.2, -y, y)
         cases.append((X, y, 10.0 ** rng.uniform(-1, 1), float(rng.choice(PHIS)), 10.0 ** rng.uniform(-1, 1)))
     for X, y, a, phi, C in cases:
-        run = replay(soft(phi, C, a), X, y)
-        step, gram = scalar_step("scw1", (C, phi)), X @ X.T
-        theirs, ours = (expand(gram, y, a, step, form) for form in (PRINTED_LEMMA_1, derived_coefficients()))
-        shown = {"x": X.tolist(), "y": y.tolist(), "a": a, "phi": phi, "C": C, "mu": run.means[-1].tolist(),
-                 "mu from nu": (X.T @ theirs.nu[-1]).tolist(), "Sigma": run.covariances[-1].tolist(),
-                 "Sigma from pi": (X.T @ theirs.pi[-1] @ X + a * np.eye(X.shape[1])).tolist()}  # fmt: skip
-        printed.add(largest_difference(theirs, X, a, run.means, run.covariances), **shown)
-        corrected.add(largest_difference(ours, X, a, run.means, run.covariances), **shown)
-    return Verification(printed.finding, corrected.finding)
+        run, step = replay(soft(phi, C, a), X, y), scalar_step("scw1", (C, phi))
+        compare_forms(forms, run, (X, y, a), step, (PRINTED_LEMMA_1, derived_coefficients()), phi=phi, C=C)
+    return forms.verify()
 
 
 # --- the loss bound, section 4.3
@@ -281,7 +269,6 @@ def soft_loss(r: float, v: float, phi: float, C: float) -> float:
 
 
 @check(
-    paper=PAPER,
     id="section-4.3-loss",
     where="Section 4.3, the loss",
     statement="The loss with its ceiling keeps the properties of cw2008's Lemma 5: at least 1 at m <= 0, "
@@ -317,7 +304,6 @@ def lowest_ceiling(phi: float) -> float:
 
 
 @check(
-    paper=PAPER,
     where="Theorem 1",
     statement="The losses sum to at most sum alpha^2 v",
     correction="They sum to (1 + phi^2) / phi^2 sum alpha^2 v: the factor of cw2008's Lemma 5, item 6",
@@ -431,7 +417,6 @@ def _maximise(
 
 
 @check(
-    paper=PAPER,
     id="theorem-1-bound",
     where="Theorem 1, right side",
     statement="The losses sum to at most (1 + phi^2) / phi^2 (-log det S* + Tr S* + mu*' Sigma_{n+1}^-1 mu* "
@@ -441,7 +426,7 @@ def _maximise(
 )
 def theorem_1_bound(rng: np.random.Generator, trials: int) -> Verification:
     """Compare runs of SCW-I with the smallest bound, on data that an optimiser made as bad as it could."""
-    printed, corrected = Tally(0.0, "of the bound"), Tally(0.0, "of the bound")
+    forms = Forms(0.0, "of the bound")
     for one in _soft_runs(rng, trials):
         losses = math.fsum(one.losses)
         repaired = one.bound + factor_6(one.phi) * clipping_term(one.run, one.comparator)
@@ -450,16 +435,13 @@ def theorem_1_bound(rng: np.random.Generator, trials: int) -> Verification:
         shown["corrected bound"] = repaired
         if len(one.rows) <= 4:
             shown = {"x": one.rows.tolist(), "y": 1, **shown}
-        printed.add(losses / one.bound - 1.0, **shown)
-        corrected.add(losses / repaired - 1.0, **shown)
-    return Verification(
-        printed.finding, corrected.finding,
-        "The data are separable. The missing factor is not the reason: sum alpha^2 v alone exceeds the bound",
-    )  # fmt: skip
+        forms.add(losses / one.bound - 1.0, losses / repaired - 1.0, **shown)
+    return forms.verify(
+        "The data are separable. The missing factor is not the reason: sum alpha^2 v alone exceeds the bound"
+    )
 
 
 @check(
-    paper=PAPER,
     id="theorem-1-mistakes",
     where="After Theorem 1",
     statement="Where every mistake has a loss of at least 1, the same expression bounds the mistakes",

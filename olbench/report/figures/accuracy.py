@@ -12,21 +12,23 @@ from olbench.errors import UserError
 from olbench.protocols.definition import Series
 from olbench.report.figures.canvas import (
     LETTER,
+    ROUND,
     TEXT_WIDTH,
-    add_panels,
-    draw_legend,
-    legend_height,
+    add_panel,
     line_look,
     line_samples,
     new_figure,
+    new_page,
     our_settings,
     panel_grid,
+    set_ticks,
     shorten,
     write_title,
 )
 from olbench.report.figures.contrasts import Contrast, split_label
-from olbench.report.figures.curves import ROUND, Band, band_of
+from olbench.report.figures.curves import Band, band_of
 from olbench.report.figures.palette import Style, display_name, styles
+from olbench.report.grid import capitalise
 from olbench.report.results import Entry
 
 #: Data sets in a figure of curves, at most: with more, panels get too small for a printed page.
@@ -49,21 +51,17 @@ def epochs_figure(
     drawn = {split_label(entry.label)[0] for each in entries.values() for entry in each}
     samples = line_samples([name for name in look if name in drawn], look)
     rows, columns = panel_grid(len(entries))
-    legend = legend_height(samples)
-    height = 0.75 + legend + 1.8 * rows
     heading = f"Test accuracy (%) after each epoch, mean and deviation over the folds{title}"
-    with our_settings():
-        figure = new_figure(height, f"{heading}: {_list(entries)}. A band is one deviation either way.")
-        panels = add_panels(figure, rows, columns, above=0.45, below=0.4 + legend)
-        for place, (panel, dataset) in enumerate(zip(panels, entries, strict=False)):
+    caption = f"{heading}: {_list(entries)}. A band is one deviation either way."
+    margins = {"above": 0.45, "below": 0.4}
+    with new_page(
+        heading, 0.75 + 1.8 * rows, samples, caption, rows, columns, len(entries), **margins
+    ) as (figure, panels):  # fmt: skip
+        for place, (panel, dataset) in enumerate(zip(panels, entries, strict=True)):
             _draw_epochs(panel, [band_of(entry, series) for entry in entries[dataset]], look)
             panel.set_title(shorten(dataset, TEXT_WIDTH / columns - 0.4))
             if place + columns >= len(entries):
                 panel.set_xlabel(series.along_title)
-        for panel in panels[len(entries) :]:
-            panel.remove()
-        write_title(figure, heading)
-        draw_legend(figure, samples)
     return figure
 
 
@@ -83,8 +81,7 @@ def _draw_epochs(panel: Axes, bands: Sequence[Band], look: Mapping[str, Style]) 
     panel.set_xlim(0.7, last + 0.3)
     panel.xaxis.set_major_locator(FixedLocator([1, *range(2, last + 1, ceil(last / 10) * 2 or 1)]))
     panel.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    panel.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
-    panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    set_ticks(panel.yaxis, 5)
 
 
 def contrast_figure(contrasts: Sequence[Contrast], measured: str, title: str = "") -> Figure:
@@ -99,15 +96,15 @@ def contrast_figure(contrasts: Sequence[Contrast], measured: str, title: str = "
     names = {dataset: shorten(dataset, NAMES) for dataset in look}
     side = max(SIDE, ROW * len(look))
     height = 0.3 + len(contrasts) * (side + 0.7)
-    heading = f"{measured[0].upper()}{measured[1:]} (%) by data set{title}"
+    heading = f"{capitalise(measured)} (%) by data set{title}"
     with our_settings():
         figure = new_figure(height, f"{heading}. {_describe(contrasts)}.")
         for row, contrast in enumerate(contrasts):
             bottom = height - 0.25 - (row + 1) * (side + 0.7) + 0.4
-            scatter = _add_panel(figure, 0.55, bottom, side, side)
+            scatter = add_panel(figure, 0.55, bottom, side, side)
             _draw_scatter(scatter, contrast, look)
             left = 0.55 + side + 0.35 + LETTER * max(map(len, names.values()))
-            bars = _add_panel(figure, left, bottom, TEXT_WIDTH - left - 0.15, side)
+            bars = add_panel(figure, left, bottom, TEXT_WIDTH - left - 0.15, side)
             _draw_differences(bars, contrast, look, names)
         write_title(figure, heading)
     return figure
@@ -115,12 +112,6 @@ def contrast_figure(contrasts: Sequence[Contrast], measured: str, title: str = "
 
 def _describe(contrasts: Sequence[Contrast]) -> str:
     return "; ".join(f"{each.y} against {each.x}: {each.count}" for each in contrasts)
-
-
-def _add_panel(figure: Figure, left: float, bottom: float, wide: float, high: float) -> Axes:
-    """Return a panel at a place in inches."""
-    width, height = figure.get_size_inches()
-    return figure.add_axes((left / width, bottom / height, wide / width, high / height))
 
 
 def _mark(style: Style) -> dict[str, Any]:
@@ -139,9 +130,8 @@ def _draw_scatter(panel: Axes, contrast: Contrast, look: Mapping[str, Style]) ->
     panel.set_title(contrast.count)
     panel.set_xlabel(display_name(contrast.x))
     panel.set_ylabel(display_name(contrast.y))
-    for axis in (panel.xaxis, panel.yaxis):
-        axis.set_major_locator(MaxNLocator(5, steps=ROUND))
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    set_ticks(panel.xaxis, 5)
+    set_ticks(panel.yaxis, 5)
 
 
 def _limits(values: Sequence[float]) -> tuple[float, float]:

@@ -13,11 +13,15 @@ from typing import Any
 
 import matplotlib
 import matplotlib.style
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
+from olbench.report import grid
 from olbench.report.figures.palette import Dash, Style, display_name
 
 #: Inches: the width of the text on a page, and the height that is left for a figure with a caption.
@@ -26,6 +30,8 @@ TEXT_WIDTH, PAGE_HEIGHT = 7.0, 9.2
 LETTER, SAMPLE = 0.062, 0.5
 #: The height of a line of text.
 LINE = 0.165
+#: The steps between ticks.
+ROUND = (1, 2, 2.5, 5, 10)
 DASHES: dict[Dash, Any] = {
     "solid": "-", "dash": (0, (4, 1.6)), "dot": (0, (1.2, 1.2)), "dashdot": (0, (5, 1.4, 1.2, 1.4)),
 }  # fmt: skip
@@ -81,16 +87,30 @@ def new_figure(height: float, caption: str = "") -> Figure:
     return figure
 
 
+@contextmanager
+def new_page(
+    heading: str, height: float, samples: Sequence[Artist] = (), caption: str = "", rows: int = 1,
+    columns: int = 1, count: int | None = None, *, above: float = 0.5, below: float = 0.42,
+    left: float = 0.42, right: float = 0.1,
+) -> Iterator[tuple[Figure, list[Axes]]]:  # fmt: skip
+    """Yield a figure and its panels to draw in; then write the heading above and a legend of samples below.
+
+    Margins are in inches; the legend adds to the height and to the margin below.
+    """
+    legend = legend_height(samples) if samples else 0.0
+    with our_settings():
+        figure = new_figure(height + legend, caption)
+        yield figure, add_panels(figure, rows, columns, above, below + legend, left, right, count)
+        write_title(figure, heading)
+        if samples:
+            draw_legend(figure, samples)
+
+
 def add_panels(
-    figure: Figure,
-    rows: int,
-    columns: int,
-    above: float,
-    below: float,
-    left: float = 0.42,
-    right: float = 0.1,
-) -> list[Axes]:
-    """Return a grid of panels with so many inches left above, below and at the sides.
+    figure: Figure, rows: int, columns: int, above: float, below: float, left: float = 0.42,
+    right: float = 0.1, count: int | None = None,
+) -> list[Axes]:  # fmt: skip
+    """Return the first panels, by default all, of a grid with these margins in inches.
 
     Fixed margins instead of a layout engine: the panels of all data sets then have one size, and a figure is
     drawn once instead of three times.
@@ -99,18 +119,24 @@ def add_panels(
     width, height = figure.get_size_inches()
     wide = (width - left - right - (columns - 1) * gap) / columns
     high = (height - above - below - (rows - 1) * head) / rows
-    return [
-        figure.add_axes(
-            (
-                (left + column * (wide + gap)) / width,
-                (below + (rows - 1 - row) * (high + head)) / height,
-                wide / width,
-                high / height,
-            )
-        )
+    places = [
+        (left + column * (wide + gap), below + (rows - 1 - row) * (high + head))
         for row in range(rows)
         for column in range(columns)
     ]
+    return [add_panel(figure, x, y, wide, high) for x, y in places[:count]]
+
+
+def add_panel(figure: Figure, left: float, bottom: float, wide: float, high: float) -> Axes:
+    """Return a panel at a place in inches."""
+    width, height = figure.get_size_inches()
+    return figure.add_axes((left / width, bottom / height, wide / width, high / height))
+
+
+def set_ticks(axis: Axis, most: int, steps: Sequence[float] = ROUND) -> None:
+    """Divide an axis into at most `most` intervals between round numbers."""
+    axis.set_major_locator(MaxNLocator(most, steps=steps))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
 def write(figure: Figure, inches: tuple[float, float], text: str, **how: Any) -> None:
@@ -125,13 +151,8 @@ def write_title(figure: Figure, text: str) -> None:
 
 
 def shorten(name: str, inches: float) -> str:
-    """Return a name that fits into a width; of a longer one, the end is left out.
-
-    >>> shorten("amazon-apparel", 1.0), shorten("amazon-apparel", 0.5)
-    ('amazon-apparel', 'amazon-…')
-    """
-    most = int(inches / LETTER)
-    return name if len(name) <= most else f"{name[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+    """Return a name that fits into a width; of a longer one, the end is left out."""
+    return grid.shorten(name, int(inches / LETTER))
 
 
 def panel_grid(count: int) -> tuple[int, int]:
@@ -160,12 +181,9 @@ def line_samples(labels: Sequence[str], look: Mapping[str, Style]) -> list[Line2
     return [Line2D([], [], label=display_name(label), **line_look(look[label])) for label in labels]
 
 
-def _names(samples: Sequence[Line2D]) -> list[str]:
-    return [str(sample.get_label()) for sample in samples]
-
-
-def _legend_columns(names: Sequence[str]) -> int:
+def _legend_columns(samples: Sequence[Artist]) -> int:
     """Return the least number of columns for the least number of rows that fit into the width."""
+    names = [str(sample.get_label()) for sample in samples]
 
     def width(columns: int) -> float:
         longest = [max(map(len, names[column::columns])) for column in range(columns)]
@@ -176,14 +194,14 @@ def _legend_columns(names: Sequence[str]) -> int:
     return ceil(len(names) / rows)
 
 
-def legend_height(samples: Sequence[Line2D]) -> float:
+def legend_height(samples: Sequence[Artist]) -> float:
     """Return the inches that a legend takes at the bottom of a figure."""
-    return 0.08 + 0.145 * ceil(len(samples) / _legend_columns(_names(samples)))
+    return 0.08 + 0.145 * ceil(len(samples) / _legend_columns(samples))
 
 
-def draw_legend(figure: Figure, samples: Sequence[Line2D]) -> None:
+def draw_legend(figure: Figure, samples: Sequence[Artist]) -> None:
     """Put the legend below the panels, where it hides nothing, in the order of the samples by rows."""
-    columns = _legend_columns(_names(samples))
+    columns = _legend_columns(samples)
     figure.legend(
         handles=[sample for column in range(columns) for sample in samples[column::columns]],
         loc="lower center", ncols=columns, borderaxespad=0.2, borderpad=0.2,

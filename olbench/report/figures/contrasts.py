@@ -1,19 +1,13 @@
 """Which entries of a run a figure sets against each other: algorithms over epochs, and pairs of variants."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from olbench.protocols.definition import Pairing
 from olbench.quantities import Quantity
-from olbench.report.grid import Grid, boxes, left, right
 from olbench.report.results import Entry, Results
 
-if TYPE_CHECKING:
-    from olbench.report.sections import Figures
-
-#: The algorithms whose curves over epochs cw2012 shows (Figures 3 and 4); without two of them, all are shown.
-SHOWN = ("cw-var", "cw", "pa")
 #: Data sets that a comparison of two variants needs, at least.
 FEWEST = 3
 
@@ -48,7 +42,8 @@ def entries_by_epoch(results: Results, tuning: str) -> dict[str, list[Entry]]:
         ]
         for dataset in results.datasets
     }
-    labels = {entry.label for entries in found.values() for entry in entries if entry.algorithm in SHOWN}
+    followed = results.protocol.followed
+    labels = {entry.label for entries in found.values() for entry in entries if entry.algorithm in followed}
     if len(labels) > 1:
         found = {
             dataset: [entry for entry in entries if entry.label in labels]
@@ -90,20 +85,18 @@ class Contrast:
         return f"{self.above} of {len(self.points)} above the line{ties}"
 
 
-def find_contrasts(results: Results, error: Quantity, respect: str, x: Any, y: Any) -> list[Contrast]:
-    """Return the pairs of algorithms that are alike but for one respect: x in one and y in the other.
-
-    The respect is an option, such as the projection, or "algorithm". A pair with few data sets is left out.
-    """
+def find_contrasts(results: Results, pairing: Pairing) -> list[Contrast]:
+    """Return the pairs of algorithms that are alike but for one respect, if they share FEWEST data sets."""
+    respect = pairing.respect
     facts = {entry.label: _facts(entry) for entry in results.entries}
     pairs = [
         (one, other)
         for one, own in facts.items()
-        if own.get(respect) == x
+        if own.get(respect) == pairing.x
         for other, others in facts.items()
-        if others == {**own, respect: y}
+        if others == {**own, respect: pairing.y}
     ]
-    found = [_compare(results, error, *pair) for pair in pairs]
+    found = [_compare(results, pairing.quantity, *pair) for pair in pairs]
     return [contrast for contrast in found if len(contrast.points) >= FEWEST]
 
 
@@ -119,28 +112,3 @@ def _compare(results: Results, error: Quantity, x: str, y: str) -> Contrast:
             points[dataset] = accuracy(entries[x].mean(error)), accuracy(entries[y].mean(error))
     (name, tuning), (other, _) = split_label(x), split_label(y)
     return Contrast(name, other, tuning, points)
-
-
-def contrast_table(contrast: Contrast, measured: str) -> Grid:
-    """Return the accuracies of both on each data set, and their difference."""
-    return Grid(
-        f"{measured} (%) of {contrast.y} and {contrast.x}: {contrast.y} is higher on {contrast.above} of "
-        f"{len(contrast.points)}",
-        (*left("data set"), *right(contrast.y, contrast.x, "difference")),
-        tuple(
-            boxes(dataset, f"{y:.2f}", f"{x:.2f}", f"{y - x:+.2f}")
-            for dataset, (x, y) in contrast.points.items()
-        ),
-    )
-
-
-def contrast_figures(contrasts: Sequence[Contrast], name: str, measured: str) -> "Figures":
-    """Return one scatter per tuning."""
-    from olbench.report.figures.accuracy import contrast_figure
-
-    found = {}
-    for tuning in dict.fromkeys(each.tuning for each in contrasts):
-        own = [each for each in contrasts if each.tuning == tuning]
-        title = f" (tuning: {tuning})" if tuning else ""
-        found[with_tuning(name, tuning)] = partial(contrast_figure, own, measured, title)
-    return found

@@ -19,22 +19,22 @@ from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatt
 
 from olbench.errors import UserError
 from olbench.protocols.definition import Series
+from olbench.report.diagram import RankDiagram, RankedName, lay_out
 from olbench.report.figures.canvas import (
     FORMATS,
     LETTER,
     LINE,
     PAGE_HEIGHT,
-    add_panels,
-    draw_legend,
+    ROUND,
     legend_height,
     line_look,
     line_samples,
     new_figure,
+    new_page,
     our_settings,
     panel_grid,
     save,
     write,
-    write_title,
 )
 from olbench.report.figures.palette import Style, display_name, styles
 from olbench.report.results import Entry, Floats, Results
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 LOG_SPAN = 10.0
 #: File systems allow names of 255 bytes. This leaves room for what comes before and after.
 LONGEST_NAME = 160
-#: The steps between ticks.
-ROUND = [1, 2, 2.5, 5, 10]
 #: Inches between the numbers on an axis of ranks, at least.
 RANK_WIDTH = 0.17
 #: The part of the samples at the start that does not determine the limits of the mistake rate.
@@ -75,6 +73,13 @@ class Band:
         """The upper edge of the band."""
         return self.mean if self.deviation is None else self.mean + self.deviation
 
+    def shade(self, panel: Axes, colour: str, alpha: float) -> None:
+        """Shade one deviation either way, if there is one."""
+        if self.deviation is not None:
+            panel.fill_between(
+                self.points, self.low, self.high, color=colour, alpha=alpha, linewidth=0, zorder=2
+            )
+
 
 def band_of(entry: Entry, series: Series) -> Band:
     """Return the band of an entry in a figure; counts per example if the series says so."""
@@ -95,19 +100,13 @@ def curves_figure(
     `run` has all labels of the run where some are left out, so that the others keep their looks.
     """
     entries, shown = _entries_on(results, dataset), only or results.protocol.series
-    look, labels = styles(run or results.labels), [entry.label for entry in entries]
-    samples = line_samples(labels, look)
-    legend = legend_height(samples)
-    height = 2.45 + legend
-    with our_settings():
-        figure = new_figure(height)
-        panels = add_panels(figure, 1, len(shown), above=0.48, below=0.4 + legend)
+    look = styles(run or results.labels)
+    samples = line_samples([entry.label for entry in entries], look)
+    with new_page(dataset, 2.45, samples, columns=len(shown), above=0.48, below=0.4) as (figure, panels):
         for panel, series in zip(panels, shown, strict=True):
             _draw_panel(panel, [band_of(entry, series) for entry in entries], series, look)
             panel.set_title(_name(series, entries))
             panel.set_xlabel(series.along_title)
-        write_title(figure, dataset)
-        draw_legend(figure, samples)
     return figure
 
 
@@ -144,19 +143,13 @@ def overview_figure(results: Results, series: Series | None = None, run: Sequenc
     look = styles(run or results.labels)
     rows, columns = panel_grid(len(shown))
     samples = line_samples(labels, look)
-    legend = legend_height(samples)
-    height = min(PAGE_HEIGHT, 0.65 + legend + 1.75 * rows)
-    with our_settings():
-        figure = new_figure(height)
-        panels = add_panels(figure, rows, columns, above=0.45, below=0.28 + legend)
-        for panel, (dataset, entries) in zip(panels, shown.items(), strict=False):
+    height = min(PAGE_HEIGHT - legend_height(samples), 0.65 + 1.75 * rows)
+    title = f"Against the {series.along_title}: {_name(series, everything)}"
+    margins = {"above": 0.45, "below": 0.28}
+    with new_page(title, height, samples, "", rows, columns, len(shown), **margins) as (figure, panels):
+        for panel, (dataset, entries) in zip(panels, shown.items(), strict=True):
             _draw_panel(panel, [band_of(entry, series) for entry in entries], series, look)
             panel.set_title(dataset)
-        for panel in panels[len(shown) :]:
-            panel.remove()
-        title = f"Against the {series.along_title}: {_name(series, everything)}"
-        write_title(figure, title)
-        draw_legend(figure, samples)
     return figure
 
 
@@ -171,10 +164,7 @@ def _name(series: Series, entries: Sequence[Entry]) -> str:
 def _draw_panel(panel: Axes, curves: Sequence[Band], series: Series, look: dict[str, Style]) -> None:
     for place, curve in enumerate(curves):
         style = look[curve.label]
-        if curve.deviation is not None:
-            panel.fill_between(
-                curve.points, curve.low, curve.high, color=style.colour, alpha=0.09, linewidth=0, zorder=2
-            )
+        curve.shade(panel, style.colour, 0.09)
         panel.plot(
             curve.points, curve.mean, label=display_name(curve.label),
             # Wide lines are drawn above the others.
@@ -212,7 +202,7 @@ def _scale(panel: Axes, curves: Sequence[Band], series: Series) -> None:
 
 
 def spans_decades(curves: Iterable[Band]) -> bool:
-    """Tell whether the curves end so far apart that the axis is logarithmic."""
+    """Return whether the curves end so far apart that the axis is logarithmic."""
     ends = [float(curve.mean[-1]) for curve in curves]
     return min(ends) > 0 and max(ends) > LOG_SPAN * min(ends)
 
@@ -233,19 +223,17 @@ def critical_difference_figure(
 
     `run` has all labels of the run, ranked or not, so that every algorithm looks as in the curves.
     """
-    depth = _rank_depth(across)
+    diagram = lay_out(across.ranks, across.groups)
     with our_settings():
-        figure = new_figure(0.5 + LINE * (depth + 2.6))
+        figure = new_figure(0.5 + LINE * (_rank_top(diagram) + diagram.rows + 2.6))
         side = _side_share(across.labels, figure.get_figwidth())
         panel = figure.add_axes((side, 0, 1 - 2 * side, 1 - 0.42 / figure.get_figheight()))
-        _draw_ranks(panel, across, run)
-        write(
-            figure,
-            (0.08, figure.get_figheight() - 0.06),
-            _rank_title(across, quantity),
-            va="top",
-            linespacing=1.4,
+        _draw_ranks(panel, diagram, across.critical_difference, styles([*run, *across.labels]))
+        title = (
+            f"Average ranks by {quantity}: k = {len(across.labels)} algorithms, N = {len(across.datasets)} "
+            "data sets, 1 is best.\nA bar joins algorithms that the Nemenyi test at 5% does not separate."
         )
+        write(figure, (0.08, figure.get_figheight() - 0.06), title, va="top", linespacing=1.4)
     return figure
 
 
@@ -256,7 +244,9 @@ def draw_ranks(outer: Axes, across: "Across", run: Sequence[str] = ()) -> Axes:
     side = _side_share(across.labels, outer.get_position().width * figure.get_figwidth())
     outer.set_axis_off()
     with our_settings():  # room is made for names of this size
-        _draw_ranks(outer.inset_axes((side, 0, 1 - 2 * side, 1)), across, run)
+        panel = outer.inset_axes((side, 0, 1 - 2 * side, 1))
+        diagram = lay_out(across.ranks, across.groups)
+        _draw_ranks(panel, diagram, across.critical_difference, styles([*run, *across.labels]))
     return outer
 
 
@@ -265,53 +255,36 @@ def _side_share(labels: Sequence[str], width: float) -> float:
     return min((LETTER * (max(len(display_name(label)) for label in labels) + 6) + 0.15) / width, 0.35)
 
 
-def _draw_ranks(panel: Axes, across: "Across", run: Sequence[str]) -> None:
-    labels = sorted(across.labels, key=lambda label: (across.ranks[label], across.labels.index(label)))
-    half, top = ceil(len(labels) / 2), _rank_top(across)
-    look = styles([*run, *across.labels])
-    _prepare_ranks(panel, labels, _rank_depth(across))
-    _draw_critical_difference(panel, across.critical_difference)
-    for place, group in enumerate(_rank_bars(across)):
-        _draw_group(panel, [across.ranks[label] for label in group], 0.8 + 0.55 * place)
-    for place, label in enumerate(labels[:half]):
-        _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=True)
-    for place, label in enumerate(reversed(labels[half:])):
-        _draw_rank(panel, label, across.ranks[label], top + place, look[label], left=False)
-
-
-def _rank_bars(across: "Across") -> list[tuple[str, ...]]:
-    return [group for group in across.groups if len(group) > 1]
-
-
-def _rank_top(across: "Across") -> float:
+def _rank_top(diagram: RankDiagram) -> float:
     """Return the height of the first name, below the bars."""
-    return 1.0 + 0.55 * len(_rank_bars(across))
+    return 1.0 + 0.55 * len(diagram.bars)
 
 
-def _rank_depth(across: "Across") -> float:
-    """Return the height of the last name."""
-    return _rank_top(across) + ceil(len(across.labels) / 2)
-
-
-def _rank_title(across: "Across", quantity: str) -> str:
-    return (
-        f"Average ranks by {quantity}: k = {len(across.labels)} algorithms, N = {len(across.datasets)} "
-        "data sets, 1 is best.\nA bar joins algorithms that the Nemenyi test at 5% does not separate."
-    )
-
-
-def _prepare_ranks(panel: Axes, labels: Sequence[str], depth: float) -> None:
-    """Draw an axis from 1 to k at height 0 of a panel; names go to both sides of it."""
+def _draw_ranks(panel: Axes, diagram: RankDiagram, difference: float, look: dict[str, Style]) -> None:
+    """Draw an axis from 1 to k at height 0, bars and names below it, the critical difference above."""
+    highest, top = len(diagram.names), _rank_top(diagram)
     panel.set_axis_off()
-    panel.set_xlim(1, len(labels))
-    panel.set_ylim(depth - 0.3, -2.3)
-    panel.plot([1, len(labels)], [0, 0], color="black", linewidth=0.7, clip_on=False)
+    panel.set_xlim(1, highest)
+    panel.set_ylim(top + diagram.rows - 0.3, -2.3)
+    panel.plot([1, highest], [0, 0], color="black", linewidth=0.7, clip_on=False)
     # With many algorithms the numbers would touch.
-    step = ceil(RANK_WIDTH * len(labels) / _width(panel))
-    for rank in range(1, len(labels) + 1):
+    step = ceil(RANK_WIDTH * highest / _width(panel))
+    for rank in range(1, highest + 1):
         panel.plot([rank, rank], [0, -0.3], color="black", linewidth=0.6, clip_on=False)
         if (rank - 1) % step == 0:
             panel.text(rank, -0.45, str(rank), ha="center", va="bottom", fontsize=7)
+    panel.plot(
+        [1, 1 + difference], [-1.7, -1.7], color="black", linewidth=0.9, marker="|", markersize=4,
+        clip_on=False, gid="CD",
+    )  # fmt: skip
+    panel.text(1 + difference, -1.7, f"  CD = {difference:.2f}", va="center", fontsize=7)
+    for place, ends in enumerate(diagram.bars):
+        panel.plot(
+            ends, [0.8 + 0.55 * place] * 2, color="#444444", linewidth=2.2, solid_capstyle="projecting",
+            clip_on=False, gid="group",
+        )  # fmt: skip
+    for name in diagram.names:
+        _draw_rank(panel, name, top + name.row, look[name.label])
 
 
 def _width(panel: Axes) -> float:
@@ -321,34 +294,18 @@ def _width(panel: Axes) -> float:
     return float(panel.get_window_extent().width / figure.dpi)
 
 
-def _draw_critical_difference(panel: Axes, difference: float) -> None:
-    """Draw the critical difference to scale above the axis, starting at rank 1."""
-    panel.plot(
-        [1, 1 + difference], [-1.7, -1.7], color="black", linewidth=0.9, marker="|", markersize=4,
-        clip_on=False, gid="CD",
-    )  # fmt: skip
-    panel.text(1 + difference, -1.7, f"  CD = {difference:.2f}", va="center", fontsize=7)
-
-
-def _draw_group(panel: Axes, ranks: Sequence[float], height: float) -> None:
-    panel.plot(
-        [min(ranks), max(ranks)], [height, height], color="#444444", linewidth=2.2,
-        solid_capstyle="projecting", clip_on=False, gid="group",
-    )  # fmt: skip
-
-
-def _draw_rank(panel: Axes, label: str, rank: float, height: float, style: Style, *, left: bool) -> None:
+def _draw_rank(panel: Axes, name: RankedName, height: float, style: Style) -> None:
     """Draw a line from the rank on the axis down and out to the name at the side."""
-    side = panel.get_xlim()[0 if left else 1]
+    rank, side = name.rank, panel.get_xlim()[0 if name.left else 1]
     panel.plot(
         [rank, rank, side], [0, height, height], color="#888888", linewidth=0.5, zorder=1, clip_on=False
     )
-    panel.plot([rank], [0], clip_on=False, zorder=4, gid=label, **line_look(style))
-    name = display_name(label)
+    panel.plot([rank], [0], clip_on=False, zorder=4, gid=name.label, **line_look(style))
+    title = display_name(name.label)
     panel.annotate(
-        f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}", (side, height),
-        xytext=(-4 if left else 4, 0), textcoords="offset points",
-        ha="right" if left else "left", va="center", annotation_clip=False,
+        f"{title}  {rank:.2f}" if name.left else f"{rank:.2f}  {title}", (side, height),
+        xytext=(-4 if name.left else 4, 0), textcoords="offset points",
+        ha="right" if name.left else "left", va="center", annotation_clip=False,
     )  # fmt: skip
 
 

@@ -6,22 +6,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import MaxNLocator
 
 from olbench.errors import UserError
 from olbench.quantities import Quantity
-from olbench.report.figures.canvas import (
-    LETTER,
-    add_panels,
-    draw_legend,
-    legend_height,
-    line_look,
-    new_figure,
-    our_settings,
-    shorten,
-    write_title,
-)
-from olbench.report.figures.curves import ROUND
+from olbench.report.figures.canvas import LETTER, ROUND, line_look, new_page, set_ticks, shorten
 from olbench.report.figures.palette import Style, display_name, styles
 from olbench.report.results import Entry, Results
 
@@ -40,11 +29,9 @@ def mistakes_figure(results: Results, dataset: str) -> Figure:
     entries, look = _drawn(results, dataset)
     groups = group_alike(entries)
     samples = [Line2D([], [], label=_name(group), **line_look(look[group[0].label])) for group in groups]
-    legend = legend_height(samples)
-    height = 3.25 + legend
-    with our_settings():
-        figure = new_figure(height, f"Cumulative mistakes on {dataset}, mean and deviation over the runs.")
-        [panel] = add_panels(figure, 1, 1, above=0.38, below=0.42 + legend, left=0.5)
+    heading = f"Cumulative mistakes on {dataset}: {_runs(entries)}"
+    caption = f"Cumulative mistakes on {dataset}, mean and deviation over the runs."
+    with new_page(heading, 3.25, samples, caption, above=0.38, left=0.5) as (figure, [panel]):
         for place, group in enumerate(groups):
             _draw_mistakes(panel, group, look[group[0].label], place, len(groups))
         panel.set_xlim(0, 1.01 * max(entry.points[-1] for entry in entries))
@@ -52,8 +39,6 @@ def mistakes_figure(results: Results, dataset: str) -> Figure:
         panel.set_xlabel("number of examples")
         panel.set_ylabel("cumulative mistakes")
         panel.yaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
-        write_title(figure, f"Cumulative mistakes on {dataset}: {_runs(entries)}")
-        draw_legend(figure, samples)
     return figure
 
 
@@ -74,8 +59,7 @@ def group_alike(entries: Sequence[Entry]) -> list[list[Entry]]:
     """Return the entries, those with the same mistakes at every point of every run together."""
     groups: list[list[Entry]] = []
     for entry in entries:
-        alike = (group for group in groups if _is_alike(group[0], entry))
-        group = next(alike, None)
+        group = next((group for group in groups if _is_alike(group[0], entry)), None)
         if group is None:
             groups.append([entry])
         else:
@@ -111,11 +95,12 @@ def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
     """Draw the test errors of all runs as boxes: quartiles, whiskers to the ends, and the mean as a point."""
     entries, look = _drawn(results, dataset)
     names = [shorten(display_name(entry.label), NAMES) for entry in entries]
-    height = 0.85 + ROW * len(entries)
-    left = 0.3 + LETTER * max(map(len, names))
-    with our_settings():
-        figure = new_figure(height, f"Test error on {dataset}, by algorithm, over the runs.")
-        [panel] = add_panels(figure, 1, 1, above=0.38, below=0.42, left=left, right=NUMBERS + 0.1)
+    heading = f"Test error on {dataset}: quartiles, extremes, {_runs(entries)}"
+    caption = f"Test error on {dataset}, by algorithm, over the runs."
+    height, left = 0.85 + ROW * len(entries), 0.3 + LETTER * max(map(len, names))
+    with new_page(
+        heading, height, caption=caption, above=0.38, left=left, right=NUMBERS + 0.1
+    ) as (figure, [panel]):  # fmt: skip
         for place, entry in enumerate(entries):
             _draw_errors(panel, quantity, entry, place, look[entry.label])
         panel.set_yticks(range(len(entries)), names)
@@ -126,9 +111,7 @@ def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
         panel.grid(axis="x")
         panel.spines["left"].set_visible(False)
         panel.set_xlabel(quantity.title)
-        panel.xaxis.set_major_locator(MaxNLocator(8, steps=ROUND))
-        panel.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        write_title(figure, f"Test error on {dataset}: quartiles, extremes, {_runs(entries)}")
+        set_ticks(panel.xaxis, 8)
     return figure
 
 
@@ -147,9 +130,8 @@ def _draw_errors(panel: Axes, quantity: Quantity, entry: Entry, place: int, styl
         [values.mean()], [place], marker="D", markersize=3.6, markerfacecolor="white",
         markeredgecolor=style.colour, markeredgewidth=0.9, linestyle="none", zorder=5, gid=entry.label,
     )  # fmt: skip
-    spread = entry.spread(quantity)
-    assert spread is not None
     panel.annotate(
-        quantity.spread(*spread), (1, place), xycoords=("axes fraction", "data"), xytext=(72 * NUMBERS, 0),
-        textcoords="offset points", ha="right", va="center_baseline", annotation_clip=False,
+        quantity.spread(*entry.spread(quantity)), (1, place), xycoords=("axes fraction", "data"),
+        xytext=(72 * NUMBERS, 0), textcoords="offset points", ha="right", va="center_baseline",
+        annotation_clip=False,
     )  # fmt: skip

@@ -1,33 +1,32 @@
 """Models of shards beside one model of all the data (cw2012, Figures 6 and 7)."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from olbench.protocols.definition import Series
 from olbench.quantities import Quantity
 from olbench.report.figures.canvas import (
     DASHES,
+    ROUND,
     TEXT_WIDTH,
-    add_panels,
-    draw_legend,
-    legend_height,
     line_look,
     line_samples,
-    new_figure,
-    our_settings,
+    new_page,
+    set_ticks,
     shorten,
-    write_title,
 )
-from olbench.report.figures.curves import ROUND, band_of
-from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, display_name, styles
+from olbench.report.figures.curves import band_of
+from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, Style, display_name, styles
 from olbench.report.results import Entry, Floats, Results
 
 #: What reports call the combinations, and the colours of their bars.
@@ -113,29 +112,31 @@ def bars_figure(found: Sequence[Family], singles: Sequence[Family], quantity: Qu
         )
         for label, style in look.items()
     ]
-    samples: list[Line2D] = [*bars, *lines]  # type: ignore[list-item]
-    rows, columns = ceil(len(found) / COLUMNS), min(len(found), COLUMNS)
-    legend = legend_height(samples)
     name = display_name(found[0].label)
     heading = f"{name} in shards: test {quantity.title}, mean and deviation over the splits"
-    with our_settings():
-        figure = new_figure(
-            0.8 + legend + 2.0 * rows,
-            f"{heading}. Bars: the models of n shards by themselves (average) and combined. Lines: one model "
-            "of all training examples.",
-        )
-        panels = add_panels(figure, rows, columns, above=0.5, below=0.42 + legend)
-        for panel, family in zip(panels, found, strict=False):
+    caption = (
+        f"{heading}. Bars: the models of n shards by themselves (average) and combined. Lines: one model "
+        "of all training examples."
+    )
+    with _grid(heading, [*bars, *lines], caption, len(found)) as (figure, panels):
+        for panel, family in zip(panels, found, strict=True):
             own = [each for each in singles if each.dataset == family.dataset]
             _draw_bars(panel, family, ways, quantity)
             _draw_singles(panel, own, quantity, look)
-            panel.set_title(shorten(family.dataset, TEXT_WIDTH / columns - 0.4))
+            _title(panel, family.dataset, len(found))
             panel.set_xlabel("shards")
-        for panel in panels[len(found) :]:
-            panel.remove()
-        write_title(figure, heading)
-        draw_legend(figure, samples)
     return figure
+
+
+def _grid(
+    heading: str, samples: Sequence[Artist], caption: str, count: int
+) -> AbstractContextManager[tuple[Figure, list[Axes]]]:
+    rows = ceil(count / COLUMNS)
+    return new_page(heading, 0.8 + 2.0 * rows, samples, caption, rows, min(count, COLUMNS), count)
+
+
+def _title(panel: Axes, dataset: str, count: int) -> None:
+    panel.set_title(shorten(dataset, TEXT_WIDTH / min(count, COLUMNS) - 0.4))
 
 
 def _scaled(quantity: Quantity, value: float) -> float:
@@ -148,10 +149,9 @@ def _draw_bars(panel: Axes, family: Family, ways: Sequence[str], quantity: Quant
     for place, shards in enumerate(family.shards):
         for k, way in enumerate(ways):
             entry = family.combined.get((shards, way))
-            spread = entry.spread(quantity) if entry else None
-            if spread is None:
+            if entry is None:
                 continue
-            mean, deviation = (_scaled(quantity, value) for value in spread)
+            mean, deviation = (_scaled(quantity, value) for value in entry.spread(quantity))
             panel.bar(
                 place + (k - (len(ways) - 1) / 2) * width, mean, 0.92 * width, color=COLOURS[way],
                 yerr=deviation, error_kw={"elinewidth": 0.5, "capsize": 1.2, "capthick": 0.5},
@@ -161,14 +161,12 @@ def _draw_bars(panel: Axes, family: Family, ways: Sequence[str], quantity: Quant
     panel.tick_params(axis="x", length=0)
     # Bars begin above zero, as in the paper: what is compared are differences of a few points.
     panel.set_ylim(bottom=5 * np.floor((low - 1) / 5) if np.isfinite(low) else 0)
-    panel.yaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
-    panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    set_ticks(panel.yaxis, 6)
 
 
-def _draw_singles(panel: Axes, own: Sequence[Family], quantity: Quantity, look: Mapping[str, object]) -> None:
-    known = styles(look)
+def _draw_singles(panel: Axes, own: Sequence[Family], quantity: Quantity, look: Mapping[str, Style]) -> None:
     for family in own:
-        style = known[family.label]
+        style = look[family.label]
         mean = _scaled(quantity, family.single.mean(quantity))
         panel.axhline(mean, color=style.colour, linestyle=DASHES[style.dash], linewidth=1.1, zorder=4)
     top = max([_scaled(quantity, each.single.mean(quantity)) for each in own], default=0.0)
@@ -186,23 +184,13 @@ def examples_figure(found: Mapping[str, Sequence[Family]], series: Series) -> Fi
     if first is not None:
         name = f"{display_name(first.label)}, {min(first.shards)} shards"
         samples.append(Line2D([], [], color=GREY, linestyle=DASHES["dot"], label=name))
-    rows, columns = ceil(len(found) / COLUMNS), min(len(found), COLUMNS)
-    legend = legend_height(samples)
     heading = "Test accuracy (%) by the number of training examples"
-    with our_settings():
-        figure = new_figure(
-            0.8 + legend + 2.0 * rows,
-            f"{heading}, one pass of one model. A band is one deviation over the splits either way.",
-        )
-        panels = add_panels(figure, rows, columns, above=0.5, below=0.42 + legend)
-        for panel, (dataset, own) in zip(panels, found.items(), strict=False):
+    caption = f"{heading}, one pass of one model. A band is one deviation over the splits either way."
+    with _grid(heading, samples, caption, len(found)) as (figure, panels):
+        for panel, (dataset, own) in zip(panels, found.items(), strict=True):
             _draw_curves(panel, own, series)
-            panel.set_title(shorten(dataset, TEXT_WIDTH / columns - 0.4))
+            _title(panel, dataset, len(found))
             panel.set_xlabel(series.along_title)
-        for panel in panels[len(found) :]:
-            panel.remove()
-        write_title(figure, heading)
-        draw_legend(figure, samples)
     return figure
 
 
@@ -211,10 +199,7 @@ def _draw_curves(panel: Axes, own: Sequence[Family], series: Series) -> None:
     low, high = np.inf, -np.inf
     for place, family in enumerate(own):
         band, style = band_of(family.single, series), look[family.label]
-        if band.deviation is not None:
-            panel.fill_between(
-                band.points, band.low, band.high, color=style.colour, alpha=0.12, linewidth=0, zorder=2
-            )
+        band.shade(panel, style.colour, 0.12)
         step = max(1, band.points.size // 4)
         panel.plot(
             band.points, band.mean, zorder=3 + style.width,
@@ -231,5 +216,4 @@ def _draw_curves(panel: Axes, own: Sequence[Family], series: Series) -> None:
     panel.set_xlim(left=0)
     panel.xaxis.set_major_locator(MaxNLocator(4, steps=ROUND))
     panel.xaxis.set_major_formatter(EngFormatter(sep=""))
-    panel.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
-    panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    set_ticks(panel.yaxis, 5)

@@ -1,6 +1,8 @@
 """Gaussians over weights: one with an example (cw2012, Figure 2), and one learnt (cw2008, Figure 3)."""
 
 import math
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -8,21 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from olbench.data.load import load_run
 from olbench.learn.examples import Floats
 from olbench.learn.learners import make_algorithm
 from olbench.learn.passes import online_pass
-from olbench.report.figures.canvas import (
-    DASHES,
-    add_panels,
-    draw_legend,
-    legend_height,
-    new_figure,
-    our_settings,
-    write_title,
-)
+from olbench.report.figures.canvas import DASHES, legend_height, new_page, set_ticks
 from olbench.report.figures.palette import BLACK, BLUE, GREEN, GREY, VERMILLION
 
 #: The example of cw2012's Figure 2, whose label is +1.
@@ -34,6 +27,8 @@ POINTS, SEED = 600, 2012
 LEARNT, ETA = 50, 0.9
 DRAWN = "cw2008-synthetic"
 DOTS = DASHES["dot"]
+#: The steps between ticks.
+STEPS = (1, 2, 5, 10)
 
 
 def gaussian_figure() -> Figure:
@@ -46,19 +41,22 @@ def gaussian_figure() -> Figure:
         Line2D([], [], color=BLACK, linewidth=0.9, label="w · x = 0"),
         _sample("mean, with one and two deviations around it", BLACK, "o"),
     ]
-    with our_settings():
-        figure = new_figure(
-            4.0,
-            "A Gaussian over two-dimensional weight vectors, and the example x = (0.5, 1) with the label +1. "
-            f"Vectors above the line, {_normal_cdf(mean / deviation):.1%} of the Gaussian, classify it "
-            "correctly.",
-        )
-        plane, margins = add_panels(figure, 1, 2, above=0.5, below=0.45 + legend_height(samples), left=0.5)
+    heading = "A Gaussian over weight vectors, and the example x = (0.5, 1), y = +1"
+    caption = (
+        "A Gaussian over two-dimensional weight vectors, and the example x = (0.5, 1) with the label +1. "
+        f"Vectors above the line, {_normal_cdf(mean / deviation):.1%} of the Gaussian, classify it correctly."
+    )
+    with _two_panels(heading, samples, caption) as (figure, [plane, margins]):
         _draw_half_planes(plane, vectors)
         _draw_margins(margins, vectors @ EXAMPLE, mean, deviation)
-        write_title(figure, "A Gaussian over weight vectors, and the example x = (0.5, 1), y = +1")
-        draw_legend(figure, samples)
     return figure
+
+
+def _two_panels(
+    heading: str, samples: Sequence[Line2D], caption: str
+) -> AbstractContextManager[tuple[Figure, list[Axes]]]:
+    height = 4.0 - legend_height(samples)
+    return new_page(heading, height, samples, caption, columns=2, below=0.45, left=0.5)
 
 
 def margin_moments(mean: Floats, covariance: Floats, example: Floats) -> tuple[float, float]:
@@ -111,7 +109,7 @@ def _draw_margins(panel: Axes, margins: Floats, mean: float, deviation: float) -
 
 
 def ellipse(mean: Floats, covariance: Floats, deviations: float = 1.0, **look: Any) -> Ellipse:
-    """Return the curve at so many standard deviations of a Gaussian in the plane."""
+    """Return the curve at some standard deviations of a Gaussian in the plane."""
     variances, axes = np.linalg.eigh(covariance)
     width, height = 2 * deviations * np.sqrt(variances[::-1])
     angle = math.degrees(math.atan2(axes[1, 1], axes[0, 1]))
@@ -138,17 +136,14 @@ def synthetic_figure(run: int = 0) -> Figure:
         Line2D([], [], color=BLACK, linewidth=1.4, label="informative pair"),
         Line2D([], [], color=GREY, linewidth=0.7, label="nine other pairs"),
     ]
-    with our_settings():
-        figure = new_figure(
-            4.0,
-            f"The two informative features of {DRAWN}, and the Gaussian over the weights of CW with a full "
-            f"covariance after {LEARNT} examples (eta = {ETA:g}), as ten pairs of weights: one deviation.",
-        )
-        features, weights = add_panels(figure, 1, 2, above=0.5, below=0.45 + legend_height(samples), left=0.5)
+    heading = f"{DRAWN}: data, and weights of CW-Stdev-full after {LEARNT} examples"
+    caption = (
+        f"The two informative features of {DRAWN}, and the Gaussian over the weights of CW with a full "
+        f"covariance after {LEARNT} examples (eta = {ETA:g}), as ten pairs of weights: one deviation."
+    )
+    with _two_panels(heading, samples, caption) as (figure, [features, weights]):
         _draw_features(features, data.X[train], data.y[train])
         _draw_ellipses(weights, mean, covariance)
-        write_title(figure, f"{DRAWN}: data, and weights of CW-Stdev-full after {LEARNT} examples")
-        draw_legend(figure, samples)
     return figure
 
 
@@ -188,6 +183,5 @@ def _square(panel: Axes, reach: float) -> None:
 
 
 def _number(panel: Axes) -> None:
-    for axis in (panel.xaxis, panel.yaxis):
-        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    set_ticks(panel.xaxis, 6, STEPS)
+    set_ticks(panel.yaxis, 6, STEPS)

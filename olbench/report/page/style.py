@@ -12,17 +12,8 @@ BRIGHT = 0.18
 
 def line_styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return the colours (light, dark), dash, marker and width of each label."""
-    return {
-        label: {
-            "colour": style.colour,
-            "dark": on_dark(style.colour),
-            "dash": style.dash,
-            "marker": style.marker,
-            "filled": style.filled,
-            "width": style.width,
-        }
-        for label, style in styles(labels).items()
-    }
+    looks = styles(labels).items()
+    return {label: {**vars(style), "dark": on_dark(style.colour)} for label, style in looks}
 
 
 def on_dark(colour: str) -> str:

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 from olbench.config.specs import AlgorithmSpec
 from olbench.quantities import SECONDS
-from olbench.report.grid import Box, Grid, boxes, count, left, right, short
+from olbench.report.grid import Box, Grid, boxes, count, left, list_settings, right, short
 from olbench.report.model import Report
-from olbench.report.renderers.markdown import render as markdown
+from olbench.report.renderers import Format
+from olbench.report.renderers.md import render as markdown
 from olbench.report.sections.datasets import parts as dataset_parts
 from olbench.report.sections.provenance import config_yaml, machine_text
 from olbench.report.sections.results import settings
@@ -81,9 +82,8 @@ def _grids(specs: Iterable[AlgorithmSpec]) -> Grid:
 
 def _describe_search(spec: AlgorithmSpec) -> tuple[Box, ...]:
     grid = (f"{name}: {', '.join(map(short, values))}" for name, values in spec.grid.items())
-    fixed = (f"{name}={short(value)}" for name, value in spec.params.items())
     options = (f"{name} {short(value)}" for name, value in spec.options.items())
-    return boxes(spec.id, "; ".join(grid), ", ".join(fixed), ", ".join(options))
+    return boxes(spec.id, "; ".join(grid), list_settings(spec.params), ", ".join(options))
 
 
 def _choices(report: Report) -> Grid:
@@ -114,3 +114,11 @@ def _commit(run: RunFile) -> str:
     if not run.commit:
         return "."
     return f"; olbench at commit {run.commit}{', with uncommitted changes' if run.dirty else ''}."
+
+
+FORMAT = Format(
+    "CHECKLIST.md",
+    "the reproducibility checklist",
+    lambda document, screen: render(document.subject),
+    single=True,
+)

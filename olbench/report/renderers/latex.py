@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from olbench.report.grid import Box, Grid, Part
+from olbench.report.renderers import Format
 
 HEAD = r"""% Tables made by olbench. In the preamble: \usepackage{booktabs,longtable}
 \begingroup\footnotesize\setlength{\tabcolsep}{4pt}\setlength{\LTcapwidth}{\linewidth}
@@ -83,3 +84,6 @@ def _types(grid: Grid) -> str:
 def _format(box: Box) -> str:
     text = escape(box.text)
     return rf"\textbf{{{text}}}" if box.bold and text else text
+
+
+FORMAT = Format("tables.tex", "all tables in LaTeX", lambda document, screen: render(document.parts()))

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from olbench.report.grid import Box, Column, Grid, Part
+from olbench.report.renderers import Format
 
 #: Spaces between columns.
 GAP = 3
@@ -135,7 +136,7 @@ def _print_grid(console: Console, grid: Grid, width: int) -> None:
 
 
 def _is_plain(grid: Grid) -> bool:
-    """Tell whether every text takes one line and nothing but visible characters."""
+    """Return whether every text takes one line and nothing but visible characters."""
     return bool(grid.rows) and all(text.isprintable() for texts in _texts_by_column(grid) for text in texts)
 
 
@@ -181,3 +182,8 @@ def _text(box: Box, starred: bool) -> Text:
 def _mark(box: Box, starred: bool) -> str:
     """Return the text of a box, with a star or the room for one in a column that has stars."""
     return box.text + ("*" if box.bold else " ") if starred else box.text
+
+
+FORMAT = Format(
+    "report.txt", "all tables, for a terminal", lambda document, screen: render(document.parts(), *screen)
+)

@@ -6,7 +6,7 @@ A protocol lists the ids of its sections in order. A section that does not apply
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from olbench.discovery import import_all
 from olbench.errors import UserError
@@ -18,27 +18,29 @@ if TYPE_CHECKING:
 
 #: Functions that draw a figure, by the name of its file.
 Figures = Mapping[str, Callable[[], "Figure"]]
-REGISTRY: dict[str, "Section"] = {}
+REGISTRY: dict[str, "Section[Report]"] = {}
+#: What a section is about: a report on one run, or a comparison of several.
+Subject = TypeVar("Subject")
 
 
 @dataclass(frozen=True)
-class Section:
+class Section(Generic[Subject]):
     """A section of a report: what goes into text, Markdown, LaTeX, JSON, the page and the figures."""
 
     id: str
     title: str
     #: The tables and paragraphs of text, Markdown and LaTeX, and of the page if there is no `page`.
-    parts: Callable[[Report], Iterable[Part]] = lambda report: ()
-    applies: Callable[[Report], bool] = lambda report: True
+    parts: Callable[[Subject], Iterable[Part]] = lambda subject: ()
+    applies: Callable[[Subject], bool] = lambda subject: True
     #: The top-level keys that it adds to the JSON document.
-    data: Callable[[Report], Mapping[str, Any]] = lambda report: {}
+    data: Callable[[Subject], Mapping[str, Any]] = lambda subject: {}
     #: The values for the template `page/<id>.html.j2`, if the page shows more than the tables.
-    page: Callable[[Report], Mapping[str, Any]] | None = None
+    page: Callable[[Subject], Mapping[str, Any]] | None = None
     #: Written to files and, where there is no `page`, shown on the page.
-    figures: Callable[[Report], Figures] = lambda report: {}
+    figures: Callable[[Subject], Figures] = lambda subject: {}
 
 
-def register(section: Section) -> Section:
+def register(section: "Section[Report]") -> "Section[Report]":
     """Add a section, which protocols then name by its id."""
     REGISTRY[section.id] = section
     return section
@@ -49,7 +51,7 @@ def _load_all() -> None:
     import_all("olbench.report.sections")
 
 
-def all_sections(report: Report) -> list[Section]:
+def all_sections(report: Report) -> list[Section[Report]]:
     """Return the sections of a report in the order of its protocol, whether they apply or not."""
     _load_all()
     wanted = report.protocol.sections
@@ -59,12 +61,6 @@ def all_sections(report: Report) -> list[Section]:
     return [REGISTRY[id] for id in wanted]
 
 
-def sections_of(report: Report) -> list[Section]:
+def sections_of(report: Report) -> list[Section[Report]]:
     """Return the sections that apply to a report, in order."""
     return [section for section in all_sections(report) if section.applies(report)]
-
-
-def all_parts(report: Report) -> Iterable[Part]:
-    """Yield the tables and paragraphs of all sections that apply, in order."""
-    for section in sections_of(report):
-        yield from section.parts(report)

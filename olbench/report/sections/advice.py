@@ -17,7 +17,7 @@ from olbench.report.sections import Figures, Section, register
 if TYPE_CHECKING:
     from olbench.config.specs import DatasetSpec
 
-#: Figures of examples and rules are drawn in so many features.
+#: The features of data whose examples and rules are drawn.
 PLANE = 2
 #: The keys of a config that decide its rules.
 KEYS = ("advice", "domain", "missing")
@@ -28,9 +28,7 @@ def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
     config, protocol = report.results.config, report.protocol
     for spec in config.datasets:
         try:
-            found = _load_one(
-                spec, *(protocol.setting_of(config, key) for key in ("advice", "domain", "missing"))
-            )
+            found = _load_one(spec, *(protocol.setting_of(config, key) for key in KEYS))
         except UserError:
             continue
         if found is not None and spec.name in report.results.datasets:

@@ -9,7 +9,7 @@ from olbench.report.sections import Section, register
 
 
 def applies(report: Report) -> bool:
-    """Tell whether the paper makes claims."""
+    """Return whether the paper makes claims."""
     return bool(report.claims)
 
 

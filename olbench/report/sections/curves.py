@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.protocols.definition import Series
+from olbench.report.grid import capitalise
 from olbench.report.model import Report
 from olbench.report.page.style import line_styles
 from olbench.report.results import Entry, Floats
@@ -15,16 +16,16 @@ from olbench.report.sections import Figures, Section, register
 
 #: Enough digits for a screen: a curve is some 1000 pixels wide.
 DIGITS = 4
-#: So many numbers the curves of a page have at most: some two megabytes.
+#: The most numbers that the curves of a page have: some two megabytes.
 MOST = 300_000
 #: A curve is thinned to this many points before any curve is left out.
 FEWEST_POINTS = 25
-#: Into so many windows a pass is cut: fewer would hide a change, more would be noise.
+#: The windows that a pass is cut into: fewer would hide a change, more would be noise.
 WINDOWS = 25
 
 
 def applies(report: Report) -> bool:
-    """Tell whether there are curves."""
+    """Return whether there are curves."""
     return bool(report.protocol.series) and any(
         entry.done and entry.points.size for entry in report.results.entries
     )
@@ -42,21 +43,25 @@ def page(report: Report) -> Mapping[str, Any]:
         "curves": {name: curves_of(entries, points) for name, entries in shown.items()},
         "styles": {label: style for label, style in styles.items() if label in labels},
         "most": lines if any(len(results.of(name)) > lines for name in shown) else None,
-        "series": {each.name: series_page(each) for each in series},
+        **describe_series(series),
         "hidden": (),
-        "along": _capitalise(series[0].along_title),
         "numbered": report.protocol.numbered,
         "paper": report.paper is not None,
     }
 
 
-def series_page(series: Series) -> dict[str, Any]:
-    """Return what the page has to know of a series: its titles, and how its numbers are shown."""
+def describe_series(series: Sequence[Series]) -> dict[str, Any]:
+    """Return what the page has to know of the series, and the title of their points."""
+    about = {each.name: _describe(each) for each in series}
+    return {"series": about, "along": capitalise(series[0].along_title)}
+
+
+def _describe(series: Series) -> dict[str, Any]:
     rate = series.quantity.title if series.per_example else f"{series.quantity.title} per example"
     return {
-        "button": _capitalise(series.quantity.title),
-        "title": _capitalise(series.title),
-        "windowed": f"{_capitalise(rate)} within each window" if is_counted(series) else "",
+        "button": capitalise(series.quantity.title),
+        "title": capitalise(series.title),
+        "windowed": f"{capitalise(rate)} within each window" if is_counted(series) else "",
         "per_example": series.per_example,
         "level": series.is_level,
         "timed": series.timed,
@@ -65,12 +70,8 @@ def series_page(series: Series) -> dict[str, Any]:
 
 
 def is_counted(series: Series) -> bool:
-    """Tell whether a series counts along the pass, so that a window has a rate of its own."""
+    """Return whether a series counts along the pass, so that a window has a rate of its own."""
     return not (series.level or series.timed)
-
-
-def _capitalise(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def budget(entries: Iterable[Entry], series: Sequence[Series]) -> tuple[int, int]:
@@ -94,7 +95,7 @@ def _best(entries: list[Entry], most: int, report: Report) -> list[Entry]:
 
 
 def thin(size: int, most: int) -> NDArray[np.int64]:
-    """Return the places of at most so many points of a curve, with even gaps and the last point.
+    """Return the places of at most `most` points of a curve, with even gaps and the last point.
 
     >>> thin(10, 4).tolist(), thin(3, 4).tolist()
     ([1, 4, 6, 9], [0, 1, 2])
@@ -137,7 +138,7 @@ def _curve(entry: Entry, most: int) -> dict[str, Any]:
 
 
 def window_rates(entry: Entry, name: str, most: int) -> Floats:
-    """Return how much a count grows per example within each of at most so many windows, by trial."""
+    """Return how much a count grows per example within each of at most `most` windows, by trial."""
     ends = thin(entry.points.size, most)
     # A curve that begins before the first example has no window before its first point.
     widths = np.maximum(np.diff(entry.points[ends], prepend=0), 1)
@@ -161,9 +162,7 @@ def figures(report: Report) -> Figures:
     from olbench.report.figures.curves import curves_figure, file_names, overview_figure
 
     results = report.results
-    datasets = [
-        dataset for dataset in results.datasets if any(entry.points.size for entry in results.of(dataset))
-    ]
+    datasets = [name for name in results.datasets if any(entry.points.size for entry in results.of(name))]
     curves = {
         f"curves-{name}": partial(curves_figure, results, dataset)
         for dataset, name in file_names(datasets).items()

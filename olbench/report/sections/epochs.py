@@ -21,7 +21,7 @@ def series_of(report: Report) -> Series | None:
 
 
 def applies(report: Report) -> bool:
-    """Tell whether there are curves over epochs."""
+    """Return whether there are curves over epochs."""
     return series_of(report) is not None and bool(entries_by_epoch(report.results, ""))
 
 

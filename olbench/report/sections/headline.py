@@ -3,16 +3,17 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from olbench.quantities import Quantity
 from olbench.report import verdicts
 from olbench.report.grid import count
 from olbench.report.guessing import describe_guesses
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
-from olbench.report.standings import Winner, standings, winners
+from olbench.report.standings import standings, winners
 
 #: Up to this many missing rows are listed one by one.
 FEW = 12
-#: So many algorithms the page ranks in its summary; the statistics have all.
+#: The most algorithms that the page ranks in its summary; the statistics have all.
 MOST_RANKED = 20
 
 
@@ -22,8 +23,7 @@ def parts(report: Report) -> Iterator[str]:
     if report.results.missing:
         lines += list_gaps(report)
     lines += [verdicts.summary(report.judgements, quantity) for quantity in report.judged]
-    lines += [text for text in [describe_guesses(report.guesses)] if text]
-    yield "\n".join(lines)
+    yield "\n".join(filter(None, [*lines, describe_guesses(report.guesses)]))
 
 
 def describe_run(report: Report) -> str:
@@ -53,12 +53,12 @@ def list_gaps(report: Report, few: int = FEW) -> list[str]:
 def data(report: Report) -> Mapping[str, Any]:
     """Return the counts of the verdicts."""
     summary = {each.name: verdicts.summary(report.judgements, each) for each in report.judged}
-    guesses = [
-        {"dataset": each.dataset, "label": each.label, "mean": each.mean, "guess": each.guess}
-        for each in report.guesses
-    ]
-    about = {"missing": report.results.missing, "summary": summary if report.paper else None}
-    return {**about, "no_better_than_guessing": guesses}
+    names = ("dataset", "label", "mean", "guess")
+    return {
+        "missing": report.results.missing,
+        "summary": summary if report.paper else None,
+        "no_better_than_guessing": [{name: getattr(each, name) for name in names} for each in report.guesses],
+    }
 
 
 def page(report: Report) -> Mapping[str, Any]:
@@ -69,7 +69,9 @@ def page(report: Report) -> Mapping[str, Any]:
         "quantity": report.headline.title,
         "best": report.headline.best,
         "numbered": report.protocol.numbered,
-        "winners": [_winner_page(each, report) for each in won],
+        "winners": [
+            {**vars(each), "texts": [report.headline.text(number) for number in each.spread]} for each in won
+        ],
         "standings": [vars(each) for each in ranked[:MOST_RANKED]],
         "ranked": len(ranked),
         "paper": report.paper is not None,
@@ -83,17 +85,7 @@ def page(report: Report) -> Mapping[str, Any]:
     }
 
 
-def _winner_page(winner: Winner, report: Report) -> dict[str, Any]:
-    return {
-        "dataset": winner.dataset,
-        "label": winner.label,
-        "texts": [report.headline.text(each) for each in winner.spread],
-        "equals": list(winner.equals),
-        "compared": winner.compared,
-    }
-
-
-def _tally(report: Report, quantity: Any) -> dict[str, Any]:
+def _tally(report: Report, quantity: Quantity) -> dict[str, Any]:
     counts = verdicts.count(report.judgements, quantity)
     return {
         "quantity": quantity.name,

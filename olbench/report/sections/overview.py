@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from olbench.report.grid import Box, Grid, left, right
-from olbench.report.model import Report, Row
+from olbench.report.grid import Box, Grid, capitalise, left, right
+from olbench.report.model import Report
+from olbench.report.results import Entry
 from olbench.report.sections import Section, register
 from olbench.report.sections.results import bold_note
 from olbench.report.sections.verdicts import beside_text, legend
@@ -12,33 +13,26 @@ from olbench.report.verdicts import suspects
 
 def parts(report: Report) -> Iterator[Grid]:
     """Yield one row per data set and one column per algorithm, for the headline quantity."""
-    rows = {(row.entry.dataset, row.entry.label): row for row in report.rows if is_contestant(row, report)}
-    labels = list(dict.fromkeys(label for _, label in rows))
-    datasets = list(dict.fromkeys(dataset for dataset, _ in rows))
-    title = report.headline.title[0].upper() + report.headline.title[1:]
+    entries = {(e.dataset, e.label): e for e in report.rows if report.results.is_contestant(e)}
+    labels = list(dict.fromkeys(label for _, label in entries))
+    datasets = list(dict.fromkeys(dataset for dataset, _ in entries))
     yield Grid(
-        title + (", ours / the paper's" if report.judgements else ""),
+        capitalise(report.headline.title) + (", ours / the paper's" if report.judgements else ""),
         (*left("data set"), *right(*labels)),
         tuple(
-            (Box(dataset), *(_box(rows.get((dataset, label)), report) for label in labels))
+            (Box(dataset), *(_box(entries.get((dataset, label)), report) for label in labels))
             for dataset in datasets
         ),
         _note(report),
     )
 
 
-def is_contestant(row: Row, report: Report) -> bool:
-    """Tell whether a row is of the tuning that is compared."""
-    return report.results.tuning_of(row.entry) == report.results.tunings[0]
-
-
-def _box(row: Row | None, report: Report) -> Box:
-    if row is None:
+def _box(entry: Entry | None, report: Report) -> Box:
+    if entry is None:
         return Box("")
-    judgement = row.judgements.get(report.headline.name)
-    if judgement is not None:
-        return Box(beside_text(judgement, report.headline), row.bold)
-    return Box(report.headline.text(row.spreads[report.headline.name][0]), row.bold)
+    judgement = report.judgements_of(entry).get(report.headline.name)
+    ours = report.headline.text(entry.mean(report.headline))
+    return Box(beside_text(judgement, report.headline) if judgement else ours, report.results.is_best(entry))
 
 
 def _note(report: Report) -> str:

@@ -17,38 +17,23 @@ NOTE = "The mean over data sets of the rank on each; equals share the smallest o
 
 def parts(report: Report) -> Iterator[Grid]:
     """Yield the ranks of all algorithms, then those that the paper prints."""
-    if our_ranks(report):
+    if report.ranks:
         yield all_algorithms(report)
     for printed in report.paper.ranks if report.paper else ():
         yield beside_printed(report, printed)
 
 
 def applies(report: Report) -> bool:
-    """Tell whether there are ranks: at least two algorithms on a data set that has all of them."""
-    return len(our_ranks(report)) > 1
-
-
-def our_means(report: Report) -> dict[str, dict[str, float]]:
-    """Return the mean of the headline quantity of each algorithm on each data set."""
-    results = report.results
-    return {
-        dataset: {entry.label: entry.mean(report.headline) for entry in results.contestants(dataset)}
-        for dataset in results.datasets
-    }
-
-
-def our_ranks(report: Report) -> dict[str, float]:
-    """Return the mean rank of every algorithm of the run."""
-    return mean_ranks(our_means(report), report.headline.better)
+    """Return whether there are ranks: at least two algorithms on a data set that has all of them."""
+    return len(report.ranks) > 1
 
 
 def all_algorithms(report: Report) -> Grid:
     """Return the mean ranks of all algorithms over the data sets that have all of them."""
-    ranks = our_ranks(report)
-    complete = sum(len(row) == len(ranks) for row in our_means(report).values())
-    ordered = sorted(ranks, key=lambda label: ranks[label])
+    ranks, ordered = report.ranks, sorted(report.ranks, key=lambda label: report.ranks[label])
     return Grid(
-        f"Mean ranks of all {len(ranks)} algorithms, {report.headline.title}, {count(complete, 'data set')}",
+        f"Mean ranks of all {len(ranks)} algorithms, {report.headline.title}, "
+        f"{count(report.complete, 'data set')}",
         (*left("algorithm"), *right("mean rank")),
         tuple(boxes(label, f"{ranks[label]:.2f}") for label in ordered),
         NOTE,
@@ -104,7 +89,7 @@ def data(report: Report) -> Mapping[str, Any]:
         ours, theirs, everywhere = (_ranked(means, report) for means in _means(report, printed))
         about = {"where": printed.where, "printed": dict(printed.printed)}
         tables.append({**about, "ours": ours, "paper_on_the_same": theirs, "paper_on_all": everywhere})
-    return {"mean_ranks": our_ranks(report), "printed_ranks": tables}
+    return {"mean_ranks": report.ranks, "printed_ranks": tables}
 
 
 register(Section("ranks", "Ranks", parts, applies, data))

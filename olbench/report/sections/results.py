@@ -1,12 +1,25 @@
 """The results: one table per data set, our numbers beside the paper's."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from olbench.quantities import SECONDS, Quantity
-from olbench.report.grid import DETAIL, PAPER, TIME, Box, Column, Grid, boxes, left, right, short
-from olbench.report.model import Report, Row
+from olbench.report.grid import (
+    DETAIL,
+    KEPT,
+    PAPER,
+    TIME,
+    Box,
+    Column,
+    Grid,
+    boxes,
+    capitalise,
+    left,
+    list_settings,
+    right,
+)
+from olbench.report.model import Report
 from olbench.report.results import Entry
 from olbench.report.sections import Section, register
 from olbench.report.verdicts import LEANS_MEANING, LETTERS, NOT_COMPARABLE, Judgement
@@ -19,38 +32,33 @@ SHARED_NOTE = (
 
 def bold_note(report: Report) -> str:
     """Return what bold means."""
-    return (
-        f"* or bold: the {report.headline.best} mean {report.headline.title}, and all not significantly "
-        f"different from it (paired t-test over the shared {report.results.numbered}s, 95%)."
-    )
+    return f"* or bold: {report.results.best_note}"
 
 
 def settings(entry: Entry) -> str:
     """Return the chosen parameters and settings, and any warnings."""
-    chosen = {**(entry.params or {}), **entry.setting}
-    notes = [", ".join(f"{name}={short(value)}" for name, value in chosen.items())]
+    notes = [list_settings({**(entry.params or {}), **entry.setting})]
     flags = [each.title for each in entry.protocol.recorded if each.flag]
     if entry.flagged:
         notes.append(f"{' or '.join(flags)} in {entry.flagged} of {entry.done}")
-    return "; ".join(note for note in notes if note)
+    return "; ".join(filter(None, notes))
 
 
 def is_time(quantity: Quantity) -> bool:
-    """Tell whether a quantity is a time, which other running trials lengthen."""
+    """Return whether a quantity is a time, which other running trials lengthen."""
     return quantity.name == SECONDS.name
 
 
 def parts(report: Report) -> Iterator[Grid]:
     """Yield one table per data set; a note below the last one explains the marks."""
-    datasets = list(dict.fromkeys(row.entry.dataset for row in report.rows))
-    alone = all(row.entry.exclusive for row in report.rows)
-    timed = any(is_time(quantity) for quantity in report.protocol.quantities)
+    alone = all(entry.exclusive for entry in report.rows)
+    timed = any(map(is_time, report.protocol.quantities))
     note = bold_note(report) + ("" if alone or not timed else f" {SHARED_NOTE}")
-    for dataset in datasets:
-        rows = report.block(dataset)
-        body = tuple(_boxes(row, report) for row in rows)
-        last = dataset == datasets[-1]
-        yield Grid(title(report, dataset), _columns(rows, report), body, note if last else "")
+    blocks = {name: block for name in report.results.datasets if (block := report.block(name))}
+    for dataset, block in blocks.items():
+        body = tuple(_boxes(entry, report) for entry in block)
+        last = dataset == list(blocks)[-1]
+        yield Grid(title(report, dataset), _columns(block, report), body, note if last else "")
 
 
 def title(report: Report, dataset: str) -> str:
@@ -62,69 +70,75 @@ def title(report: Report, dataset: str) -> str:
     return f"{', '.join(wheres)}: {name}" if wheres else name
 
 
-def _columns(rows: list[Row], report: Report) -> tuple[Column, ...]:
-    columns = left("algorithm")
-    for quantity in report.protocol.quantities:
-        if is_time(quantity):
-            alone = all(row.entry.exclusive for row in rows)
-            columns += right(quantity.title if alone else f"({quantity.title}, shared)", drop=TIME)
-        else:
-            columns += right(quantity.title)
+def quantity_columns(report: Report, entries: Sequence[Entry]) -> tuple[Column, ...]:
+    """Return the headings of the quantities; times are marked unless all were measured alone."""
+    alone = all(entry.exclusive for entry in entries)
+    return tuple(
+        column
+        for each in report.protocol.quantities
+        for column in right(
+            f"({each.title}, shared)" if is_time(each) and not alone else each.title,
+            drop=TIME if is_time(each) else KEPT,
+        )
+    )
+
+
+def quantity_boxes(report: Report, entry: Entry) -> tuple[Box, ...]:
+    """Return mean and deviation of every quantity."""
+    best = report.results.is_best(entry)
+    return tuple(
+        Box(number_text(entry, each), best and each is report.headline) for each in report.protocol.quantities
+    )
+
+
+def _columns(block: list[Entry], report: Report) -> tuple[Column, ...]:
+    columns = left("algorithm") + quantity_columns(report, block)
     columns += left("parameters", optional=True, drop=DETAIL)
     for place, quantity in enumerate(report.judged):
         columns += right(f"{'' if place else 'paper: '}{quantity.title}", drop=PAPER)
-    if report.time_ratios:
-        columns += right("seconds / ours", optional=True, drop=PAPER)
-    return columns
+    return columns + (right("seconds / ours", optional=True, drop=PAPER) if report.time_ratios else ())
 
 
-def _boxes(row: Row, report: Report) -> tuple[Box, ...]:
-    ours = [Box(row.entry.label)]
-    for quantity in report.protocol.quantities:
-        bold = row.bold and quantity is report.headline
-        ours.append(Box(time_text(row, quantity) if is_time(quantity) else spread_text(row, quantity), bold))
-    judged = [_judged_text(row.judgements.get(quantity.name)) for quantity in report.judged]
-    ratio = [_ratio_text(row, report)] if report.time_ratios else []
-    return (*ours, *boxes(settings(row.entry), *judged, *ratio))
+def _boxes(entry: Entry, report: Report) -> tuple[Box, ...]:
+    judged = [printed_text(report, entry, quantity) for quantity in report.judged]
+    ratio = [_ratio_text(entry, report)] if report.time_ratios else []
+    return (Box(entry.label), *quantity_boxes(report, entry), *boxes(settings(entry), *judged, *ratio))
 
 
-def spread_text(row: Row, quantity: Quantity) -> str:
-    """Return mean and deviation of a quantity."""
-    return quantity.spread(*row.spreads[quantity.name])
-
-
-def time_text(row: Row, quantity: Quantity) -> str:
-    """Return the time of a trial, in brackets unless it was measured alone."""
-    mean, deviation = row.spreads[quantity.name]
+def number_text(entry: Entry, quantity: Quantity) -> str:
+    """Return mean and deviation of a quantity; a time is in brackets unless it was measured alone."""
+    mean, deviation = entry.spread(quantity)
+    if not is_time(quantity):
+        return quantity.spread(mean, deviation)
     digits = quantity.digits if mean < 1 else quantity.digits - 1
     text = f"{quantity.text(mean, digits)} ± {quantity.text(deviation, digits)}"
-    return text if row.entry.exclusive else f"({text})"
+    return text if entry.exclusive else f"({text})"
 
 
-def _ratio_text(row: Row, report: Report) -> str:
+def _ratio_text(entry: Entry, report: Report) -> str:
     """Return the paper's seconds divided by ours, in brackets unless ours were measured alone."""
-    ratio = report.time_ratios.get((row.entry.dataset, row.entry.label))
-    judgement = row.judgements.get(report.headline.name)
+    ratio = report.time_ratios.get((entry.dataset, entry.label))
+    judgement = report.judgements_of(entry).get(report.headline.name)
     if ratio is None or judgement is None or judgement.verdict == NOT_COMPARABLE:
         return ""
-    return f"{ratio:,.0f}" if row.entry.exclusive else f"({ratio:,.0f})"
+    return f"{ratio:,.0f}" if entry.exclusive else f"({ratio:,.0f})"
 
 
-def _judged_text(judgement: Judgement | None) -> str:
+def printed_text(report: Report, entry: Entry, quantity: Quantity) -> str:
+    """Return what the paper prints for a row, with the verdict; empty if it does not."""
+    judgement = report.judgements_of(entry).get(quantity.name)
     return f"{judgement.reported.printed} {judgement.letter}" if judgement else ""
 
 
 def data(report: Report) -> Mapping[str, Any]:
     """Return one object per row."""
-    return {"rows": [_row_data(row, report) for row in report.rows]}
+    return {"rows": [_row_data(entry, report) for entry in report.rows]}
 
 
-def _row_data(row: Row, report: Report) -> dict[str, Any]:
-    entry, judged = row.entry, row.judgements
+def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
+    judged = report.judgements_of(entry)
     headline = judged.get(report.headline.name)
-    flags = {
-        flag.name: int((entry.trials[flag.name] > 0).sum()) for flag in entry.protocol.recorded if flag.flag
-    }
+    flags = [each.name for each in entry.protocol.recorded if each.flag]
     return {
         "dataset": entry.dataset,
         "algorithm": entry.algorithm,
@@ -133,42 +147,38 @@ def _row_data(row: Row, report: Report) -> dict[str, Any]:
         "setting": dict(entry.setting),
         "options": entry.options,
         f"{entry.protocol.numbered}s": entry.done,
-        **{name: dict(zip(("mean", "std"), spread, strict=True)) for name, spread in row.spreads.items()},
-        "timing": row.timing,
-        "best": row.bold,
-        **flags,
-        "reported": {name: reported_data(each) for name, each in judged.items()} or None,
+        **{
+            each.name: dict(zip(("mean", "std"), entry.spread(each), strict=True))
+            for each in report.protocol.quantities
+        },
+        "timing": entry.timing,
+        "best": report.results.is_best(entry),
+        **{name: int((entry.columns[name] > 0).sum()) for name in flags},
+        "reported": {name: each.reported_data for name, each in judged.items()} or None,
         "verdict": headline.verdict if headline else None,
         "verdicts": {name: each.verdict for name, each in judged.items()} or None,
     }
 
 
-def reported_data(judgement: Judgement) -> dict[str, Any]:
-    """Return a reported number as JSON has it."""
-    number = judgement.reported
-    return {"mean": number.mean, "deviation": number.deviation, "half_unit": number.half_unit}
-
-
 def flat_records(report: Report) -> list[dict[str, Any]]:
     """Return one flat record per row, in full precision, for CSV."""
-    return [_flat(row, report) for row in report.rows]
+    return [_flat(entry, report) for entry in report.rows]
 
 
-def _flat(row: Row, report: Report) -> dict[str, Any]:
-    entry = row.entry
+def _flat(entry: Entry, report: Report) -> dict[str, Any]:
     record: dict[str, Any] = {
         "dataset": entry.dataset,
         "algorithm": entry.algorithm,
         "label": entry.label,
         "params": settings(entry),
         f"{entry.protocol.numbered}s": entry.done,
-        "best": row.bold,
-        "timing": row.timing,
+        "best": report.results.is_best(entry),
+        "timing": entry.timing,
     }
-    for name, spread in row.spreads.items():
-        record[f"{name}_mean"], record[f"{name}_std"] = spread
+    for quantity in report.protocol.quantities:
+        record[f"{quantity.name}_mean"], record[f"{quantity.name}_std"] = entry.spread(quantity)
     for quantity in entry.protocol.judged:
-        judgement = row.judgements.get(quantity.name)
+        judgement = report.judgements_of(entry).get(quantity.name)
         record[f"reported_{quantity.name}_mean"] = judgement.reported.mean if judgement else None
         record[f"reported_{quantity.name}_std"] = judgement.reported.deviation if judgement else None
         record[f"{quantity.name}_verdict"] = judgement.verdict if judgement else None
@@ -177,16 +187,15 @@ def _flat(row: Row, report: Report) -> dict[str, Any]:
 
 def page(report: Report) -> Mapping[str, Any]:
     """Return the rows, with everything that the page sorts, filters and shows."""
-    kinds = {row.entry.exclusive for row in report.rows}
-    timing = "mixed" if len(kinds) > 1 else "exclusive" if kinds == {True} else "shared"
-    rows = [_row_page(row, report) for row in report.rows]
+    kinds = {entry.timing for entry in report.rows}
+    rows = [_row_page(entry, report) for entry in report.rows]
     return {
         "rows": rows,
-        "datasets": list(dict.fromkeys(row.entry.dataset for row in report.rows)),
+        "datasets": list(dict.fromkeys(entry.dataset for entry in report.rows)),
         "quantities": [_quantity_page(each, report, rows) for each in report.protocol.quantities],
         "notes": notes(report),
-        "timing": timing,
-        "bold": bold_note(report).removeprefix("* or bold: "),
+        "timing": "mixed" if len(kinds) > 1 else next(iter(kinds), "shared"),
+        "bold": report.results.best_note,
         "wheres": list(report.paper.tables) if report.paper and report.judgements else [],
         "numbered": report.protocol.numbered,
         "ratios": bool(report.time_ratios),
@@ -198,29 +207,29 @@ def notes(report: Report) -> list[str]:
     flags = " or ".join(each.title for each in report.protocol.recorded if each.flag)
     found = []
     for dataset in report.results.datasets:
-        rows = [row.entry for row in report.block(dataset) if row.entry.flagged]
-        listed = ", ".join(f"{entry.label} in {entry.flagged} of {entry.done}" for entry in rows)
-        found += [f"{dataset}: {flags} of {listed} {report.protocol.numbered}s."] if rows else []
+        flagged = [entry for entry in report.block(dataset) if entry.flagged]
+        listed = ", ".join(f"{entry.label} in {entry.flagged} of {entry.done}" for entry in flagged)
+        found += [f"{dataset}: {flags} of {listed} {report.protocol.numbered}s."] if flagged else []
     return found
 
 
 def _quantity_page(quantity: Quantity, report: Report, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what the page says of a quantity; the widths are the most letters of a deviation."""
     judgements = [row["judgements"][quantity.name] for row in rows]
-    printed = [each["printed"][1:] for each in judgements if each]
+    printed = [text for each in judgements if each for text in each["printed"][1:]]
     return {
         "width": max((len(row["spreads"][quantity.name]["texts"][1]) for row in rows), default=0),
-        "paper_width": max((len(text) for texts in printed for text in texts), default=0),
+        "paper_width": max(map(len, printed), default=0),
         "name": quantity.name,
-        "title": quantity.title[0].upper() + quantity.title[1:],
+        "title": capitalise(quantity.title),
         "judged": quantity in report.judged,
         "time": is_time(quantity),
     }
 
 
-def _row_page(row: Row, report: Report) -> dict[str, Any]:
-    entry = row.entry
-    quantities = report.protocol.quantities
+def _row_page(entry: Entry, report: Report) -> dict[str, Any]:
+    quantities, judged = report.protocol.quantities, report.judgements_of(entry)
+    spreads = {each: entry.spread(each) for each in quantities}
     return {
         "dataset": entry.dataset,
         "label": entry.label,
@@ -228,18 +237,13 @@ def _row_page(row: Row, report: Report) -> dict[str, Any]:
         "done": entry.done,
         "planned": entry.planned,
         "spreads": {
-            each.name: {
-                "value": row.spreads[each.name][0],
-                "texts": spread_texts(each, row.spreads[each.name]),
-            }
-            for each in quantities
+            each.name: {"value": spread[0], "texts": spread_texts(each, spread)}
+            for each, spread in spreads.items()
         },
-        "timing": row.timing,
-        "bold": row.bold,
-        "judged": bool(row.judgements),
-        "judgements": {
-            each.name: judgement_page(row.judgements.get(each.name), report) for each in quantities
-        },
+        "timing": entry.timing,
+        "bold": report.results.is_best(entry),
+        "judged": bool(judged),
+        "judgements": {each.name: judgement_page(judged.get(each.name), report) for each in quantities},
         # A ratio of times tells how the machines differ; it is shown, never judged.
         "time_ratio": report.time_ratios.get((entry.dataset, entry.label)),
     }

@@ -10,7 +10,7 @@ SERIES = "mistakes"
 
 
 def applies(report: Report) -> bool:
-    """Tell whether the protocol counts mistakes along the way and tests what was learnt."""
+    """Return whether the protocol counts mistakes along the way and tests what was learnt."""
     counted = any(series.name == SERIES for series in report.protocol.series)
     tested = any(quantity.name == TEST_ERROR.name for quantity in report.protocol.quantities)
     return counted and tested and any(entry.done for entry in report.results.entries)

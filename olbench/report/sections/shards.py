@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from olbench.protocols.definition import Series
-from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, left, right
+from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, capitalise, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 
@@ -20,7 +20,7 @@ def _families(report: Report) -> "list[Family]":
 
 
 def applies(report: Report) -> bool:
-    """Tell whether models of shards were combined."""
+    """Return whether models of shards were combined."""
     return any(family.combined for family in _families(report))
 
 
@@ -30,7 +30,7 @@ def _series(report: Report) -> Series | None:
 
 
 def parts(report: Report) -> Iterator[Part]:
-    """Yield the combinations by number of shards, then the corpora of the paper that cannot be had."""
+    """Yield the combinations by number of shards, then the unavailable corpora of the paper."""
     from olbench.report.figures.shards import TITLES
 
     found = [family for family in _families(report) if family.combined]
@@ -39,7 +39,7 @@ def parts(report: Report) -> Iterator[Part]:
     columns = (*left("data set", "algorithm"), *right("shards", "single", *(TITLES[way] for way in ways)))
     columns += right("loss", "worth") + right("MB of a model", drop=DETAIL)
     yield Grid(
-        f"{report.headline.title[0].upper()}{report.headline.title[1:]} of shards", columns, tuple(rows),
+        f"{capitalise(report.headline.title)} of shards", columns, tuple(rows),
         "Means over the splits. * or bold: the best of a row. Loss: single minus the combination by KL or, "
         "without variances, L2. Worth: the share of the training examples after which the single model first "
         "is as good as that combination. MB of a model: what one shard sends.",
@@ -65,7 +65,7 @@ def _rows(report: Report, family: "Family", ways: list[str]) -> Iterator[tuple[B
         if series is not None:
             curve = family.single.curves[series.name].mean(axis=0)
             worth = find_worth(family.single.points.astype(float), curve, reached)
-        size = float(best.trials["model_bytes"].mean()) / 1e6 if "model_bytes" in best.trials else 0.0
+        size = float(best.columns["model_bytes"].mean()) / 1e6 if "model_bytes" in best.columns else 0.0
         top = max((single, *means.values()), key=lambda value: -quantity.loss(value))
         yield (
             *boxes(family.dataset, family.label, f"{shards:,}"),

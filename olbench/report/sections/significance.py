@@ -9,7 +9,7 @@ from olbench.papers import MarkedTable, Paper
 from olbench.report.grid import Box, Column, Grid, Part, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
-from olbench.report.significance import ErrorContrast, contrasts, find_mark, has_errors
+from olbench.report.significance import ErrorContrast, contrasts, find_mark, trials_with_errors
 from olbench.stats import FEW_DISCORDANT, LEVEL
 
 NONE, WORSE = "·", "−"
@@ -41,9 +41,9 @@ class MarkPair:
 
 
 def applies(report: Report) -> bool:
-    """Tell whether the paper marks differences and trials stored their errors."""
+    """Return whether the paper marks differences and trials stored their errors."""
     marked = bool(report.paper and report.paper.marked)
-    return marked and any(has_errors(entry).any() for entry in report.results.entries if entry.done)
+    return marked and any(map(trials_with_errors, report.results.entries))
 
 
 def parts(report: Report) -> Iterator[Part]:

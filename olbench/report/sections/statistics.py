@@ -5,13 +5,13 @@ from functools import partial
 from typing import Any
 
 from olbench.quantities import Quantity
+from olbench.report.diagram import critical_difference, fits_beside, stack_ranks
 from olbench.report.grid import Grid, Part, boxes, left, right
 from olbench.report.model import Report
-from olbench.report.page.diagram import critical_difference, fits_beside, stack_ranks
 from olbench.report.sections import Figures, Section, register
 from olbench.stats import CONDITIONAL, Across, Difference, PairTest
 
-#: Pairs grow with the square of the algorithms: so many are listed in a table, and on the page. JSON has all.
+#: Pairs grow with the square of the algorithms: the most in a table, and on the page. JSON has all.
 IN_TABLE, ON_PAGE = 500, 2000
 
 

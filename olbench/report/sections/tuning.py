@@ -9,7 +9,7 @@ from olbench.report.sections import Section, register
 
 
 def applies(report: Report) -> bool:
-    """Tell whether anything was tuned."""
+    """Return whether anything was tuned."""
     return any(entry.tuned is not None and entry.done for entry in report.results.entries)
 
 

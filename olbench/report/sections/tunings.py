@@ -14,7 +14,7 @@ Means = dict[str, float]
 
 
 def applies(report: Report) -> bool:
-    """Tell whether entries are tuned in several ways."""
+    """Return whether entries are tuned in several ways."""
     return len(report.results.tunings) > 1 and any(size for size, _ in means(report).values())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from olbench.quantities import Quantity
 from olbench.report import verdicts
-from olbench.report.grid import DETAIL, KEPT, Box, Column, Grid, Part, boxes, left, right
+from olbench.report.grid import DETAIL, KEPT, Box, Column, Grid, Part, boxes, capitalise, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.sections.results import judgement_page
@@ -21,7 +21,7 @@ def legend(report: Report) -> str:
 
 
 def applies(report: Report) -> bool:
-    """Tell whether the run is compared with a paper."""
+    """Return whether the run is compared with a paper."""
     return bool(report.judgements)
 
 
@@ -54,7 +54,8 @@ def verdict_map(report: Report) -> Grid:
     judgements, names = _by_place(report), report.paper.algorithms
     rows = []
     for dataset in shown_datasets(report):
-        letters = ["".join(_letters(judgements, dataset, name, report.judged)) for name in names]
+        own = {name: [judgements.get((dataset, name, each.name)) for each in report.judged] for name in names}
+        letters = ["".join(each.letter if each else " " for each in own[name]) for name in names]
         tau = report.taus.get(dataset)
         rows.append(boxes(dataset, *letters, "" if tau is None else f"{tau:.2f}"))
     middle = tuple(Column(name, "center") for name in names)
@@ -68,38 +69,22 @@ def verdict_map(report: Report) -> Grid:
     )
 
 
-def _letters(
-    judgements: Mapping[tuple[str, str, str], Judgement],
-    dataset: str,
-    name: str,
-    judged: tuple[Quantity, ...],
-) -> Iterator[str]:
-    for quantity in judged:
-        judgement = judgements.get((dataset, name, quantity.name))
-        yield judgement.letter if judgement else " "
-
-
 def glance(report: Report) -> Grid:
     """Return the first quantity at a glance: our number, the paper's, and the verdict."""
     assert report.paper is not None
     quantity, judgements = report.judged[0], _by_place(report)
-    best = {(row.entry.dataset, row.entry.label) for row in report.rows if row.bold}
     rows = []
     for dataset in shown_datasets(report):
         own = [judgements.get((dataset, row, quantity.name)) for row in report.paper.algorithms]
-        rows.append((Box(dataset), *(_beside(each, quantity, best) for each in own)))
+        best = report.results.best[dataset]
+        beside = (Box(beside_text(j, quantity), j.label in best) if j else Box("") for j in own)
+        rows.append((Box(dataset), *beside))
     return Grid(
-        f"{quantity.counted[0].upper()}{quantity.counted[1:]}, ours / the paper's",
+        f"{capitalise(quantity.counted)}, ours / the paper's",
         (*left("data set"), *right(*report.paper.algorithms)),
         tuple(rows),
         f"* or bold: {report.headline.best} in our run, or not significantly different. {legend(report)}.",
     )
-
-
-def _beside(judgement: Judgement | None, quantity: Quantity, best: set[tuple[str, str]]) -> Box:
-    if judgement is None:
-        return Box("")
-    return Box(beside_text(judgement, quantity), (judgement.dataset, judgement.label) in best)
 
 
 def beside_text(judgement: Judgement, quantity: Quantity) -> str:
@@ -120,7 +105,7 @@ def not_reproduced(report: Report) -> Grid:
 
 
 def unexplained(report: Report) -> Grid:
-    """Return the printed numbers that nothing explains, ours beside them, with the reason."""
+    """Return the unexplained printed numbers, ours beside them, with the reason."""
     found = verdicts.suspects(report.judgements)
     reasons: dict[tuple[str, str], list[str]] = {}
     for each in found:
@@ -174,13 +159,8 @@ def not_comparable(report: Report) -> Iterator[str]:
 
 def data(report: Report) -> Mapping[str, Any]:
     """Return every judgement."""
-    return {"judgements": [_data(each) for each in report.judgements], "kendall_tau": report.taus}
-
-
-def _data(judgement: Judgement) -> dict[str, Any]:
-    number = judgement.reported
-    reported = {"mean": number.mean, "deviation": number.deviation, "half_unit": number.half_unit}
-    return {**vars(judgement), "reported": reported}
+    judgements = [{**vars(each), "reported": each.reported_data} for each in report.judgements]
+    return {"judgements": judgements, "kendall_tau": report.taus}
 
 
 def page(report: Report) -> Mapping[str, Any]:
@@ -198,7 +178,7 @@ def _map(report: Report, quantity: Quantity) -> dict[str, Any]:
     names = list(dict.fromkeys(algorithm for _, algorithm in judged))
     reported = {dataset for dataset, _ in judged}
     return {
-        "title": quantity.title[0].upper() + quantity.title[1:],
+        "title": capitalise(quantity.title),
         "ranked": quantity is report.headline,
         "algorithms": names,
         "rows": [

@@ -9,27 +9,20 @@ from olbench.config.specs import AlgorithmSpec
 from olbench.errors import UserError
 from olbench.report import verdicts
 from olbench.report.claims import FAILS, HOLDS, NOT_CHECKED, PARTLY
-from olbench.report.grid import (
-    DETAIL,
-    PAPER,
-    TIME,
-    Box,
-    Column,
-    Grid,
-    Part,
-    boxes,
-    count,
-    left,
-    list_some,
-    right,
-)
+from olbench.report.grid import DETAIL, PAPER, Column, Grid, Part, boxes, count, left, list_some, right
 from olbench.report.guessing import describe_guesses
-from olbench.report.model import Report, Row
+from olbench.report.model import Report
+from olbench.report.results import Entry
 from olbench.report.sections.headline import describe_run, list_gaps
-from olbench.report.sections.overview import is_contestant
-from olbench.report.sections.ranks import our_means
-from olbench.report.sections.results import bold_note, is_time, spread_text, time_text
-from olbench.report.standings import rank_algorithms
+from olbench.report.sections.results import (
+    bold_note,
+    is_time,
+    number_text,
+    printed_text,
+    quantity_boxes,
+    quantity_columns,
+)
+from olbench.report.standings import rank_algorithms, winners
 from olbench.trials import run_file
 
 #: How many names are listed before the rest is counted.
@@ -59,8 +52,8 @@ def parts(report: Report, name: str, width: int = 80, height: int = 40) -> list[
 
 def best_rows(report: Report, room: int) -> Grid:
     """Return all rows, if there is room for them, or the best on each data set."""
-    rows = [row for row in report.rows if is_contestant(row, report)]
-    return all_rows(report, rows) if len(rows) <= room else winners(report, rows, room)
+    rows = list(filter(report.results.is_contestant, report.rows))
+    return all_rows(report, rows) if len(rows) <= room else best_on_each(report, rows, room)
 
 
 def _count_lines(text: str, width: int) -> int:
@@ -83,47 +76,29 @@ def _describe_claims(report: Report) -> list[str]:
     return [f"Of {count(len(report.claims), 'claim')} of the paper, {', '.join(words)}"]
 
 
-def all_rows(report: Report, rows: list[Row]) -> Grid:
+def all_rows(report: Report, rows: list[Entry]) -> Grid:
     """Return every algorithm, the best on each data set first."""
-    headline = report.headline
-    order = {dataset: place for place, dataset in enumerate(report.results.datasets)}
-    ordered = sorted(
-        rows, key=lambda row: (order[row.entry.dataset], headline.loss(row.spreads[headline.name][0]))
-    )
+    headline, places = report.headline, report.results.datasets
+    ordered = sorted(rows, key=lambda e: (places.index(e.dataset), headline.loss(e.mean(headline))))
     body = []
-    for row in ordered:
-        numbers = [
-            Box(
-                time_text(row, each) if is_time(each) else spread_text(row, each),
-                row.bold and each is headline,
-            )
-            for each in report.protocol.quantities
-        ]
-        paper = [Box(_paper_text(row, report))] if report.judgements else []
-        body.append((Box(row.entry.dataset), Box(row.entry.label), *numbers, *paper))
-    columns = left("data set", "algorithm")
-    for each in report.protocol.quantities:
-        shared = is_time(each) and not all(row.entry.exclusive for row in rows)
-        columns += right(
-            f"({each.title}, shared)" if shared else each.title, drop=TIME if is_time(each) else 0
-        )
+    for entry in ordered:
+        paper = [printed_text(report, entry, headline)] if report.judgements else []
+        body.append((*boxes(entry.dataset, entry.label), *quantity_boxes(report, entry), *boxes(*paper)))
+    columns = left("data set", "algorithm") + quantity_columns(report, rows)
     columns += right(f"paper: {headline.title}", drop=PAPER) if report.judgements else ()
     return Grid("Results, best first", columns, tuple(body), bold_note(report))
 
 
-def winners(report: Report, rows: list[Row], room: int) -> Grid:
+def best_on_each(report: Report, rows: list[Entry], room: int) -> Grid:
     """Return the best algorithm on each data set, those as good, and the paper's number."""
-    headline, body = report.headline, []
-    alone = all(row.entry.exclusive for row in rows)
+    headline, results, body = report.headline, report.results, []
+    alone = all(entry.exclusive for entry in rows)
     times = [each for each in report.protocol.quantities if alone and is_time(each)]
-    for dataset in dict.fromkeys(row.entry.dataset for row in rows):
-        own = [row for row in rows if row.entry.dataset == dataset]
-        best = min(own, key=lambda row: float(headline.loss(row.spreads[headline.name][0])))
-        equals = [row.entry.label for row in own if row.bold and row is not best]
-        paper = [_paper_text(best, report)] if report.judgements else []
-        seconds = [time_text(best, each) for each in times]
-        names, number = (dataset, best.entry.label), spread_text(best, headline)
-        body.append(boxes(*names, number, *seconds, list_some(equals, NAMED), *paper))
+    for winner in winners(report):
+        [best] = [e for e in results.of(winner.dataset) if e.label == winner.label]
+        paper = [printed_text(report, best, headline)] if report.judgements else []
+        numbers = [number_text(best, each) for each in (headline, *times)]
+        body.append(boxes(winner.dataset, winner.label, *numbers, list_some(winner.equals, NAMED), *paper))
     columns: tuple[Column, ...] = (
         *left("data set", "best"),
         *right(headline.title),
@@ -135,28 +110,21 @@ def winners(report: Report, rows: list[Row], room: int) -> Grid:
     hidden = len(body) - room
     note = (
         f"As good: not significantly different from the best (paired t-test over the shared "
-        f"{report.results.numbered}s, 95%)."
+        f"{results.numbered}s, 95%)."
     )
     if hidden > 0:
         note = f"{count(hidden, 'more data set')} in `olbench report --full`. {note}"
     return Grid(f"Best on each data set: {headline.best} {headline.title}", columns, tuple(body[:room]), note)
 
 
-def _paper_text(row: Row, report: Report) -> str:
-    judgement = row.judgements.get(report.headline.name)
-    return f"{judgement.reported.printed} {judgement.letter}" if judgement else ""
-
-
 def describe_ranks(report: Report) -> str:
     """Return the mean ranks in one sentence, or an empty text if there are none to compare."""
     ranks = rank_algorithms(report)
-    complete = sum(len(row) == len(ranks) for row in our_means(report).values())
-    if len(ranks) < 2 or complete < 2:
+    if len(ranks) < 2 or report.complete < 2:
         return ""
     ordered = sorted(ranks, key=lambda label: ranks[label])
-    listed = ", ".join(f"{label} {ranks[label]:.2f}" for label in ordered[:RANKED])
-    more = f" and {len(ordered) - RANKED} more" if len(ordered) > RANKED else ""
-    return f"Mean ranks over {count(complete, 'data set')}: {listed}{more}."
+    listed = list_some([f"{label} {ranks[label]:.2f}" for label in ordered], RANKED)
+    return f"Mean ranks over {count(report.complete, 'data set')}: {listed}."
 
 
 def next_steps(report: Report, name: str) -> list[tuple[str, str]]:
@@ -168,9 +136,7 @@ def next_steps(report: Report, name: str) -> list[tuple[str, str]]:
         steps.append(("olbench run ...", "the same command again finishes it"))
     elif results.config.tuning.search == "none" and any(map(_is_tunable, results.config.algorithms)):
         steps.append(("olbench run ... --set tuning.search=grid", "tunes parameters"))
-    elif any(map(is_time, report.protocol.quantities)) and not all(
-        row.entry.exclusive for row in report.rows
-    ):
+    elif any(map(is_time, report.protocol.quantities)) and not all(entry.exclusive for entry in report.rows):
         steps.append(("olbench run ... --timing exclusive", "comparable times"))
     report_again = f"olbench report {shlex.quote(name)}"
     return [
@@ -181,7 +147,7 @@ def next_steps(report: Report, name: str) -> list[tuple[str, str]]:
 
 
 def _is_tunable(spec: AlgorithmSpec) -> bool:
-    """Tell whether an entry leaves a parameter at its default that the papers tune."""
+    """Return whether an entry leaves a parameter at its default that the papers tune."""
     try:
         grid = get_definition(spec.id).grid
     except UserError:  # an algorithm of the user's own that is not loaded

@@ -24,6 +24,7 @@ _NAME = re.compile(r"""(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\S+))\s*(.*)"
 #: The same after the number of its attribute.
 _ENTRY = re.compile(r"\s*+([0-9]{1,18})\s" + _ONE_VALUE)
 _NUMERIC = ("numeric", "real", "integer")
+SUFFIXES = (".arff",)
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class _Attribute:
     default: str = "0"
 
 
-def read_arff(path: str | Path, limit: int | None = None) -> Table:
+def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) -> Table:
     """Return the cells of an ARFF file."""
     attributes: list[_Attribute] = []
     builder: TableBuilder | None = None
@@ -55,7 +56,7 @@ def read_arff(path: str | Path, limit: int | None = None) -> Table:
             case "@data":
                 if not attributes:
                     raise UserError(f"{place}: @data comes before any @attribute; this is not an ARFF file")
-                builder = TableBuilder(str(path), [each.name for each in attributes])
+                builder = TableBuilder(str(path), [attribute.name for attribute in attributes])
             case _:
                 raise UserError(
                     f"{place}: {quote(line)} is neither @relation, @attribute nor @data; is it an ARFF file?"
@@ -66,7 +67,7 @@ def read_arff(path: str | Path, limit: int | None = None) -> Table:
 
 
 def _lines(path: str | Path, limit: int | None) -> Iterator[tuple[int, str]]:
-    """Yield the lines that say something, with their numbers."""
+    """Yield the lines that are neither blank nor comments, with their numbers."""
     import io
 
     with open_content(path) as stream:

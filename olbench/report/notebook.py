@@ -3,33 +3,30 @@
 from html import escape
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from olbench.quantities import Quantity
 from olbench.report.figures.palette import display_name
 from olbench.report.grid import count
-from olbench.report.model import Report
-from olbench.report.results import Results
-from olbench.report.sections.results import bold_note
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
 
+    from olbench.report.results import Results
+
 BOLD = "font-weight: bold"
 
 
-def styled_table(results: Results, quantity: Quantity | None = None) -> "Styler":
+def styled_table(results: "Results", quantity: Quantity | None = None) -> "Styler":
     """Return the means of a quantity, by default the one that ranks, by algorithm and data set."""
-    report = Report(results, None)
-    shown = quantity or report.headline
+    import pandas as pd
+
+    shown = quantity or results.protocol.headline
     texts: dict[str, dict[str, str]] = {dataset: {} for dataset in results.datasets}
     styles: dict[str, dict[str, str]] = {dataset: {} for dataset in results.datasets}
-    for row in report.rows:
-        entry = row.entry
-        mean, deviation = entry.spread(shown) or (float("nan"), 0.0)
+    for entry in (entry for dataset in results.datasets for entry in results.of(dataset)):
+        mean, deviation = entry.spread(shown)
         text = shown.spread(mean, deviation) if entry.done > 1 else shown.text(mean)
-        texts[entry.dataset][entry.label] = text
-        styles[entry.dataset][entry.label] = BOLD if row.bold and shown == report.headline else ""
+        bold = shown == results.protocol.headline and results.is_best(entry)
+        texts[entry.dataset][entry.label], styles[entry.dataset][entry.label] = text, BOLD if bold else ""
     frame, looks = (pd.DataFrame(each, index=results.labels).fillna("") for each in (texts, styles))
     frame.index.name = shown.title
     styler = frame.style.apply(lambda _: looks, axis=None).format_index(
@@ -40,7 +37,7 @@ def styled_table(results: Results, quantity: Quantity | None = None) -> "Styler"
     )
 
 
-def results_html(results: Results) -> str:
+def results_html(results: "Results") -> str:
     """Return a run as HTML: what it is, the table that ranks the algorithms, and what is missing."""
     about = (
         f"<p><b>{escape(results.name)}</b>: {count(len(results.datasets), 'data set')}, "
@@ -50,5 +47,4 @@ def results_html(results: Results) -> str:
         return f"{about}<p>No trial is done yet.</p>"
     missing = len(results.missing)
     gap = f" {count(missing, 'entry is', 'entries are')} incomplete." if missing else ""
-    note = bold_note(Report(results, None)).removeprefix("* or bold: ")
-    return f"{about}{styled_table(results).to_html()}<p>Bold: {escape(note)}{gap}</p>"
+    return f"{about}{styled_table(results).to_html()}<p>Bold: {escape(results.best_note)}{gap}</p>"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from olbench.report.grid import Box, Grid, Part
+from olbench.report.renderers import Format
 
 SIDES = {"left": ":--", "right": "--:", "center": ":-:"}
 
@@ -34,3 +35,6 @@ def _escape(text: str) -> str:
     for sign in ("\\", "|", "*", "_", "`", "<", "["):
         text = text.replace(sign, "\\" + sign)
     return text
+
+
+FORMAT = Format("report.md", "all tables in Markdown", lambda document, screen: render(document.parts()))

@@ -7,13 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from olbench.config.specs import Reading
-from olbench.data.prepare.encode import encode
 from olbench.data.prepare.labels import is_number
 from olbench.data.readers.cells import Table, TableBuilder
 from olbench.data.readers.compressed import LimitedStream, open_content
 from olbench.errors import UserError
 
+SUFFIXES = (".csv", ".tsv", ".tab")
 #: What a separator may be called.
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " ", "pipe": "|", "\\t": "\t"}
 #: The separators that are recognised.
@@ -40,14 +39,6 @@ def detect_delimiter(line: str) -> str:
     """
     outside = "".join(line.rstrip().split('"')[::2])
     return max(DETECTED, key=outside.count)
-
-
-def read_csv(
-    path: str | Path, label: str | int = "last", limit: int | None = None, delimiter: str = ""
-) -> tuple[Any, Any]:
-    """Return (X, labels) of a file in which every feature is a number."""
-    encoded = encode(read_table(path, delimiter, limit), Reading(label=label))
-    return encoded.X, encoded.labels
 
 
 def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) -> Table:
@@ -81,6 +72,8 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
             line = _find_bad_line(path)
             raise UserError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from None
         except csv.Error as error:
+            if builder is not None:
+                builder.read_pending()  # an error in an earlier row comes first
             if "unexpected end" in str(error):
                 raise UserError(
                     f"{path}:{begin}: a quote is opened here or later, and never closed; correct it"

@@ -1,0 +1,304 @@
+"""The bases of the scikit-learn estimators, which `olbench.estimators` makes from the definitions."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr, ndtr, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from olbench.algorithms import get_definition
+from olbench.errors import UserError
+from olbench.learn.examples import Ints, as_examples
+from olbench.learn.learners import Learner, SecondOrderLearner, make_algorithm
+
+Floats = NDArray[np.float64]
+# Replaces a variance that is zero, or negative by rounding.
+TINY = np.finfo(np.float64).tiny
+#: Scores above this are scaled down before they become probabilities: their squares must be numbers.
+LARGE_SCORE = 1e100
+#: Rows with larger features are scaled down before they are scored.
+LARGE_FEATURE = 1e100
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """The base of all estimators: binary, or one-vs-rest for more than two classes.
+
+    Parameters
+    ----------
+    epochs : number of passes over the data in `fit`.
+    shuffle : whether each pass uses a new random order.
+    random_state : seed of these orders.
+    fit_intercept : whether to learn a bias, as the weight of an additional feature that is always one.
+
+    Attributes
+    ----------
+    classes_, n_features_in_ : as in scikit-learn.
+    coef_, intercept_ : weights and bias; one row for two classes, otherwise one row per class.
+    mistakes_, updates_ : counted before each example was learnt; one number per learner.
+    """
+
+    algorithm_id: ClassVar[str]
+
+    epochs: int = 1
+    shuffle: bool = True
+    random_state: Any = None
+    fit_intercept: bool = False
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit from scratch in `epochs` passes."""
+        if not isinstance(self.epochs, int | np.integer) or self.epochs < 1:
+            raise UserError(f"epochs must be a whole number above zero, not {self.epochs!r}")
+        X, y = self._validate_examples(X, y, reset=True)
+        self._start(np.unique(y))
+        random = check_random_state(self.random_state)
+        rows = np.arange(X.shape[0])
+        orders = [random.permutation(rows) if self.shuffle else rows for _ in range(self.epochs)]
+        return self._learn(X, y, np.concatenate(orders))
+
+    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Learn these examples in the given order; the first call must name all classes."""
+        first = not hasattr(self, "learners_")
+        X, y = self._validate_examples(X, y, reset=first)
+        if first and classes is None:
+            raise UserError(
+                "the first call of partial_fit must name all classes: partial_fit(X, y, classes=...)"
+            )
+        all_classes = self.classes_ if classes is None else np.unique(np.asarray(classes))
+        if not first and not np.array_equal(self.classes_, all_classes):
+            raise UserError(f"classes={classes!r} differ from those of the first call of partial_fit")
+        unknown = np.setdiff1d(y, all_classes)
+        if unknown.size:
+            raise UserError(
+                f"label {unknown.tolist()[0]!r} is not among the classes of the first call of partial_fit"
+            )
+        if first:
+            self._start(all_classes)
+        return self._learn(X, y, np.arange(X.shape[0]))
+
+    def margins(self, X: Any) -> Floats:
+        """Return the scores, one column per learner, on a common scale.
+
+        They are X @ coef_.T + intercept_, except for a kernel and for SOP with a diagonal covariance.
+        """
+        X = self._validate_rows(X)
+        rows, order = as_examples(X).rows(), np.arange(X.shape[0])
+        pairs = zip(self.learners_, self._shifts(), strict=True)
+        return np.column_stack([np.ldexp(learner.scores(rows, order), shift) for learner, shift in pairs])
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the margins: one per row for two classes, otherwise one per row and class."""
+        margins = self.margins(X)
+        return margins[:, 0] if self._binary else margins
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted class of each row; a margin of zero counts as positive."""
+        check_is_fitted(self, "learners_")
+        if self._binary:
+            chosen = (self.margins(X)[:, 0] >= 0).astype(int)
+        else:
+            chosen = self.decision_function(X).argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[chosen]
+        return predicted
+
+    @property
+    def coef_(self) -> Floats:
+        """The weights of each learner."""
+        return np.array([weights[: self.n_features_in_] for weights in self._weights()])
+
+    @property
+    def intercept_(self) -> Floats:
+        """The bias of each learner; zero unless fit_intercept."""
+        return np.array([weights[self.n_features_in_ :].sum() for weights in self._weights()])
+
+    @property
+    def mistakes_(self) -> NDArray[np.int64]:
+        """Mistakes of each learner, counted before each example was learnt."""
+        return self._count("mistakes")
+
+    @property
+    def updates_(self) -> NDArray[np.int64]:
+        """Rounds of each learner with a loss above zero."""
+        return self._count("updates")
+
+    @property
+    def breakdowns_(self) -> NDArray[np.int64]:
+        """Numerical breakdowns of each learner; if there are any, rescale the data or change the form."""
+        return self._count("breakdowns")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "learners_")
+
+    @property
+    def _binary(self) -> bool:
+        return len(self.classes_) == 2
+
+    def _settings(self) -> dict[str, Any]:
+        params = self.get_params()
+        other = set(OnlineClassifier.__dataclass_fields__)
+        if params.get("kernel") is None:
+            other |= {"gamma", "degree", "coef0"}
+        return {name: value for name, value in params.items() if name not in other and value is not None}
+
+    def _validate_examples(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
+        check_classification_targets(y)
+        return self._add_bias(X), np.asarray(y)
+
+    def _validate_rows(self, X: Any) -> Any:
+        check_is_fitted(self, "learners_")
+        return self._add_bias(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+
+    def _add_bias(self, X: Any) -> Any:
+        if not self.fit_intercept:
+            return X
+        ones = np.ones((X.shape[0], 1))
+        return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
+
+    def _start(self, classes: NDArray[Any]) -> None:
+        if classes.size < 2:
+            raise UserError(
+                f"a classifier needs at least two classes, but y holds 1 class: {classes.tolist()[0]!r}"
+            )
+        self.classes_ = classes
+        algorithm = make_algorithm(self.algorithm_id, **self._settings())
+        count = 1 if self._binary else classes.size
+        d = self.n_features_in_ + bool(self.fit_intercept)
+        self.learners_: list[Learner] = [algorithm.start(d) for _ in range(count)]
+
+    def _learn(self, X: Any, y: NDArray[Any], order: NDArray[np.int64]) -> Self:
+        rows = as_examples(X).rows()
+        positives = self.classes_[1:] if self._binary else self.classes_
+        for learner, positive in zip(self.learners_, positives, strict=True):
+            learner.run(rows, np.where(y == positive, 1.0, -1.0), order)
+        return self
+
+    def _count(self, name: str) -> NDArray[np.int64]:
+        check_is_fitted(self, "learners_")
+        return np.array([getattr(learner, name) for learner in self.learners_])
+
+    def _shifts(self) -> list[int]:
+        """Return the exponents that bring all learners to the scale of the one rescaled least."""
+        exponents = [getattr(learner, "scale_exponent", 0) for learner in self.learners_]
+        return [min(exponents) - exponent for exponent in exponents]
+
+    def _weights(self) -> list[Floats]:
+        """Return the weights of all learners on a common scale."""
+        check_is_fitted(self, "learners_")
+        if getattr(self, "kernel", None) not in (None, "linear"):
+            raise AttributeError(f"a {type(self).__name__} with this kernel has no weights")
+        pairs = zip(self.learners_, self._shifts(), strict=True)
+        return [np.ldexp(learner.weights, shift) for learner, shift in pairs]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SecondOrderClassifier(OnlineClassifier):
+    """The base of second-order estimators: a Gaussian over weights gives each margin a variance.
+
+    Parameters
+    ----------
+    covariance : "full" (d x d) or "diag".
+    projection : "kl" or "l2", how the update is projected onto a diagonal covariance; CW and CWVar also have
+        "exact".
+    form : "covariance" or "root", how a full covariance is stored; None for the algorithm's default.
+    a : the initial variance of every weight.
+    kernel : "linear", "rbf" or "poly" to learn in the feature space of a kernel; None for the features
+        themselves. It suits data of a few thousand rows: time grows with the square of the support.
+    gamma, degree, coef0 : parameters of the kernel exp(-gamma ||x - z||^2) or (gamma x.z + coef0)^degree.
+    """
+
+    covariance: str = "full"
+    projection: str = "kl"
+    form: str | None = None
+    a: float = 1.0
+    kernel: str | None = None
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+
+    def margin_variance(self, X: Any) -> Floats:
+        """Return x' Sigma x: one per row for two classes, otherwise one per row and class."""
+        X = self._validate_rows(X)
+        pairs = zip(self.learners_, self._shifts(), strict=True)
+        variances = np.column_stack([
+            np.ldexp(learner.margin_variance(X), 2 * shift)
+            for learner, shift in pairs
+            if isinstance(learner, SecondOrderLearner)
+        ])  # fmt: skip
+        return variances[:, 0] if self._binary else variances
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the margins divided by their standard deviation, m / sqrt(v); `margins` returns m itself.
+
+        For two classes the score has the sign of m and ranks examples as predict_proba does. A row of zeros
+        has a score of zero.
+        """
+        X = self._validate_rows(X)
+        scaled, exponents = X, np.zeros(X.shape[0], int)
+        if self.kernel in (None, "linear"):
+            scaled, exponents = _scale_large_rows(X)
+        rows, order = as_examples(scaled).rows(), np.arange(X.shape[0])
+        if get_definition(self.algorithm_id).product and self.covariance == "diag":
+            rows = as_examples(X).rows()  # the margin is no multiple of that of a scaled row
+        else:
+            exponents = np.zeros(X.shape[0], int)
+        scores = np.column_stack([
+            np.ldexp(learner.scores(rows, order), -exponents)
+            / np.sqrt(np.maximum(learner.margin_variance(scaled), TINY))
+            for learner in self.learners_
+            if isinstance(learner, SecondOrderLearner)
+        ])  # fmt: skip
+        return scores[:, 0] if self._binary else scores
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class under the Gaussian over weights, which is not calibrated.
+
+        It says how sure the weights are of the sign of the margin, not how often that sign is right.
+        scikit-learn's CalibratedClassifierCV turns it into a probability that can be used as such. For two
+        classes it is Phi(m / sqrt(v)). For more, the classes' learners are assumed to be independent
+        and exactly one of them to be right, which gives each class the weight Phi / (1 - Phi).
+        """
+        scores = self.decision_function(X)
+        if self._binary:
+            return np.column_stack([ndtr(-scores), ndtr(scores)])
+        # log Phi grows with the square of a score. Scores this large differ by far more than 1 or not at all,
+        # so that scaling down those of a row leaves its probabilities as they are.
+        size = np.maximum(np.abs(scores).max(axis=1, keepdims=True), LARGE_SCORE)
+        scores = scores * (LARGE_SCORE / size)
+        probabilities: Floats = softmax(log_ndtr(scores) - log_ndtr(-scores), axis=1)
+        return probabilities
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class EllipsoidClassifier(OnlineClassifier):
+    """The base of second-order estimators whose matrix is no covariance: there are no probabilities."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # The weights depend mostly on the last mistake, so the score of a single pass is often poor.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def _scale_large_rows(X: Any) -> tuple[Any, Ints]:
+    """Return the rows, large ones divided by a power of two, and the exponents of these.
+
+    m / sqrt(v) stays as it is if m is linear in the row, and v does not overflow.
+    """
+    largest = np.asarray(abs(X).max(axis=1).todense() if sp.issparse(X) else abs(X).max(axis=1)).ravel()
+    if not (largest > LARGE_FEATURE).any():
+        return X, np.zeros(X.shape[0], int)
+    exponents = np.where(largest > LARGE_FEATURE, np.frexp(largest)[1], 0)
+    scales = np.ldexp(1.0, -exponents)
+    scaled = (sp.diags_array(scales) @ X).tocsr() if sp.issparse(X) else X * scales[:, None]
+    return scaled, exponents

@@ -1,0 +1,130 @@
+"""The critical-difference diagram of Demšar (2006): ranks on an axis, names beside it, bars over groups.
+
+`lay_out` says what goes where; figures draw that in inches, and the page in pixels.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from olbench.report.grid import shorten
+
+WIDTH, MARGIN, AXIS, STEP, BAR = 760, 165, 58, 22, 9
+#: The stacked diagram: what a letter takes, the length of its axis, and where its first row is.
+LETTER, LENGTH, FIRST = 7.2, 150, 58
+#: The most letters of a name, beside the axis and in a row of its own; the most algorithms that are drawn.
+LETTERS_BESIDE, LETTERS_STACKED, MOST_DRAWN = 18, 26, 40
+
+
+class RankedName(NamedTuple):
+    """A name beside the axis: its row below the bars, and its side."""
+
+    label: str
+    rank: float
+    row: int
+    left: bool
+
+
+class RankDiagram(NamedTuple):
+    """The names, the ends of the bars from top to bottom, and how many rows the names take."""
+
+    names: list[RankedName]
+    bars: list[tuple[float, float]]
+    rows: int
+
+
+def lay_out(ranks: Mapping[str, float], groups: Iterable[Iterable[str]]) -> RankDiagram:
+    """Return the places of names and bars; the better half is named on the left.
+
+    The worst algorithm gets the shortest line on the right, as the best does on the left.
+    """
+    ordered = order_ranks(ranks)
+    half = (len(ordered) + 1) // 2
+    sides = ((ordered[:half], True), (ordered[half:][::-1], False))
+    names = [
+        RankedName(label, ranks[label], row, left) for side, left in sides for row, label in enumerate(side)
+    ]
+    spans = [[ranks[label] for label in group] for group in groups]
+    return RankDiagram(names, [(min(each), max(each)) for each in spans if len(each) > 1], half)
+
+
+def order_ranks(ranks: Mapping[str, float]) -> list[str]:
+    """Return the labels, best first."""
+    return sorted(ranks, key=lambda label: (ranks[label], label))
+
+
+def critical_difference(
+    ranks: Mapping[str, float], groups: Iterable[Iterable[str]], difference: float
+) -> dict[str, Any]:
+    """Return the pixels of axis, labels and bars."""
+    names, bars, rows = lay_out(ranks, groups)
+    highest, top = len(ranks), AXIS + 22 + BAR * len(bars)
+
+    def place(rank: float) -> float:
+        return round(MARGIN + (rank - 1) / max(highest - 1, 1) * (WIDTH - 2 * MARGIN), 1)
+
+    return {
+        "width": WIDTH,
+        "height": top + STEP * rows,
+        "axis": AXIS,
+        "ticks": [{"x": place(rank), "rank": rank} for rank in range(1, highest + 1)],
+        "ruler": {"x1": place(1), "x2": place(1 + difference)},
+        "labels": [
+            {
+                "text": each.label,
+                "rank": each.rank,
+                "x": place(each.rank),
+                "y": top + STEP * each.row,
+                "end": MARGIN - 20 if each.left else WIDTH - MARGIN + 20,
+                "left": each.left,
+            }
+            for each in names
+        ],
+        "bars": [
+            {"x1": place(low) - 4, "x2": place(high) + 4, "y": AXIS + 12 + BAR * number}
+            for number, (low, high) in enumerate(bars)
+        ],
+    }
+
+
+def fits_beside(ranks: Mapping[str, float]) -> bool:
+    """Return whether the names are short and few enough to stand on both sides of the axis."""
+    return len(ranks) <= MOST_DRAWN and all(len(label) <= LETTERS_BESIDE for label in ranks)
+
+
+def stack_ranks(
+    ranks: Mapping[str, float], groups: Iterable[Iterable[str]], difference: float
+) -> dict[str, Any]:
+    """Return the diagram with one row per algorithm, best first, for a narrow screen or long names.
+
+    A group is a bar beside the rows of its algorithms. Of very many algorithms, the best are drawn.
+    """
+    ordered = order_ranks(ranks)[:MOST_DRAWN]
+    highest = max(2.0, *(ranks[label] for label in ordered))
+    # At least the width of the caption of the ruler, "CD 12.34".
+    begin = 10 + LETTER * min(LETTERS_STACKED, max(8, *map(len, ordered)))
+
+    # Whole ranks at the ticks, no more than eight.
+    step = -(-int(highest) // 8)
+
+    def place(rank: float) -> float:
+        return round(begin + (rank - 1) / (highest - 1) * LENGTH, 1)
+
+    rows = {label: FIRST + STEP * row for row, label in enumerate(ordered)}
+    spans = [[rows[label] for label in group if label in rows] for group in groups]
+    bars = [(min(ys), max(ys)) for ys in spans if len(ys) > 1]
+    return {
+        "width": round(begin + LENGTH + 52 + BAR * len(bars)),
+        "height": FIRST + STEP * len(ordered) - 6,
+        "axis": FIRST - 18,
+        "begin": round(begin, 1),
+        "ticks": [{"x": place(rank), "rank": rank} for rank in range(1, int(highest) + 1, step)],
+        "ruler": {"x1": place(1), "x2": min(place(1 + difference), round(begin + LENGTH, 1))},
+        "rows": [
+            {"text": shorten(label, LETTERS_STACKED), "full": label, "rank": rank, "x": place(rank), "y": y}
+            for (label, y), rank in zip(rows.items(), map(ranks.__getitem__, rows), strict=True)
+        ],
+        "bars": [
+            {"x": round(begin + LENGTH + 50 + BAR * number, 1), "y1": top - 6, "y2": bottom + 6}
+            for number, (top, bottom) in enumerate(bars)
+        ],
+    }

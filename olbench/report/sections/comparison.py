@@ -1,0 +1,251 @@
+"""The sections of a comparison: changes, what differs between the runs, all rows, and the curves."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, repeat
+from typing import Any
+
+from olbench.quantities import Quantity
+from olbench.report.comparison import NOTHING, ComparedRuns, Key, MeanChange, config_differences
+from olbench.report.document import MANY_ROWS, Document
+from olbench.report.grid import Box, Grid, Part, boxes, count, left, list_settings, right
+from olbench.report.page.style import line_styles
+from olbench.report.results import Entry, Results
+from olbench.report.sections import Section
+from olbench.report.sections.curves import budget, curves_of, describe_series
+from olbench.report.sections.provenance import machine_text
+
+#: The outcomes of a comparison of two means, and the colour of each on the page.
+BETTER, WORSE, CHANGED, ALIKE, UNTESTED = "better", "worse", "changed", "no significant change", "not tested"
+COLOURS = {
+    BETTER: "reproduced",
+    WORSE: "differs",
+    CHANGED: "close",
+    ALIKE: "not-comparable",
+    UNTESTED: "open",
+}
+#: With more algorithms, the page at first draws the curves of those that change.
+FEW_CURVES = 6
+#: The dashes of the first run, the second and so on.
+DASHES = ("solid", "dash", "dot", "dashdot")
+
+
+def comparison_document(runs: Sequence[Results]) -> Document[ComparedRuns]:
+    """Return the comparison of several runs."""
+    compared = ComparedRuns(runs)
+    *others, last = compared.titles
+    rows, datasets = len(compared.rows), len({dataset for dataset, _ in compared.rows})
+    return Document(
+        compared,
+        [section for section in SECTIONS if section.applies(compared)],
+        # In text, the numbers come first.
+        parts=lambda: chain(side_parts(compared), differences_parts(compared), compared.notes),
+        content=compared.records,
+        records=compared.records,
+        name=f"{', '.join(others)} and {last}",
+        kicker="olbench comparison",
+        lead=f"{count(rows, 'row')} on {count(datasets, 'data set')}",
+        large=rows > MANY_ROWS,
+        downloads={"comparison.csv": "csv"},
+    )
+
+
+def judge(found: MeanChange, quantity: Quantity) -> str:
+    """Return whether a change is better, worse, or not significant; UNTESTED where no test is legal."""
+    if found.p is None:
+        return UNTESTED
+    if not found.significant:
+        return ALIKE
+    if quantity.better == "neither":
+        return CHANGED
+    return BETTER if quantity.is_better(found.difference, 0.0) else WORSE
+
+
+def changes_page(compared: ComparedRuns) -> Mapping[str, Any]:
+    """Return how many rows got better or worse, by run and quantity, and what could not be compared."""
+    tallies = []
+    for place, title in enumerate(compared.titles[1:]):
+        for quantity in compared.quantities:
+            found = (changes[place] for changes in compared.changes[quantity.name].values())
+            counts = Counter(judge(each, quantity) for each in found if each)
+            tallies.append(
+                {
+                    "title": title,
+                    "quantity": quantity.title,
+                    "total": counts.total(),
+                    "counts": [(name, COLOURS[name], counts[name]) for name in COLOURS if counts[name]],
+                }
+            )
+    return {
+        "first": compared.titles[0],
+        "tallies": tallies,
+        "notes": compared.notes,
+        "numbered": compared.numbered,
+    }
+
+
+def differences_parts(compared: ComparedRuns) -> Iterator[Part]:
+    """Yield every key in which the configs differ."""
+    found = config_differences(compared.runs)
+    if not found:
+        yield "The configs are the same."
+        return
+    rows = tuple(boxes(key, *values) for key, values in found)
+    yield Grid("What differs in the configs", left("key", *compared.titles), rows)
+
+
+def differences_page(compared: ComparedRuns) -> Mapping[str, Any]:
+    """Return what differs in the configs, where and when the runs were made, and their versions."""
+    files = [run.run for run in compared.runs]
+    names = dict.fromkeys(name for file in files for name in file.versions)
+    versions = {name: [str(file.versions.get(name, NOTHING)) for file in files] for name in names}
+    return {
+        "titles": compared.titles,
+        "configs": config_differences(compared.runs),
+        "facts": [
+            ("commit", [_commit(file.commit, file.dirty) for file in files]),
+            ("started", [file.start or NOTHING for file in files]),
+            ("machine", [machine_text(file) for file in files]),
+            *((name, texts) for name, texts in versions.items() if len(set(texts)) > 1),
+        ],
+        "same": [(name, texts[0]) for name, texts in versions.items() if len(set(texts)) == 1],
+    }
+
+
+def _commit(commit: str | None, dirty: bool | None) -> str:
+    return f"{commit[:12]}{', with uncommitted changes' if dirty else ''}" if commit else NOTHING
+
+
+def side_parts(compared: ComparedRuns) -> Iterator[Grid]:
+    """Yield one table per quantity."""
+    titles = compared.titles
+    for quantity in compared.quantities:
+        differences = right(*(f"{title} − {titles[0]}" for title in titles[1:]))
+        rows = []
+        for key, entries in compared.rows.items():
+            values = [quantity.spread(*entry.spread(quantity)) if entry else "" for entry in entries]
+            changes = [
+                Box(quantity.text(each.difference, sign="+"), each.significant) if each else Box("")
+                for each in compared.changes[quantity.name][key]
+            ]
+            rows.append((*boxes(*key, *values), *changes))
+        yield Grid(
+            f"Side by side: {quantity.title}",
+            (*left("data set", "algorithm"), *right(*titles), *differences),
+            tuple(rows),
+            f"* or bold: significant at the 95% level (paired t-test over the {compared.numbered}s of the "
+            "same number, where their orders are shared).",
+        )
+
+
+def side_page(compared: ComparedRuns) -> Mapping[str, Any]:
+    """Return the numbers and changes of all rows."""
+    rows = [_row(compared, key) for key in compared.rows]
+    return {
+        "titles": compared.titles,
+        "quantities": [_quantity(each, rows) for each in compared.quantities],
+        "rows": rows,
+        "datasets": list(dict.fromkeys(dataset for dataset, _ in compared.rows)),
+        "numbered": compared.numbered,
+    }
+
+
+def _row(compared: ComparedRuns, key: Key) -> dict[str, Any]:
+    dataset, label = key
+    numbers = {each.name: _numbers(compared, key, each) for each in compared.quantities}
+    return {"dataset": dataset, "label": label, "numbers": numbers, "params": _params(compared.rows[key])}
+
+
+def _numbers(compared: ComparedRuns, key: Key, quantity: Quantity) -> dict[str, Any]:
+    spreads = [entry.spread(quantity) if entry else None for entry in compared.rows[key]]
+    return {
+        "spreads": [
+            {"value": each[0], "texts": [quantity.text(number) for number in each]} if each else None
+            for each in spreads
+        ],
+        "changes": [
+            {
+                "value": each.difference,
+                "text": quantity.text(each.difference, sign="+"),
+                "p": each.p,
+                "outcome": judge(each, quantity),
+                "colour": COLOURS[judge(each, quantity)],
+                "significant": each.significant,
+            }
+            if each
+            else None
+            for each in compared.changes[quantity.name][key]
+        ],
+    }
+
+
+def _params(entries: Sequence[Entry | None]) -> str:
+    """Return the chosen parameters, those of each run if they differ."""
+    texts = [list_settings({**(e.params or {}), **e.setting}) if e else NOTHING for e in entries]
+    return texts[0] if len(set(texts)) == 1 else " → ".join(text or NOTHING for text in texts)
+
+
+def _quantity(quantity: Quantity, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the page says of a quantity; the width is the most letters of a deviation."""
+    spreads = [each for row in rows for each in row["numbers"][quantity.name]["spreads"] if each]
+    width = max((len(each["texts"][1]) for each in spreads), default=0)
+    return {"name": quantity.name, "title": quantity.title, "width": width}
+
+
+def curves_page(compared: ComparedRuns) -> Mapping[str, Any]:
+    """Return the curves of all runs; those of a later run have the colour of the first and another dash."""
+    series, titles = compared.runs[0].protocol.series, compared.titles
+    entries = [
+        replace(entry, label=_name(entry.label, title))
+        for run, title in zip(compared.runs, titles, strict=True)
+        for entry in run.entries
+        if entry.done and (entry.dataset, entry.label) in compared.rows
+    ]
+    lines, points = budget(entries, series)
+    by_dataset: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_dataset.setdefault(entry.dataset, []).append(entry)
+    labels = list(dict.fromkeys(label for _, label in compared.rows))
+    return {
+        "curves": {name: curves_of(each[:lines], points) for name, each in by_dataset.items()},
+        "styles": {
+            _name(label, title): {**style, "dash": dash, "filled": title == titles[0]}
+            for label, style in line_styles(labels).items()
+            for title, dash in zip(titles, chain(DASHES, repeat(DASHES[-1])), strict=False)
+        },
+        "hidden": [_name(label, title) for label in _unchanged(compared, labels) for title in titles],
+        "most": None,
+        **describe_series(series),
+        "numbered": compared.numbered,
+        "paper": False,
+    }
+
+
+def _name(label: str, title: str) -> str:
+    return f"{label} · {title}"
+
+
+def _unchanged(compared: ComparedRuns, labels: Sequence[str]) -> list[str]:
+    """Return the labels whose curves are hidden at first: of many, those that never change significantly."""
+    if len(labels) <= FEW_CURVES:
+        return []
+    changed = {
+        key[1]
+        for by_row in compared.changes.values()
+        for key, changes in by_row.items()
+        for each in changes
+        if each and each.significant
+    }
+    kept = [label for label in labels if label in changed][:FEW_CURVES] or list(labels[:FEW_CURVES])
+    return [label for label in labels if label not in kept]
+
+
+SECTIONS: tuple[Section[ComparedRuns], ...] = (
+    Section("changes", "Changes", page=changes_page),
+    Section("differences", "What differs", page=differences_page),
+    Section("side", "Side by side", page=side_page),
+    Section(
+        "curves", "Curves", applies=lambda compared: bool(compared.runs[0].protocol.series), page=curves_page
+    ),
+)
