@@ -2,7 +2,10 @@
 
 import importlib
 import pkgutil
+import warnings
 from collections.abc import Sequence
+
+from olbench.errors import describe_error
 
 
 def import_all(package: str, first: Sequence[str] = ()) -> list[str]:
@@ -13,3 +16,14 @@ def import_all(package: str, first: Sequence[str] = ()) -> list[str]:
     for name in names:
         importlib.import_module(name)
     return names
+
+
+def load_entry_points(group: str, what: str) -> None:
+    """Load what other packages add to a registry; warn about what cannot be loaded."""
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group=group):
+        try:
+            point.load()
+        except (Exception, SystemExit) as error:
+            warnings.warn(f"{what} of {point.value} cannot be loaded: {describe_error(error)}", stacklevel=3)

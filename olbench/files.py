@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from threading import get_ident
 
 from olbench.errors import UserError
 
@@ -26,7 +27,8 @@ def write_whole(path: Path) -> Iterator[Path]:
             return
         target = Path(os.path.realpath(path))
         # A name of its own length could be too long with an ending.
-        draft = target.with_name(f".{sha256(os.fsencode(target.name)).hexdigest()[:12]}.{os.getpid()}.part")
+        name = sha256(os.fsencode(target.name)).hexdigest()[:12]
+        draft = target.with_name(f".{name}.{os.getpid()}-{get_ident():x}.part")
         try:
             yield draft
             draft.replace(target)
@@ -37,12 +39,15 @@ def write_whole(path: Path) -> Iterator[Path]:
         raise UserError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def write_text(path: Path, content: str) -> None:
-    """Write a text in one piece, in UTF-8."""
-    with write_whole(path) as draft:
-        draft.write_text(content, encoding="utf-8")
+def write_text(path: Path, content: str, durable: bool = False) -> None:
+    """Write a text in one piece, in UTF-8; a durable one is on the disk before it replaces another."""
+    with write_whole(path) as draft, open(draft, "w", encoding="utf-8") as file:
+        file.write(content)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def is_special(path: Path) -> bool:
-    """Tell whether a path exists and is not a plain file: a folder, a device or a pipe."""
+    """Return whether a path exists and is not a plain file: a folder, a device or a pipe."""
     return path.exists() and not path.is_file()

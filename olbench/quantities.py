@@ -56,6 +56,10 @@ class Quantity:
     #: What always predicting the more frequent class scores: the share of that class ("majority"), that of
     #: the others ("minority") or a half; empty if that has no meaning.
     guessed: Literal["", "majority", "minority", "half"] = ""
+    #: Whether it is a count: a whole number from 0.
+    whole: bool = False
+    #: Whether no trial can count more of them than it has examples; or than that for each of its classes.
+    at_most_n: Literal[False, True, "per class"] = False
 
     def of(self, record: Mapping[str, Any]) -> float:
         """Return its value in the record of a trial that succeeded."""
@@ -124,11 +128,16 @@ MISTAKE_RATE = Quantity(
     ratio=("mistakes", "n"),
     guessed="minority",
 )
-MISTAKES = Quantity("mistakes", "mistakes", 1, exact=True)
-UPDATES = Quantity("updates", "updates", 1, judged=True, exact=True, plural="update counts")
-EFFECTIVE_UPDATES = Quantity("effective_updates", "effective updates", 1, exact=True)
-BREAKDOWNS = Quantity("breakdowns", "breakdowns", 1, exact=True, flag=True)
-ROUNDS = Quantity("n", "examples", 0, better="neither", exact=True)
+MISTAKES = Quantity("mistakes", "mistakes", 1, exact=True, whole=True, at_most_n=True)
+UPDATES = Quantity(
+    "updates", "updates", 1, judged=True, exact=True, plural="update counts", whole=True,
+    at_most_n="per class",
+)  # fmt: skip
+EFFECTIVE_UPDATES = Quantity(
+    "effective_updates", "effective updates", 1, exact=True, whole=True, at_most_n="per class"
+)
+BREAKDOWNS = Quantity("breakdowns", "breakdowns", 1, exact=True, flag=True, whole=True)
+ROUNDS = Quantity("n", "examples", 0, better="neither", exact=True, whole=True)
 SECONDS = Quantity("seconds", "seconds", 4)
 CPU_SECONDS = Quantity("cpu_seconds", "CPU seconds", 4)
 TEST_ERROR = Quantity(
@@ -162,8 +171,11 @@ EARLY_BALANCED_ACCURACY = Quantity(
 RIGHT = Quantity("right", "right predictions", 1, better="higher", exact=True)
 EARLY_RIGHT = Quantity("early_right", "early right predictions", 1, better="higher", exact=True)
 TUNED = Quantity("tuned", "tuned", 0, better="neither", exact=True)
-ERRORS = Quantity("errors", "errors", 1, exact=True)
-TRAINING_ERRORS = Quantity("training_errors", "training errors", 1, exact=True)
-TRAINING_ROUNDS = Quantity("training_n", "training examples", 0, better="neither", exact=True)
+ERRORS = Quantity("errors", "errors", 1, exact=True, whole=True, at_most_n=True)
+TRAINING_ERRORS = Quantity("training_errors", "training errors", 1, exact=True, whole=True)
+TRAINING_ROUNDS = Quantity("training_n", "training examples", 0, better="neither", exact=True, whole=True)
 MODEL_BYTES = Quantity("model_bytes", "bytes of a shard's model", 0, exact=True)
-EPOCHS = Quantity("epochs", "epochs", 1, better="neither", exact=True)
+EPOCHS = Quantity("epochs", "epochs", 1, better="neither", exact=True, whole=True)
+
+#: The counts by name, which a record is checked for whichever protocol wrote it.
+COUNTS = {each.name: each for each in tuple(globals().values()) if isinstance(each, Quantity) and each.whole}

@@ -1,6 +1,7 @@
 """The architecture holds: layers import downwards only, and the engine knows no protocol or paper by name."""
 
 import ast
+import dataclasses
 import re
 import subprocess
 import sys
@@ -10,6 +11,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Reading, Tuning
+from olbench.protocols import protocols
+from olbench.quantities import ROUNDS, SECONDS
+from olbench.trials.baseline import Baseline
+from olbench.trials.run_file import CellFacts, DataFacts, RunFile
+from olbench.trials.trial import Trial
 
 PACKAGE = Path(__file__).resolve().parents[1] / "olbench"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -186,6 +194,36 @@ def test_the_engine_imports_no_concrete_protocol():
     assert "online" in concrete
     rooms = ("engine", "trials", "report", "cli", "bench", "papers", "config")
     found = matching(rf"olbench\.protocols\.({concrete})\b", *rooms)
+    assert found == {}
+
+
+def texts_in(path: Path) -> set[str]:
+    """Return the texts in the code of a file."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    values = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    return {value for value in values if isinstance(value, str)}
+
+
+def test_the_engine_and_the_records_name_no_key_or_count_of_a_protocol():
+    """What a protocol adds to a config or counts is declared by it; others ask it, or its quantities."""
+    configs, records = (Config, DatasetSpec, Reading, AlgorithmSpec, Tuning), (Trial, RunFile, Baseline)
+    kinds = (*configs, *records, DataFacts, CellFacts)
+    common = {each.name for kind in kinds for each in dataclasses.fields(kind)} | {ROUNDS.name, SECONDS.name}
+    declared = (
+        {
+            each.name
+            for one in protocols()
+            for each in (*one.keys, *one.entry_keys, *one.tuning_keys, *one.quantities, *one.recorded)
+        }
+        - common
+        - LEVEL.keys()
+    )
+    assert declared >= {"permutations", "curve", "also", "folds", "mistakes", "training_n", "epochs"}
+    found = {}
+    for path in [*(PACKAGE / "engine").rglob("*.py"), *(PACKAGE / "trials").rglob("*.py")]:
+        # A stream is a protocol by itself: it prints the counts of learners and keeps no record.
+        if path.name != "stream.py" and (named := texts_in(path) & declared):
+            found[str(path.relative_to(PACKAGE))] = named
     assert found == {}
 
 

@@ -1,12 +1,11 @@
 """What is learned: one short file per algorithm or family of algorithms, and the list of all of them."""
 
 import importlib
-import warnings
 from functools import cache
 
 from olbench.algorithms.definition import REGISTRY, Definition
-from olbench.discovery import import_all
-from olbench.errors import UserError, describe_error, show_name, suggest
+from olbench.discovery import import_all, load_entry_points
+from olbench.errors import UserError, show_name, suggest
 
 #: The families that come first in lists, in this order; the other files of this folder follow by name.
 FIRST = (
@@ -21,18 +20,10 @@ ENTRY_POINTS = "olbench.algorithms"
 @cache
 def _load_installed() -> dict[str, int]:
     """Import every algorithm that is installed; return the places of the built-in modules in lists."""
-    from importlib.metadata import entry_points
-
     built_in = [*import_all("olbench.algorithms", FIRST), *ELSEWHERE]
     for module in ELSEWHERE:
         importlib.import_module(module)
-    for point in entry_points(group=ENTRY_POINTS):
-        try:
-            point.load()
-        except (Exception, SystemExit) as error:
-            warnings.warn(
-                f"the algorithms of {point.value} cannot be loaded: {describe_error(error)}", stacklevel=2
-            )
+    load_entry_points(ENTRY_POINTS, "the algorithms")
     return {module: place for place, module in enumerate(built_in)}
 
 

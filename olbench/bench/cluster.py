@@ -13,7 +13,7 @@ from olbench.config.specs import DatasetSpec
 from olbench.data.dataset import Dataset
 from olbench.data.fingerprint import fingerprint
 from olbench.data.source import Source
-from olbench.engine.executors.dask import ClusterExecutor
+from olbench.engine.executors import open_executor
 from olbench.engine.executors.local import Executor
 from olbench.engine.runner import open_run
 from olbench.errors import UserError
@@ -45,7 +45,7 @@ def measure(where: str, jobs: int, scale: float, repeats: int) -> ClusterCost:
     """Measure throughput in turns, so that a busy machine slows both sides."""
     long = make_cell(max(TINY, int(scale * count_rows())), 12 * jobs)
     tiny = make_cell(TINY, max(20, int(min(1, scale) * 300)))
-    with ClusterExecutor(where, say=_refuse) as executor:
+    with open_executor(where, (), _refuse) as executor:
         for cell in (long, tiny):  # what comes first pays for connections, data and compilation
             run_all(cell, jobs, executor)
             run_all(cell, jobs, None)

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.flags import experiment
+from olbench.cli.flags import experiment as experiment_flags
 from olbench.errors import UserError, escape_controls
 from olbench.report.grid import count
 
 if TYPE_CHECKING:
     from olbench.engine.regression import Comparison
     from olbench.engine.runner import Run
-    from olbench.protocols.definition import Cell
 
 #: How many failures are printed at most.
 MAX_LINES = 20
@@ -44,7 +43,7 @@ MAX_LINES = 20
     "--rounds", default=5, show_default=True, type=click.IntRange(1),
     help="With --time: how often each trial is timed; its shortest time counts.",
 )  # fmt: skip
-@experiment
+@experiment_flags
 def command(
     config: Path, against: Path, tolerance: float, update: bool, form: str, timed: bool, slower: float,
     rounds: int, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
@@ -65,11 +64,9 @@ def command(
         olbench check my.yaml --time --against times.json
       olbench check configs/scw.yaml --set 'datasets=[synthetic]' --against results/scw/reference
     """
+    from olbench import api
     from olbench.config import read_config
-    from olbench.data.source import find_sources
     from olbench.engine import times
-    from olbench.engine.budget import refuse_excess
-    from olbench.engine.executors.local import default_jobs
     from olbench.engine.regression import compare
     from olbench.engine.stopping import stop_on_interrupt
     from olbench.protocols import get_protocol
@@ -78,54 +75,36 @@ def command(
 
     if update and against.is_dir():
         raise UserError(f"{against} is the folder of a run; --update writes a file: name one with --against")
-    plan = read_config(find_config(str(config)), overrides)
+    experiment = read_config(find_config(str(config)), overrides)
     before = baseline.Baseline(()) if update else baseline.read(against)
-    sources, skipped = find_sources(plan.datasets, skip_missing)
-    if skipped:
-        click.echo(f"skipped: {', '.join(skipped)} not downloaded", err=True)
-    protocol = get_protocol(plan.protocol)
-    planned = protocol.cells(plan, sources)
+    plan = api.plan(experiment, jobs, skip_missing)
+    if plan.skipped:
+        click.echo(f"skipped: {', '.join(plan.skipped)} not downloaded", err=True)
     # A check may leave out the large data sets of a run; a baseline file covers its whole config.
-    present = {source.name for source in sources}
+    present = {source.name for source in plan.sources}
     kept = [
         row
         for row in before.rows
-        if row["dataset"] in present or not (against.is_dir() or row["dataset"] in skipped)
+        if row["dataset"] in present or not (against.is_dir() or row["dataset"] in plan.skipped)
     ]
     before = replace(before, rows=tuple(kept))
-    workers = jobs or default_jobs()
-    refuse_excess(planned, workers)
-    run = measure(planned, workers, quiet)
+    run = api.measure(plan.cells, plan.jobs, quiet)
     seconds: dict[str, float] = {}
     pace = 0.0
     if timed and not run.failed:
         with stop_on_interrupt() as stop:
-            seconds, pace = times.time_trials(planned, run.known, rounds, stop)
-    now = baseline.baseline_of(planned, run.known, seconds, pace)
+            seconds, pace = times.time_trials(plan.cells, run.known, rounds, stop)
+    now = baseline.baseline_of(plan.cells, run.known, seconds, pace)
     if update and not run.failed:
         baseline.write(against, now)
         click.echo(f"{against}: {count(len(now.rows), 'row')} written")
         return
-    comparison = compare(before, now, tolerance, protocol)
+    comparison = compare(before, now, tolerance, get_protocol(experiment.protocol))
     if timed:
         _, found = times.compare_times(before, now, slower, comparison.findings)
         comparison = replace(comparison, findings=(*comparison.findings, *found))
     click.echo(render(comparison, run, form, str(config)), nl=False)
     sys.exit(verdict(run, comparison))
-
-
-def measure(planned: "list[Cell]", jobs: int, quiet: bool) -> "Run":
-    """Run all trials of the cells in a temporary folder."""
-    from tempfile import TemporaryDirectory
-
-    from olbench.engine.runner import open_run
-
-    with TemporaryDirectory(prefix="olbench-check-") as folder:
-        with open_run(Path(folder), planned, jobs, quiet=quiet) as run:
-            run.complete()
-        if run.stop.is_set():
-            raise KeyboardInterrupt
-        return run
 
 
 def render(comparison: "Comparison", run: "Run", form: str, config: str) -> str:

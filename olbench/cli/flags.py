@@ -31,7 +31,7 @@ def experiment(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-#: How one's own file is read, with the names of the keys in a config.
+#: How the user's own file is read, with the names of the keys in a config.
 READING = (
     click.option("--label", metavar="NAME", help="Heading or number of the label column [default: last]."),
     click.option(
@@ -56,7 +56,7 @@ READING = (
 
 
 def own_data(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags that say how one's own file is read."""
+    """Add the flags that say how the user's own file is read."""
     for flag in reversed(READING):
         command = flag(command)
     return command

@@ -55,33 +55,31 @@ def command(
       olbench forensics configs/forensics.yaml --set 'datasets=[svmguide3, splice]'
       olbench forensics configs/forensics.yaml --format md --output forensics.md
     """
+    from olbench import api
     from olbench.config import read_config
-    from olbench.data.source import find_sources
-    from olbench.engine.budget import refuse_excess
-    from olbench.engine.executors.local import default_jobs
-    from olbench.forensics.inquiry import suspects
+    from olbench.forensics.inquiry import Suspect, suspects
     from olbench.report.forensics import findings_document
 
-    plan = read_config(config, overrides)
-    if not plan.paper:
+    inquiry = read_config(config, overrides)
+    if not inquiry.paper:
         raise UserError(f"{config}: forensics needs a paper to compare with; add for example paper: scw2012")
     if output is not None and not output.absolute().parent.is_dir():
         raise UserError(f"--output {output}: there is no folder {output.parent}")
-    sources, skipped = find_sources(plan.datasets, skip_missing)
-    if skipped:
-        click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
-    candidates = suspects(plan, sources, permutations)
+    plan = api.plan(
+        inquiry, jobs, skip_missing, find_cells=lambda sources: suspects(inquiry, sources, permutations)
+    )
+    candidates = [cell for cell in plan.cells if isinstance(cell, Suspect)]
+    if plan.skipped:
+        click.echo(f"skipped: {', '.join(plan.skipped)} not downloaded; see `olbench data fetch`", err=True)
     if not candidates:
         click.echo(
-            f"olbench: {plan.paper} reports none of the algorithms of {config} on its data sets", err=True
+            f"olbench: {inquiry.paper} reports none of the algorithms of {config} on its data sets", err=True
         )
         sys.exit(4)
-    workers = jobs or default_jobs()
-    refuse_excess(candidates, workers)
     if dry_run:
-        show_plan(candidates, workers)
+        show_plan(candidates, plan.jobs)
         return
-    run, inquiries = investigate(candidates, out or Path("results") / config.stem, workers, quiet)
+    run, inquiries = investigate(candidates, out or Path("results") / config.stem, plan.jobs, quiet)
     if output is not None or not quiet or form != "text":
         # Wider than a terminal rather than cut: a dropped column would be the finding.
         text = render(findings_document(inquiries), form, output, WIDTH)

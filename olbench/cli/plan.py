@@ -59,7 +59,7 @@ def show_results(cells: "Sequence[Cell]", known: "Known") -> None:
 
 
 def is_timed_alone(cells: "Sequence[Cell]", known: "Known") -> bool:
-    """Tell whether every reported trial that succeeded was timed alone."""
+    """Return whether every reported trial that succeeded was timed alone."""
     reported = (known.get(trial.key) for cell in cells for trial in cell.reported(known))
     return all(record["timing"] == "exclusive" for record in reported if record and record["status"] == "ok")
 

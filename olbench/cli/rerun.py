@@ -39,9 +39,8 @@ def command(
       olbench rerun results/quick --dataset synthetic --algorithm arow --permutation 3
       olbench rerun results/quick 3f2a
     """
+    from olbench import api
     from olbench.data.source import find_named
-    from olbench.engine.executors.local import attempt
-    from olbench.engine.stopping import stop_on_interrupt
     from olbench.shipped import find_run
     from olbench.trials import ledger, run_file
     from olbench.trials.behaviour import behaviour
@@ -62,11 +61,7 @@ def command(
         click.echo("the data has changed since the trial ran")
     if behaviour(trial.algorithm, trial.options) != trial.code.partition("-")[0]:
         click.echo("the algorithm behaves differently from when the trial ran")
-    with stop_on_interrupt() as stop:
-        finished = attempt(trial, source, stop)
-    if finished is None:
-        raise KeyboardInterrupt
-    sys.exit(show(record, finished.record))
+    sys.exit(show(record, api.repeat(trial, source)))
 
 
 def find_trial(

@@ -1,7 +1,8 @@
 """olbench run: from one YAML file, or one data file, to a complete record."""
 
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from olbench.config.specs import Config
     from olbench.data.source import Source
     from olbench.engine.executors.local import Executor
-    from olbench.engine.runner import Run
     from olbench.protocols.definition import Cell
 
 
@@ -81,15 +81,12 @@ def command(
       olbench run - --algorithms arow --covariance diag < stream.libsvm
       olbench run configs/scw.yaml --cluster tcp://10.0.0.1:8786
     """
+    from olbench import api
     from olbench.cli.stream import run_stream
     from olbench.data.readers.compressed import STDIN
-    from olbench.data.source import find_sources
     from olbench.engine.activity import show_activity
-    from olbench.engine.budget import refuse_excess
-    from olbench.engine.executors.local import default_jobs
-    from olbench.engine.runner import refuse_too_many
+    from olbench.engine.executors import open_executor
     from olbench.memory import limit_memory, parse_size
-    from olbench.protocols import get_protocol
 
     if cluster and timing == "exclusive":
         raise UserError(
@@ -98,7 +95,6 @@ def command(
         )
     given = {key: value for key, value in reading.items() if value is not None}
     config = read(what, algorithms, covariance, positive, overrides, plugins, given)
-    workers = jobs or default_jobs()
     with limit_memory(parse_size(memory) if memory else None):
         if what == STDIN:
             if out or dry_run or cluster or timing != "shared":
@@ -112,19 +108,19 @@ def command(
         if not is_config(what):
             config = add_earlier(config, folder)
         with show_activity(quiet) as activity:
-            sources, skipped = find_sources(config.datasets, skip_missing, activity.say)
-            planned = get_protocol(config.protocol).cells(config, sources)
-            refuse_too_many(planned)
-            if cluster is None:  # a cluster has its own memory
-                refuse_excess(planned, workers, folder)
-        tell_preparation(sources, quiet)
+            # A cluster has its own memory.
+            plan = api.plan(
+                config, jobs, skip_missing, limited=cluster is None, folder=folder, say=activity.say
+            )
+        tell_preparation(plan.sources, quiet)
         if dry_run:
             from olbench.cli.plan import show_plan
 
-            show_plan(config, planned, workers, skipped)
+            show_plan(config, plan.cells, plan.jobs, plan.skipped)
             return
-        with open_executor(cluster, config.plugins) as executor:
-            sys.exit(carry_out(planned, folder, workers, timing, quiet, skipped, executor))
+        tell = partial(click.echo, err=True)
+        with open_executor(cluster, config.plugins, tell) if cluster else nullcontext() as executor:
+            sys.exit(carry_out(plan.cells, folder, plan.jobs, timing, quiet, plan.skipped, executor))
 
 
 def add_earlier(config: "Config", folder: Path) -> "Config":
@@ -161,15 +157,6 @@ def add_earlier(config: "Config", folder: Path) -> "Config":
         return config
     plugins = dict.fromkeys((*earlier.plugins, *config.plugins))
     return replace(config, algorithms=(*missing, *config.algorithms), plugins=tuple(plugins))
-
-
-def open_executor(cluster: str | None, plugins: tuple[str, ...]) -> AbstractContextManager["Executor | None"]:
-    """Return the executor of a cluster, or None for this machine."""
-    if cluster is None:
-        return nullcontext()
-    from olbench.engine.executors.dask import ClusterExecutor
-
-    return ClusterExecutor(cluster, plugins, lambda text: click.echo(text, err=True))
 
 
 def default_name(what: str) -> str:
@@ -230,53 +217,28 @@ def carry_out(
     planned: "list[Cell]", folder: Path, jobs: int, timing: str, quiet: bool, skipped: list[str],
     executor: "Executor | None" = None,
 ) -> int:  # fmt: skip
-    """Run the missing trials in a folder, say how it ended, and return the exit code."""
-    from olbench.cli.plan import ignore_closed_output
-    from olbench.engine.activity import show_activity
-    from olbench.engine.runner import open_run
-    from olbench.trials.run_file import now
-
-    with open_run(folder, planned, jobs, quiet=quiet, timing=timing, executor=executor) as run:
-        with show_activity(quiet) as activity:
-            activity.say("preparing the trials")
-            is_complete = not run.missing and not run.stop.is_set() and run.is_recorded
-        if is_complete:
-            with ignore_closed_output():
-                say(quiet, f"nothing to do: all {count(run.reused, 'trial')} are in {folder}")
-            return 0
-        if not run.stop.is_set():  # the planning of many trials may be stopped as well
-            run.write()
-            run.complete(record=True)
-            run.write(end=None if run.stop.is_set() else now())
-        run.progress.close()
-        return conclude(run, folder, skipped, quiet)
-
-
-def conclude(run: "Run", folder: Path, skipped: list[str], quiet: bool) -> int:
-    """Print the table and what went wrong; return the exit code."""
+    """Run the missing trials in a folder, print how it ended, and return the exit code."""
+    from olbench import api
     from olbench.cli.plan import ignore_closed_output, show_results
 
+    run = api.complete(planned, folder, jobs, quiet=quiet, timing=timing, executor=executor)
     with ignore_closed_output():
+        if not run.has_work and not run.stop.is_set():
+            if not quiet:
+                click.echo(f"nothing to do: all {count(run.reused, 'trial')} are in {folder}")
+            return 0
         if not quiet and (run.fresh or not run.stop.is_set()):
             show_results(run.cells, run.known)
-            say(
-                quiet,
-                f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused; the record is in {folder}",
-            )
-            say(quiet, f"next: olbench report {folder}")
+            counts = f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused"
+            click.echo(f"{counts}; the record is in {folder}")
+            click.echo(f"next: olbench report {folder}")
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
     return exit_code(run)
 
 
 def tell_preparation(sources: "Iterable[Source]", quiet: bool) -> None:
-    """Say how one's own data was read, and above all what became +1."""
+    """Say how the user's own data was read, and above all what became +1."""
     for source in () if quiet else sources:
         for step in source.prepared:
             click.echo(f"{source.name}: {step}", err=True)
-
-
-def say(quiet: bool, text: str) -> None:
-    """Print a line, unless asked not to."""
-    if not quiet:
-        click.echo(text)

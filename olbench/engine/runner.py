@@ -60,6 +60,8 @@ class Run:
     timing: str
     folder: Path
     start: str = field(default_factory=run_file.now)
+    #: Whether there was anything to run or to record when it started.
+    has_work: bool = True
 
     def __post_init__(self) -> None:
         # A trial that failed in an earlier run is tried again, so it does not count as known.

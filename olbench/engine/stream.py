@@ -19,9 +19,9 @@ from olbench.learn.learners import Algorithm, Learner, make_algorithm
 from olbench.memory import memory_limit, show_size
 from olbench.quantities import MISTAKE_RATE
 
-#: Running counts are reported after so many examples for the first time, then whenever the number doubles.
+#: The number of examples after which running counts are first reported; then whenever the number doubles.
 FIRST_REPORT = 100
-#: A learner that has to grow makes room for so many more features, as a share, to grow less often.
+#: The share of features for which a learner that has to grow makes room ahead, to grow less often.
 SPARE = 1 / 8
 
 
@@ -52,7 +52,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class RunningCounts:
-    """The mistakes of every entrant after so many examples."""
+    """The mistakes of every entrant after a number of examples."""
 
     examples: int
     mistakes: tuple[int, ...]
@@ -84,7 +84,7 @@ class Stream:
 
     entrants: Sequence[Entrant]
     positive: Sequence[float] = ()
-    #: RunningCounts every so many examples instead of at doubling numbers.
+    #: The examples between two reports; 0 to report at doubling numbers.
     every: int = 0
     examples: int = 0
     reader: BlockReader = field(default_factory=BlockReader)

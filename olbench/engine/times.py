@@ -37,11 +37,11 @@ class Ratio:
     high: float
 
     def is_above(self, threshold: float, drift: float) -> bool:
-        """Tell whether it is surely longer than the drift of the machine, and by more than a threshold."""
+        """Return whether it is surely longer than the drift of the machine, and by more than a threshold."""
         return self.low > drift and self.mean > threshold * drift
 
     def is_below(self, threshold: float, drift: float) -> bool:
-        """Tell whether it is surely shorter, and by more than a threshold."""
+        """Return whether it is surely shorter, and by more than a threshold."""
         return self.high < drift and self.mean < drift / threshold
 
     def __str__(self) -> str:

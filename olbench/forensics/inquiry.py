@@ -70,11 +70,11 @@ class Suspect(Cell):
 
     def screening_trial(self, params: Choice) -> Trial:
         """Return the pass that screens a setting: the same trial as in a tuning on all rows."""
-        return self.trial(params, "tune", 0, part=seeds.ALL)
+        return self.plan(params, "tune", 1, part=seeds.ALL)[0]
 
     def report_trials(self, params: Choice) -> list[Trial]:
         """Return the passes that judge a setting: over all rows, as in the paper, however it is tuned."""
-        return [self.trial(params, "report", p, part=seeds.ALL) for p in range(self.repeats)]
+        return self.plan(params, "report", self.repeats, part=seeds.ALL)
 
     def trials(self, known: Known) -> Iterator[Trial]:
         """Yield the passes of the screening and of the tuning, then those of the settings to judge."""

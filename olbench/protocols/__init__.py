@@ -1,10 +1,9 @@
 """Protocols: a config in, trials out; a trial in, its outcome out. One file per protocol."""
 
-import warnings
 from functools import cache
 
-from olbench.discovery import import_all
-from olbench.errors import UserError, describe_error, show_name, suggest
+from olbench.discovery import import_all, load_entry_points
+from olbench.errors import UserError, show_name, suggest
 from olbench.protocols.definition import REGISTRY, Protocol, protocol
 
 __all__ = ["Protocol", "get_protocol", "protocol", "protocols"]
@@ -17,16 +16,8 @@ ENTRY_POINTS = "olbench.protocols"
 @cache
 def _load_installed() -> dict[str, int]:
     """Import every protocol that is installed; return the places of the built-in modules in lists."""
-    from importlib.metadata import entry_points
-
     built_in = import_all("olbench.protocols", FIRST)
-    for point in entry_points(group=ENTRY_POINTS):
-        try:
-            point.load()
-        except (Exception, SystemExit) as error:
-            warnings.warn(
-                f"the protocol of {point.value} cannot be loaded: {describe_error(error)}", stacklevel=2
-            )
+    load_entry_points(ENTRY_POINTS, "the protocol")
     return {module: place for place, module in enumerate(built_in)}
 
 
@@ -38,9 +29,8 @@ def protocols() -> list[Protocol]:
 
 def get_protocol(id: str) -> Protocol:
     """Return the protocol of this id."""
-    known = {each.id: each for each in protocols()}
-    if id not in known:
-        raise UserError(
-            f"unknown protocol {show_name(id)}{suggest(id, list(known))}; there are {', '.join(known)}"
-        )
-    return known[id]
+    _load_installed()
+    if id not in REGISTRY:
+        known = [each.id for each in protocols()]
+        raise UserError(f"unknown protocol {show_name(id)}{suggest(id, known)}; there are {', '.join(known)}")
+    return REGISTRY[id]

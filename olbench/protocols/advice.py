@@ -7,13 +7,14 @@ follow the scaling, so that they cover the same rows. Every example has a consta
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
-from olbench.advice.curve import TestCurve, follow
+from olbench.advice.curve import follow
 from olbench.advice.scaling import Scaling, fit_scaling
 from olbench.advice.sets import Advice
 from olbench.algorithms import get_definition
@@ -38,6 +39,7 @@ from olbench.protocols.rules import (
     value_for,
     without_places,
 )
+from olbench.protocols.scores import Scores
 from olbench.protocols.tuning import Choice
 from olbench.quantities import (
     ACCURACY,
@@ -227,7 +229,8 @@ class AdviceCell(Cell):
         """Return what is fixed: nothing is tuned beforehand."""
         return tuning.Step((), dict(self.start))
 
-    def _new_trial(self, choice: Choice, role: str, number: int, setting: Mapping[str, Any]) -> Trial:
+    def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
+        """Return a trial with its rows, its rules and, if it tunes, its grid."""
         own: dict[str, Any] = {name: self._value(name) for name in ("train", "early", "scaling")}
         if self.rules is not None:
             own["rules"] = dict(self.rules)
@@ -237,7 +240,7 @@ class AdviceCell(Cell):
             own["grid"] = {name: list(values) for name, values in self.searched.items()}
             own["defaults"] = {name: defaults[name] for name in self.searched}
             own["ties"] = self.config.tuning.ties
-        return super()._new_trial(choice, role, number, {**own, **setting})
+        return super().trial(choice, role, number, **{**own, **setting})
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,29 +254,6 @@ class _Fold:
     counts: Floats | None
     advice: Advice | None
     scaling: Scaling
-
-
-@dataclass(frozen=True)
-class _Scores:
-    """Right predictions of each class, by time or at one time, and how many examples each class has."""
-
-    right: Floats
-    total: Floats
-
-    @classmethod
-    def of(cls, curve: TestCurve) -> "_Scores":
-        """Return the scores of a curve at all of its points."""
-        right = np.column_stack([curve.right_negatives, curve.right_positives])
-        return cls(right, np.array([curve.negatives, curve.positives]))
-
-    def balanced(self, t: int) -> float:
-        """Return the mean share over the classes that the test examples have."""
-        present = self.total > 0
-        return round(float(np.mean(self.right[t, present] / self.total[present])), 12)
-
-    def accuracy(self, t: int) -> float:
-        """Return the share of all."""
-        return float(self.right[t].sum() / self.total.sum())
 
 
 @cache
@@ -350,21 +330,20 @@ class _Work:
             given["advice"] = fold.advice
         return make_algorithm(self.trial.algorithm, **given)
 
-    def _scores(self, params: Choice, fold: _Fold, learnt: int | None = None) -> tuple[_Scores, Floats]:
+    def _scores(self, params: Choice, fold: _Fold, learnt: int | None = None) -> tuple[Scores, Floats]:
         """Learn the training examples and return the scores on the test examples, and the weights."""
         if self.stopped():
             raise StoppedError
         algorithm = self._algorithm(params, fold)
         if self.definition.online:
             curve = follow(algorithm, fold.X, fold.y, fold.X_test, fold.y_test, None, fold.counts)
-            return _Scores.of(curve), curve.weights
-        counts = np.ones(fold.y_test.size) if fold.counts is None else fold.counts
+            right = np.column_stack([curve.right_negatives, curve.right_positives])
+            return Scores(right, np.array([curve.negatives, curve.positives])), curve.weights
         learner = algorithm.start_batch().fit(as_examples(fold.X[:learnt]).rows(), fold.y[:learnt])
         hits = learner.predict(as_examples(fold.X_test).rows()) == fold.y_test
-        signs = (fold.y_test < 0, fold.y_test > 0)
-        right = np.array([[counts[hits & sign].sum() for sign in signs]])
         weights = np.asarray(getattr(learner.model, "coef_", np.zeros(fold.X.shape[1])), dtype=np.float64)
-        return _Scores(right, np.array([counts[sign].sum() for sign in signs])), weights
+        once = Scores.count(hits, fold.y_test > 0, fold.counts)
+        return replace(once, right=once.right[np.newaxis]), weights
 
     def choose(self) -> tuple[Choice, bool]:
         """Return the parameters with the best score on held-out training rows, or else their defaults."""
@@ -384,12 +363,9 @@ class _Work:
     def _score(self, candidate: Choice, folds: Sequence[_Fold]) -> float:
         """Return the score of a candidate over all rows, each held out once."""
         found = [self._scores(candidate, fold)[0] for fold in folds]
-        pooled = _Scores(
-            np.sum([each.right[-1:] for each in found], axis=0),
-            np.sum([each.total for each in found], axis=0),
-        )
+        pooled = reduce(add, (Scores(each.right[-1], each.total) for each in found))
         wanted = pooled.accuracy if self.trial.setting["score"] == "accuracy" else pooled.balanced
-        return round(wanted(0), 12)
+        return round(float(wanted), 12)
 
     def _divide(self) -> Iterator[tuple[Ints, Ints]]:
         """Yield the folds of the training rows, each class spread over all of them."""
@@ -416,16 +392,18 @@ class _Work:
         numbers = {
             "n": int(scores.total.sum()),
             "right": int(scores.right[-1].sum()),
-            "balanced_accuracy": scores.balanced(-1),
+            "balanced_accuracy": round(float(scores.balanced[-1]), 12),
             "early_right": int(early_scores.right[place].sum()),
-            "early_balanced_accuracy": early_scores.balanced(place),
+            "early_balanced_accuracy": round(float(early_scores.balanced[place]), 12),
             "tuned": int(tuned),
             "seconds": round(self._seconds(chosen, fold), 9),
         }
         curve: dict[str, list[Any]] = {
             "t": times,
-            "accuracy": [round(scores.accuracy(k), 6) for k in range(len(times))],
-            "balanced_accuracy": [round(scores.balanced(k), 6) for k in range(len(times))],
+            "accuracy": [round(float(share), 6) for share in scores.accuracy[: len(times)]],
+            "balanced_accuracy": [
+                round(round(float(share), 12), 6) for share in scores.balanced[: len(times)]
+            ],
         }
         plane = {"plane": _in_own_units(weights, fold.scaling)} if self.trial.number == 0 else {}
         return Outcome(numbers, {"curve": curve}, chosen, plane)

@@ -276,7 +276,7 @@ class FoldCell(Cell):
 
     def step(self, known: Known) -> tuning.Step:
         """Return the choice of a tuning by trials of its own, once they are known; else what is fixed."""
-        trials = self._scoring_trials()
+        trials = self.tuning_trials({})
         if not trials:
             epochs = {"epochs": self._most_epochs} if self.way != "nested" else {}
             return tuning.Step((), {**self.start, **epochs})
@@ -297,16 +297,10 @@ class FoldCell(Cell):
 
     def tuning_trials(self, candidate: Choice) -> list[Trial]:
         """Return the trials that score all candidates at once."""
-        return self._scoring_trials()
+        return self.plan(self.start, "tune", self.tuning_passes)
 
-    def _scoring_trials(self) -> list[Trial]:
-        return [self.trial(self.start, "tune", number) for number in range(self.tuning_passes)]
-
-    def report_trials(self, chosen: Choice) -> list[Trial]:
-        """Return the folds."""
-        return [self.trial(chosen, "report", number) for number in range(self.repeats)]
-
-    def _new_trial(self, choice: Choice, role: str, number: int, setting: Mapping[str, Any]) -> Trial:
+    def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
+        """Return a trial with its folds, its grid and what the entry sets."""
         config = self.config
         own: dict[str, Any] = {
             "tuning": self.way if self.way == "nested" or role == "tune" else "fixed",
@@ -323,7 +317,7 @@ class FoldCell(Cell):
         own |= {name: value for name, value in self.spec.settings.items() if value != usual[name]}
         if own["tuning"] == "paper" and (split := self.protocol.tuning_setting_of(config, "seed")):
             own["split"] = split
-        return super()._new_trial(choice, role, number, {**own, **setting})
+        return super().trial(choice, role, number, **{**own, **setting})
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ class Protocol(ABC):
         "headline", "verdicts", "results", "curves", "epochs", "training", "constraint", "runs", "claims",
         "tuning", "statistics", "algorithms", "datasets", "provenance",
     )  # fmt: skip
-    #: The rows that decide how features of one's own data are scaled; empty where none may.
+    #: The rows that decide how features of the user's own data are scaled; empty where none may.
     fitted_on: ClassVar[str] = ""
     #: How its checklist describes splits, orders and measures.
     orders_text: ClassVar[str] = ""
@@ -186,7 +186,7 @@ class Protocol(ABC):
         return ""
 
     def refuse_data(self, spec: DatasetSpec) -> str:
-        """Return why one's own data cannot be prepared as its spec says, or an empty text."""
+        """Return why the user's own data cannot be prepared as its spec says, or an empty text."""
         reading = spec.reading
         if reading.scale in FITTED_SCALES and not self.fitted_on:
             return (
@@ -261,6 +261,13 @@ class Protocol(ABC):
         defaults = {key.name: key.default for key in self.tuning_keys}
         return config.tuning.settings.get(name, defaults.get(name))
 
+    def settings(self, config: Config) -> Iterator[tuple[str, Any, Any]]:
+        """Yield the name, the value and the default of each of the keys that the protocol adds."""
+        for key in self.keys:
+            yield key.name, self.setting_of(config, key.name), key.default
+        for key in self.tuning_keys:
+            yield f"tuning.{key.name}", self.tuning_setting_of(config, key.name), key.default
+
     @property
     def score(self) -> Quantity:
         """The quantity that a tuning compares."""
@@ -302,7 +309,7 @@ class Protocol(ABC):
         return ""
 
     def succeed(self, trial: Trial, outcome: Outcome, seconds: float) -> Record:
-        """Return the record of a trial that succeeded and took so many seconds."""
+        """Return the record of a trial that succeeded, with the seconds that it took."""
         return success(trial, outcome, self.numbered, seconds)
 
     def fail(self, trial: Trial, error: BaseException) -> Record:
@@ -341,7 +348,10 @@ class Cell:
     spec: AlgorithmSpec
     #: Which entry of the config's `algorithms` it is.
     entry: int
-    _trials: dict[tuple[Any, ...], Trial] = field(default_factory=dict, init=False, repr=False, compare=False)
+    #: The trials planned so far, by what `plan` was asked for.
+    _plan: dict[tuple[Any, ...], list[Trial]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def definition(self) -> Definition:
@@ -443,11 +453,18 @@ class Cell:
 
     def tuning_trials(self, candidate: Choice) -> list[Trial]:
         """Return the trials that score a candidate."""
-        return [self.trial(candidate, "tune", p) for p in range(self.protocol.tuning_repeats(self.config))]
+        return self.plan(candidate, "tune", self.protocol.tuning_repeats(self.config))
 
     def report_trials(self, chosen: Choice) -> list[Trial]:
         """Return the trials that are reported."""
-        return [self.trial(chosen, "report", p) for p in range(self.repeats)]
+        return self.plan(chosen, "report", self.repeats)
+
+    def plan(self, choice: Choice, role: str, count: int, **setting: Any) -> list[Trial]:
+        """Return the first `count` trials of a choice. They are made once and kept: keys are hashes."""
+        place = (role, count, *choice.items(), *setting.items())
+        if place not in self._plan:
+            self._plan[place] = [self.trial(choice, role, number, **setting) for number in range(count)]
+        return self._plan[place]
 
     def params_of(self, choice: Choice) -> dict[str, Value]:
         """Return the parameters in a choice."""
@@ -461,14 +478,6 @@ class Cell:
         """Return the tuned settings in a choice."""
         return {name: value for name, value in choice.items() if name in self.tuned_settings}
 
-    def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
-        """Return a trial. Those made before are kept: they are asked for often, and their keys are hashes."""
-        place = (*choice.items(), role, number, *setting.items())
-        trial = self._trials.get(place)
-        if trial is None:
-            trial = self._trials[place] = self._new_trial(choice, role, number, setting)
-        return trial
-
     @cached_property
     def source_setting(self) -> dict[str, Any]:
         """What its trials have to know because of the data."""
@@ -480,7 +489,8 @@ class Cell:
         version = self.protocol.version
         return behaviour(self.spec.id, self.spec.options) + (f"-{version}" if version > 1 else "")
 
-    def _new_trial(self, choice: Choice, role: str, number: int, setting: Mapping[str, Any]) -> Trial:
+    def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
+        """Return a trial; what `setting` says comes before what the protocol says."""
         return Trial(
             protocol=self.protocol.id,
             dataset=self.source.name,

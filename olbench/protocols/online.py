@@ -24,7 +24,7 @@ from olbench.quantities import (
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 
-#: A round of a Python object takes as long as so many multiplications of a kernel.
+#: A round of a Python object takes as long as this many multiplications of a kernel.
 OBJECT_COST = 50_000
 #: Orders in windows: the bytes of a block of neighbouring rows, and how many random blocks are shuffled as
 #: one. Both are fixed, so that an order does not depend on the machine.
@@ -209,7 +209,7 @@ def _run_windows(
 
 
 def _has_windows(cell: Cell) -> bool:
-    """Tell whether the orders of a cell come in windows."""
+    """Return whether the orders of a cell come in windows."""
     return "order" in cell.source_setting
 
 

@@ -7,7 +7,7 @@ that no split trains or tests on.
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import local
 from typing import Any
@@ -26,6 +26,7 @@ from olbench.protocols.combination import Columns, Sums, fold
 from olbench.protocols.definition import Cell, Key, Known, Protocol, Series, protocol, whole, wholes
 from olbench.protocols.online import Online
 from olbench.protocols.rules import by_dataset, value_for
+from olbench.protocols.scores import Scores
 from olbench.protocols.tuning import Choice
 from olbench.quantities import (
     ACCURACY,
@@ -215,7 +216,7 @@ class Shards(Protocol):
 
 @dataclass(frozen=True)
 class ShardCell(Cell):
-    """One algorithm on one data set, as one model or as so many combined in one way.
+    """One algorithm on one data set, as one model or as several combined in one way.
 
     All combinations of the same shards have the same trials, which are run once.
     """
@@ -254,7 +255,8 @@ class ShardCell(Cell):
         """Return the number of shards and the combination."""
         return {"shards": self.shards, "combination": self.combination}
 
-    def _new_trial(self, choice: Choice, role: str, number: int, setting: Mapping[str, Any]) -> Trial:
+    def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
+        """Return a trial. What tells the cells that share a trial apart is no part of it."""
         assert isinstance(self.protocol, Shards)
         name = self.source.name
         own: dict[str, Any] = {"tuning_rows": self.protocol.tuning_rows(self.config, name)}
@@ -267,31 +269,8 @@ class ShardCell(Cell):
                 own["every"] = self.protocol.value(self.config, "every", name)
             else:
                 own["combinations"] = self._combinations
-        trial = super()._new_trial(choice, role, number, setting)
-        # What tells the cells that share a trial apart is no part of the trial.
-        return Trial(**{**trial.identity(), "setting": {**own, **setting}})
-
-
-@dataclass(frozen=True)
-class _Score:
-    """Right predictions and test rows of the negative and the positive class."""
-
-    right: Floats
-    total: Floats
-
-    def __add__(self, other: "_Score") -> "_Score":
-        return _Score(self.right + other.right, self.total + other.total)
-
-    @property
-    def accuracy(self) -> float:
-        """The share of all."""
-        return float(self.right.sum() / self.total.sum())
-
-    @property
-    def balanced(self) -> float:
-        """The mean share over the classes that the test rows have."""
-        present = self.total > 0
-        return float(np.mean(self.right[present] / self.total[present]))
+        trial = super().trial(choice, role, number, **setting)
+        return replace(trial, setting={**own, **setting})
 
 
 class _Test:
@@ -309,7 +288,7 @@ class _Test:
         self.order = np.arange(rows.size)
         self.positive = work.labels[rows] > 0
 
-    def score(self, weights: Floats) -> _Score:
+    def score(self, weights: Floats) -> Scores:
         """Return the score of a weight vector over the features of the test rows."""
         from olbench.kernels.rows import score_rows
 
@@ -317,12 +296,7 @@ class _Test:
         scores = np.empty(self.order.size)
         score_rows(self.examples.rows(), self.order, vector, scores)
         # sign(0) = +1
-        right = (scores >= 0.0) == self.positive
-        signs = (~self.positive, self.positive)
-        return _Score(
-            np.array([float(right[sign].sum()) for sign in signs]),
-            np.array([float(sign.sum()) for sign in signs]),
-        )
+        return Scores.count((scores >= 0.0) == self.positive, self.positive)
 
 
 @dataclass(eq=False)
@@ -383,7 +357,7 @@ class _Work:
 
     def score(self) -> Outcome:
         """Train on all but one part of the tuning rows and test on it, each part in turn."""
-        rows, total = self._rows()[0], _Score(np.zeros(2), np.zeros(2))
+        rows, total = self._rows()[0], Scores(np.zeros(2), np.zeros(2))
         folds = np.array_split(rows, self.trial.setting["folds"])
         seconds, breakdowns = 0.0, 0
         for number, held in enumerate(folds):
@@ -401,12 +375,12 @@ class _Work:
         every = self.trial.setting["every"]
         ends = [*range(every, train.size, every), train.size]
         curve: dict[str, list[Any]] = {"t": ends, "accuracy": [], "balanced_accuracy": []}
-        score = _Score(np.zeros(2), np.ones(2))
+        score = Scores(np.zeros(2), np.ones(2))
         for begin, end in zip([0, *ends], ends, strict=False):
             seconds += self._learn(train[begin:end])
             score = test.score(self.learner.moments_at(test.features)[0])
-            curve["accuracy"].append(round(score.accuracy, 6))
-            curve["balanced_accuracy"].append(round(score.balanced, 6))
+            curve["accuracy"].append(round(float(score.accuracy), 6))
+            curve["balanced_accuracy"].append(round(float(score.balanced), 6))
         return self._outcome(score, train.size, seconds, self.learner.breakdowns, 0, {}, curve)
 
     def train_part(self, part: int) -> "Part":
@@ -426,7 +400,7 @@ class _Work:
     def finish(self, joined: "Part") -> Outcome:
         """Test the combinations of all shards."""
         n, test, sums = self.trial.setting["shards"], self.test, joined.sums
-        mean = _Score(joined.score.right / n, joined.score.total / n)
+        mean = Scores(joined.score.right / n, joined.score.total / n)
         scores = {AVERAGE: mean}
         for way in self.trial.setting["combinations"]:
             if way != AVERAGE:
@@ -436,7 +410,7 @@ class _Work:
             for way, score in scores.items()
             for name, value in (
                 ("right", round(float(score.right.sum()), 6)),
-                ("balanced_accuracy", round(score.balanced, 12)),
+                ("balanced_accuracy", round(float(score.balanced), 12)),
             )
         }
         best = next((scores[way] for way in (KL, L2, COUNTS) if way in scores), mean)
@@ -447,13 +421,13 @@ class _Work:
 
     @staticmethod
     def _outcome(
-        score: _Score, learnt: int, seconds: float, breakdowns: int, size: int,
+        score: Scores, learnt: int, seconds: float, breakdowns: int, size: int,
         others: Mapping[str, float | int], curve: Mapping[str, list[Any]] | None = None,
     ) -> Outcome:  # fmt: skip
         numbers = {
             "n": int(score.total.sum()),
             "right": round(float(score.right.sum()), 6),
-            "balanced_accuracy": round(score.balanced, 12),
+            "balanced_accuracy": round(float(score.balanced), 12),
             "training_n": learnt,
             "breakdowns": breakdowns,
             "model_bytes": size,
@@ -468,7 +442,7 @@ class Part:
     """The models of some shards as sums, and what else adds up over shards."""
 
     sums: Sums
-    score: _Score
+    score: Scores
     #: Seconds of learning, and of everything that combining needs.
     seconds: float
     combine_seconds: float

@@ -18,13 +18,12 @@ from olbench.config.specs import AlgorithmSpec, Config
 from olbench.errors import UserError, suggest
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Series
-from olbench.quantities import Quantity, mean_and_deviation
+from olbench.quantities import COUNTS, Quantity, mean_and_deviation
 from olbench.report.grid import count
 from olbench.shipped import find_run
 from olbench.stats import not_worse
 from olbench.trials import ledger, run_file
 from olbench.trials.arrays import read_array
-from olbench.trials.record import COUNTS
 from olbench.trials.run_file import CellFacts, RunFile
 from olbench.trials.trial import Record
 from olbench.trials.verify import Recorded

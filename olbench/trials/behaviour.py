@@ -13,7 +13,6 @@ that no probe reaches.
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
@@ -29,6 +28,7 @@ from olbench.algorithms.definition import Definition
 from olbench.algorithms.plugins import run_rule
 from olbench.data.folders import cache_folder
 from olbench.errors import UserError
+from olbench.files import write_text
 from olbench.learn.examples import Examples, Floats, as_examples
 from olbench.learn.learners import make_algorithm
 from olbench.learn.passes import online_pass
@@ -69,11 +69,8 @@ def _remembered(algorithm: str, options: str) -> str:
     with suppress(OSError, ValueError, KeyError, TypeError):
         return str(json.loads(memo.read_text(encoding="utf-8"))["behaviour"])
     found = _observe(algorithm, json.loads(options))
-    with suppress(OSError):
-        memo.parent.mkdir(parents=True, exist_ok=True)
-        draft = memo.with_name(f".draft-{os.getpid()}-{memo.name}")
-        draft.write_text(json.dumps({"algorithm": algorithm, "options": options, "behaviour": found}))
-        draft.replace(memo)
+    with suppress(UserError):  # without a cache it is found out again
+        write_text(memo, json.dumps({"algorithm": algorithm, "options": options, "behaviour": found}))
     return found
 
 
@@ -165,7 +162,7 @@ def _advised_probe() -> tuple[Examples, Floats, Advice]:
 
 
 def _project(weights: Floats, digits: int = DIGITS) -> list[str]:
-    """Return the norm of the weights and their products with two fixed vectors, to so many digits.
+    """Return the norm of the weights and their products with two fixed vectors, to some digits.
 
     A few numbers stand for all weights: each is another chance that rounding noise far below the last digit
     tips it over, and there may be thousands of weights.

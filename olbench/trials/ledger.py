@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from olbench.data.readers.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
-from olbench.files import is_special
+from olbench.files import is_special, write_whole
 from olbench.trials import locks
 from olbench.trials.arrays import ArrayFile
 from olbench.trials.record import BrokenRecordError, RecordError, read_line, without_series, write_line
@@ -123,11 +123,9 @@ class Ledger:
     def _unpack(self, folder: Path) -> None:
         """Write a packed ledger as a plain one, so that a run goes on from results that ship."""
         source, content = _content(folder)
-        if source.name != PACKED:
-            return
-        draft = folder / f".{NAME}"
-        draft.write_bytes(content)
-        draft.replace(self.path)
+        if source.name == PACKED:
+            with write_whole(self.path) as draft:
+                draft.write_bytes(content)
 
     def append(self, record: Record, arrays: Mapping[str, NDArray[Any]] | None = None) -> Record:
         """Write a record and wait until it is on the disk; return it as this ledger keeps it in memory."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from olbench.errors import describe_error, shorten
+from olbench.quantities import COUNTS, CPU_SECONDS, SECONDS
 from olbench.structs import LARGEST, is_number
 from olbench.trials.trial import Outcome, Record, Trial
 
@@ -28,11 +29,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 }  # fmt: skip
 #: What the first version did not have to have.
 _LATER: Record = {"options": {}, "seed": 0, "code": "", "fingerprint": ""}
-#: Counts, and those of them that cannot exceed the number of examples.
-PARTS_OF_N = ("mistakes", "updates", "effective_updates", "errors")
-SUMS_OVER_CLASSES = ("updates", "effective_updates")
-COUNTS = ("n", *PARTS_OF_N, "breakdowns", "training_n", "training_errors", "epochs")
-TIMES = ("seconds", "cpu_seconds")
+TIMES = (SECONDS.name, CPU_SECONDS.name)
 
 
 class RecordError(ValueError):
@@ -117,8 +114,9 @@ def _check_measured(record: Mapping[str, Any]) -> None:
     for name, value in record.items():
         if name in COUNTS:
             whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
-            parts = times if name in SUMS_OVER_CLASSES else 1
-            if not whole or (name in PARTS_OF_N and isinstance(most, int) and value > parts * most):
+            limit = COUNTS[name].at_most_n
+            parts = times if limit == "per class" else 1
+            if not whole or (limit and isinstance(most, int) and value > parts * most):
                 raise BrokenRecordError(f"its {name} is {_show(value)}" + (f" of {most}" if whole else ""))
         elif _is_impossible(name, value):
             raise BrokenRecordError(f"its {name} is {_show(value)}")

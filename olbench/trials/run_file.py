@@ -1,7 +1,6 @@
 """run.json: the config, the versions, the machine, the times, and which trials report each cell."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import Config
 from olbench.errors import UserError, shorten
+from olbench.files import write_text
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import Cell, Known
 from olbench.structs import any_text, anything, from_struct, mapping, name_text, read_plain, whole
@@ -227,16 +227,7 @@ def protocol_of(config: Config) -> Protocol:
 
 def write(folder: Path, content: Mapping[str, Any], name: str = NAME) -> None:
     """Replace run.json, or another file of that kind, in one piece."""
-    draft = folder / f".{name}"
-    try:
-        with open(draft, "w", encoding="utf-8") as file:
-            file.write(json.dumps(content, indent=1) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(folder / name)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise UserError(f"cannot write {folder / name}: {error.strerror or error}") from None
+    write_text(folder / name, json.dumps(content, indent=1) + "\n", durable=True)
 
 
 def is_current(folder: Path, wanted: RunFile) -> bool:

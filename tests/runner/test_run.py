@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,37 @@ def test_run_json_says_what_ran_with_what(here, config, records):
     assert run["start"] <= run["end"]
     keys = [key for cell in run["cells"] for key in cell["keys"]]
     assert sorted(keys) == sorted(r["key"] for r in records("out") if r["role"] == "report")
+
+
+def test_a_run_plans_each_trial_once_and_keeps_the_plan(here, config, records, monkeypatch):
+    from olbench.protocols.definition import Cell
+
+    made, make = [], Cell.trial
+
+    def count(*words, **setting):
+        made.append(make(*words, **setting))
+        return made[-1]
+
+    monkeypatch.setattr(Cell, "trial", count)
+    assert here("run", config(), "--out", "out", "--quiet")[0] == 0
+    assert {trial.key for trial in made} == {record["key"] for record in records("out")}
+    assert len(made) <= 3 * len(records("out"))
+
+
+def test_a_registered_executor_runs_the_trials_of_its_scheme(here, config, records, monkeypatch):
+    from olbench.engine import executors
+    from olbench.engine.executors.local import LocalExecutor
+
+    taken = []
+
+    class Registered(LocalExecutor):
+        def execute(self, tasks, stop):
+            taken.extend(task.trial.key for task in tasks)
+            return super().execute(tasks, stop)
+
+    monkeypatch.setitem(executors.REGISTRY, "mine", lambda where, plugins, say: nullcontext(Registered(1)))
+    assert here("run", config(), "--out", "out", "--cluster", "mine:1", "--quiet")[0] == 0
+    assert sorted(taken) == sorted(record["key"] for record in records("out"))
 
 
 def test_a_second_run_touches_nothing_and_says_so(here, config):

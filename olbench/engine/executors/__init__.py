@@ -1,1 +1,34 @@
-"""Where trials run: on this machine, or on a Dask cluster."""
+"""Executors: where trials run. `local` is this machine; every other file registers one under a scheme."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, TypeVar
+
+from olbench.discovery import import_all
+
+if TYPE_CHECKING:
+    from olbench.engine.executors.local import Executor
+
+#: Opens the executor at an address, with the files of the user's plugins and a function that prints a line.
+Opener = Callable[[str, Sequence[str], Callable[[str], None]], AbstractContextManager["Executor"]]
+AnyOpener = TypeVar("AnyOpener", bound=Opener)
+REGISTRY: dict[str, Opener] = {}
+
+
+def executor(scheme: str) -> Callable[[AnyOpener], AnyOpener]:
+    """Register an executor for addresses such as scheme:rest; "" takes those that no other one does."""
+
+    def register(opener: AnyOpener) -> AnyOpener:
+        REGISTRY[scheme] = opener
+        return opener
+
+    return register
+
+
+def open_executor(
+    where: str, plugins: Sequence[str], say: Callable[[str], None]
+) -> AbstractContextManager["Executor"]:
+    """Return the executor at an address, to be entered."""
+    import_all("olbench.engine.executors")
+    opener = REGISTRY.get(where.partition(":")[0], REGISTRY[""])
+    return opener(where, plugins, say)

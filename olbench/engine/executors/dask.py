@@ -24,9 +24,8 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any
 
-from olbench.data.source import Source
 from olbench.data.transfer import pack
-from olbench.engine.executors import worker
+from olbench.engine.executors import executor, worker
 from olbench.engine.executors.local import Finished, Task, fail
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.errors import UserError, count
@@ -55,19 +54,9 @@ class SchedulerLostError(UserError):
     exit_code = 3
 
 
-@dataclass(frozen=True)
-class Departure:
-    """A worker that has gone, and the keys of the Dask tasks that it had."""
-
-    worker: str
-    keys: frozenset[str]
-    #: Whether it left by a kill or a crash; otherwise it was asked to leave.
-    died: bool
-
-
 @dataclass(eq=False)
 class Assignment:
-    """A trial on its way: what happened to it so far."""
+    """A trial on its way: what happened to it so far, and its submission to the scheduler."""
 
     task: Task
     message: str
@@ -76,21 +65,12 @@ class Assignment:
     retries: int = 0
     #: Whether it was on a worker that died; it then runs alone on a worker.
     is_suspect: bool = False
-
-
-@dataclass(eq=False)
-class Flight:
-    """One submission of a trial, or of the data for one worker."""
-
-    future: Any
-    #: The trial, or None for a delivery of data.
-    assignment: Assignment | None
+    future: Any = None
     #: The workers that may take it; None for all.
     workers: tuple[str, ...] | None = None
-    #: The fingerprint of the data that it delivers.
-    delivers: str = ""
 
 
+@executor("")
 class ClusterExecutor:
     """Trials on the workers of a Dask cluster; it connects when the first trial is due."""
 
@@ -98,7 +78,8 @@ class ClusterExecutor:
         self.where, self.say = where, say
         self.plugins = worker.write_plugins(plugins)
         self.refused: dict[str, str] = {}
-        self.departures: SimpleQueue[Departure] = SimpleQueue()
+        #: Workers that have gone, the keys of the tasks that each had, and whether a kill or crash was why.
+        self.departures: SimpleQueue[tuple[str, frozenset[str], bool]] = SimpleQueue()
         self.has_newcomers = False
         self._stack = ExitStack()
 
@@ -139,7 +120,7 @@ class ClusterExecutor:
             wave.cancel()
 
     def ask(self, question: Callable[..., Any], *words: Any, **options: Any) -> Any:
-        """Return what the scheduler answers; a broken connection ends the run with one sentence."""
+        """Return the answer of the scheduler; a broken connection ends the run with one sentence."""
         try:
             return question(*words, **options)
         except TimeoutError:
@@ -161,7 +142,7 @@ class ClusterExecutor:
         )
 
     def check_workers(self, client: Any) -> bool:
-        """Refuse the workers that have no olbench or another one; tell whether there is a new one of them."""
+        """Refuse the workers that have no olbench or another one; return whether there is a new one."""
         from importlib.metadata import version
 
         ours, known = worker.identify(), set(self.refused)
@@ -191,9 +172,7 @@ class ClusterExecutor:
             self.has_newcomers = True
         elif action == "remove-worker":
             keys = frozenset(map(str, content.get("processing-tasks", ())))
-            self.departures.put(
-                Departure(str(content.get("worker")), keys, not content.get("expected", False))
-            )
+            self.departures.put((str(content.get("worker")), keys, not content.get("expected", False)))
 
 
 class _Wave:
@@ -205,13 +184,11 @@ class _Wave:
         self.executor, self.queue, self.stop = executor, queue, stop
         self.client = executor.client
         self.done = as_completed(loop=self.client.loop, with_results=True, raise_errors=False)
-        self.flying: dict[str, Flight] = {}
+        #: The trials that the scheduler has, by the keys of their Dask tasks.
+        self.flying: dict[str, Assignment] = {}
         self.suspects: deque[Assignment] = deque()
-        #: Trials that wait for the delivery of their data, by its fingerprint.
-        self.parked: dict[str, list[Assignment]] = {}
+        #: The data that some worker lacks, on the cluster, by fingerprint.
         self.parcels: dict[str, Any] = {}
-        self.sources: dict[str, Source] = {each.task.trial.fingerprint: each.task.source for each in queue}
-        self.finished: deque[Finished] = deque()
         self.workers: dict[str, int] = {}
         self.looked = 0.0
 
@@ -220,51 +197,40 @@ class _Wave:
         self._look_around()
         if not self.workers:
             self.executor.say("olbench: the cluster has no workers yet; the run starts when one comes")
-        while not self.stop.is_set() and (self.queue or self.suspects or self.flying or self.parked):
+        while not self.stop.is_set() and (self.queue or self.suspects or self.flying):
             self.executor.check_connection()
-            self._take_departures()
+            yield from self._take_departures()
             self._submit()
-            self._wait()
+            with self.done.thread_condition:
+                if not self.done.has_ready():
+                    self.done.thread_condition.wait(PAUSE)
             for future, result in self.done.next_batch(block=False):
-                self._take(future, result)
-                yield from self._hand_over()
+                yield from self._take(future, result)
                 future.release()  # after it was recorded; before, a death of its worker would repeat it
-            yield from self._hand_over()
 
     def cancel(self) -> None:
         """Take back everything that is not finished."""
-        futures = [flight.future for flight in self.flying.values()] + list(self.parcels.values())
+        futures = [each.future for each in self.flying.values()] + list(self.parcels.values())
         self.flying.clear()
         if self.client.status == "running" and futures:
             with suppress(Exception):
                 self.client.cancel(futures, force=True)
-
-    def _hand_over(self) -> Iterator[Finished]:
-        while self.finished:
-            yield self.finished.popleft()
-
-    def _wait(self) -> None:
-        with self.done.thread_condition:
-            if not self.done.has_ready():
-                self.done.thread_condition.wait(PAUSE)
 
     def _look_around(self) -> None:
         """Learn which workers there are, and take back what waits for workers that are not there any more."""
         self.executor.has_newcomers = False
         self.workers = self.executor.workers()
         self.looked = time.monotonic()
-        for flight in list(self.flying.values()):
-            if flight.workers and not self.workers.keys() & set(flight.workers):
-                self._recall(flight)
-                self._return(flight)
-        if self.executor.refused and not self.workers:
-            everyone = self.executor.ask(self.client.nthreads)
-            if everyone:
-                address, reason = list(self.executor.refused.items())[-1]
-                raise UserError(f"no worker can be used; {address}: {reason}")
+        for assignment in list(self.flying.values()):
+            if assignment.workers and not self.workers.keys() & set(assignment.workers):
+                self._recall(assignment)
+                self._enqueue(assignment)
+        if self.executor.refused and not self.workers and self.executor.ask(self.client.nthreads):
+            address, reason = list(self.executor.refused.items())[-1]
+            raise UserError(f"no worker can be used; {address}: {reason}")
 
     def _submit(self) -> None:
-        """Keep the scheduler supplied; suspects come last, one for each worker that has nothing else."""
+        """Keep the scheduler supplied; suspects come last, one for each worker, when nothing else runs."""
         if self.executor.has_newcomers or time.monotonic() - self.looked > LOOK_SECONDS:
             self._look_around()
         room = max(LEAST_AHEAD, AHEAD * sum(self.workers.values()))
@@ -272,67 +238,47 @@ class _Wave:
         allowed = tuple(self.workers) if self.executor.refused else None
         while self.queue and len(self.flying) < room and allowed != ():
             self._launch(self.queue.popleft(), allowed)
-        if self.suspects and not self.queue and not self.parked:
-            self._submit_suspects()
-
-    def _submit_suspects(self) -> None:
-        if any(each.assignment and not each.assignment.is_suspect for each in self.flying.values()):
-            return
-        busy = {address for flight in self.flying.values() for address in flight.workers or self.workers}
-        for address in self.workers.keys() - busy:
-            if self.suspects:
-                self._launch(self.suspects.popleft(), (address,))
-        if not self.workers and not self.flying and not self.executor.refused:
+        if self.suspects and not self.queue and not self.flying:
             # An adaptive cluster starts a worker only if there is a task for it.
-            self._launch(self.suspects.popleft(), None)
+            places: list[tuple[str, ...] | None] = [(address,) for address in self.workers]
+            if not places and not self.executor.refused:
+                places = [None]
+            for place in places[: len(self.suspects)]:
+                self._launch(self.suspects.popleft(), place)
 
-    def _launch(self, assignment: Assignment, workers: tuple[str, ...] | None) -> None:
-        key = f"olbench-{assignment.task.trial.key}-{uuid.uuid4().hex[:12]}"
-        future = self.client.submit(
-            worker.run_task, assignment.message, assignment.is_suspect, key=key, pure=False,
+    def _launch(self, assignment: Assignment, workers: tuple[str, ...] | None, parcel: Any = None) -> None:
+        """Submit a trial; with a parcel, Dask takes the data to whichever worker runs it."""
+        assignment.workers = workers
+        assignment.future = self.client.submit(
+            worker.run_task, assignment.message, assignment.is_suspect, parcel, pure=False,
+            key=f"olbench-{assignment.task.trial.key}-{uuid.uuid4().hex[:12]}",
             workers=workers and list(workers),
         )  # fmt: skip
-        self._track(Flight(future, assignment, workers))
+        self.flying[str(assignment.future.key)] = assignment
+        self.done.add(assignment.future)
 
-    def _track(self, flight: Flight) -> None:
-        self.flying[str(flight.future.key)] = flight
-        self.done.add(flight.future)
-
-    def _recall(self, flight: Flight) -> None:
+    def _recall(self, assignment: Assignment) -> None:
         """Forget a submission; if it finishes nevertheless, its result is dropped."""
-        self.flying.pop(str(flight.future.key), None)
-        self.executor.ask(self.client.cancel, [flight.future], force=True)
-
-    def _return(self, flight: Flight) -> None:
-        """Put the trial of a submission that came to nothing where it came from."""
-        if flight.delivers:
-            self._unpark(flight.delivers)
-        elif flight.assignment:
-            self._enqueue(flight.assignment)
+        self.flying.pop(str(assignment.future.key), None)
+        self.executor.ask(self.client.cancel, [assignment.future], force=True)
 
     def _enqueue(self, assignment: Assignment) -> None:
         (self.suspects if assignment.is_suspect else self.queue).appendleft(assignment)
 
-    def _take_departures(self) -> None:
+    def _take_departures(self) -> Iterator[Finished]:
         """Tell suspects from those that are proven to kill their workers."""
-        while True:
-            try:
-                departure = self.executor.departures.get_nowait()
-            except Empty:
-                return
-            self.looked = 0.0
-            self.workers.pop(departure.worker, None)
-            if departure.died:
-                for key in departure.keys & self.flying.keys():
-                    self._lose(self.flying[key], was_alone=len(departure.keys) == 1)
+        with suppress(Empty):
+            while True:
+                address, keys, died = self.executor.departures.get_nowait()
+                self.looked = 0.0
+                self.workers.pop(address, None)
+                for key in keys & self.flying.keys() if died else ():
+                    assignment = self.flying[key]
+                    self._recall(assignment)
+                    yield from self._lose(assignment, was_alone=len(keys) == 1)
 
-    def _lose(self, flight: Flight, was_alone: bool) -> None:
-        """A worker died with this submission on it: a trial becomes a suspect or, the third time, fails."""
-        self._recall(flight)
-        assignment = flight.assignment
-        if assignment is None:
-            self._return(flight)
-            return
+    def _lose(self, assignment: Assignment, was_alone: bool) -> Iterator[Finished]:
+        """Make a trial whose worker died a suspect; the third time it was alone there, it fails."""
         assignment.deaths += was_alone
         assignment.is_suspect = True
         if assignment.deaths < FATAL_DEATHS:
@@ -341,97 +287,71 @@ class _Wave:
         reason = (
             f"the worker died {assignment.deaths} times with this trial alone on it; is there enough memory?"
         )
-        self.finished.append(fail(assignment.task.trial, RuntimeError(reason)))
+        yield fail(assignment.task.trial, RuntimeError(reason))
 
-    def _take(self, future: Any, result: Any) -> None:
+    def _take(self, future: Any, result: Any) -> Iterator[Finished]:
         """Take what has come of a submission."""
-        flight = self.flying.pop(str(future.key), None)
-        if flight is None:
-            return
-        if future.status == "finished":
-            self._take_answer(flight, result)
-        elif future.status == "error":
-            self._take_error(flight, result[1])
-        else:
-            self._take_loss(flight, result)
-
-    def _take_answer(self, flight: Flight, answer: worker.Answer) -> None:
-        address = answer["worker"].partition(" ")[0]
-        if "refused" in answer:
-            self.executor.refuse(address, answer["refused"])
-            self._retry(flight, "every worker refused it")
-            self._look_around()
-        elif flight.delivers:
-            self._return(flight)
-        elif "needs" in answer and flight.assignment:
-            self.parked.setdefault(answer["needs"], []).append(flight.assignment)
-            self._deliver(answer["needs"], address)
-        elif "record" in answer:
-            record = {**answer["record"], "worker": answer["worker"]}
-            self.finished.append(Finished(record, answer["arrays"]))
-        else:
-            self._retry(flight, "it was cancelled")
-
-    def _take_error(self, flight: Flight, error: BaseException) -> None:
         from distributed.scheduler import KilledWorker
 
-        if isinstance(error, KilledWorker):
-            self._lose(flight, was_alone=flight.assignment is not None and flight.assignment.is_suspect)
-        elif self.executor.check_workers(self.client):
-            self._retry(flight, str(error))
-        elif flight.assignment:
-            self.finished.append(fail(flight.assignment.task.trial, error))
-        else:
-            raise UserError(f"cannot send data to the workers: {type(error).__name__}: {error}")
-
-    def _take_loss(self, flight: Flight, result: Any) -> None:
-        """The scheduler has forgotten a task: it is a new one, or a worker died with the data to deliver."""
-        if getattr(result, "reason", "") == "scheduler-connection-lost":
-            raise self.executor.lost()  # a new scheduler at the same address knows nothing of this run
-        self.parcels.pop(flight.delivers, None)
-        self._retry(flight, "the scheduler forgot it")
-
-    def _retry(self, flight: Flight, reason: str) -> None:
-        """Try again what failed for no fault of its own, within limits."""
-        assignment = flight.assignment
-        if assignment is not None:
-            assignment.retries += 1
-            if assignment.retries > RETRIES:
-                self.finished.append(fail(assignment.task.trial, RuntimeError(f"given up: {reason}")))
-                return
-        self._return(flight)
-
-    def _deliver(self, wanted: str, address: str) -> None:
-        """Send data to a worker; the client sends it once, and workers pass it on to each other."""
-        if any(each.delivers == wanted and each.workers == (address,) for each in self.flying.values()):
+        assignment = self.flying.pop(str(future.key), None)
+        if assignment is None:
             return
+        if future.status == "finished":
+            yield from self._take_answer(assignment, result)
+        elif future.status != "error":
+            # The scheduler has forgotten the task: it is a new one, or a worker died with the data for it.
+            if getattr(result, "reason", "") == "scheduler-connection-lost":
+                raise self.executor.lost()  # a new scheduler at the same address knows nothing of this run
+            self.parcels.pop(assignment.task.trial.fingerprint, None)
+            yield from self._retry(assignment, "the scheduler forgot it")
+        elif isinstance(result[1], KilledWorker):
+            yield from self._lose(assignment, was_alone=assignment.is_suspect)
+        elif self.executor.check_workers(self.client):
+            yield from self._retry(assignment, str(result[1]))
+        else:
+            yield fail(assignment.task.trial, result[1])
+
+    def _take_answer(self, assignment: Assignment, answer: worker.Answer) -> Iterator[Finished]:
+        if "record" in answer:
+            yield Finished({**answer["record"], "worker": answer["worker"]}, answer["arrays"])
+        elif "needs_data" in answer:
+            self._send_data(assignment)
+        elif "refused" in answer:
+            self.executor.refuse(answer["worker"].partition(" ")[0], answer["refused"])
+            yield from self._retry(assignment, "every worker refused it")
+            self._look_around()
+        else:
+            yield from self._retry(assignment, "it was cancelled")
+
+    def _retry(self, assignment: Assignment, reason: str) -> Iterator[Finished]:
+        """Try again what failed for no fault of its own, within limits."""
+        assignment.retries += 1
+        if assignment.retries > RETRIES:
+            yield fail(assignment.task.trial, RuntimeError(f"given up: {reason}"))
+        else:
+            self._enqueue(assignment)
+
+    def _send_data(self, assignment: Assignment) -> None:
+        """Submit a trial with its data; the client sends it once, and workers pass it on to each other."""
+        wanted = assignment.task.trial.fingerprint
         if wanted not in self.parcels:
+            parcels = [pack(assignment.task.source)]
             try:
-                [parcel] = self.executor.ask(
-                    self.client.scatter, [pack(self.sources[wanted])], hash=False, timeout=CONNECT_SECONDS
+                [self.parcels[wanted]] = self.executor.ask(
+                    self.client.scatter, parcels, hash=False, timeout=CONNECT_SECONDS
                 )
             except TimeoutError:  # the workers have gone in the meantime
-                self._unpark(wanted)
+                self._enqueue(assignment)
                 return
-            self.parcels[wanted] = parcel
-        future = self.client.submit(
-            worker.receive_data, wanted, self.parcels[wanted], pure=False, workers=[address],
-            key=f"olbench-data-{wanted}-{uuid.uuid4().hex[:12]}",
-        )  # fmt: skip
-        self._track(Flight(future, None, (address,), delivers=wanted))
-
-    def _unpark(self, delivered: str) -> None:
-        for assignment in self.parked.pop(delivered, []):
-            self._enqueue(assignment)
+        self._launch(assignment, assignment.workers, self.parcels[wanted])
 
 
 @contextmanager
 def connect(where: str) -> Iterator[Any]:
     """Yield a client of the cluster at an address or in a scheduler file; local:N starts one here."""
     dask, distributed = _import_dask()
-    with ExitStack() as stack:
-        stack.enter_context(_quieten())
-        stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s"}))
+    timeouts = {"distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s"}
+    with _quieten(), dask.config.set(timeouts), ExitStack() as stack:
         place: Any = _find_place(where)
         # Ctrl-C is for this process; the workers that it starts must not see it.
         with hold_interrupts():

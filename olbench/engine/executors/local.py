@@ -1,7 +1,6 @@
-"""Executors: where trials run. Threads share one copy of the data; Python objects go to processes.
+"""This machine as an executor. Threads share one copy of the data; Python objects go to processes.
 
-An executor takes tasks and yields their results in any order. A cluster needs another class with the two
-members of `Executor`.
+An executor takes tasks and yields their results in any order: a class with the two members of `Executor`.
 """
 
 import os
@@ -75,7 +74,7 @@ JOBS_PER_CORE = 32
 
 
 def refuse_many_jobs(jobs: int) -> None:
-    """Raise a UserError if so many jobs would do nothing but wait for each other."""
+    """Raise a UserError for more jobs than the cores can serve."""
     most = JOBS_PER_CORE * count_cores()
     if jobs > most:
         raise UserError(

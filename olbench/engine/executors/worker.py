@@ -1,12 +1,12 @@
 """What runs on a worker of a cluster.
 
 Messages and answers are plain values, so that a worker with any other version of olbench can read enough of
-them to be refused. An answer has one of the keys of `Answer`, and the worker's address.
+them to be refused. An answer has the worker's address and another key of `Answer`; none if the trial was
+cancelled.
 """
 
 import hashlib
 import json
-import os
 import socket
 import sys
 import time
@@ -14,6 +14,7 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import count
@@ -27,13 +28,13 @@ from olbench import __version__
 from olbench.algorithms.definition import REGISTRY as ALGORITHMS
 from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import DatasetSpec
-from olbench.data.dataset import Dataset
 from olbench.data.folders import cache_folder
 from olbench.data.source import Source
-from olbench.data.transfer import OtherDataError, find_data, receive
+from olbench.data.transfer import OtherDataError, Parcel, find_data, receive
 from olbench.engine.executors.local import Task, attempt, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.errors import UserError
+from olbench.files import write_whole
 from olbench.learn.passes import StoppedError
 from olbench.protocols import get_protocol
 from olbench.protocols.combination import fold
@@ -54,12 +55,10 @@ class Answer(TypedDict, total=False):
     worker: str
     record: dict[str, Any]
     arrays: Mapping[str, Any]
-    #: The fingerprint of the data that it lacks.
-    needs: str
+    #: It lacks the data.
+    needs_data: bool
     #: Why this worker must not run trials of this client.
     refused: str
-    #: The trial was cancelled.
-    stopped: bool
 
 
 class _RefusalError(Exception):
@@ -92,7 +91,7 @@ def write_plugins(paths: Sequence[str]) -> list[dict[str, str]]:
 
 
 def write_message(trial: Trial, source: Source, plugins: Sequence[Mapping[str, str]]) -> str:
-    """Return what a worker has to know to run a trial."""
+    """Return the message that tells a worker to run a trial."""
     return json.dumps(
         {
             "olbench": identify(),
@@ -104,37 +103,35 @@ def write_message(trial: Trial, source: Source, plugins: Sequence[Mapping[str, s
     )
 
 
-def run_task(text: str, alone: bool = False) -> Answer:
-    """Run the trial of a message on this worker, or spread its parts over the cluster unless it is alone."""
+def run_task(text: str, alone: bool = False, parcel: Parcel | None = None) -> Answer:
+    """Run the trial of a message on this worker, or spread its parts over the cluster unless it is alone.
+
+    The parcel has its data, if a worker answered before that it lacks it.
+    """
     worker, stop = _surroundings()
-    message = json.loads(text)
     try:
-        return {"worker": worker, **_run(text, message, stop, alone)}
+        trial, source = _make_ready(json.loads(text), parcel)
     except (_RefusalError, OtherDataError) as error:
         return {"worker": worker, "refused": str(error)}
-
-
-def _run(text: str, message: Mapping[str, Any], stop: StopFlag, alone: bool) -> Answer:
-    trial, source = _make_ready(message)
     if source is None:
-        return {"needs": trial.fingerprint}
+        return {"worker": worker, "needs_data": True}
     spread = None
     if not alone and get_protocol(trial.protocol).parts(trial):
         spread = partial(_spread, text, trial, source, stop)
     finished = attempt(trial, source, stop, spread)
     if finished is None:
-        return {"stopped": True}
-    return {"record": finished.record, "arrays": dict(finished.arrays)}
+        return {"worker": worker}
+    return {"worker": worker, "record": finished.record, "arrays": dict(finished.arrays)}
 
 
-def _make_ready(message: Mapping[str, Any]) -> tuple[Trial, Source | None]:
+def _make_ready(message: Mapping[str, Any], parcel: Parcel | None = None) -> tuple[Trial, Source | None]:
     """Return a trial that this worker can run, and its data if it is here."""
     if message["olbench"] != identify():
         raise _RefusalError(f"it has olbench {identify()}, and this run has {message['olbench']}")
     _limit_threads()
     _load_plugins(message["plugins"])
     trial = Trial(**message["trial"])
-    source = _open_source(DatasetSpec.from_plain(message["data"]), trial.dataset, trial.fingerprint)
+    source = _open_source(message, parcel)
     if source is not None:
         source.facts = message["facts"]
         _prepare(trial, source)
@@ -154,7 +151,8 @@ def _spread(text: str, trial: Trial, source: Source, stop: StopFlag) -> Outcome:
     protocol = get_protocol(trial.protocol)
     # The thread of this task is free for parts while it waits for them.
     with suppress(KilledWorker, FutureCancelledError), worker_client() as client:
-        holders = _find_holders(client, text)
+        answers = client.run(can_run, text, on_error="return")
+        holders = [address for address, answer in answers.items() if answer is True]
         if len(holders) > 1:
             name = f"{trial.key}-{uuid.uuid4().hex[:12]}"
             parts = (
@@ -180,21 +178,10 @@ def _spread(text: str, trial: Trial, source: Source, stop: StopFlag) -> Outcome:
     return protocol.run(trial, source, stop.is_set)
 
 
-def _find_holders(client: Any, text: str) -> list[str]:
-    """Return the addresses of the workers that can run the parts of a trial."""
-    answers = client.run(can_run, text, on_error="return")
-    return [address for address, answer in answers.items() if answer is True]
-
-
 def can_run(text: str) -> bool:
-    """Tell whether this worker has the same olbench as the client, and the data of a message."""
+    """Return whether this worker has the same olbench as the client, and the data of a message."""
     message = json.loads(text)
-    trial = Trial(**message["trial"])
-    return (
-        message["olbench"] == identify()
-        and _open_source(DatasetSpec.from_plain(message["data"]), trial.dataset, trial.fingerprint)
-        is not None
-    )
+    return message["olbench"] == identify() and _open_source(message) is not None
 
 
 def run_part(text: str, part: int) -> Any:
@@ -211,18 +198,6 @@ def join_parts(protocol: str, left: Any, right: Any) -> Any:
     return get_protocol(protocol).join(left, right)
 
 
-def receive_data(wanted: str, parcel: Mapping[str, Any]) -> Answer:
-    """Take the examples that the client sends."""
-    worker, _ = _surroundings()
-    try:
-        data = receive(wanted, parcel)
-    except OtherDataError as error:
-        return {"worker": worker, "refused": str(error)}
-    with _lock:
-        _received[wanted] = data
-    return {"worker": worker}
-
-
 class _TaskFlag(StopFlag):
     """Set when nobody wants the task any more, or when its worker is closing."""
 
@@ -231,7 +206,7 @@ class _TaskFlag(StopFlag):
         self.is_wanted = is_wanted
 
     def is_set(self) -> bool:
-        """Tell whether to stop."""
+        """Return whether to stop."""
         return not self.is_wanted()
 
 
@@ -253,7 +228,6 @@ def _surroundings() -> tuple[str, StopFlag]:
 
 _lock = Lock()
 _sources: OrderedDict[tuple[DatasetSpec, str], Source] = OrderedDict()
-_received: dict[str, Dataset] = {}
 _prepared: set[tuple[str, str, str]] = set()
 #: The modules of the plugins that are loaded, by the hashes of their files.
 _loaded: dict[str, str] = {}
@@ -265,16 +239,19 @@ def _limit_threads() -> None:
     threadpool_limits(1)
 
 
-def _open_source(spec: DatasetSpec, name: str, wanted: str) -> Source | None:
-    """Return the source with a fingerprint, one object for all trials of this process; None if not here."""
+def _open_source(message: Mapping[str, Any], parcel: Parcel | None = None) -> Source | None:
+    """Return the data of a message, one object for all trials of this process; None if it is not here."""
+    name, wanted = message["trial"]["dataset"], message["trial"]["fingerprint"]
+    spec = DatasetSpec.from_plain(message["data"])
     with _lock:
         source = _sources.get((spec, wanted))
         if source is None:
-            data = _received.pop(wanted, None) or find_data(spec, name, wanted)
+            data = find_data(spec, name, wanted)
+            if data is None and parcel is not None:
+                data = receive(wanted, parcel)
             if data is None:
                 return None
-            named = Dataset(name, data.X, data.y, wanted, data.test_from)
-            source = _sources[spec, wanted] = Source(spec, named, can_reload=False)
+            source = _sources[spec, wanted] = Source(spec, replace(data, name=name), can_reload=False)
         _sources.move_to_end((spec, wanted))
         for other in list(_sources.values())[:-OPEN_SOURCES]:
             other.close()
@@ -342,8 +319,6 @@ def _keep_plugin(name: str, digest: str, content: bytes) -> Path:
     if hashlib.sha256(content).hexdigest() != digest:
         raise UserError(f"the plugin {name} did not arrive as it was sent")
     path = cache_folder().resolve() / "plugins" / digest[:16] / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".draft-{os.getpid()}-{name}")
-    draft.write_bytes(content)
-    draft.replace(path)
+    with write_whole(path) as draft:
+        draft.write_bytes(content)
     return path

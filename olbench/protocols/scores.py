@@ -1,0 +1,45 @@
+"""Accuracy and balanced accuracy from right predictions by class."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.learn.examples import Floats
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Right predictions of the negative and the positive class, and how many test examples each has.
+
+    The last axis of `right` is the class; one before it, if there is one, is time.
+    """
+
+    right: Floats
+    total: Floats
+
+    @classmethod
+    def count(
+        cls, right: NDArray[np.bool_], positive: NDArray[np.bool_], times: Floats | None = None
+    ) -> "Scores":
+        """Count test examples that are predicted rightly or not, each as often as it occurs."""
+        weights = np.ones(right.size) if times is None else times
+        signs = (~positive, positive)
+        return cls(
+            np.array([weights[right & sign].sum() for sign in signs]),
+            np.array([weights[sign].sum() for sign in signs]),
+        )
+
+    def __add__(self, other: "Scores") -> "Scores":
+        return Scores(self.right + other.right, self.total + other.total)
+
+    @property
+    def accuracy(self) -> Floats:
+        """The share of all."""
+        return np.asarray(self.right.sum(axis=-1) / self.total.sum())
+
+    @property
+    def balanced(self) -> Floats:
+        """The mean share over the classes that the test examples have."""
+        present = self.total > 0
+        return np.asarray(np.mean(self.right[..., present] / self.total[present], axis=-1))
