@@ -3,11 +3,12 @@
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import TYPE_CHECKING, Any
 
 from olbench.errors import UserError, shorten, show_name, suggest
+
+if TYPE_CHECKING:
+    import yaml
 
 #: A config is written by hand. More values than this come from aliases that repeat each other.
 MOST_VALUES = 100_000
@@ -99,6 +100,8 @@ def read_placed(path: Path) -> Placed:
 
 def parse_placed(text: str, name: str, one_place: bool = False) -> Placed:
     """Return the content of YAML text; with `one_place` the name alone is the place of everything."""
+    import yaml
+
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
@@ -132,15 +135,15 @@ def from_plain(value: Any, place: str, paths: bool = False) -> Placed:
 class _Reader:
     """Turns the nodes of one YAML document into Placed."""
 
-    def __init__(self, loader: yaml.SafeLoader, name: str, one_place: bool):
+    def __init__(self, loader: "yaml.SafeLoader", name: str, one_place: bool):
         self.loader, self.name, self.one_place = loader, name, one_place
         self.count = 0
 
-    def place(self, node: yaml.Node) -> str:
+    def place(self, node: Any) -> str:
         """Return the place of a node."""
         return self.name if self.one_place else f"{self.name}:{node.start_mark.line + 1}"
 
-    def placed(self, node: yaml.Node, above: tuple[int, ...]) -> Placed:
+    def placed(self, node: Any, above: tuple[int, ...]) -> Placed:
         """Return a node and what is below it; `above` are the nodes that it is in."""
         if id(node) in above:
             raise UserError(f"{self.place(node)}: an alias may not contain itself")
@@ -148,19 +151,19 @@ class _Reader:
         if self.count > MOST_VALUES:
             raise UserError(f"{self.place(node)}: its aliases repeat more than {MOST_VALUES:,} values")
         inside = (*above, id(node))
-        if isinstance(node, yaml.MappingNode):
+        if node.id == "mapping":
             return self._mapping(node, inside)
-        if isinstance(node, yaml.SequenceNode):
+        if node.id == "sequence":
             return Placed([self.placed(item, inside) for item in node.value], self.place(node))
         return Placed(self._scalar(node), self.place(node))
 
-    def _mapping(self, node: yaml.MappingNode, inside: tuple[int, ...]) -> Placed:
+    def _mapping(self, node: Any, inside: tuple[int, ...]) -> Placed:
         """Return a mapping; its own keys come before those that it takes over with `<<`."""
         own: dict[str, Placed] = {}
         places: dict[str, str] = {}
         shared: list[Placed] = []
         for key, value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
+            if key.id != "scalar":
                 raise UserError(f"{self.place(key)}: a key must be a word")
             if key.tag == MERGE:
                 shared += self._shared(value, inside)
@@ -172,18 +175,21 @@ class _Reader:
             own, places = {**other.value, **own}, {**other.keys, **places}
         return Placed(own, self.place(node), places)
 
-    def _shared(self, node: yaml.Node, inside: tuple[int, ...]) -> list[Placed]:
-        items = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    def _shared(self, node: Any, inside: tuple[int, ...]) -> list[Placed]:
+        items = node.value if node.id == "sequence" else [node]
         found = [self.placed(item, inside) for item in items]
         for item in found:
             item.mapping("what << takes over")
         return found
 
-    def _scalar(self, node: yaml.Node) -> Any:
+    def _scalar(self, node: Any) -> Any:
         try:
             value = self.loader.construct_object(node)
-        except yaml.YAMLError:
-            raise
-        except Exception:  # a tag such as !!timestamp may fail in any way on a text that is not one
+        except Exception as error:
+            import yaml
+
+            if isinstance(error, yaml.YAMLError):
+                raise
+            # A tag such as !!timestamp may fail in any way on a text that is not one.
             raise UserError(f"{self.place(node)}: cannot read the value {shorten(str(node.value))}") from None
         return float(value) if isinstance(value, str) and EXPONENT.fullmatch(value) else value

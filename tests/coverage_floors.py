@@ -10,8 +10,10 @@ from pathlib import Path
 
 from coverage import Coverage
 
-#: The least share of lines that tests run, in percent: in every package, and in all of them together.
-FLOOR, FLOOR_OF_ALL = 80.0, 90.0
+#: The least share of lines that tests run, in percent. Benchmarks, verbs and workers of a cluster run partly
+#: in processes of their own, which are not measured.
+FLOOR = 92.0
+FLOORS = {"bench": 68.0, "cli": 76.0, "engine": 83.0, "all": 93.0}
 
 
 def main() -> int:
@@ -19,7 +21,8 @@ def main() -> int:
     data.load()
     root = Path("olbench").resolve()
     lines, missing = Counter[str](), Counter[str]()
-    for file in data.get_data().measured_files():
+    # Templates of the page are measured as well, and are no Python.
+    for file in (name for name in data.get_data().measured_files() if name.endswith(".py")):
         parts = Path(file).relative_to(root).parts
         package = parts[0] if len(parts) > 1 else "loose modules"
         _, statements, _, missed, _ = data.analysis2(file)
@@ -29,7 +32,7 @@ def main() -> int:
     below = []
     for package in sorted(lines, key=lambda name: (name == "all", name)):
         share = 100.0 * (1.0 - missing[package] / max(1, lines[package]))
-        floor = FLOOR_OF_ALL if package == "all" else FLOOR
+        floor = FLOORS.get(package, FLOOR)
         print(f"{package:14} {lines[package]:7,} lines  {share:5.1f} %  (at least {floor:g} %)")
         if share < floor:
             below.append(package)

@@ -207,7 +207,7 @@ def test_both_formats_have_the_same_classes(folder):
     assert table.fingerprint == text.fingerprint
     swapped = load_dataset(folder / "three.csv", positive=[5, 6]).fingerprint
     assert swapped != table.fingerprint
-    with pytest.raises(UserError, match="nothing for positive"):
+    with pytest.raises(UserError, match="positive and negative cannot be combined"):
         load_dataset(folder / "three.csv", positive=4, labels="all")
 
 
@@ -250,7 +250,10 @@ def test_a_config_runs_resumes_checks_and_reports_all_classes(folder, tmp_path, 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("datasets: [{name: digits-1-vs-7, labels: all, positive: 1}]", "nothing for positive"),
+        (
+            "datasets: [{name: digits-1-vs-7, labels: all, positive: 1}]",
+            "positive and negative cannot be combined",
+        ),
         ("datasets: [{name: digits-1-vs-7, labels: some}]", "labels must be"),
         ("protocol: crossval\ndatasets: [{name: digits-1-vs-7, labels: all}]", "protocol crossval"),
     ],

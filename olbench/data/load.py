@@ -79,7 +79,7 @@ def load_dataset(
         raise UserError(f"labels must be 'two' or 'all', not {labels!r}")
     multiclass = labels == "all"
     if multiclass and (positive is not None or negative is not None):
-        raise UserError("labels='all' leaves nothing for positive and negative to choose")
+        raise UserError("positive and negative cannot be combined with labels='all'")
     if not isinstance(data, str | Path):
         X, y, about = read_frame(data, _as_tuple(positive), _as_tuple(negative), reading, multiclass)
         return Dataset(name or "frame", X, y, fingerprint(X, y), None, about)

@@ -11,7 +11,6 @@ from olbench.data.catalog import CatalogEntry, resolve
 from olbench.data.dataset import Dataset
 from olbench.data.load import load_dataset
 from olbench.data.prepare.labels import Labels, number_text
-from olbench.data.readers.libsvm import read_libsvm
 from olbench.errors import UserError
 
 #: Every feature has a name, and every inequality of a rule a number for it.
@@ -92,6 +91,8 @@ def _table_names(data: Dataset) -> tuple[tuple[str, ...], dict[str, int]]:
 
 def _file_names(path: Path, d: int, positive: Labels) -> tuple[tuple[str, ...], dict[str, int]]:
     """Return the features and classes of a LIBSVM file: numbers, and the labels as the file writes them."""
+    from olbench.data.readers.libsvm import read_libsvm
+
     rows, _ = read_libsvm([path])
     found = np.unique(rows.labels[: rows.n]).tolist()
     plus = [max(found)] if positive is None else np.atleast_1d(np.asarray(positive, dtype=np.float64))

@@ -67,7 +67,7 @@ def test_a_list_without_its_columns_or_too_large_is_refused(tmp_path, spoligotyp
     path.write_text("a,b\n1,2\n")
     with pytest.raises(UserError, match=r"list\.csv:1: there is no column with the heading 'Spoligo Binary'"):
         read_spoligotypes(path)
-    with pytest.raises(UserError, match="unpacks to more bytes than the limit"):
+    with pytest.raises(UserError, match="unpacks to more bytes than its limit"):
         read_spoligotypes(spoligotypes(f"A1,{ALL},'7,T1,53,[US=2]"), limit=50)
 
 

@@ -215,7 +215,7 @@ def test_other_content_is_refused(server, toy, cache_folder, text):
 def test_a_wrong_checksum_is_refused(server, toy, cache_folder):
     server.answers["/upstream/toy.bz2"] = serving(PACKED)
     with pytest.raises(UserError, match=r"toy.bz2 does not match the checksum in the catalogue"):
-        fetch(toy(sha256=f"{{toy.bz2: {'0' * 64}}}"))
+        fetch(toy(sha256=f"{{toy.bz2: '{'0' * 64}'}}"))
     assert nothing_is_left(cache_folder)
 
 
@@ -340,7 +340,7 @@ def test_a_bomb_is_stopped_when_it_is_unpacked(server, toy, cache_folder):
     with pytest.raises(UserError, match="unpacks to more than 100,000 bytes"):
         fetch(toy(max_bytes=100_000))
     with pytest.raises(UserError, match="unpacks to more than 100,000 bytes"):
-        fetch(toy(max_bytes=100_000, sha256=f"{{toy.bz2: {'0' * 64}}}"))
+        fetch(toy(max_bytes=100_000, sha256=f"{{toy.bz2: '{'0' * 64}'}}"))
     assert nothing_is_left(cache_folder)
 
 

@@ -117,8 +117,11 @@ class ResultsFuzzer:
 
     def check(self, content: bytes, folder: Path) -> str:
         """Load the results and print them, mostly as text."""
-        from olbench.cli.report import FORMATS, render, render_brief
+        from olbench.cli.output import render
+        from olbench.cli.report import render_brief
+        from olbench.report.document import report_document
         from olbench.report.model import make_report
+        from olbench.report.renderers import format_names
 
         run, _, trials = content.partition(SEAM)
         (folder / run_file.NAME).write_bytes(run)
@@ -127,12 +130,12 @@ class ResultsFuzzer:
             load_results(folder).to_frame()
             chance = zlib.crc32(content)
             if chance % 8 == 0:  # the statistics take most of the time
-                render(make_report(folder), "text", folder / "report.txt")
+                render(report_document(make_report(folder)), "text", folder / "report.txt")
             elif chance % 16 == 1:
                 report = make_report(folder)
                 render_brief(report, "results").encode()
-                form = FORMATS[1 + chance // 16 % (len(FORMATS) - 1)]
-                render(report, form, folder / f"report.{form}").encode()
+                form = format_names()[chance // 16 % len(format_names())]
+                render(report_document(report), form, folder / f"report.{form}").encode()
         except UserError as error:
             expect_sentence(error)
             return "refused"

@@ -13,7 +13,7 @@ PACKED = ROOT / "results/correctness/passes.jsonl.xz"
 #: A larger relative error of the weights is a difference, even if all counts are equal.
 CLOSE = 1e-6
 #: Reasons of a difference.
-TIE, RANGE, ROUNDING, DUAL, OURS = "tie", "range", "rounding", "dual", "ours"
+TIE, OUR_TIE, RANGE, ROUNDING, DUAL, OURS = "tie", "our tie", "range", "rounding", "dual", "ours"
 
 HEAD = """# Correctness
 
@@ -48,6 +48,9 @@ The record of all passes is `results/correctness/passes.jsonl.xz`. The processor
 """
 REASONS = {
     OURS: "**Ours alone.** Plain loops in doubles agree with the reference, and we do not.",
+    OUR_TIE: """**Ties that plain loops decide as the reference does.** The score is zero but for rounding,
+        and our rounding has the other sign. sop with a diagonal Σ keeps Σ, where the reference sums its
+        inverse, which is exact for binary features.""",
     TIE: """**Ties.** In the round in which we part, the score is zero but for rounding: its terms cancel
         to 12 digits, and the sign of what is left decides the prediction. In {agreeing} of these passes plain
         loops in doubles decide as the reference does.""",
@@ -65,7 +68,8 @@ def find_reason(line):
     """Return why a pass differs from the reference."""
     parted = line["parted"]
     if line["tie"]:
-        return TIE
+        plain_agrees = any(other == 0 and error <= CLOSE for other, error in line["plain"])
+        return OUR_TIE if plain_agrees else TIE
     limited = any(
         (other > 0 and (parted == 0 or other <= 2 * parted)) or not error <= CLOSE
         for other, error in line["plain"]

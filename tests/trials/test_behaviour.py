@@ -94,7 +94,7 @@ def test_a_changed_message_keeps_every_trial_and_a_changed_rule_loses_them(tmp_p
     assert message[0] == now[0]
     assert message[1] != now[1]
     rule = in_a_copy(tmp_path / "rule", code, {
-        "algorithms/passive_aggressive.py": ("min(p[0]", "0.5 * min(p[0]"),
+        "algorithms/passive_aggressive.py": ("min(C", "0.5 * min(C"),
     }).split()  # fmt: skip
     assert rule[0] != now[0]
 
