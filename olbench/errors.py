@@ -34,7 +34,7 @@ def shorten(text: str, most: int = 60) -> str:
 
 
 def is_unicode(name: str) -> bool:
-    """Tell whether a name can be written down: a file name may have bytes that are no characters."""
+    """Return whether a name can be written down: a file name may have bytes that are no characters."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -59,7 +59,7 @@ def show_name(name: str) -> str:
 
 
 def is_file(path: str | Path) -> bool:
-    """Tell whether a user's path is a file; one that no file can have, such as one too long, is not."""
+    """Return whether a user's path is a file; one that no file can have, such as one too long, is not."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):

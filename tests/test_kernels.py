@@ -7,8 +7,11 @@ import scipy.sparse as sp
 from olbench import make_algorithm, online_pass
 from olbench.kernels.blocked import ROWS_PER_SWEEP, apply_pending, project_rows
 from olbench.kernels.covariance import apply_two
+from olbench.kernels.exact import measure_shares, solve_linear
 from olbench.kernels.matrix import inner, inner_row, project
+from olbench.kernels.root import largest_entry
 from olbench.kernels.rows import dot, dot_row
+from olbench.kernels.screening import gathered_variance
 from tests.examples import noisy
 
 SIZES = [*range(1, 71), 96, 100, 127, 128, 130]
@@ -184,3 +187,43 @@ def test_screening_along_the_mean_changes_nothing(id):
     assert screened.learner.bound[1] < np.inf
     assert (screened.mistakes, screened.updates) == (unscreened.mistakes, unscreened.updates)
     np.testing.assert_array_equal(screened.weights, unscreened.weights)
+
+
+def test_the_gathered_variance_is_that_of_sigma():
+    """Rows with few entries read only the entries of Sigma that they touch, on and below the diagonal."""
+    rng = np.random.default_rng(2)
+    for d in SIZES:
+        sigma, (columns, values) = symmetric(rng, d), sparse_row(rng, d, max(1, d // 3))
+        touched = sigma[np.ix_(columns, columns)].astype(np.longdouble)
+        exact = values @ touched @ values
+        scale = np.abs(values) @ np.abs(touched) @ np.abs(values)
+        assert abs(gathered_variance(sigma, columns, 0, values, 0, values.size) - exact) <= 1e-14 * scale
+
+
+def test_the_shares_of_an_exact_step_and_their_squares_are_right_for_every_length():
+    rng = np.random.default_rng(3)
+    for n in range(1, 20):
+        moments, (columns, values) = rng.random((30, 2)) + 0.1, sparse_row(rng, 30, n)
+        v, shares = float(moments[columns, 1] @ values**2), np.empty(n)
+        squares = measure_shares(moments, columns, 0, values, 0, n, v, shares)
+        assert shares == pytest.approx(moments[columns, 1] * values**2 / v, rel=1e-14)
+        assert squares == pytest.approx(float(shares @ shares), rel=1e-14)
+
+
+def test_the_line_of_an_exact_step_is_solved_whatever_its_signs():
+    """s (R + slope (g - g_now)) = A with s = r + g, in s for r < 0 and in g otherwise."""
+    rng = np.random.default_rng(4)
+    signs = set()
+    for _ in range(500):
+        r, A, x, R, slope = rng.normal() * 2, *(rng.random(4) * 3 + 0.01)
+        found = solve_linear(r, A, x, R, slope)
+        s = found if r < 0 else r + found
+        if r < 0 or found > 0:
+            assert s * (R + slope * (found - x)) == pytest.approx(A, rel=1e-9)
+        signs.add((r < 0, R - slope * x + (slope * r if r >= 0 else 0) > 0))
+    assert len(signs) == 4
+
+
+def test_the_largest_entry_of_a_row_counts_both_signs():
+    root = np.array([[0.5, -3.0, 1.0], [0.0, 0.25, -0.125]])
+    assert [largest_entry(root, i) for i in range(2)] == [3.0, 0.25]

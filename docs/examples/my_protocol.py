@@ -1,4 +1,4 @@
-"""A protocol of one's own: learn from a random half of the rows, measure accuracy on the other half."""
+"""Your own protocol: learn from a random half of the rows, measure accuracy on the other half."""
 
 import numpy as np
 

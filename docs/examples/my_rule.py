@@ -1,4 +1,4 @@
-"""An algorithm of one's own: AROW that learns only from mistakes and small margins."""
+"""Your own algorithm: AROW that learns only from mistakes and small margins."""
 
 from olbench import Parameter, second_order
 

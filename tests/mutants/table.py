@@ -4,7 +4,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 
-PASSES = ("tests/test_reference.py", "tests/test_rounds.py", "tests/test_conventions.py")
+PASSES = (
+    "tests/test_reference.py",
+    "tests/test_rounds.py",
+    "tests/test_conventions.py",
+    "tests/test_carried.py",
+)
 FIRST = (
     "tests/test_reference.py::noisy.*(perceptron|pa|romma|alma|ogd|sgd)",
     *PASSES,
@@ -12,6 +17,7 @@ FIRST = (
 )
 FULL = ("tests/test_reference.py::forms|noisy", "tests/test_kernels.py", *PASSES)
 DIAGONAL = (
+    "tests/test_kernels.py::exact",
     "tests/test_conventions.py::diag",
     "tests/test_exact.py",
     *PASSES,
