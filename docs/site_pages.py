@@ -39,7 +39,7 @@ CHAPTERS = {
         "reference/config", "reference/commands", "reference/algorithms", "reference/datasets",
         "reference/api", "reference/schema",
     ],
-    "Project": ["contributing", "testing", "changelog"],
+    "Project": ["architecture", "contributing", "testing", "changelog"],
 }  # fmt: skip
 
 

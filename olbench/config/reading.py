@@ -6,7 +6,7 @@ from dataclasses import MISSING, replace
 from pathlib import Path
 from typing import Any
 
-from olbench.algorithms import get_definition
+from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.options import Kernel
 from olbench.algorithms.plugins import load_plugin
@@ -301,6 +301,7 @@ class _Algorithms:
             node = Placed({"id": node}, node.place, {"id": node.place})
         keys = [replace(key, read=placed) if key.name in ("params", "grid") else key for key in ENTRY_KEYS]
         given = read_keys([*keys, *self.protocol.entry_keys], node, "an algorithm")
+        definitions()  # an installation that cannot compile is not a mistake in the config
         with place_errors(node.value["id"]):
             definition = get_definition(given["id"])
         if reason := self.protocol.refuse(definition):

@@ -16,6 +16,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+from olbench.report import document
 from olbench.report.model import make_report
 from olbench.report.renderers import html
 from olbench.report.results import load_results
@@ -499,7 +500,7 @@ def test_a_name_that_wants_to_be_a_script_is_only_shown(page: Any, tmp_path: Pat
 
 
 def test_a_large_page_unpacks_its_tables(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(html, "MANY_ROWS", 1000)
+    monkeypatch.setattr(document, "MANY_ROWS", 1000)
     write_large(tmp_path / "run", datasets=5, algorithms=230, permutations=2, points=4)
     (tmp_path / "large.html").write_text(render(make_report(tmp_path / "run")), encoding="utf-8")
     browser.get_log("browser")
