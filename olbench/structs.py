@@ -23,10 +23,10 @@ from types import NoneType
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from olbench.errors import is_unicode
-from olbench.yaml_lines import Placed, from_plain
+from olbench.yaml_lines import Node, from_plain
 
 T = TypeVar("T")
-Reader = Callable[[Placed, str], T]
+Reader = Callable[[Node, str], T]
 ReaderT = TypeVar("ReaderT", bound=Reader[Any])
 LARGEST = 2**63 - 1
 
@@ -74,38 +74,38 @@ def schema_of(read: Reader[Any]) -> dict[str, Any]:
     return dict(getattr(read, "schema", {}))
 
 
-def anything(node: Placed, name: str) -> Any:
+def anything(node: Node, name: str) -> Any:
     """Return the value and what is below it without their places."""
     if isinstance(node.value, dict):
         return {key: anything(item, name) for key, item in node.value.items()}
     return [anything(item, name) for item in node.value] if isinstance(node.value, list) else node.value
 
 
-def text(node: Placed, name: str) -> str:
+def text(node: Node, name: str) -> str:
     """Return a text that is not empty."""
     return node.text(name)
 
 
-def name_text(node: Placed, name: str) -> str:
+def name_text(node: Node, name: str) -> str:
     """Return a text that is not empty and can be written to a file."""
     if not is_unicode(node.text(name)):
         raise node.fail(f"{name} is not valid Unicode: {node.shown()}")
     return node.text(name)
 
 
-def line(node: Placed, name: str) -> str:
+def line(node: Node, name: str) -> str:
     """Return a text that is not empty, in one line."""
     return " ".join(node.text(name).split())
 
 
-def any_text(node: Placed, name: str) -> str:
+def any_text(node: Node, name: str) -> str:
     """Return a text that may be empty."""
     if not isinstance(node.value, str) or not is_unicode(node.value):
         raise node.fail(f"{name} must be text, not {node.shown()}")
     return node.value
 
 
-def flag(node: Placed, name: str) -> bool:
+def flag(node: Node, name: str) -> bool:
     """Return true or false."""
     if not isinstance(node.value, bool):
         raise node.fail(f"{name} must be true or false, not {node.shown()}")
@@ -119,7 +119,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
-def number(node: Placed, name: str) -> float:
+def number(node: Node, name: str) -> float:
     """Return a finite number."""
     if not is_number(node.value):
         raise node.fail(f"{name} must be a number, not {node.shown()}")
@@ -129,7 +129,7 @@ def number(node: Placed, name: str) -> float:
 def whole(low: int, most: int = LARGEST) -> Reader[int]:
     """Return a reader of whole numbers from `low` to `most`."""
 
-    def read(node: Placed, name: str) -> int:
+    def read(node: Node, name: str) -> int:
         return node.whole(name, low, most)
 
     limits = {"minimum": low} if most == LARGEST else {"minimum": low, "maximum": most}
@@ -139,7 +139,7 @@ def whole(low: int, most: int = LARGEST) -> Reader[int]:
 def choice(*words: str) -> Reader[str]:
     """Return a reader of one of some words."""
 
-    def read(node: Placed, name: str) -> str:
+    def read(node: Node, name: str) -> str:
         return node.choice(name, words)
 
     return with_schema(read, {"enum": list(words)})
@@ -148,7 +148,7 @@ def choice(*words: str) -> Reader[str]:
 def many(read: Reader[T], least: int = 1) -> Reader[tuple[T, ...]]:
     """Return a reader of a list."""
 
-    def read_items(node: Placed, name: str) -> tuple[T, ...]:
+    def read_items(node: Node, name: str) -> tuple[T, ...]:
         if node.value == [] and not least:
             return ()
         return tuple(read(item, name) for item in node.items(name))
@@ -160,7 +160,7 @@ def one_or_many(read: Reader[T], least: int = 1) -> Reader[tuple[T, ...]]:
     """Return a reader of one value or a list of them."""
     read_all = many(read, least)
 
-    def read_items(node: Placed, name: str) -> tuple[T, ...]:
+    def read_items(node: Node, name: str) -> tuple[T, ...]:
         return read_all(node, name) if isinstance(node.value, list) else (read(node, name),)
 
     return with_schema(read_items, {"anyOf": [schema_of(read), schema_of(read_all)]})
@@ -174,7 +174,7 @@ def wholes(low: int) -> Reader[tuple[int, ...]]:
 def mapping(read: Reader[T]) -> Reader[dict[str, T]]:
     """Return a reader of a mapping with any keys."""
 
-    def read_items(node: Placed, name: str) -> dict[str, T]:
+    def read_items(node: Node, name: str) -> dict[str, T]:
         content = node.mapping(name)
         return {key: read(item, f"{name}.{key}") for key, item in content.items()}
 
@@ -184,18 +184,18 @@ def mapping(read: Reader[T]) -> Reader[dict[str, T]]:
 def signs(read: Reader[T]) -> Reader[dict[int, T]]:
     """Return a reader of a mapping from the classes 1 and -1."""
 
-    def read_items(node: Placed, name: str) -> dict[int, T]:
+    def read_items(node: Node, name: str) -> dict[int, T]:
         return {int(sign): read(item, name) for sign, item in node.mapping(name, ["1", "-1"]).items()}
 
     return read_items
 
 
-def placed(node: Placed, name: str) -> Placed:
+def as_node(node: Node, name: str) -> Node:
     """Return the value with its place, for a check that needs more than the value."""
     return node
 
 
-def read_keys(keys: Iterable[Key], node: Placed, what: str) -> dict[str, Any]:
+def read_keys(keys: Iterable[Key], node: Node, what: str) -> dict[str, Any]:
     """Return the values of the keys that are given; refuse an unknown or missing key and a wrong value."""
     known = {key.name: key for key in keys}
     content = node.mapping(what, list(known))
@@ -210,7 +210,7 @@ def select(keys: Iterable[Key], given: Mapping[str, Any]) -> dict[str, Any]:
     return {key.name: given[key.name] for key in keys if key.name in given}
 
 
-def read_struct(cls: Callable[..., T], node: Placed, what: str) -> T:
+def read_struct(cls: Callable[..., T], node: Node, what: str) -> T:
     """Return the struct that a mapping describes."""
     kind: Any = cls
     flat, keys = _flat_fields(kind), keys_of(kind)

@@ -21,8 +21,8 @@ MERGE = "tag:yaml.org,2002:merge"
 
 
 @dataclass(slots=True)
-class Placed:
-    """A scalar, a list of Placed or a dict of Placed, with the place it was read from."""
+class Node:
+    """A value of a file (a scalar, a list of nodes or a dict of nodes) with the place it was read from."""
 
     value: Any
     place: str
@@ -33,7 +33,7 @@ class Placed:
         """Return an error that starts with the place."""
         return UserError(f"{self.place}: {reason}")
 
-    def mapping(self, what: str, known: list[str] | None = None) -> "dict[str, Placed]":
+    def mapping(self, what: str, known: list[str] | None = None) -> "dict[str, Node]":
         """Return the dict, or refuse another type or a key that is not known."""
         if not isinstance(self.value, dict):
             raise self.fail(f"{what} must be a mapping, not {self.shown()}")
@@ -43,7 +43,7 @@ class Placed:
                 raise UserError(f"{self.keys[key]}: {reason}")
         return self.value
 
-    def items(self, what: str) -> "list[Placed]":
+    def items(self, what: str) -> "list[Node]":
         """Return the list, or refuse another type or an empty one."""
         if not isinstance(self.value, list):
             raise self.fail(f"{what} must be a list, not {self.shown()}")
@@ -84,7 +84,7 @@ class Placed:
         return "nothing" if self.value is None else shorten(repr(self.value))
 
 
-def read_placed(path: Path) -> Placed:
+def read_yaml(path: Path) -> Node:
     """Return the content of a YAML file."""
     try:
         with open(path, encoding="utf-8") as file:
@@ -95,10 +95,10 @@ def read_placed(path: Path) -> Placed:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
     if len(text) > MOST_CHARACTERS:
         raise UserError(f"{path}:1: it has more than {MOST_CHARACTERS:,} characters; a YAML file has fewer")
-    return parse_placed(text, str(path))
+    return parse_yaml(text, str(path))
 
 
-def parse_placed(text: str, name: str, one_place: bool = False) -> Placed:
+def parse_yaml(text: str, name: str, one_place: bool = False) -> Node:
     """Return the content of YAML text; with `one_place` the name alone is the place of everything."""
     import yaml
 
@@ -107,7 +107,7 @@ def parse_placed(text: str, name: str, one_place: bool = False) -> Placed:
         node = loader.get_single_node()
         if node is None:
             raise UserError(f"{name}{'' if one_place else ':1'}: there is nothing in it")
-        return _Reader(loader, name, one_place).placed(node, ())
+        return _Reader(loader, name, one_place).convert(node, ())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = name if one_place else f"{name}:{mark.line + 1 if mark else 1}"
@@ -118,22 +118,22 @@ def parse_placed(text: str, name: str, one_place: bool = False) -> Placed:
         raise UserError(f"{place}: its brackets or lists are nested too deeply") from None
 
 
-def from_plain(value: Any, place: str, paths: bool = False) -> Placed:
-    """Return plain values as Placed: all of them at one place, or with `paths` each at its keys below it."""
+def from_plain(value: Any, place: str, paths: bool = False) -> Node:
+    """Return plain values as nodes: all at one place, or with `paths` each at the path of keys to it."""
     if isinstance(value, dict):
         inner = {
             str(key): from_plain(item, f"{place}.{key}" if paths else place, paths)
             for key, item in value.items()
         }
-        return Placed(inner, place, {key: item.place for key, item in inner.items()})
+        return Node(inner, place, {key: item.place for key, item in inner.items()})
     if isinstance(value, list | tuple):
         places = [f"{place}.{number}" for number in range(len(value))] if paths else [place] * len(value)
-        return Placed([from_plain(item, at, paths) for item, at in zip(value, places, strict=True)], place)
-    return Placed(value, place)
+        return Node([from_plain(item, at, paths) for item, at in zip(value, places, strict=True)], place)
+    return Node(value, place)
 
 
 class _Reader:
-    """Turns the nodes of one YAML document into Placed."""
+    """Converts one YAML document."""
 
     def __init__(self, loader: "yaml.SafeLoader", name: str, one_place: bool):
         self.loader, self.name, self.one_place = loader, name, one_place
@@ -143,7 +143,7 @@ class _Reader:
         """Return the place of a node."""
         return self.name if self.one_place else f"{self.name}:{node.start_mark.line + 1}"
 
-    def placed(self, node: Any, above: tuple[int, ...]) -> Placed:
+    def convert(self, node: Any, above: tuple[int, ...]) -> Node:
         """Return a node and what is below it; `above` are the nodes that it is in."""
         if id(node) in above:
             raise UserError(f"{self.place(node)}: an alias may not contain itself")
@@ -154,14 +154,14 @@ class _Reader:
         if node.id == "mapping":
             return self._mapping(node, inside)
         if node.id == "sequence":
-            return Placed([self.placed(item, inside) for item in node.value], self.place(node))
-        return Placed(self._scalar(node), self.place(node))
+            return Node([self.convert(item, inside) for item in node.value], self.place(node))
+        return Node(self._scalar(node), self.place(node))
 
-    def _mapping(self, node: Any, inside: tuple[int, ...]) -> Placed:
+    def _mapping(self, node: Any, inside: tuple[int, ...]) -> Node:
         """Return a mapping; its own keys come before those that it takes over with `<<`."""
-        own: dict[str, Placed] = {}
+        own: dict[str, Node] = {}
         places: dict[str, str] = {}
-        shared: list[Placed] = []
+        shared: list[Node] = []
         for key, value in node.value:
             if key.id != "scalar":
                 raise UserError(f"{self.place(key)}: a key must be a word")
@@ -170,14 +170,14 @@ class _Reader:
             elif key.value in own:
                 raise UserError(f"{self.place(key)}: the key '{key.value}' is listed twice")
             else:
-                own[key.value], places[key.value] = self.placed(value, inside), self.place(key)
+                own[key.value], places[key.value] = self.convert(value, inside), self.place(key)
         for other in shared:
             own, places = {**other.value, **own}, {**other.keys, **places}
-        return Placed(own, self.place(node), places)
+        return Node(own, self.place(node), places)
 
-    def _shared(self, node: Any, inside: tuple[int, ...]) -> list[Placed]:
+    def _shared(self, node: Any, inside: tuple[int, ...]) -> list[Node]:
         items = node.value if node.id == "sequence" else [node]
-        found = [self.placed(item, inside) for item in items]
+        found = [self.convert(item, inside) for item in items]
         for item in found:
             item.mapping("what << takes over")
         return found

@@ -11,11 +11,11 @@ from olbench.advice.names import Names, expand_names
 from olbench.advice.sets import Advice
 from olbench.advice.tokens import RuleText
 from olbench.errors import UserError, expand_home, is_file, suggest
-from olbench.structs import choice, flag, line, make_keys, many, placed, read_keys, signs, text
-from olbench.yaml_lines import Placed, read_placed
+from olbench.structs import as_node, choice, flag, line, make_keys, many, read_keys, signs, text
+from olbench.yaml_lines import Node, read_yaml
 
 
-def _read_features(node: Placed, name: str) -> tuple[str, ...]:
+def _read_features(node: Node, name: str) -> tuple[str, ...]:
     names = many(text)(node, name)
     try:
         return expand_names(names)
@@ -23,13 +23,13 @@ def _read_features(node: Placed, name: str) -> tuple[str, ...]:
         raise node.fail(str(error)) from None
 
 
-def _read_classes(node: Placed, name: str) -> dict[str, int]:
+def _read_classes(node: Node, name: str) -> dict[str, int]:
     """Return the signs of the classes that the file names: a mapping from 1 and -1 to names."""
     return {title: sign for sign, title in signs(text)(node, name).items()}
 
 
 KEYS = make_keys(
-    {"rules": many(placed)},
+    {"rules": many(as_node)},
     missing=choice("refuse", "drop"),
     domain=flag,
     features=_read_features,
@@ -126,7 +126,7 @@ def read_rules(name_or_path: str | Path) -> RuleFile:
     if not is_file(path):
         path = _shipped(str(name_or_path))
     text = path.read_text(encoding="utf-8", errors="replace")
-    return parse_rules(read_placed(path), text)
+    return parse_rules(read_yaml(path), text)
 
 
 def shipped_rules() -> dict[str, Path]:
@@ -147,10 +147,10 @@ def _shipped(name: str) -> Path:
     return known[name]
 
 
-def parse_rules(root: Placed, text: str = "") -> RuleFile:
-    """Return the rules of a tree of placed values; `text` is the file's, for the columns in its messages."""
+def parse_rules(root: Node, text: str = "") -> RuleFile:
+    """Return the rules of a tree of nodes; `text` is the file's, for the columns in its messages."""
     if isinstance(root.value, list):
-        root = Placed({"rules": root}, root.place, {"rules": root.place})
+        root = Node({"rules": root}, root.place, {"rules": root.place})
     given = read_keys(KEYS, root, "a rule file")
     pairs = [_read_rule(item, text.splitlines()) for item in given.pop("rules")]
     source = given.pop("source", "")
@@ -159,10 +159,10 @@ def parse_rules(root: Placed, text: str = "") -> RuleFile:
     )
 
 
-def _read_rule(item: Placed, lines: list[str]) -> tuple[Rule, str]:
+def _read_rule(item: Node, lines: list[str]) -> tuple[Rule, str]:
     """Return a rule and where it comes from: the item is its text, or a mapping with the key `rule`."""
     if not isinstance(item.value, dict):
-        item = Placed({"rule": item}, item.place, {"rule": item.place})
+        item = Node({"rule": item}, item.place, {"rule": item.place})
     given = read_keys(RULE_KEYS, item, "a rule")
     text, place = given["rule"], item.value["rule"].place
     return parse_rule(RuleText(text, place, _column(text, place, lines))), given.get("source", "")

@@ -15,7 +15,7 @@ from olbench.errors import UserError, count, expand_home, is_file, suggest
 if TYPE_CHECKING:
     from olbench.data.catalog import CatalogEntry
     from olbench.data.fetch import Progress
-    from olbench.yaml_lines import Placed
+    from olbench.yaml_lines import Node
 
 VERBS = ["list", "info", "fetch", "verify", "clean", "generate"]
 MIRROR = click.option(
@@ -246,16 +246,16 @@ def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
 
 def _config_names(path: str) -> list[str]:
     """Return the catalogue names under `datasets` in a config; local files need no fetching."""
-    from olbench.yaml_lines import read_placed
+    from olbench.yaml_lines import read_yaml
 
-    root = read_placed(Path(path))
+    root = read_yaml(Path(path))
     if not isinstance(root.value, dict) or "datasets" not in root.value:
         raise UserError(f"{path} names no data sets under 'datasets'")
     names = [_catalog_name(item, Path(path).parent) for item in root.value["datasets"].items("datasets")]
     return [name for name in names if name]
 
 
-def _catalog_name(item: "Placed", folder: Path) -> str:
+def _catalog_name(item: "Node", folder: Path) -> str:
     """Return the catalogue name of one data set of a config, or nothing for a file.
 
     As in a run, relative paths start from the folder of the config, and a name comes before a file.

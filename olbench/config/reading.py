@@ -23,8 +23,8 @@ from olbench.config.specs import (
 from olbench.errors import UserError, expand_home, is_file, is_unicode, shorten
 from olbench.learn.learners import make_algorithm
 from olbench.protocols import Protocol, get_protocol, protocols
-from olbench.structs import Key, choice, keys_of, placed, read_keys, select
-from olbench.yaml_lines import Placed, from_plain, parse_placed, read_placed
+from olbench.structs import Key, as_node, choice, keys_of, read_keys, select
+from olbench.yaml_lines import Node, from_plain, parse_yaml, read_yaml
 
 #: How many keys the path of an override may have.
 DEEPEST = 20
@@ -38,7 +38,7 @@ READING_KEYS = keys_of(Reading, "fitted")
 
 def read_config(path: Path, overrides: Iterable[str] = ()) -> Config:
     """Return the config of a YAML file, with `key=value` overrides as --set takes them."""
-    return parse_config(apply_overrides(read_placed(path), overrides), path.parent)
+    return parse_config(apply_overrides(read_yaml(path), overrides), path.parent)
 
 
 def data_config(
@@ -63,11 +63,11 @@ def data_config(
     }
     if plugins := list(plugins):
         parts["plugins"] = from_plain(plugins, "--plugin")
-    root = Placed(parts, data, dict.fromkeys(parts, data))
+    root = Node(parts, data, dict.fromkeys(parts, data))
     return parse_config(apply_overrides(root, overrides), Path())
 
 
-def apply_overrides(root: Placed, overrides: Iterable[str]) -> Placed:
+def apply_overrides(root: Node, overrides: Iterable[str]) -> Node:
     """Return the tree with each `key=value` applied; dots lead to keys below."""
     for override in overrides:
         key, separator, text = override.partition("=")
@@ -77,29 +77,29 @@ def apply_overrides(root: Placed, overrides: Iterable[str]) -> Placed:
         path = key.split(".")
         if len(path) > DEEPEST:
             raise UserError(f"--set {shorten(override)}: no key of a config is below {DEEPEST} others")
-        root = _replace(root, path, parse_placed(text or "null", place, one_place=True))
+        root = _replace(root, path, parse_yaml(text or "null", place, one_place=True))
     return root
 
 
-def _replace(node: Placed, path: list[str], value: Placed) -> Placed:
+def _replace(node: Node, path: list[str], value: Node) -> Node:
     """Return the tree with the value at a dotted path; missing mappings on the way are made."""
     if not path:
         return value
     if not isinstance(node.value, dict):
         raise value.fail(f"there is no key '{path[0]}' below a value that is not a mapping")
-    below = node.value.get(path[0], Placed({}, value.place))
+    below = node.value.get(path[0], Node({}, value.place))
     content = {**node.value, path[0]: _replace(below, path[1:], value)}
-    return Placed(content, node.place, {**node.keys, path[0]: node.keys.get(path[0], value.place)})
+    return Node(content, node.place, {**node.keys, path[0]: node.keys.get(path[0], value.place)})
 
 
-def parse_config(root: Placed, folder: Path) -> Config:
-    """Return the config that a tree of placed values describes; paths in it start from `folder`."""
+def parse_config(root: Node, folder: Path) -> Config:
+    """Return the config that a tree of nodes describes; paths in it start from `folder`."""
     if not isinstance(root.value, dict):
         raise root.fail("a config is a mapping with the keys datasets and algorithms")
     # Plugins come first: they may define the protocol and the algorithms that the other keys name.
     plugins = _load_plugins(root.value.get("plugins"), folder)
     protocol = _find_protocol(root.value.get("protocol"))
-    keys = [replace(key, read=placed) if key.name in PARTS else key for key in keys_of(Config)]
+    keys = [replace(key, read=as_node) if key.name in PARTS else key for key in keys_of(Config)]
     given = read_keys([*keys, *protocol.keys], root, "the config")
     given |= {"plugins": plugins, "protocol": protocol.id}
     if "paper" in given:
@@ -112,7 +112,7 @@ def parse_config(root: Placed, folder: Path) -> Config:
     return Config(**{**given, **parts, "settings": own})
 
 
-def _load_plugins(node: Placed | None, folder: Path) -> tuple[str, ...]:
+def _load_plugins(node: Node | None, folder: Path) -> tuple[str, ...]:
     paths = []
     for item in node.items("plugins") if node is not None else ():
         path = folder / item.text("a plugin")
@@ -122,12 +122,12 @@ def _load_plugins(node: Placed | None, folder: Path) -> tuple[str, ...]:
     return tuple(paths)
 
 
-def _find_protocol(node: Placed | None) -> Protocol:
+def _find_protocol(node: Node | None) -> Protocol:
     known = tuple(protocol.id for protocol in protocols())
     return get_protocol("online" if node is None else node.choice("protocol", known))
 
 
-def _find_paper(id: str, node: Placed, folder: Path) -> str:
+def _find_paper(id: str, node: Node, folder: Path) -> str:
     """Return the id of a paper that ships, or the path of a user's own file."""
     from olbench.papers import is_path, load_paper
 
@@ -143,7 +143,7 @@ def tuning_keys(protocol: Protocol) -> list[Key]:
     return [replace(search, read=choice(*protocol.searches), default=MISSING), ties]
 
 
-def _tuning(node: Placed | None, protocol: Protocol) -> Tuning:
+def _tuning(node: Node | None, protocol: Protocol) -> Tuning:
     own = {key.name: key.default for key in protocol.tuning_keys}
     if node is None:
         return Tuning(settings=own)
@@ -155,7 +155,7 @@ def _tuning(node: Placed | None, protocol: Protocol) -> Tuning:
 
 
 @contextmanager
-def place_errors(node: Placed) -> Iterator[None]:
+def place_errors(node: Node) -> Iterator[None]:
     """Put the place of a node before errors raised where it is not known."""
     try:
         yield
@@ -163,7 +163,7 @@ def place_errors(node: Placed) -> Iterator[None]:
         raise node.fail(str(error)) from None
 
 
-def _datasets(node: Placed, folder: Path, protocol: Protocol) -> tuple[DatasetSpec, ...]:
+def _datasets(node: Node, folder: Path, protocol: Protocol) -> tuple[DatasetSpec, ...]:
     specs: list[DatasetSpec] = []
     for item in node.items("datasets"):
         spec = _dataset(item, folder)
@@ -197,7 +197,7 @@ def _refuse_data(spec: DatasetSpec, others: Iterable[DatasetSpec], protocol: Pro
     return ""
 
 
-def _dataset(node: Placed, folder: Path) -> DatasetSpec:
+def _dataset(node: Node, folder: Path) -> DatasetSpec:
     from olbench.data.prepare.labels import read_label
     from olbench.data.readers.tables.csv import read_delimiter
 
@@ -234,7 +234,7 @@ def _dataset(node: Placed, folder: Path) -> DatasetSpec:
     return _with_usual_labels(DatasetSpec(name, spec.path, **labels, reading=Reading(**reading)))
 
 
-def _find_dataset(name: str, node: Placed, folder: Path) -> DatasetSpec:
+def _find_dataset(name: str, node: Node, folder: Path) -> DatasetSpec:
     """Return the data set of a name in the catalogue, or else of a path."""
     from olbench.data.catalog import catalog, find
     from olbench.data.readers.compressed import STDIN, show_path
@@ -252,7 +252,7 @@ def _find_dataset(name: str, node: Placed, folder: Path) -> DatasetSpec:
     raise AssertionError("find refuses every unknown name")
 
 
-def _find_file(name: str, node: Placed, folder: Path) -> DatasetSpec:
+def _find_file(name: str, node: Node, folder: Path) -> DatasetSpec:
     from olbench.data.cache import is_entry
     from olbench.data.readers.compressed import base_name
     from olbench.data.user_data import plain_name
@@ -281,7 +281,7 @@ class _Algorithms:
     def __init__(self, protocol: Protocol, tuning: Tuning, covariance: str):
         self.protocol, self.tuning, self.covariance = protocol, tuning, covariance
 
-    def all(self, node: Placed) -> tuple[AlgorithmSpec, ...]:
+    def all(self, node: Node) -> tuple[AlgorithmSpec, ...]:
         """Return the algorithms, no two of them alike."""
         specs: list[AlgorithmSpec] = []
         for item in node.items("algorithms"):
@@ -295,11 +295,11 @@ class _Algorithms:
             specs.append(spec)
         return tuple(specs)
 
-    def one(self, node: Placed) -> AlgorithmSpec:
+    def one(self, node: Node) -> AlgorithmSpec:
         """Return the algorithm of an entry: an id, or a mapping with one."""
         if not isinstance(node.value, dict):
-            node = Placed({"id": node}, node.place, {"id": node.place})
-        keys = [replace(key, read=placed) if key.name in ("params", "grid") else key for key in ENTRY_KEYS]
+            node = Node({"id": node}, node.place, {"id": node.place})
+        keys = [replace(key, read=as_node) if key.name in ("params", "grid") else key for key in ENTRY_KEYS]
         given = read_keys([*keys, *self.protocol.entry_keys], node, "an algorithm")
         definitions()  # an installation that cannot compile is not a mistake in the config
         with place_errors(node.value["id"]):
@@ -314,13 +314,13 @@ class _Algorithms:
         settings = {k.name: given[k.name] for k in self.protocol.entry_keys if k.name in given}
         return AlgorithmSpec(given["id"], params, grid, options, given.get("name", ""), settings)
 
-    def _params(self, node: Placed | None, definition: Definition) -> dict[str, Value]:
+    def _params(self, node: Node | None, definition: Definition) -> dict[str, Value]:
         """Return the parameters that are fixed, checked."""
         content = {} if node is None else node.mapping("params")
         return {name: _check_value(definition, name, item) for name, item in content.items()}
 
     def _grid(
-        self, node: Placed | None, definition: Definition, params: Mapping[str, Value]
+        self, node: Node | None, definition: Definition, params: Mapping[str, Value]
     ) -> dict[str, tuple[Value, ...]]:
         """Return the values to search: the given grid, or when tuning the papers' for what is not fixed."""
         if node is None:
@@ -335,7 +335,7 @@ class _Algorithms:
         return {name: _read_grid(definition, name, item) for name, item in node.value.items()}
 
     def _options(
-        self, given: Mapping[str, Any], places: Mapping[str, Placed], definition: Definition
+        self, given: Mapping[str, Any], places: Mapping[str, Node], definition: Definition
     ) -> dict[str, Any]:
         """Return how the covariance of a second-order algorithm is kept, in full."""
         if definition.order != "second":
@@ -357,14 +357,14 @@ def _kernel_options(kernel: Kernel) -> dict[str, Any]:
     return {"kernel": kernel.name, **{name: getattr(kernel, name) for name in used}}
 
 
-def _read_grid(definition: Definition, name: str, node: Placed) -> tuple[Value, ...]:
+def _read_grid(definition: Definition, name: str, node: Node) -> tuple[Value, ...]:
     values = [_check_value(definition, name, item) for item in node.items(f"the grid of {name}")]
     if len(set(values)) < len(values):
         raise node.fail(f"the grid of {name} has a value twice")
     return tuple(values)
 
 
-def _check_value(definition: Definition, name: str, node: Placed) -> Value:
+def _check_value(definition: Definition, name: str, node: Node) -> Value:
     if isinstance(node.value, dict | list):
         raise node.fail(f"{definition.id}: {name} must be one value, not {node.shown()}")
     with place_errors(node):

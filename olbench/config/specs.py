@@ -21,7 +21,7 @@ from olbench.structs import (
     read_plain,
     with_schema,
 )
-from olbench.yaml_lines import Placed
+from olbench.yaml_lines import Node
 
 #: What can be done with cells that have no value, with columns of text, and with the scale of features.
 MISSING = ("drop", "zero", "mean")
@@ -37,7 +37,7 @@ TIES = ("last", "first", "middle")
 def _option(name: str, doc: str, *words: str) -> Key:
     """Return an option of a second-order algorithm, which checks its value itself; without words a number."""
 
-    def read(node: Placed, name: str) -> Any:
+    def read(node: Node, name: str) -> Any:
         return anything(node, name)
 
     return Key(name, with_schema(read, {"enum": list(words)} if words else {"type": "number"}), None, doc)
@@ -56,21 +56,21 @@ OPTION_KEYS = (
 )
 
 
-def read_column(node: Placed, name: str) -> str | int:
+def read_column(node: Node, name: str) -> str | int:
     """Return the heading or the number of a column."""
     if isinstance(node.value, bool) or not isinstance(node.value, str | int) or node.value == "":
         raise node.fail(f"{name} must be the heading or the number of a column, not {node.shown()}")
     return node.value
 
 
-def read_characters(node: Placed, name: str) -> str:
+def read_characters(node: Node, name: str) -> str:
     """Return a text that may consist of spaces."""
     if isinstance(node.value, dict | list) or node.value in (None, ""):
         raise node.fail(f"{name} must be text, not {node.shown()}")
     return str(node.value)
 
 
-def read_class(node: Placed, name: str) -> float | str:
+def read_class(node: Node, name: str) -> float | str:
     """Return a label as it is written."""
     if isinstance(node.value, bool):
         words = '"yes"' if node.value else '"no"'

@@ -23,7 +23,7 @@ from olbench.papers.definition import (
     standard_error,
 )
 from olbench.papers.reading import PaperFile
-from olbench.yaml_lines import read_placed
+from olbench.yaml_lines import read_yaml
 
 __all__ = [
     "FOLDER",
@@ -80,4 +80,4 @@ def read_paper(path: Path) -> Paper:
 
 @cache
 def _read_cached(path: Path, changed: int) -> Paper:
-    return PaperFile(read_placed(path)).paper()
+    return PaperFile(read_yaml(path)).paper()

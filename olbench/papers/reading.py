@@ -25,17 +25,17 @@ from olbench.papers.definition import (
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.structs import (
     anything,
+    as_node,
     choice,
     make_keys,
     many,
     mapping,
     number,
     one_or_many,
-    placed,
     read_keys,
     text,
 )
-from olbench.yaml_lines import Placed
+from olbench.yaml_lines import Node
 
 UNITS = {"fraction": 1.0, "percent": 0.01}
 _NUMBER = r"(\d+(?:\.(\d+))?)"
@@ -44,7 +44,7 @@ _COUNTS = re.compile(r"(\d+) of (\d+)")
 _PERCENT = re.compile(rf"{_NUMBER}%")
 
 
-def _read_level(node: Placed, name: str) -> float | None:
+def _read_level(node: Node, name: str) -> float | None:
     """Return the level of a mark of significance."""
     if node.value is None:
         return None
@@ -53,7 +53,7 @@ def _read_level(node: Placed, name: str) -> float | None:
     return node.value
 
 
-def _read_share(node: Placed, name: str) -> float:
+def _read_share(node: Node, name: str) -> float:
     """Return the least share that a printed percentage allows: 8% may have been 7.5%."""
     match = _PERCENT.fullmatch(node.text(name))
     if match is None:
@@ -61,7 +61,7 @@ def _read_share(node: Placed, name: str) -> float:
     return (float(match[1]) - 0.5 * 10.0 ** -len(match[2] or "")) / 100
 
 
-def _read_row(node: Placed, name: str) -> RowSpec:
+def _read_row(node: Node, name: str) -> RowSpec:
     """Return the algorithm of a row: its id, or a mapping with that and its options."""
     if not isinstance(node.value, dict):
         return RowSpec(node.text("the id of an algorithm"), {})
@@ -71,7 +71,7 @@ def _read_row(node: Placed, name: str) -> RowSpec:
     return RowSpec(content.pop("id"), name=content.pop("name", ""), options=content)
 
 
-def _read_facts(node: Placed, name: str) -> tuple[dict[str, Any], str]:
+def _read_facts(node: Node, name: str) -> tuple[dict[str, Any], str]:
     """Return facts by name and where they are printed."""
     given = read_keys(_FACTS, node, name)
     return given["of"], given["where"]
@@ -81,34 +81,34 @@ _NAMES = one_or_many(text)
 _FACTS = make_keys({"where": text, "of": mapping(anything)})
 #: The keys of a file, and of its parts.
 _FILE = make_keys(
-    {"id": text, "title": text, "citation": text, "tables": many(placed, 0)},
-    protocol=placed,
-    requires=placed,
+    {"id": text, "title": text, "citation": text, "tables": many(as_node, 0)},
+    protocol=as_node,
+    requires=as_node,
     rows=mapping(_read_row),
     variants=mapping(many(_read_row)),
     unavailable=mapping(text),
     traits=_read_facts,
     shapes=_read_facts,
     groups=mapping(many(text)),
-    claims=mapping(placed),
+    claims=mapping(as_node),
     marks=mapping(_read_level),
-    ranks=many(placed, 0),
-    suspect=many(placed, 0),
-    also=mapping(placed),
+    ranks=many(as_node, 0),
+    suspect=many(as_node, 0),
+    also=mapping(as_node),
 )
 _TABLE = make_keys(
-    {"quantities": many(placed), "numbers": placed, "where": text},
+    {"quantities": many(as_node), "numbers": as_node, "where": text},
     by=many(text),
-    n=placed,
+    n=as_node,
     unit=choice(*UNITS),
-    marks=placed,
+    marks=as_node,
 )
 _COMPARED = make_keys({"of": _NAMES, "against": _NAMES}, also=_NAMES)
-_RANKS = make_keys({"where": text, "quantity": placed, "of": mapping(anything)}, among=_NAMES)
+_RANKS = make_keys({"where": text, "quantity": as_node, "of": mapping(anything)}, among=_NAMES)
 _SUSPECT = make_keys({"quantity": text, "datasets": _NAMES, "rows": _NAMES, "reason": text})
-_CLAIM = make_keys({"text": text, "where": text, "says": placed})
+_CLAIM = make_keys({"text": text, "where": text, "says": as_node})
 _STATEMENT = make_keys(
-    {"kind": choice(*KINDS), "quantity": placed, "algorithms": _NAMES, "for": placed},
+    {"kind": choice(*KINDS), "quantity": as_node, "algorithms": _NAMES, "for": as_node},
     than=_NAMES,
     among=_NAMES,
     value=number,
@@ -124,7 +124,7 @@ _BY_NAME = ("rows", "variants", "unavailable", "groups", "marks")
 class PaperFile:
     """Reads the file of one paper."""
 
-    def __init__(self, root: Placed):
+    def __init__(self, root: Node):
         self.root = root
         self.given = read_keys(_FILE, root, "the file of a paper")
         node, known = self.given.get("protocol"), tuple(protocol.id for protocol in protocols())
@@ -158,16 +158,16 @@ class PaperFile:
             also={id: self._other(id, node) for id, node in self._below("also")},
         )
 
-    def _below(self, key: str) -> Iterable[tuple[str, Placed]]:
-        found: dict[str, Placed] = self.given.get(key, {})
+    def _below(self, key: str) -> Iterable[tuple[str, Node]]:
+        found: dict[str, Node] = self.given.get(key, {})
         return found.items()
 
-    def _other(self, id: str, node: Placed) -> Paper:
+    def _other(self, id: str, node: Node) -> Paper:
         """Return what the file says of experiments under another protocol: the same keys, one level below."""
         own = [key.name for key in _FILE if key.name not in (*_SHARED, "protocol", "also")]
         shared = {key: self.root.value[key] for key in _SHARED}
-        content = {**shared, "protocol": Placed(id, node.place), **node.mapping(f"also.{id}", own)}
-        return PaperFile(Placed(content, node.place, dict.fromkeys(content, node.place))).paper()
+        content = {**shared, "protocol": Node(id, node.place), **node.mapping(f"also.{id}", own)}
+        return PaperFile(Node(content, node.place, dict.fromkeys(content, node.place))).paper()
 
     def _requirements(self) -> Requirements:
         search = one_or_many(choice(*self.protocol.searches))
@@ -213,7 +213,7 @@ class PaperFile:
             table["where"], *(self._expand(given.get(key, ())) for key in ("of", "against", "also"))
         )
 
-    def _ranks(self, node: Placed, numbers: Sequence[Reported]) -> PrintedRanks:
+    def _ranks(self, node: Node, numbers: Sequence[Reported]) -> PrintedRanks:
         given = read_keys(_RANKS, node, "an entry of ranks")
         quantity = self._quantity(given["quantity"])
         known = {(number.dataset, number.row) for number in numbers if number.quantity == quantity}
@@ -224,7 +224,7 @@ class PaperFile:
             raise node.fail("not all of the numbers that are ranked are in the tables")
         return PrintedRanks(given["where"], quantity, among, printed)
 
-    def _table(self, table: Mapping[str, Any]) -> Iterator[tuple[Placed, Reported]]:
+    def _table(self, table: Mapping[str, Any]) -> Iterator[tuple[Node, Reported]]:
         """Yield the numbers of a table, each with its place in the file."""
         by = table.get("by", ("dataset", "algorithm"))
         if not {"dataset", "algorithm"} <= set(by):
@@ -246,11 +246,11 @@ class PaperFile:
                         )
                     yield cell, replace(number, marks={table["where"]: mark} if mark else {})
 
-    def _claim(self, id: str, node: Placed, datasets: Sequence[str]) -> Claim:
+    def _claim(self, id: str, node: Node, datasets: Sequence[str]) -> Claim:
         given = read_keys(_CLAIM, node, "a claim")
         return Claim(id, given["text"], given["where"], self._statement(given["says"], datasets))
 
-    def _statement(self, node: Placed, datasets: Sequence[str]) -> Statement:
+    def _statement(self, node: Node, datasets: Sequence[str]) -> Statement:
         """Return a statement with the names of groups replaced by their members."""
         given = read_keys(_STATEMENT, node, "a statement")
         kind, where = given["kind"], given["for"]
@@ -273,7 +273,7 @@ class PaperFile:
         self._check_points(node, says)
         return says
 
-    def _check_points(self, node: Placed, says: Statement) -> None:
+    def _check_points(self, node: Node, says: Statement) -> None:
         """Refuse names like "pa@5" where the protocol records no curve of the quantity."""
         recorded = {series.quantity.name for series in self.protocol.series}
         for name in says.names:
@@ -287,14 +287,14 @@ class PaperFile:
         """Return names, those of groups replaced by their members."""
         return tuple(member for name in names for member in self.groups.get(name, (name,)))
 
-    def _quantity(self, node: Placed) -> str:
+    def _quantity(self, node: Node) -> str:
         try:
             return self.protocol.quantity(node.text("a quantity")).name
         except UserError as error:
             raise node.fail(str(error)) from None
 
 
-def _leaves(node: Placed, depth: int) -> Iterator[tuple[tuple[str, ...], Placed]]:
+def _leaves(node: Node, depth: int) -> Iterator[tuple[tuple[str, ...], Node]]:
     """Yield what lies `depth` mappings below a node, with the keys that lead there."""
     if not depth:
         yield (), node
@@ -306,7 +306,7 @@ def _leaves(node: Placed, depth: int) -> Iterator[tuple[tuple[str, ...], Placed]
             yield (name, *place), leaf
 
 
-def _sample(content: Mapping[str, Placed], at: Mapping[str, str]) -> int | None:
+def _sample(content: Mapping[str, Node], at: Mapping[str, str]) -> int | None:
     """Return the n of a number: that of its table or, in a mapping, of its data set."""
     node = content.get("n")
     if node is not None and isinstance(node.value, dict):
@@ -315,7 +315,7 @@ def _sample(content: Mapping[str, Placed], at: Mapping[str, str]) -> int | None:
 
 
 def _reported(
-    node: Placed, where: str, at: Mapping[str, str], quantity: str, n: int | None, unit: float
+    node: Node, where: str, at: Mapping[str, str], quantity: str, n: int | None, unit: float
 ) -> tuple[Reported, str]:
     """Return a printed number, and the mark before it."""
     printed = str(node.value)
@@ -331,7 +331,7 @@ def _reported(
     return Reported(where, at, quantity, float(mean) * unit, deviation, half_unit, n, printed), mark
 
 
-def _quantifier(node: Placed, kind: str) -> str:
+def _quantifier(node: Node, kind: str) -> str:
     """Return on how many data sets a statement is said to hold: a word, or "11 of 12"."""
     counts = _COUNTS.fullmatch(node.value) if isinstance(node.value, str) else None
     if counts and 0 < int(counts[1]) <= int(counts[2]):

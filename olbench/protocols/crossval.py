@@ -62,7 +62,7 @@ from olbench.quantities import (
 from olbench.structs import many
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
-from olbench.yaml_lines import Placed
+from olbench.yaml_lines import Node
 
 #: Errors are counted after each epoch, and recorded.
 MOST_EPOCHS = 10_000
@@ -78,7 +78,7 @@ def _in_brackets(way: str) -> str:
     return f" [{way}]"
 
 
-def read_share(node: Placed, name: str) -> float:
+def read_share(node: Node, name: str) -> float:
     """Return a number above zero and at most one."""
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:

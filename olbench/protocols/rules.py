@@ -18,7 +18,7 @@ from olbench.data.catalog import catalog
 from olbench.data.named import load_named
 from olbench.data.source import Source
 from olbench.errors import UserError, expand_home, is_file, suggest
-from olbench.yaml_lines import Placed
+from olbench.yaml_lines import Node
 
 Plain = Mapping[str, Any]
 
@@ -44,10 +44,10 @@ def refuse_unknown(setting: Any, datasets: Iterable[str]) -> None:
             raise UserError(f"{place}: there is no data set '{pattern}'{suggest(pattern, names)}")
 
 
-def by_dataset(read: Callable[[Placed, str], Any]) -> Callable[[Placed, str], Any]:
+def by_dataset(read: Callable[[Node, str], Any]) -> Callable[[Node, str], Any]:
     """Return a reader of one value for all data sets, or of a mapping from data sets to values."""
 
-    def reader(node: Placed, name: str) -> Any:
+    def reader(node: Node, name: str) -> Any:
         if not isinstance(node.value, dict):
             return read(node, name)
         if not node.value:
@@ -68,7 +68,7 @@ def value_for(setting: Any, dataset: str, default: Any) -> Any:
     return next((value for pattern, value in setting.items() if fnmatchcase(dataset, pattern)), default)
 
 
-def read_advice(node: Placed, name: str) -> dict[str, Plain]:
+def read_advice(node: Node, name: str) -> dict[str, Plain]:
     """Return the rules by data set: a list of rules, a rule file, or a mapping from data sets to either."""
     if isinstance(node.value, dict) and "rules" not in node.value:
         if not node.value:
@@ -77,7 +77,7 @@ def read_advice(node: Placed, name: str) -> dict[str, Plain]:
     return {"*": _read_rules(node)}
 
 
-def _read_rules(node: Placed) -> Plain:
+def _read_rules(node: Node) -> Plain:
     if not isinstance(node.value, str):
         return parse_rules(node).plain()
     path = Path(node.place.rpartition(":")[0]).parent / expand_home(node.value)

@@ -15,7 +15,7 @@ from olbench.report.claims import OUTCOMES, ClaimVerdict
 from olbench.report.comparable import Choice, choose
 from olbench.report.results import Entry, Results
 from olbench.stats import kendall_tau
-from olbench.yaml_lines import read_placed
+from olbench.yaml_lines import read_yaml
 
 DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
 #: The verdicts from best to worst, with their letters in tables and on the page.
@@ -219,7 +219,7 @@ def read_expected(path: Path) -> dict[str, str]:
     A line about a claim is like `claim scw1-beats-cw: holds`. The file need not list every number; those that
     are not listed may have any verdict.
     """
-    root = read_placed(path)
+    root = read_yaml(path)
     if not isinstance(root.value, dict):
         raise root.fail("expected verdicts are lines like `usps, cw, updates: reproduced`")
     return {

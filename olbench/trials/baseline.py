@@ -31,7 +31,7 @@ from olbench.trials import ledger, provenance, run_file
 from olbench.trials.run_file import RunFile
 from olbench.trials.trial import Record
 from olbench.trials.verify import Recorded
-from olbench.yaml_lines import Placed, from_plain
+from olbench.yaml_lines import Node, from_plain
 
 Row = dict[str, Any]
 #: What errors call the content of the file.
@@ -41,21 +41,21 @@ VERSION = 2
 LONGEST = 1e9
 
 
-def _read_numbers(node: Placed, name: str) -> list[float]:
+def _read_numbers(node: Node, name: str) -> list[float]:
     numbers: list[float] = anything(node, name)
     if not isinstance(numbers, list) or not all(map(is_number, numbers)) or not is_unicode(name):
         raise node.fail(f"{show_name(name)} is not a list of numbers")
     return numbers
 
 
-def _read_times(node: Placed, name: str) -> list[float]:
+def _read_times(node: Node, name: str) -> list[float]:
     times = _read_numbers(node, name)
     if any(not 0 <= seconds <= LONGEST for seconds in times):
         raise node.fail("a time is negative or endless")
     return times
 
 
-def _read_row(node: Placed, name: str) -> Row:
+def _read_row(node: Node, name: str) -> Row:
     """Return a row: what describes its cell, and lists of numbers of one length."""
     counts = [key for key in node.mapping("a row") if key not in ABOUT]
     row = read_keys([*ROW_KEYS, *(Key(key, _read_numbers, None) for key in counts)], node, "a row")
@@ -64,7 +64,7 @@ def _read_row(node: Placed, name: str) -> Row:
     return row
 
 
-def _read_rows(node: Placed, name: str) -> tuple[Row, ...]:
+def _read_rows(node: Node, name: str) -> tuple[Row, ...]:
     rows = many(_read_row, 0)(node, name)
     cells = Counter((row["dataset"], row["algorithm"]) for row in rows)
     for (dataset, algorithm), times in cells.items():
@@ -73,7 +73,7 @@ def _read_rows(node: Placed, name: str) -> tuple[Row, ...]:
     return rows
 
 
-def _read_pace(node: Placed, name: str) -> float:
+def _read_pace(node: Node, name: str) -> float:
     if number(node, name) < 0:
         raise node.fail(f"{name} must not be negative, and {node.shown()} is")
     return float(node.value)
@@ -176,7 +176,7 @@ def read(path: Path) -> Baseline:
         root = from_plain(content, NAME, paths=True)
         # A newer version may have more keys.
         known = select(KEYS, root.mapping("the file"))
-        given = read_keys(KEYS, Placed(known, NAME, root.keys), "the file")
+        given = read_keys(KEYS, Node(known, NAME, root.keys), "the file")
     except UserError as error:
         raise UserError(f"{path} is not a baseline: {error}; write a new one with --update") from None
     if given.pop("version", 1) > VERSION:

@@ -17,7 +17,7 @@ from olbench.structs import any_text, anything, from_struct, mapping, name_text,
 from olbench.trials import provenance
 from olbench.trials.behaviour import source_hash
 from olbench.trials.seeds import STREAMS
-from olbench.yaml_lines import Placed, from_plain
+from olbench.yaml_lines import Node, from_plain
 
 NAME = "run.json"
 VERSION = 2
@@ -25,7 +25,7 @@ VERSION = 2
 REFERENCE = "reference"
 
 
-def read_machine(node: Placed, name: str) -> dict[str, Any]:
+def read_machine(node: Node, name: str) -> dict[str, Any]:
     """Return the facts about a machine."""
     content = node.mapping(name)
     for key, read in {"processor": any_text, "cores": whole(0), "system": any_text}.items():

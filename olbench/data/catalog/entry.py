@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from olbench.config.specs import USUAL, Reading
 from olbench.structs import anything, choice, line, mapping, number, one_or_many, signs, whole
-from olbench.yaml_lines import Placed
+from olbench.yaml_lines import Node
 
 Count = Annotated[int, whole(1)]
 Line = Annotated[str, line]
@@ -16,7 +16,7 @@ Labels = Annotated[tuple[float | str, ...] | None, one_or_many(number)]
 TABLES_VERSION = 2
 
 
-def read_members(node: Placed, name: str) -> dict[str, int | None]:
+def read_members(node: Node, name: str) -> dict[str, int | None]:
     """Return patterns of files with their labels: a mapping where files have labels, else a list."""
     if not isinstance(node.value, dict):
         return dict.fromkeys(one_or_many(line)(node, name))

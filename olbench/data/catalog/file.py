@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from olbench.data.catalog.entry import CatalogEntry
 from olbench.errors import UserError, suggest
 from olbench.structs import keys_of, read_keys
-from olbench.yaml_lines import Placed, parse_placed
+from olbench.yaml_lines import Node, parse_yaml
 
 #: Archives of documents: one per file, one per line, or one per line with its features counted already.
 ARCHIVES = ("posts", "reviews", "feature-counts")
@@ -26,18 +26,18 @@ Fault = tuple[str, str]
 
 def parse_catalog(text: str, name: str) -> dict[str, CatalogEntry]:
     """Return the entries of a YAML catalogue; errors name the line."""
-    root = parse_placed(text, name)
+    root = parse_yaml(text, name)
     datasets = root.value.get("datasets") if isinstance(root.value, dict) else None
     if datasets is None or not isinstance(datasets.value, dict):
         raise root.fail("a catalogue is a mapping with the key 'datasets'")
     entries: dict[str, CatalogEntry] = {}
     for key, node in datasets.value.items():
         # A mistake that no key stands for is at the name.
-        entries[key] = _read_entry(key, Placed(node.value, datasets.keys[key], node.keys), entries)
+        entries[key] = _read_entry(key, Node(node.value, datasets.keys[key], node.keys), entries)
     return entries
 
 
-def _read_entry(name: str, node: Placed, others: dict[str, CatalogEntry]) -> CatalogEntry:
+def _read_entry(name: str, node: Node, others: dict[str, CatalogEntry]) -> CatalogEntry:
     """Return an entry; a variant inherits the keys that it does not set."""
     if not re.fullmatch(r"(?=.*[a-z])[a-z0-9][a-z0-9.-]*", name):
         raise node.fail(f"data set '{name}': a name consists of lower-case letters, digits, dots and hyphens")
