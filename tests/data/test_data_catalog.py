@@ -39,7 +39,13 @@ def test_every_entry_says_what_must_come_out_and_where_it_is_from():
         assert entry.fingerprint, entry.name
         assert entry.source, entry.name
         assert entry.citation, entry.name
-        assert entry.upstream or entry.page or not entry.files, entry.name
+        assert entry.is_generated or (entry.page and entry.licence), entry.name
+        assert not entry.is_generated or not (entry.page or entry.licence or entry.upstream), entry.name
+
+
+def test_what_cannot_be_fetched_says_how_it_is_made_by_hand():
+    for entry in catalog().values():
+        assert entry.upstream or entry.by_hand or not entry.files, entry.name
 
 
 def test_every_step_has_its_function():
@@ -179,6 +185,7 @@ FACTS = {
             "5: '/etc/passwd' must be a path below the data folder",
         ),
         ({"upstream": "ftp://x/"}, "6: 'ftp://x/' is not an http(s) address"),
+        ({"page": "example.org"}, "11: 'example.org' is not an http(s) address"),
         ({"title": "[]"}, "3: title must be text, not a list"),
         (
             {"positive": "one"},

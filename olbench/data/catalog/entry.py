@@ -57,8 +57,12 @@ class CatalogEntry:
     files: Lines = ()
     #: Web addresses of folders with the files.
     upstream: Lines = ()
-    #: A page to read, if the files cannot be fetched automatically.
+    #: The page where a person finds the data set.
     page: Line = ""
+    #: As far as it is known; "not stated" if it is not.
+    licence: Line = ""
+    #: How the files are made from what the page has, if they are not there as such.
+    by_hand: Line = ""
     #: SHA-256 of the uncompressed files, if known.
     sha256: dict[str, str] = field(default_factory=dict)
     #: The largest permitted size of a file, compressed or not.
@@ -98,6 +102,11 @@ class CatalogEntry:
     def needs_files(self) -> bool:
         """Whether anything has to be fetched."""
         return bool(self.files)
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether olbench draws all examples itself, so that there is no other place to get them."""
+        return not self.files and not self.bundled
 
     def recipe(self) -> dict[str, Any]:
         """Return the plain values that, with the content of the files, determine the examples."""

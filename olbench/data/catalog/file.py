@@ -74,9 +74,10 @@ def _find_faults(entry: CatalogEntry) -> Iterator[Fault]:
         path = PurePosixPath(file)
         if path.is_absolute() or ".." in path.parts or "\\" in file:
             yield "files", f"'{file}' must be a path below the data folder"
-    for address in entry.upstream:
-        if urlsplit(address).scheme not in ("http", "https"):
-            yield "upstream", f"'{address}' is not an http(s) address"
+    for key, addresses in (("upstream", entry.upstream), ("page", (entry.page,) if entry.page else ())):
+        for address in addresses:
+            if urlsplit(address).scheme not in ("http", "https"):
+                yield key, f"'{address}' is not an http(s) address"
     yield from _find_member_faults(entry)
     yield from _find_split_faults(entry)
     for step in entry.preprocess:
