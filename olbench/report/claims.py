@@ -3,7 +3,8 @@
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from itertools import product
 from statistics import median
 
@@ -12,7 +13,7 @@ from scipy import special
 from olbench.papers import OVERALL, Claim, Paper, Reported, Statement, standard_error
 from olbench.protocols import get_protocol
 from olbench.quantities import Quantity, mean_and_deviation
-from olbench.report.comparable import choose
+from olbench.report.comparable import Choice, choose
 from olbench.report.grid import count
 from olbench.report.results import Entry, Floats, Results
 from olbench.stats import LEVEL, mean_ranks, paired_t
@@ -69,6 +70,13 @@ class Numbers:
         """Return whether one mean is significantly better than the other."""
         return self.is_better(one, other) and self.test(one, other) < LEVEL
 
+    def excess(self, one: str, other: str) -> float:
+        """Return by which share the mean of the other is worse; no share of zero."""
+        better, worse = self.means[one], self.means[other]
+        if self.quantity.better == "higher":
+            better, worse = worse, better
+        return worse / better - 1 if better else math.nan
+
     def text(self, *algorithms: str) -> str:
         """Return the means as evidence shows them."""
         return ", ".join(f"{each} {self.quantity.text(self.means[each], self.digits)}" for each in algorithms)
@@ -80,23 +88,28 @@ class Observation:
 
     true: bool
     numbers: str
-    ratios: tuple[float, ...]
+    ratios: tuple[float, ...] = ()
 
 
 def check_claims(results: Results, paper: Paper) -> list[ClaimVerdict]:
     """Return the verdict on each claim of a paper."""
-    return [_check(claim, results, paper) for claim in paper.claims]
+    chosen = cache(partial(choose, results, paper))
+    alone = all(entry.exclusive for entry in results.entries if entry.done)
+    return [_check(claim, paper, chosen, alone) for claim in paper.claims]
 
 
-def _check(claim: Claim, results: Results, paper: Paper) -> ClaimVerdict:
+def _check(claim: Claim, paper: Paper, chosen: Callable[[str, str], Choice], alone: bool) -> ClaimVerdict:
+    """Return the verdict on a claim; `alone` tells whether every trial of the run was timed alone."""
     statement = claim.says
     quantity = get_protocol(paper.protocol).quantity(statement.quantity)
-    ours = {name: our_numbers(results, paper, name, statement, quantity) for name in statement.datasets}
+    ours = {name: our_numbers(chosen, name, statement, quantity) for name in statement.datasets}
     verdict, evidence = _weigh(statement, ours)
     if not quantity.exact:
-        verdict, evidence = NOT_CHECKED, _describe_times(results, evidence)
-    own, table = weigh_printed(paper, statement)
-    return ClaimVerdict(claim.id, claim.text, claim.where, verdict, evidence, own, table)
+        shown = f"; here {evidence}" if alone else ", and were measured while other trials ran"
+        verdict, evidence = NOT_CHECKED, f"times are not judged{shown}"
+    return ClaimVerdict(
+        claim.id, claim.text, claim.where, verdict, evidence, *weigh_printed(paper, statement)
+    )
 
 
 def weigh_printed(paper: Paper, statement: Statement) -> tuple[str, str]:
@@ -107,20 +120,14 @@ def weigh_printed(paper: Paper, statement: Statement) -> tuple[str, str]:
     )
 
 
-def _describe_times(results: Results, evidence: str) -> str:
-    if all(entry.exclusive for entry in results.entries if entry.done):
-        return f"times are not judged; here {evidence}"
-    return "times are not judged, and were measured while other trials ran"
-
-
 def our_numbers(
-    results: Results, paper: Paper, dataset: str, statement: Statement, quantity: Quantity
+    chosen: Callable[[str, str], Choice], dataset: str, statement: Statement, quantity: Quantity
 ) -> Numbers:
     """Return what a run has for a statement; the test is the paired t-test over shared trials."""
     found: dict[str, tuple[Entry, Floats]] = {}
     for name in statement.names:
         row, _, point = name.partition("@")
-        entry, reason = choose(results, paper, dataset, row)
+        entry, reason = chosen(dataset, row)
         if entry is None or reason:
             continue
         values = entry.values_at(quantity, entry.point_at(point)) if point else entry.values(quantity)
@@ -141,20 +148,17 @@ def our_numbers(
 
 def printed_numbers(paper: Paper, dataset: str, statement: Statement, quantity: Quantity) -> Numbers:
     """Return what the paper prints for a statement; equal digits are a tie."""
-    found = {name: paper.of(dataset, name).get(statement.quantity) for name in statement.names}
-    printed = {name: number for name, number in found.items() if number}
+    rows = {name: paper.of(dataset, name) for name in statement.names}
+    printed = {name: row[quantity.name] for name, row in rows.items() if quantity.name in row}
 
     def test(one: str, other: str) -> float:
         return printed_test(printed[one], printed[other])
 
     means = {name: number.mean for name, number in printed.items()}
     deviations = {name: n.deviation for name, n in printed.items() if n.deviation is not None}
-    return Numbers(quantity, means, test, max(map(_count_digits, printed.values()), default=0), deviations)
-
-
-def _count_digits(reported: Reported) -> int:
-    """Return how many digits a number is printed with after the decimal point."""
-    return len(reported.printed.partition(" ")[0].partition(".")[2])
+    # How many digits are printed after the decimal point.
+    digits = [len(number.printed.partition(" ")[0].partition(".")[2]) for number in printed.values()]
+    return Numbers(quantity, means, test, max(digits, default=0), deviations)
 
 
 def printed_test(one: Reported, other: Reported) -> float:
@@ -183,25 +187,17 @@ def _variance(reported: Reported) -> float:
 def _weigh(statement: Statement, numbers: Mapping[str, Numbers]) -> tuple[str, str]:
     """Return the verdict over the data sets where a statement can be checked, and the evidence."""
     lacking = {name: _lacking(statement, each) for name, each in numbers.items()}
-    if statement.on == OVERALL and not all(lacking.values()):
-        return _weigh_ranks(statement, {name: each for name, each in numbers.items() if not lacking[name]})
-    found = {name: find(statement, each) for name, each in numbers.items() if not lacking[name]}
-    if not found:
+    whole = {name: each for name, each in numbers.items() if not lacking[name]}
+    if not whole:
         fewest = min(lacking.values(), key=lambda names: len(names))
         return NOT_CHECKED, f"no comparable number for {', '.join(fewest)}"
-    verdict = _outcome(statement.on, [finding.true for finding in found.values()])
+    if statement.on == OVERALL:
+        return _weigh_ranks(statement, whole)
+    found = {name: find(statement, each) for name, each in whole.items()}
+    true = sum(each.true for each in found.values())
+    needed, weaker = _needed(statement.on, len(found))
+    verdict = HOLDS if true >= needed else PARTLY if true >= weaker else FAILS
     return verdict, _evidence(statement, found)
-
-
-def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> tuple[str, str]:
-    """Return the verdict on what is said of mean ranks over the data sets, and the evidence."""
-    means = {
-        dataset: {name: each.loss(name) for name in statement.names} for dataset, each in numbers.items()
-    }
-    ranks = Numbers(RANK, mean_ranks(means), lambda one, other: math.nan, RANK.digits)
-    found = find(statement, ranks)
-    evidence = f"mean ranks over {count(len(numbers), 'data set')}: {ranks.text(*statement.names)}"
-    return HOLDS if found.true else FAILS, evidence
 
 
 def _lacking(statement: Statement, numbers: Numbers) -> list[str]:
@@ -209,25 +205,27 @@ def _lacking(statement: Statement, numbers: Numbers) -> list[str]:
     return [name for name in statement.names if name not in known]
 
 
-def _outcome(on: str, true: list[bool]) -> str:
-    """Return whether a statement is true often enough: for its word or share, or only for the next weaker."""
-    needed, weaker = _needed(on)
-    if sum(true) >= needed(len(true)):
-        return HOLDS
-    return PARTLY if sum(true) >= weaker(len(true)) else FAILS
+def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> tuple[str, str]:
+    """Return the verdict on what is said of mean ranks over the data sets, and the evidence."""
+    losses = {
+        dataset: {name: each.loss(name) for name in statement.names} for dataset, each in numbers.items()
+    }
+    ranks = Numbers(RANK, mean_ranks(losses), lambda one, other: math.nan, RANK.digits)
+    evidence = f"mean ranks over {count(len(numbers), 'data set')}: {ranks.text(*statement.names)}"
+    return HOLDS if find(statement, ranks).true else FAILS, evidence
 
 
-def _needed(on: str) -> tuple[Callable[[int], int], Callable[[int], int]]:
+def _needed(on: str, n: int) -> tuple[int, int]:
     """Return on how many of n data sets a statement must be true, and on how many to hold partly.
 
     "11 of 12" is the same share of the data sets that could be checked; weaker than a majority is "most".
     """
     if on in NEEDED:
         words = list(NEEDED)
-        return NEEDED[on], NEEDED[words[min(words.index(on) + 1, len(words) - 1)]]
+        weaker = words[min(words.index(on) + 1, len(words) - 1)]
+        return NEEDED[on](n), NEEDED[weaker](n)
     true, all_of_them = map(int, on.split(" of "))
-    weaker = NEEDED["most" if 2 * true > all_of_them else "many"]
-    return lambda n: -(-true * n // all_of_them), weaker
+    return -(-true * n // all_of_them), NEEDED["most" if 2 * true > all_of_them else "many"](n)
 
 
 def _evidence(statement: Statement, observations: Mapping[str, Observation]) -> str:
@@ -236,16 +234,15 @@ def _evidence(statement: Statement, observations: Mapping[str, Observation]) -> 
     A statement about "some" data sets, or about one, shows the numbers where it is true.
     """
     true = [name for name, each in observations.items() if each.true]
-    false = [name for name in observations if name not in true]
+    false = [name for name, each in observations.items() if not each.true]
     text = f"on {len(true)} of {count(len(observations), 'data set')}"
     if len(observations) < len(statement.datasets):
         text += f" ({len(statement.datasets) - len(observations)} more could not be checked)"
     ratios = [ratio for each in observations.values() for ratio in each.ratios]
     if ratios:
         text += f", median ratio of the means {median(ratios):.2f}"
-    word, names = ("not on", false)
-    if true and (statement.on == "some" or len(observations) == 1):
-        word, names = ("true on", true)
+    show_true = true and (statement.on == "some" or len(observations) == 1)
+    word, names = ("true on", true) if show_true else ("not on", false)
     details = ", ".join(f"{name} ({observations[name].numbers})" for name in names)
     return f"{text}; {word} {details}" if details else text
 
@@ -258,20 +255,19 @@ def find(statement: Statement, numbers: Numbers) -> Observation:
 Finder = Callable[[Numbers, Statement], Observation]
 
 
-def _ratios(numbers: Numbers, statement: Statement) -> tuple[float, ...]:
-    means = numbers.means
-    return tuple(means[a] / means[b] for a, b in product(statement.algorithms, statement.than) if means[b])
+def _pairs(statement: Statement) -> list[tuple[str, str]]:
+    return list(product(statement.algorithms, statement.than))
 
 
 def _all(true: Callable[[Numbers, str, str], bool]) -> Finder:
     """Return a finder for what must be true of every pair; it shows the first pair of which it is not."""
 
     def finder(numbers: Numbers, statement: Statement) -> Observation:
-        pairs = list(product(statement.algorithms, statement.than))
+        pairs, means = _pairs(statement), numbers.means
         wrong = [pair for pair in pairs if not true(numbers, *pair)]
         nearest = max(pairs, key=lambda pair: numbers.loss(pair[0]) - numbers.loss(pair[1]))
-        shown = numbers.text(*(wrong[0] if wrong else nearest))
-        return Observation(not wrong, shown, _ratios(numbers, statement))
+        ratios = tuple(means[a] / means[b] for a, b in pairs if means[b])
+        return Observation(not wrong, numbers.text(*(wrong[0] if wrong else nearest)), ratios)
 
     return finder
 
@@ -281,33 +277,24 @@ def _better(numbers: Numbers, statement: Statement) -> Observation:
     if statement.by is None:
         return _all(Numbers.is_better)(numbers, statement)
     least = statement.by
-    found = _all(lambda numbers, a, b: _excess(numbers, a, b) >= least)(numbers, statement)
-    shares = (_excess(numbers, a, b) for a, b in product(statement.algorithms, statement.than))
-    shown = ", ".join(f"{share:+.1%}" for share in shares)
-    return Observation(found.true, f"{found.numbers}, {shown}", found.ratios)
-
-
-def _excess(numbers: Numbers, one: str, other: str) -> float:
-    """Return by which share the mean of the other is worse; no share of zero."""
-    better, worse = numbers.means[one], numbers.means[other]
-    if numbers.quantity.better == "higher":
-        better, worse = worse, better
-    return worse / better - 1 if better else math.nan
+    found = _all(lambda numbers, a, b: numbers.excess(a, b) >= least)(numbers, statement)
+    shares = ", ".join(f"{numbers.excess(a, b):+.1%}" for a, b in _pairs(statement))
+    return replace(found, numbers=f"{found.numbers}, {shares}")
 
 
 def _not_better(numbers: Numbers, statement: Statement) -> Observation:
     found = _all(Numbers.is_better)(numbers, statement)
-    return Observation(not found.true, found.numbers, found.ratios)
+    return replace(found, true=not found.true)
 
 
 def _mostly_better(numbers: Numbers, statement: Statement) -> Observation:
-    better = [numbers.is_better(a, b) for a, b in product(statement.algorithms, statement.than)]
-    return Observation(2 * sum(better) > len(better), f"{sum(better)} of {len(better)} pairs", ())
+    better = [numbers.is_better(a, b) for a, b in _pairs(statement)]
+    return Observation(2 * sum(better) > len(better), f"{sum(better)} of {len(better)} pairs")
 
 
 def _best_is_better(numbers: Numbers, statement: Statement) -> Observation:
     best, rival = (min(names, key=numbers.loss) for names in (statement.algorithms, statement.than))
-    return Observation(numbers.is_better(best, rival), numbers.text(best, rival), ())
+    return Observation(numbers.is_better(best, rival), numbers.text(best, rival))
 
 
 def _best_or_joint(numbers: Numbers, statement: Statement) -> Observation:
@@ -315,17 +302,17 @@ def _best_or_joint(numbers: Numbers, statement: Statement) -> Observation:
     best = min(statement.than, key=numbers.loss)
     joint = [name for name in statement.algorithms if not numbers.is_clearly_better(best, name)]
     ours = min(statement.algorithms, key=numbers.loss)
-    return Observation(bool(joint), numbers.text(*dict.fromkeys((ours, best))), ())
+    return Observation(bool(joint), numbers.text(*dict.fromkeys((ours, best))))
 
 
 def _steadier(numbers: Numbers, statement: Statement) -> Observation:
     """Find whether the deviation over trials is smaller."""
     deviations = numbers.deviations
-    pairs = list(product(statement.algorithms, statement.than))
+    pairs = _pairs(statement)
     wrong = [(a, b) for a, b in pairs if deviations[a] >= deviations[b]]
-    one, other = wrong[0] if wrong else max(pairs, key=lambda pair: deviations[pair[0]] - deviations[pair[1]])
-    shown = (f"{each} ± {numbers.quantity.text(deviations[each], numbers.digits)}" for each in (one, other))
-    return Observation(not wrong, ", ".join(shown), ())
+    pair = wrong[0] if wrong else max(pairs, key=lambda pair: deviations[pair[0]] - deviations[pair[1]])
+    shown = (f"{each} ± {numbers.quantity.text(deviations[each], numbers.digits)}" for each in pair)
+    return Observation(not wrong, ", ".join(shown))
 
 
 def _compared_with_value(true: Callable[[float, float], bool]) -> Finder:
@@ -334,7 +321,7 @@ def _compared_with_value(true: Callable[[float, float], bool]) -> Finder:
     def finder(numbers: Numbers, statement: Statement) -> Observation:
         assert statement.value is not None
         wrong = [name for name in statement.algorithms if not true(numbers.means[name], statement.value)]
-        return Observation(not wrong, numbers.text(*(wrong or statement.algorithms)), ())
+        return Observation(not wrong, numbers.text(*(wrong or statement.algorithms)))
 
     return finder
 

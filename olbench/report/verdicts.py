@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 
 from olbench.papers import Paper, Reported, standard_error
@@ -80,11 +81,10 @@ class Judgement:
 
 def judge(results: Results, paper: Paper) -> list[Judgement]:
     """Return a judgement for each reported number of a judged quantity, in the paper's order."""
-    protocol = get_protocol(paper.protocol)
-    judged = {quantity.name: quantity for quantity in protocol.judged}
-    choices = _Choices(results, paper)
+    judged = {quantity.name: quantity for quantity in get_protocol(paper.protocol).judged}
+    chosen = cache(partial(choose, results, paper))
     return [
-        _judgement(results, number, judged[number.quantity], choices.of(number))
+        _judgement(results, number, judged[number.quantity], chosen(number.dataset, number.row))
         for number in paper.numbers
         if number.quantity in judged
     ]
@@ -95,46 +95,23 @@ def judge_tuning(results: Results, paper: Paper, tuning: str) -> list[Judgement]
     return judge(results, replace(paper, requires=replace(paper.requires, search=(tuning,))))
 
 
-class _Choices:
-    """The entries to compare with the rows of a paper, each looked up once."""
-
-    def __init__(self, results: Results, paper: Paper):
-        self.results, self.paper = results, paper
-        self.known: dict[tuple[str, str], Choice] = {}
-
-    def of(self, number: Reported) -> Choice:
-        """Return the entry for a reported number."""
-        place = number.dataset, number.row
-        if place not in self.known:
-            self.known[place] = choose(self.results, self.paper, *place)
-        return self.known[place]
-
-
 def verdict(reported: Reported, mean: float, deviation: float, error: float = 0.0) -> str:
     """Return reproduced, close or differs by TOLERANCES; `error` is the standard error of our mean."""
+    if reported.deviation is None:
+        unit = math.hypot(standard_error(reported), error)
+    else:
+        unit = max(reported.deviation, deviation)
     difference = abs(mean - reported.mean)
-    unit = _width(reported, deviation, error)
-    for name, width in TOLERANCES.items():
-        if difference <= width * unit + reported.rounding:
-            return name
-    return DIFFERS
-
-
-def _width(reported: Reported, deviation: float, error: float) -> float:
-    """Return the unit in which a verdict measures a difference."""
-    if reported.deviation is not None:
-        return max(reported.deviation, deviation)
-    return math.hypot(standard_error(reported), error)
+    allowed = (name for name, width in TOLERANCES.items() if difference <= width * unit + reported.rounding)
+    return next(allowed, DIFFERS)
 
 
 def time_ratios(results: Results, paper: Paper) -> dict[tuple[str, str], float]:
     """Return reported seconds divided by ours by data set and label, comparable or not; never judged."""
     ratios = {}
-    choices = _Choices(results, paper)
     for number in (number for number in paper.numbers if number.quantity == SECONDS.name):
-        entry = choices.of(number).entry
-        seconds = entry.mean(SECONDS) if entry and entry.done else 0.0
-        if entry and seconds > 0:
+        entry = choose(results, paper, number.dataset, number.row).entry
+        if entry and entry.done and (seconds := entry.mean(SECONDS)) > 0:
             ratios[number.dataset, entry.label] = number.mean / seconds
     return ratios
 
@@ -144,24 +121,18 @@ def suspects(judgements: Iterable[Judgement]) -> list[Judgement]:
     return [each for each in judgements if each.reported.suspect]
 
 
-def count(judgements: Iterable[Judgement], quantity: Quantity) -> Counter[str]:
-    """Return how many numbers of a quantity have each verdict, without the unexplained ones."""
-    plain = (each for each in judgements if not each.reported.suspect)
-    return Counter(each.verdict for each in plain if each.quantity == quantity.name)
-
-
-def count_apart(judgements: Iterable[Judgement], quantity: Quantity) -> Counter[str]:
-    """Return how many of the unexplained numbers have each verdict."""
-    return Counter(each.verdict for each in suspects(judgements) if each.quantity == quantity.name)
+def count(judgements: Iterable[Judgement], quantity: Quantity, suspect: bool = False) -> Counter[str]:
+    """Return how many numbers of a quantity have each verdict: without the unexplained ones, or of those."""
+    return Counter(
+        each.verdict
+        for each in judgements
+        if each.quantity == quantity.name and bool(each.reported.suspect) == suspect
+    )
 
 
 def count_leaning(judgements: Iterable[Judgement], quantity: Quantity) -> int:
     """Return how many numbers of a quantity are reproduced only by our larger deviation."""
-    return sum(
-        each.leans and each.verdict == REPRODUCED and not each.reported.suspect
-        for each in judgements
-        if each.quantity == quantity.name
-    )
+    return count((each for each in judgements if each.leans), quantity)[REPRODUCED]
 
 
 def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
@@ -176,13 +147,9 @@ def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
 
 def summary_apart(judgements: Iterable[Judgement], quantity: Quantity) -> str:
     """Return a line about the unexplained numbers, or an empty text."""
-    counts = count_apart(judgements, quantity)
-    if not counts:
-        return ""
-    return (
-        f"of {counts.total()} more that nothing explains, {counts[REPRODUCED]} reproduced, "
-        + _list_others(counts)
-    )
+    counts = count(judgements, quantity, suspect=True)
+    more = f"of {counts.total()} more that nothing explains, {counts[REPRODUCED]} reproduced, "
+    return more + _list_others(counts) if counts else ""
 
 
 def _list_others(counts: Counter[str]) -> str:
@@ -196,21 +163,14 @@ def taus(results: Results, paper: Paper) -> dict[str, float]:
     The order is by the mean of the first quantity, among comparable entries only. A data set is skipped if it
     has fewer than two of them, or if all printed numbers are the same (mushrooms).
     """
-    quantity, by_dataset = results.protocol.headline, {}
-    choices = _Choices(results, paper)
-    for dataset in paper.datasets:
-        numbers = [
-            each for each in paper.numbers if (each.dataset, each.quantity) == (dataset, quantity.name)
-        ]
-        means = [
-            (choice.entry.mean(quantity), number.mean)
-            for number in numbers
-            if (choice := choices.of(number)).entry and not choice.reason
-        ]
-        tau = kendall_tau(*zip(*means, strict=True)) if len(means) > 1 else math.nan
-        if not math.isnan(tau):
-            by_dataset[dataset] = tau
-    return by_dataset
+    quantity = results.protocol.headline
+    means: dict[str, list[tuple[float, float]]] = {}
+    for number in (number for number in paper.numbers if number.quantity == quantity.name):
+        entry, reason = choose(results, paper, number.dataset, number.row)
+        if entry and not reason:
+            means.setdefault(number.dataset, []).append((entry.mean(quantity), number.mean))
+    found = {name: kendall_tau(*zip(*pairs, strict=True)) for name, pairs in means.items() if len(pairs) > 1}
+    return {name: tau for name, tau in found.items() if not math.isnan(tau)}
 
 
 def read_expected(path: Path) -> dict[str, str]:

@@ -92,7 +92,7 @@ def verdict_counts(report: Report) -> Grid:
         share = f"{counts[REPRODUCED] / compared:.0%}" if compared else ""
         names = (REPRODUCED, CLOSE, DIFFERS, NOT_COMPARABLE)
         rows.append(boxes(way, *(str(counts[name]) for name in names), share))
-    apart = verdicts.count_apart(report.judgements, report.headline).total()
+    apart = verdicts.count(report.judgements, report.headline, suspect=True).total()
     required = " or ".join(report.paper.requires.search)
     notes = [
         f"The verdicts of this report are those of {required}." if required else "",
