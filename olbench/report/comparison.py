@@ -172,7 +172,7 @@ def change(first: Results, before: Entry, other: Results, after: Entry, quantity
     difference = after.mean(quantity) - before.mean(quantity)
     if why_unpaired(first, before, other, after):
         return MeanChange(difference, None)
-    one, two = before.aligned(quantity), after.aligned(quantity)
+    one, two = (entry.align(entry.values(quantity)) for entry in (before, after))
     shared = min(one.size, two.size)
     _, p = paired_t(two[:shared], one[:shared])
     return MeanChange(difference, None if math.isnan(p) else p)

@@ -92,14 +92,10 @@ class Entry(CellFacts):
 
     def mean(self, quantity: Quantity) -> float:
         """Return the mean of a quantity over the trials."""
-        return float(self.values(quantity).mean())
-
-    def aligned(self, quantity: Quantity, size: int = 0) -> Floats:
-        """Return a quantity by the number of the trial, NaN where there is none, to compare in pairs."""
-        return self.align(self.values(quantity), size)
+        return self.spread(quantity)[0]
 
     def align(self, values: Floats, size: int = 0) -> Floats:
-        """Return numbers of the trials by the number of the trial, NaN where there is none."""
+        """Return values by the number of the trial, NaN where there is none, to compare in pairs."""
         found = np.full(max(size, self.planned), np.nan)
         found[self.columns["number"].astype(np.int64)] = values
         return found
@@ -174,7 +170,7 @@ class Results:
     @cached_property
     def datasets(self) -> list[str]:
         """The data sets in the order of the config."""
-        return list(dict.fromkeys(entry.dataset for entry in self.entries))
+        return list(self._by_dataset)
 
     @cached_property
     def labels(self) -> list[str]:
@@ -201,27 +197,18 @@ class Results:
 
     def of(self, dataset: str) -> list[Entry]:
         """Return the entries of a data set that have at least one trial."""
-        return list(self._entries_of.get(dataset, ()))
-
-    @cached_property
-    def _entries_of(self) -> dict[str, list[Entry]]:
-        """The entries of each data set that have at least one trial."""
-        entries: dict[str, list[Entry]] = {}
-        for entry in self.entries:
-            if entry.done:
-                entries.setdefault(entry.dataset, []).append(entry)
-        return entries
+        return [entry for entry in self._by_dataset.get(dataset, ()) if entry.done]
 
     def entries_of(self, dataset: str, algorithm: str) -> list[Entry]:
         """Return the entries of an algorithm on a data set, with trials or without."""
-        return self._by_algorithm.get((dataset, algorithm), [])
+        return [entry for entry in self._by_dataset.get(dataset, ()) if entry.algorithm == algorithm]
 
     @cached_property
-    def _by_algorithm(self) -> dict[tuple[str, str], list[Entry]]:
-        by_algorithm: dict[tuple[str, str], list[Entry]] = {}
+    def _by_dataset(self) -> dict[str, list[Entry]]:
+        by_dataset: dict[str, list[Entry]] = {}
         for entry in self.entries:
-            by_algorithm.setdefault((entry.dataset, entry.algorithm), []).append(entry)
-        return by_algorithm
+            by_dataset.setdefault(entry.dataset, []).append(entry)
+        return by_dataset
 
     def contestants(self, dataset: str) -> list[Entry]:
         """Return the entries of a data set that are compared with each other: those of the first tuning."""
@@ -267,22 +254,22 @@ class Results:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per reported trial: data set, algorithm, number, and one column per quantity."""
-        return _concatenate(map(self._frame_of, self.entries), [*IDENTITY, "params", "number"])
-
-    def _frame_of(self, entry: Entry) -> dict[str, Any]:
-        own = entry.columns
-        return {
-            **{name: getattr(entry, name) for name in IDENTITY},
-            "params": [dict(entry.params or {})] * entry.done,
-            "setting": [dict(entry.setting)] * entry.done,
-            "choice": own["choice"],
-            "number": own["number"],
-            **{
-                each.name: entry.values(each) if each.ratio else own[each.name]
-                for each in (*self.protocol.quantities, *self.protocol.recorded)
-            },
-            "timing": own["timing"],
-        }
+        measured = (*self.protocol.quantities, *self.protocol.recorded)
+        frames = (
+            {
+                **{name: getattr(entry, name) for name in IDENTITY},
+                "params": [dict(entry.params or {})] * entry.done,
+                "setting": [dict(entry.setting)] * entry.done,
+                **{name: entry.columns[name] for name in ("choice", "number")},
+                **{
+                    each.name: entry.values(each) if each.ratio else entry.columns[each.name]
+                    for each in measured
+                },
+                "timing": entry.columns["timing"],
+            }
+            for entry in self.entries
+        )
+        return _concatenate(frames, [*IDENTITY, "params", "number"])
 
     def curves_to_frame(self) -> "pd.DataFrame":
         """Return one row per reported trial and point of its curves: the point, and one column per series.
@@ -291,17 +278,19 @@ class Results:
         ['dataset', 'algorithm', 'label', 'number', 't', 'mistakes', 'updates', 'seconds']
         """
         series = self.protocol.series
-        along = [series[0].along] if series else []
-        names = [*IDENTITY, "number", *along, *(each.name for each in series)]
-        return _concatenate((self._curves_of(entry) for entry in self.entries if entry.points.size), names)
-
-    def _curves_of(self, entry: Entry) -> dict[str, Any]:
-        return {
-            **{name: getattr(entry, name) for name in IDENTITY},
-            "number": np.repeat(entry.columns["number"].astype(np.int64), entry.points.size),
-            self.protocol.series[0].along: np.tile(entry.points, entry.done),
-            **{each.name: _as_counts(entry.curves[each.name].ravel()) for each in self.protocol.series},
-        }
+        along = series[0].along if series else "t"
+        frames = (
+            {
+                **{name: getattr(entry, name) for name in IDENTITY},
+                "number": np.repeat(entry.columns["number"].astype(np.int64), entry.points.size),
+                along: np.tile(entry.points, entry.done),
+                **{each.name: _as_counts(entry.curves[each.name].ravel()) for each in series},
+            }
+            for entry in self.entries
+        )
+        return _concatenate(
+            frames, [*IDENTITY, "number", *([along] if series else []), *(each.name for each in series)]
+        )
 
     def to_parquet(self, folder: str | Path) -> list[Path]:
         """Write `to_frame` to trials.parquet and, if there are any, the curves to curves.parquet.
@@ -372,7 +361,7 @@ def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
     """Return a quantity of entries of one data set by label, so that trials can be paired."""
     present = [entry for entry in entries if entry.done]
     size = max((entry.planned for entry in present), default=0)
-    return {entry.label: entry.aligned(quantity, size) for entry in present}
+    return {entry.label: entry.align(entry.values(quantity), size) for entry in present}
 
 
 def load_results(folder: str | Path) -> Results:
@@ -411,93 +400,79 @@ class _Reading:
 
     def __init__(self, recorded: Recorded):
         self.recorded, self.run, self.protocol = recorded, recorded.run, recorded.protocol
-        self.tuning = [
-            record
-            for record in recorded.records.values()
-            if record["role"] == "tune" and record["protocol"] == self.protocol.id
-        ]
-        self.scores = self._scores()
-
-    def _scores(self) -> dict[str, float]:
-        """Return the mean of each candidate over the tuning trials of this run, and of no other."""
+        self.failed_tuning: list[Record] = []
         config, quantity = self.run.config, self.protocol.headline
         setting = self.protocol.setting(config, "tune")
         numbers = range(self.protocol.tuning_repeats(config))
         values: dict[str, list[float]] = {}
-        for record in self.tuning:
-            fits = setting.items() <= record["setting"].items() and record["number"] in numbers
-            if fits and record["status"] == "ok":
-                self.recorded.check(record)
+        for record in recorded.records.values():
+            if record["role"] != "tune" or record["protocol"] != self.protocol.id:
+                continue
+            if record["status"] != "ok":
+                self.failed_tuning.append(record)
+            elif setting.items() <= record["setting"].items() and record["number"] in numbers:
+                recorded.check(record)
                 values.setdefault(_candidate(record, setting), []).append(quantity.of(record))
-        return {candidate: sum(each) / len(each) for candidate, each in values.items()}
+        #: The mean of each candidate over the tuning trials of this run, and of no other.
+        self.scores = {candidate: sum(each) / len(each) for candidate, each in values.items()}
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entry of each cell."""
-        records = [self._records_of(cell) for cell in self.run.cells]
-        good = [sorted(filter(_is_ok, each), key=lambda record: int(record["number"])) for each in records]
-        for cell, each in zip(self.run.cells, good, strict=True):
-            for record in each:
+        report = self.protocol.setting(self.run.config, "report")
+        for cell in self.run.cells:
+            records = self._records_of(cell)
+            good = sorted((r for r in records if r["status"] == "ok"), key=lambda r: int(r["number"]))
+            for record in good:
                 if record["number"] >= cell.planned:
                     raise self.recorded.refuse(record, f"its number is {record['number']} of {cell.planned}")
-        for cell, each, succeeded in zip(self.run.cells, records, good, strict=True):
-            yield self._entry(cell, each, succeeded)
-
-    def _entry(self, cell: CellFacts, records: list[Record], good: list[Record]) -> Entry:
-        points, curves = self._curves(good)
-        report = self.protocol.setting(self.run.config, "report")
-        tuned = self.scores.get(_candidate(good[0], report)) if good and cell.tuning_passes else None
-        return Entry(
-            **vars(cell),
-            spec=self.run.config.algorithms[cell.entry],
-            protocol=self.protocol,
-            columns={name: _column(good, name) for name in measured_columns(self.protocol)},
-            failures=tuple(" ".join(str(r["error"]).split()) for r in records if r["status"] != "ok"),
-            tuned=tuned,
-            points=points,
-            curves=curves,
-            recorded_setting=good[0]["setting"] if good else {},
-        )
+            points, curves = self._curves(good)
+            yield Entry(
+                **vars(cell),
+                spec=self.run.config.algorithms[cell.entry],
+                protocol=self.protocol,
+                columns={name: _column(good, name) for name in measured_columns(self.protocol)},
+                failures=tuple(" ".join(str(r["error"]).split()) for r in records if r["status"] != "ok"),
+                tuned=self.scores.get(_candidate(good[0], report)) if good and cell.tuning_passes else None,
+                points=points,
+                curves=curves,
+                recorded_setting=good[0]["setting"] if good else {},
+            )
 
     def _records_of(self, cell: CellFacts) -> list[Record]:
         """Return the trials of a cell or, if its tuning has chosen nothing, its failed tuning trials."""
         if cell.params is not None:
             return self.recorded.trials_of(cell)
-        wanted = cell.dataset, cell.algorithm, cell.options
+        names = ("dataset", "algorithm", "options")
         return [
             record
-            for record in self.tuning
-            if record["status"] != "ok"
-            and (record["dataset"], record["algorithm"], record["options"]) == wanted
+            for record in self.failed_tuning
+            if all(record[name] == getattr(cell, name) for name in names)
         ]
 
     def _curves(self, records: list[Record]) -> tuple[NDArray[np.int64], dict[str, Floats]]:
         """Return the points of the curves, and each series as an array (trials, points)."""
         series = self.protocol.series
-        if not series:
-            return np.zeros(0, np.int64), {}
-        along = series[0].of, series[0].along
+        if not series or not records:
+            return np.zeros(0, np.int64), {each.name: np.zeros((0, 0)) for each in series}
+        first = records[0]
         for record in records:
-            self._check_series(record, records[0], *along)
-        points = np.array(records[0][along[0]][along[1]] if records else [], np.int64)
-        shape = len(records), points.size
-        curves = {
-            each.name: np.array([record[each.of][each.name] for record in records], np.float64).reshape(shape)
-            for each in series
-        }
-        if records:
-            self._check_points(records[0], points)
-            for each in series:
-                self._check_curves(records, each, curves[each.name])
+            self._check_series(record, first)
+        points = np.array(first[series[0].of][series[0].along], np.int64)
+        self._check_points(first, points)
+        curves = {}
+        for each in series:
+            values = np.array([record[each.of][each.name] for record in records], np.float64)
+            curves[each.name] = values.reshape(len(records), points.size)
+            self._check_curves(records, each, curves[each.name])
         return points, curves
 
     def _check_points(self, first: Record, points: NDArray[np.int64]) -> None:
         """Refuse points that do not grow, and none where there must be some; all records have the same."""
-        series = self.protocol.series
-        name = series[0].of
+        name = self.protocol.series[0].of
         if not points.size and self.protocol.has_curve(first["setting"]):
             raise self.recorded.refuse(first, f"its {name} is empty")
         # A count per example needs an example.
-        least = 1 if any(each.per_example for each in series) else 0
+        least = int(any(each.per_example for each in self.protocol.series))
         if points.size and (points[0] < least or (np.diff(points) <= 0).any()):
             raise self.recorded.refuse(first, f"the points of its {name} do not grow from {least}")
 
@@ -510,12 +485,12 @@ class _Reading:
             bad[:, 1:] |= np.diff(values, axis=1) < 0
         if bad.any():
             row, column = np.argwhere(bad)[0]
-            place = f"at point {column + 1} of its {series.of}"
-            reason = f"its {series.name} cannot be {values[row, column]:g} {place}"
-            raise self.recorded.refuse(records[row], reason)
+            number = f"{values[row, column]:g} at point {column + 1} of its {series.of}"
+            raise self.recorded.refuse(records[row], f"its {series.name} cannot be {number}")
 
-    def _check_series(self, record: Record, first: Record, name: str, along: str) -> None:
+    def _check_series(self, record: Record, first: Record) -> None:
         """Refuse a record without one of the curves, or with other points than the first."""
+        name, along = self.protocol.series[0].of, self.protocol.series[0].along
         for each in self.protocol.series:
             columns = record.get(each.of)
             if not isinstance(columns, dict) or not all(
@@ -532,10 +507,6 @@ def _column(records: list[Record], name: str) -> NDArray[Any]:
     values = [record.get(name, 0) for record in records]
     numeric = all(isinstance(value, int | float) for value in values)
     return np.array(values) if numeric and values else np.array([*values, None], object)[:-1]
-
-
-def _is_ok(record: Record) -> bool:
-    return bool(record["status"] == "ok")
 
 
 def measured_columns(protocol: Protocol) -> list[str]:
