@@ -22,7 +22,7 @@ from functools import cache
 from types import NoneType
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
-from olbench.errors import is_unicode
+from olbench.errors import is_unicode, suggest
 from olbench.yaml_lines import Node, from_plain
 
 T = TypeVar("T")
@@ -83,19 +83,21 @@ def anything(node: Node, name: str) -> Any:
 
 def text(node: Node, name: str) -> str:
     """Return a text that is not empty."""
-    return node.text(name)
+    if not isinstance(node.value, str) or not node.value.strip():
+        raise node.fail(f"{name} must be text, not {node.shown()}")
+    return node.value
 
 
 def name_text(node: Node, name: str) -> str:
     """Return a text that is not empty and can be written to a file."""
-    if not is_unicode(node.text(name)):
+    if not is_unicode(text(node, name)):
         raise node.fail(f"{name} is not valid Unicode: {node.shown()}")
-    return node.text(name)
+    return text(node, name)
 
 
 def line(node: Node, name: str) -> str:
     """Return a text that is not empty, in one line."""
-    return " ".join(node.text(name).split())
+    return " ".join(text(node, name).split())
 
 
 def any_text(node: Node, name: str) -> str:
@@ -130,7 +132,13 @@ def whole(low: int, most: int = LARGEST) -> Reader[int]:
     """Return a reader of whole numbers from `low` to `most`."""
 
     def read(node: Node, name: str) -> int:
-        return node.whole(name, low, most)
+        if isinstance(node.value, bool) or not isinstance(node.value, int) or node.value < low:
+            raise node.fail(f"{name} must be a whole number from {low}, not {node.shown()}")
+        if node.value > LARGEST:
+            raise node.fail(f"{name} must be below 2^63, and {node.shown()} is not")
+        if node.value > most:
+            raise node.fail(f"{name} must be at most {most:,}, and {node.shown()} is more")
+        return node.value
 
     limits = {"minimum": low} if most == LARGEST else {"minimum": low, "maximum": most}
     return with_schema(read, {"type": "integer", **limits})
@@ -140,7 +148,11 @@ def choice(*words: str) -> Reader[str]:
     """Return a reader of one of some words."""
 
     def read(node: Node, name: str) -> str:
-        return node.choice(name, words)
+        if node.value not in words:
+            hint = suggest(node.value, list(words)) if isinstance(node.value, str) else ""
+            allowed = f"one of {', '.join(words)}" if len(words) > 1 else f"'{words[0]}'"
+            raise node.fail(f"{name} must be {allowed}, not {node.shown()}{hint}")
+        return str(node.value)
 
     return with_schema(read, {"enum": list(words)})
 
@@ -213,18 +225,19 @@ def select(keys: Iterable[Key], given: Mapping[str, Any]) -> dict[str, Any]:
 def read_struct(cls: Callable[..., T], node: Node, what: str) -> T:
     """Return the struct that a mapping describes."""
     kind: Any = cls
-    flat, keys = _flat_fields(kind), keys_of(kind)
-    known = {key.name: name for name, (_, below) in flat.items() for key in below}
-    known |= {key.name: key.name for key in keys}
-    loose = [name for name, (_, below) in flat.items() if not below]
-    others = [name for name in node.mapping(what) if name not in known] if loose else []
-    known |= dict.fromkeys(others, loose[0] if loose else "")
-    below = [key for _, keys in flat.values() for key in keys]
-    given = read_keys([*keys, *below, *(Key(name, anything, None) for name in others)], node, what)
-    content = {name: value for name, value in given.items() if known[name] == name}
-    for field, (make, _) in flat.items():
-        content[field] = make(**{name: value for name, value in given.items() if known[name] == field})
-    return cls(**content)
+    flat, keys = _flat_fields(kind), list(keys_of(kind))
+    field_of = {key.name: field for field, (_, below) in flat.items() for key in below}
+    keys += [key for _, below in flat.values() for key in below]
+    for field in [field for field, (_, below) in flat.items() if not below]:
+        others = node.mapping(what).keys() - {key.name for key in keys}
+        field_of |= dict.fromkeys(others, field)
+        keys += [Key(name, anything, None) for name in others]
+    content: dict[str, Any] = {}
+    below: dict[str, dict[str, Any]] = {field: {} for field in flat}
+    for name, value in read_keys(keys, node, what).items():
+        values = below[field_of[name]] if name in field_of else content
+        values[name] = value
+    return cls(**content, **{field: make(**below[field]) for field, (make, _) in flat.items()})
 
 
 def from_struct(struct: Any) -> dict[str, Any]:

@@ -1,14 +1,14 @@
 """YAML values that know their place: what errors need to name file and line. Every YAML file is read here."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import yaml
 
 from olbench.errors import UserError, shorten, show_name, suggest
-
-if TYPE_CHECKING:
-    import yaml
 
 #: A config is written by hand. More values than this come from aliases that repeat each other.
 MOST_VALUES = 100_000
@@ -51,30 +51,6 @@ class Node:
             raise self.fail(f"{what} must not be empty")
         return self.value
 
-    def text(self, what: str) -> str:
-        """Return the text, or refuse another type or an empty one."""
-        if not isinstance(self.value, str) or not self.value.strip():
-            raise self.fail(f"{what} must be text, not {self.shown()}")
-        return self.value
-
-    def choice(self, what: str, allowed: tuple[str, ...]) -> str:
-        """Return one of the allowed words, or refuse any other value."""
-        if self.value not in allowed:
-            hint = suggest(self.value, list(allowed)) if isinstance(self.value, str) else ""
-            words = f"one of {', '.join(allowed)}" if len(allowed) > 1 else f"'{allowed[0]}'"
-            raise self.fail(f"{what} must be {words}, not {self.shown()}{hint}")
-        return str(self.value)
-
-    def whole(self, what: str, low: int, most: int = 2**63 - 1) -> int:
-        """Return the whole number, or refuse another type, one below `low` or one above `most`."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < low:
-            raise self.fail(f"{what} must be a whole number from {low}, not {self.shown()}")
-        if self.value >= 2**63:
-            raise self.fail(f"{what} must be below 2^63, and {self.shown()} is not")
-        if self.value > most:
-            raise self.fail(f"{what} must be at most {most:,}, and {self.shown()} is more")
-        return self.value
-
     def shown(self) -> str:
         """Return the value as an error shows it."""
         if isinstance(self.value, dict):
@@ -100,22 +76,22 @@ def read_yaml(path: Path) -> Node:
 
 def parse_yaml(text: str, name: str, one_place: bool = False) -> Node:
     """Return the content of YAML text; with `one_place` the name alone is the place of everything."""
-    import yaml
+
+    def place(line: int = 0) -> str:
+        return name if one_place else f"{name}:{line + 1}"
 
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if node is None:
-            raise UserError(f"{name}{'' if one_place else ':1'}: there is nothing in it")
-        return _Reader(loader, name, one_place).convert(node, ())
+            raise UserError(f"{place()}: there is nothing in it")
+        return _Converter(loader, place).convert(node, ())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        place = name if one_place else f"{name}:{mark.line + 1 if mark else 1}"
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or error
-        raise UserError(f"{place}: not YAML ({problem})") from None
+        raise UserError(f"{place(mark.line if mark else 0)}: not YAML ({problem})") from None
     except RecursionError:
-        place = name if one_place else f"{name}:1"
-        raise UserError(f"{place}: its brackets or lists are nested too deeply") from None
+        raise UserError(f"{place()}: its brackets or lists are nested too deeply") from None
 
 
 def from_plain(value: Any, place: str, paths: bool = False) -> Node:
@@ -132,18 +108,18 @@ def from_plain(value: Any, place: str, paths: bool = False) -> Node:
     return Node(value, place)
 
 
-class _Reader:
+class _Converter:
     """Converts one YAML document."""
 
-    def __init__(self, loader: "yaml.SafeLoader", name: str, one_place: bool):
-        self.loader, self.name, self.one_place = loader, name, one_place
+    def __init__(self, loader: yaml.SafeLoader, place_of_line: Callable[[int], str]):
+        self.loader, self.place_of_line = loader, place_of_line
         self.count = 0
 
-    def place(self, node: Any) -> str:
+    def place(self, node: yaml.Node) -> str:
         """Return the place of a node."""
-        return self.name if self.one_place else f"{self.name}:{node.start_mark.line + 1}"
+        return self.place_of_line(node.start_mark.line)
 
-    def convert(self, node: Any, above: tuple[int, ...]) -> Node:
+    def convert(self, node: yaml.Node, above: tuple[int, ...]) -> Node:
         """Return a node and what is below it; `above` are the nodes that it is in."""
         if id(node) in above:
             raise UserError(f"{self.place(node)}: an alias may not contain itself")
@@ -151,45 +127,37 @@ class _Reader:
         if self.count > MOST_VALUES:
             raise UserError(f"{self.place(node)}: its aliases repeat more than {MOST_VALUES:,} values")
         inside = (*above, id(node))
-        if node.id == "mapping":
+        if isinstance(node, yaml.MappingNode):
             return self._mapping(node, inside)
-        if node.id == "sequence":
+        if isinstance(node, yaml.SequenceNode):
             return Node([self.convert(item, inside) for item in node.value], self.place(node))
         return Node(self._scalar(node), self.place(node))
 
-    def _mapping(self, node: Any, inside: tuple[int, ...]) -> Node:
+    def _mapping(self, node: yaml.MappingNode, inside: tuple[int, ...]) -> Node:
         """Return a mapping; its own keys come before those that it takes over with `<<`."""
         own: dict[str, Node] = {}
         places: dict[str, str] = {}
         shared: list[Node] = []
         for key, value in node.value:
-            if key.id != "scalar":
+            if not isinstance(key, yaml.ScalarNode):
                 raise UserError(f"{self.place(key)}: a key must be a word")
             if key.tag == MERGE:
-                shared += self._shared(value, inside)
+                items = value.value if isinstance(value, yaml.SequenceNode) else [value]
+                shared += [self.convert(item, inside) for item in items]
             elif key.value in own:
                 raise UserError(f"{self.place(key)}: the key '{key.value}' is listed twice")
             else:
                 own[key.value], places[key.value] = self.convert(value, inside), self.place(key)
         for other in shared:
-            own, places = {**other.value, **own}, {**other.keys, **places}
+            own, places = {**other.mapping("what << takes over"), **own}, {**other.keys, **places}
         return Node(own, self.place(node), places)
 
-    def _shared(self, node: Any, inside: tuple[int, ...]) -> list[Node]:
-        items = node.value if node.id == "sequence" else [node]
-        found = [self.convert(item, inside) for item in items]
-        for item in found:
-            item.mapping("what << takes over")
-        return found
-
-    def _scalar(self, node: Any) -> Any:
+    def _scalar(self, node: yaml.Node) -> Any:
         try:
             value = self.loader.construct_object(node)
-        except Exception as error:
-            import yaml
-
-            if isinstance(error, yaml.YAMLError):
-                raise
+        except yaml.YAMLError:
+            raise
+        except Exception:
             # A tag such as !!timestamp may fail in any way on a text that is not one.
             raise UserError(f"{self.place(node)}: cannot read the value {shorten(str(node.value))}") from None
         return float(value) if isinstance(value, str) and EXPONENT.fullmatch(value) else value

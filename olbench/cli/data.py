@@ -265,6 +265,7 @@ def _catalog_name(item: "Node", folder: Path) -> str:
     As in a run, relative paths start from the folder of the config, and a name comes before a file.
     """
     from olbench.data.catalog import catalog, find
+    from olbench.structs import text
 
     if isinstance(item.value, dict):
         if "path" in item.value:
@@ -272,7 +273,7 @@ def _catalog_name(item: "Node", folder: Path) -> str:
         if "name" not in item.value:
             raise item.fail("a data set needs the key 'name' or 'path'")
         item = item.value["name"]
-    name = item.text("a data set")
+    name = text(item, "a data set")
     if name not in catalog() and is_file(folder / expand_home(name)):
         return ""
     try:

@@ -8,7 +8,6 @@ from typing import Any
 
 from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.definition import Definition, Value
-from olbench.algorithms.options import Kernel
 from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import (
     FITTED_SCALES,
@@ -23,7 +22,7 @@ from olbench.config.specs import (
 from olbench.errors import UserError, expand_home, is_file, is_unicode, shorten
 from olbench.learn.learners import make_algorithm
 from olbench.protocols import Protocol, get_protocol, protocols
-from olbench.structs import Key, as_node, choice, keys_of, read_keys, select
+from olbench.structs import Key, as_node, choice, keys_of, mapping, read_keys, select, text
 from olbench.yaml_lines import Node, from_plain, parse_yaml, read_yaml
 
 #: How many keys the path of an override may have.
@@ -70,14 +69,14 @@ def data_config(
 def apply_overrides(root: Node, overrides: Iterable[str]) -> Node:
     """Return the tree with each `key=value` applied; dots lead to keys below."""
     for override in overrides:
-        key, separator, text = override.partition("=")
+        key, separator, value = override.partition("=")
         place = f"--set {shorten(override, 200)}"
         if not separator or not key:
             raise UserError(f"{place}: write key=value, for example --set permutations=5")
         path = key.split(".")
         if len(path) > DEEPEST:
             raise UserError(f"--set {shorten(override)}: no key of a config is below {DEEPEST} others")
-        root = _replace(root, path, parse_yaml(text or "null", place, one_place=True))
+        root = _replace(root, path, parse_yaml(value or "null", place, one_place=True))
     return root
 
 
@@ -106,7 +105,8 @@ def parse_config(root: Node, folder: Path) -> Config:
         given["paper"] = _find_paper(given["paper"], root.value["paper"], folder)
     tuning = _tuning(given.get("tuning"), protocol)
     datasets = _datasets(given["datasets"], folder, protocol)
-    algorithms = _Algorithms(protocol, tuning, given.get("covariance", "full")).all(given["algorithms"])
+    covariance = given.get("covariance", Config.covariance)
+    algorithms = _algorithms(given["algorithms"], protocol, tuning, covariance)
     parts = {"datasets": datasets, "algorithms": algorithms, "tuning": tuning}
     own = {key.name: given.pop(key.name, key.default) for key in protocol.keys}
     return Config(**{**given, **parts, "settings": own})
@@ -115,7 +115,7 @@ def parse_config(root: Node, folder: Path) -> Config:
 def _load_plugins(node: Node | None, folder: Path) -> tuple[str, ...]:
     paths = []
     for item in node.items("plugins") if node is not None else ():
-        path = folder / item.text("a plugin")
+        path = folder / text(item, "a plugin")
         with place_errors(item):
             load_plugin(path)
         paths.append(str(path.resolve()))
@@ -124,7 +124,7 @@ def _load_plugins(node: Node | None, folder: Path) -> tuple[str, ...]:
 
 def _find_protocol(node: Node | None) -> Protocol:
     known = tuple(protocol.id for protocol in protocols())
-    return get_protocol("online" if node is None else node.choice("protocol", known))
+    return get_protocol("online" if node is None else choice(*known)(node, "protocol"))
 
 
 def _find_paper(id: str, node: Node, folder: Path) -> str:
@@ -139,8 +139,9 @@ def _find_paper(id: str, node: Node, folder: Path) -> str:
 
 def tuning_keys(protocol: Protocol) -> list[Key]:
     """Return the keys of `tuning` under a protocol, but for those that the protocol adds."""
-    search, ties = keys_of(Tuning)
-    return [replace(search, read=choice(*protocol.searches), default=MISSING), ties]
+    keys = {key.name: key for key in keys_of(Tuning)}
+    search = replace(keys["search"], read=choice(*protocol.searches), default=MISSING)
+    return list({**keys, "search": search}.values())
 
 
 def _tuning(node: Node | None, protocol: Protocol) -> Tuning:
@@ -202,7 +203,7 @@ def _dataset(node: Node, folder: Path) -> DatasetSpec:
     from olbench.data.readers.tables.csv import read_delimiter
 
     if not isinstance(node.value, dict):
-        return _find_dataset(node.text("a data set"), node, folder)
+        return _find_dataset(text(node, "a data set"), node, folder)
     keys = [replace(key, default="") for key in (*keys_of(DatasetSpec), *READING_KEYS)]
     given, places = read_keys(keys, node, "a data set"), node.value
     if "path" in given:
@@ -244,12 +245,9 @@ def _find_dataset(name: str, node: Node, folder: Path) -> DatasetSpec:
     if name == STDIN:
         return DatasetSpec(show_path(STDIN), STDIN)
     with place_errors(node):
-        found = is_file(folder / expand_home(name))
-    if found:
-        return _find_file(name, node, folder)
-    with place_errors(node):
-        find(name)
-    raise AssertionError("find refuses every unknown name")
+        if not is_file(folder / expand_home(name)):
+            find(name)  # refuses every unknown name
+    return _find_file(name, node, folder)
 
 
 def _find_file(name: str, node: Node, folder: Path) -> DatasetSpec:
@@ -275,93 +273,80 @@ def _with_usual_labels(spec: DatasetSpec) -> DatasetSpec:
     return DatasetSpec(spec.name) if usual else spec
 
 
-class _Algorithms:
-    """Reads the entries of `algorithms` in the light of `protocol`, `tuning` and `covariance`."""
-
-    def __init__(self, protocol: Protocol, tuning: Tuning, covariance: str):
-        self.protocol, self.tuning, self.covariance = protocol, tuning, covariance
-
-    def all(self, node: Node) -> tuple[AlgorithmSpec, ...]:
-        """Return the algorithms, no two of them alike."""
-        specs: list[AlgorithmSpec] = []
-        for item in node.items("algorithms"):
-            spec = self.one(item)
-            if spec in specs:
-                raise item.fail(f"the algorithm '{spec.id}' is listed twice with the same settings")
-            if spec.name and any(spec.name in (other.name, other.id) for other in specs):
-                raise item.fail(
-                    f"two algorithms would be called '{spec.name}'; give one of them another name"
-                )
-            specs.append(spec)
-        return tuple(specs)
-
-    def one(self, node: Node) -> AlgorithmSpec:
-        """Return the algorithm of an entry: an id, or a mapping with one."""
-        if not isinstance(node.value, dict):
-            node = Node({"id": node}, node.place, {"id": node.place})
-        keys = [replace(key, read=as_node) if key.name in ("params", "grid") else key for key in ENTRY_KEYS]
-        given = read_keys([*keys, *self.protocol.entry_keys], node, "an algorithm")
-        definitions()  # an installation that cannot compile is not a mistake in the config
-        with place_errors(node.value["id"]):
-            definition = get_definition(given["id"])
-        if reason := self.protocol.refuse(definition):
-            raise node.value["id"].fail(reason)
-        params = self._params(given.get("params"), definition)
-        grid = self._grid(given.get("grid"), definition, params)
-        options = self._options(
-            {k.name: given[k.name] for k in OPTION_KEYS if k.name in given}, node.value, definition
-        )
-        settings = {k.name: given[k.name] for k in self.protocol.entry_keys if k.name in given}
-        return AlgorithmSpec(given["id"], params, grid, options, given.get("name", ""), settings)
-
-    def _params(self, node: Node | None, definition: Definition) -> dict[str, Value]:
-        """Return the parameters that are fixed, checked."""
-        content = {} if node is None else node.mapping("params")
-        return {name: _check_value(definition, name, item) for name, item in content.items()}
-
-    def _grid(
-        self, node: Node | None, definition: Definition, params: Mapping[str, Value]
-    ) -> dict[str, tuple[Value, ...]]:
-        """Return the values to search: the given grid, or when tuning the papers' for what is not fixed."""
-        if node is None:
-            return dict(definition.grid_beside(params)) if self.tuning.search != "none" else {}
-        if self.tuning.search == "none":
-            raise node.fail("a grid needs tuning; add for example tuning: {search: grid}")
-        if not isinstance(node.value, dict) or not node.value:
-            raise node.fail("grid must be a mapping of parameters to lists, and not empty")
-        for name in node.value:
-            if name in params:
-                raise UserError(f"{node.keys[name]}: {name} is both fixed in params and searched in grid")
-        return {name: _read_grid(definition, name, item) for name, item in node.value.items()}
-
-    def _options(
-        self, given: Mapping[str, Any], places: Mapping[str, Node], definition: Definition
-    ) -> dict[str, Any]:
-        """Return how the covariance of a second-order algorithm is kept, in full."""
-        if definition.order != "second":
-            for key in given:
-                raise places[key].fail(f"{definition.id} has no covariance, so '{key}' means nothing to it")
-            return {}
-        node = places.get("covariance", places.get("kernel", places["id"]))
-        with place_errors(node):
-            made = make_algorithm(definition.id, **{"covariance": self.covariance, **given})
-        if made.kernel is not None:
-            return {"covariance": made.covariance, "a": float(made.a), **_kernel_options(made.kernel)}
-        detail = {"projection": made.projection} if made.covariance == "diag" else {"form": made.form}
-        return {"covariance": made.covariance, **detail, "a": float(made.a)}
+def _algorithms(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) -> tuple[AlgorithmSpec, ...]:
+    """Return the algorithms, no two of them alike."""
+    specs: list[AlgorithmSpec] = []
+    for item in node.items("algorithms"):
+        spec = _algorithm(item, protocol, tuning, covariance)
+        if spec in specs:
+            raise item.fail(f"the algorithm '{spec.id}' is listed twice with the same settings")
+        if spec.name and any(spec.name in (other.name, other.id) for other in specs):
+            raise item.fail(f"two algorithms would be called '{spec.name}'; give one of them another name")
+        specs.append(spec)
+    return tuple(specs)
 
 
-def _kernel_options(kernel: Kernel) -> dict[str, Any]:
-    """Return a kernel with the settings that mean something to it."""
-    used = {"linear": (), "rbf": ("gamma",), "poly": ("gamma", "degree", "coef0")}[kernel.name]
-    return {"kernel": kernel.name, **{name: getattr(kernel, name) for name in used}}
+def _algorithm(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) -> AlgorithmSpec:
+    """Return the algorithm of an entry: an id, or a mapping with one."""
+    if not isinstance(node.value, dict):
+        node = Node({"id": node}, node.place, {"id": node.place})
+    places = node.value
+    checked = {"params": mapping(as_node), "grid": as_node}
+    keys = [replace(key, read=checked.get(key.name, key.read)) for key in ENTRY_KEYS]
+    given = read_keys([*keys, *protocol.entry_keys], node, "an algorithm")
+    definitions()  # an installation that cannot compile is not a mistake in the config
+    with place_errors(places["id"]):
+        definition = get_definition(given["id"])
+    if reason := protocol.refuse(definition):
+        raise places["id"].fail(reason)
+    params = {name: _check_value(definition, name, item) for name, item in given.get("params", {}).items()}
+    return AlgorithmSpec(
+        **select(keys_of(AlgorithmSpec, "params", "grid"), given),
+        params=params,
+        grid=_grid(given.get("grid"), definition, params, tuning),
+        options=_options(select(OPTION_KEYS, given), places, definition, covariance),
+        settings=select(protocol.entry_keys, given),
+    )
 
 
-def _read_grid(definition: Definition, name: str, node: Node) -> tuple[Value, ...]:
-    values = [_check_value(definition, name, item) for item in node.items(f"the grid of {name}")]
-    if len(set(values)) < len(values):
-        raise node.fail(f"the grid of {name} has a value twice")
-    return tuple(values)
+def _grid(
+    node: Node | None, definition: Definition, params: Mapping[str, Value], tuning: Tuning
+) -> dict[str, tuple[Value, ...]]:
+    """Return the values to search: the given grid, or when tuning the papers' for what is not fixed."""
+    if node is None:
+        return dict(definition.grid_beside(params)) if tuning.search != "none" else {}
+    if tuning.search == "none":
+        raise node.fail("a grid needs tuning; add for example tuning: {search: grid}")
+    if not isinstance(node.value, dict) or not node.value:
+        raise node.fail("grid must be a mapping of parameters to lists, and not empty")
+    grid = {}
+    for name, items in node.value.items():
+        if name in params:
+            raise UserError(f"{node.keys[name]}: {name} is both fixed in params and searched in grid")
+        values = [_check_value(definition, name, item) for item in items.items(f"the grid of {name}")]
+        if len(set(values)) < len(values):
+            raise items.fail(f"the grid of {name} has a value twice")
+        grid[name] = tuple(values)
+    return grid
+
+
+def _options(
+    given: Mapping[str, Any], places: Mapping[str, Node], definition: Definition, covariance: str
+) -> dict[str, Any]:
+    """Return how the covariance of a second-order algorithm is kept, in full."""
+    if definition.order != "second":
+        for key in given:
+            raise places[key].fail(f"{definition.id} has no covariance, so '{key}' means nothing to it")
+        return {}
+    with place_errors(places.get("covariance", places.get("kernel", places["id"]))):
+        made = make_algorithm(definition.id, **{"covariance": covariance, **given})
+    if made.kernel is None:
+        detail = "projection" if made.covariance == "diag" else "form"
+        return {"covariance": made.covariance, detail: getattr(made, detail), "a": float(made.a)}
+    # Only the settings that mean something to the kernel.
+    used = {"linear": (), "rbf": ("gamma",), "poly": ("gamma", "degree", "coef0")}[made.kernel.name]
+    kernel = {"kernel": made.kernel.name, **{name: getattr(made.kernel, name) for name in used}}
+    return {"covariance": made.covariance, "a": float(made.a), **kernel}
 
 
 def _check_value(definition: Definition, name: str, node: Node) -> Value:

@@ -34,6 +34,7 @@ from olbench.structs import (
     one_or_many,
     read_keys,
     text,
+    whole,
 )
 from olbench.yaml_lines import Node
 
@@ -55,7 +56,7 @@ def _read_level(node: Node, name: str) -> float | None:
 
 def _read_share(node: Node, name: str) -> float:
     """Return the least share that a printed percentage allows: 8% may have been 7.5%."""
-    match = _PERCENT.fullmatch(node.text(name))
+    match = _PERCENT.fullmatch(text(node, name))
     if match is None:
         raise node.fail(f'{name} must be a percentage in quotes, such as "8%", not {node.shown()}')
     return (float(match[1]) - 0.5 * 10.0 ** -len(match[2] or "")) / 100
@@ -64,7 +65,7 @@ def _read_share(node: Node, name: str) -> float:
 def _read_row(node: Node, name: str) -> RowSpec:
     """Return the algorithm of a row: its id, or a mapping with that and its options."""
     if not isinstance(node.value, dict):
-        return RowSpec(node.text("the id of an algorithm"), {})
+        return RowSpec(text(node, "the id of an algorithm"), {})
     content = anything(node, name)
     if "id" not in content:
         raise node.fail("a row needs the key 'id': the algorithm that it stands for")
@@ -128,7 +129,7 @@ class PaperFile:
         self.root = root
         self.given = read_keys(_FILE, root, "the file of a paper")
         node, known = self.given.get("protocol"), tuple(protocol.id for protocol in protocols())
-        self.protocol: Protocol = get_protocol(node.choice("protocol", known) if node else "online")
+        self.protocol: Protocol = get_protocol(choice(*known)(node, "protocol") if node else "online")
         self.groups: dict[str, tuple[str, ...]] = self.given.get("groups", {})
         self.marks: dict[str, float | None] = self.given.get("marks", {})
 
@@ -289,7 +290,7 @@ class PaperFile:
 
     def _quantity(self, node: Node) -> str:
         try:
-            return self.protocol.quantity(node.text("a quantity")).name
+            return self.protocol.quantity(text(node, "a quantity")).name
         except UserError as error:
             raise node.fail(str(error)) from None
 
@@ -311,7 +312,7 @@ def _sample(content: Mapping[str, Node], at: Mapping[str, str]) -> int | None:
     node = content.get("n")
     if node is not None and isinstance(node.value, dict):
         node = node.value.get(at["dataset"])
-    return None if node is None else node.whole("n", 1)
+    return None if node is None else whole(1)(node, "n")
 
 
 def _reported(
@@ -336,7 +337,7 @@ def _quantifier(node: Node, kind: str) -> str:
     counts = _COUNTS.fullmatch(node.value) if isinstance(node.value, str) else None
     if counts and 0 < int(counts[1]) <= int(counts[2]):
         return str(node.value)
-    word = node.choice("for", QUANTIFIERS)
+    word = choice(*QUANTIFIERS)(node, "for")
     if word == OVERALL and kind not in RANKED_KINDS:
         raise node.fail(f"overall is about mean ranks, which {kind} is not; use {', '.join(RANKED_KINDS)}")
     return word

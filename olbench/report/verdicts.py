@@ -16,6 +16,7 @@ from olbench.report.claims import OUTCOMES, ClaimVerdict
 from olbench.report.comparable import Choice, choose
 from olbench.report.results import Entry, Results
 from olbench.stats import kendall_tau
+from olbench.structs import choice
 from olbench.yaml_lines import read_yaml
 
 DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
@@ -183,7 +184,7 @@ def read_expected(path: Path) -> dict[str, str]:
     if not isinstance(root.value, dict):
         raise root.fail("expected verdicts are lines like `usps, cw, updates: reproduced`")
     return {
-        key: node.choice(f"the verdict on '{key}'", OUTCOMES if key.startswith("claim ") else VERDICTS)
+        key: choice(*(OUTCOMES if key.startswith("claim ") else VERDICTS))(node, f"the verdict on '{key}'")
         for key, node in root.value.items()
     }
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from olbench.data.catalog.entry import CatalogEntry
 from olbench.errors import UserError, suggest
-from olbench.structs import keys_of, read_keys
+from olbench.structs import keys_of, read_keys, text
 from olbench.yaml_lines import Node, parse_yaml
 
 #: Archives of documents: one per file, one per line, or one per line with its features counted already.
@@ -42,7 +42,7 @@ def _read_entry(name: str, node: Node, others: dict[str, CatalogEntry]) -> Catal
     if not re.fullmatch(r"(?=.*[a-z])[a-z0-9][a-z0-9.-]*", name):
         raise node.fail(f"data set '{name}': a name consists of lower-case letters, digits, dots and hyphens")
     content = node.mapping(f"the data set '{name}'")
-    base = content["variant_of"].text("variant_of") if "variant_of" in content else ""
+    base = text(content["variant_of"], "variant_of") if "variant_of" in content else ""
     if base and base not in others:
         raise content["variant_of"].fail(f"data set '{name}': no data set '{base}' is defined above it")
     keys = [replace(key, default=None) for key in KEYS] if base else KEYS
