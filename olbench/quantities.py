@@ -8,6 +8,7 @@ protocols are defined here.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -118,64 +119,50 @@ def mean_and_deviation(values: Iterable[float]) -> tuple[float, float]:
     return float(array.mean()), float(array.std(ddof=1)) if array.size > 1 else 0.0
 
 
+_count = partial(Quantity, digits=1, exact=True, whole=True)
+_percentage = partial(Quantity, digits=2, exact=True, percent=True)
+_accuracy = partial(_percentage, better="higher", judged=True)
+
 MISTAKE_RATE = Quantity(
-    "mistake_rate",
-    "mistake rate",
-    4,
-    judged=True,
-    exact=True,
-    plural="mistake rates",
-    ratio=("mistakes", "n"),
-    guessed="minority",
-)
-MISTAKES = Quantity("mistakes", "mistakes", 1, exact=True, whole=True, at_most_n=True)
-UPDATES = Quantity(
-    "updates", "updates", 1, judged=True, exact=True, plural="update counts", whole=True,
-    at_most_n="per class",
+    "mistake_rate", "mistake rate", 4, judged=True, exact=True, plural="mistake rates",
+    ratio=("mistakes", "n"), guessed="minority",
 )  # fmt: skip
-EFFECTIVE_UPDATES = Quantity(
-    "effective_updates", "effective updates", 1, exact=True, whole=True, at_most_n="per class"
-)
-BREAKDOWNS = Quantity("breakdowns", "breakdowns", 1, exact=True, flag=True, whole=True)
-ROUNDS = Quantity("n", "examples", 0, better="neither", exact=True, whole=True)
+MISTAKES = _count("mistakes", "mistakes", at_most_n=True)
+UPDATES = _count("updates", "updates", judged=True, plural="update counts", at_most_n="per class")
+EFFECTIVE_UPDATES = _count("effective_updates", "effective updates", at_most_n="per class")
+BREAKDOWNS = _count("breakdowns", "breakdowns", flag=True)
+ROUNDS = _count("n", "examples", digits=0, better="neither")
 SECONDS = Quantity("seconds", "seconds", 4)
 CPU_SECONDS = Quantity("cpu_seconds", "CPU seconds", 4)
-TEST_ERROR = Quantity(
-    "test_error", "test error (%)", 2, judged=True, exact=True, plural="test errors", ratio=("errors", "n"),
-    percent=True, guessed="minority",
-)  # fmt: skip
-TRAINING_ERROR = Quantity(
-    "training_error",
-    "training error (%)",
-    2,
-    exact=True,
-    ratio=("training_errors", "training_n"),
-    percent=True,
+TEST_ERROR = _percentage(
+    "test_error",
+    "test error (%)",
+    judged=True,
+    plural="test errors",
+    ratio=("errors", "n"),
+    guessed="minority",
 )
-ACCURACY = Quantity(
-    "accuracy", "accuracy (%)", 2, better="higher", judged=True, exact=True, plural="accuracies",
-    ratio=("right", "n"), percent=True, guessed="majority",
-)  # fmt: skip
-BALANCED_ACCURACY = Quantity(
-    "balanced_accuracy", "balanced accuracy (%)", 2, better="higher", judged=True, exact=True,
-    plural="balanced accuracies", percent=True, guessed="half",
-)  # fmt: skip
-EARLY_ACCURACY = Quantity(
-    "early_accuracy", "early accuracy (%)", 2, better="higher", judged=True, exact=True,
-    plural="early accuracies", ratio=("early_right", "n"), percent=True,
-)  # fmt: skip
-EARLY_BALANCED_ACCURACY = Quantity(
-    "early_balanced_accuracy", "early balanced accuracy (%)", 2, better="higher", judged=True, exact=True,
-    plural="early balanced accuracies", percent=True,
-)  # fmt: skip
+TRAINING_ERROR = _percentage("training_error", "training error (%)", ratio=("training_errors", "training_n"))
+ACCURACY = _accuracy(
+    "accuracy", "accuracy (%)", plural="accuracies", ratio=("right", "n"), guessed="majority"
+)
+BALANCED_ACCURACY = _accuracy(
+    "balanced_accuracy", "balanced accuracy (%)", plural="balanced accuracies", guessed="half"
+)
+EARLY_ACCURACY = _accuracy(
+    "early_accuracy", "early accuracy (%)", plural="early accuracies", ratio=("early_right", "n")
+)
+EARLY_BALANCED_ACCURACY = _accuracy(
+    "early_balanced_accuracy", "early balanced accuracy (%)", plural="early balanced accuracies"
+)
 RIGHT = Quantity("right", "right predictions", 1, better="higher", exact=True)
 EARLY_RIGHT = Quantity("early_right", "early right predictions", 1, better="higher", exact=True)
 TUNED = Quantity("tuned", "tuned", 0, better="neither", exact=True)
-ERRORS = Quantity("errors", "errors", 1, exact=True, whole=True, at_most_n=True)
-TRAINING_ERRORS = Quantity("training_errors", "training errors", 1, exact=True, whole=True)
-TRAINING_ROUNDS = Quantity("training_n", "training examples", 0, better="neither", exact=True, whole=True)
+ERRORS = _count("errors", "errors", at_most_n=True)
+TRAINING_ERRORS = _count("training_errors", "training errors")
+TRAINING_ROUNDS = _count("training_n", "training examples", digits=0, better="neither")
 MODEL_BYTES = Quantity("model_bytes", "bytes of a shard's model", 0, exact=True)
-EPOCHS = Quantity("epochs", "epochs", 1, better="neither", exact=True, whole=True)
+EPOCHS = _count("epochs", "epochs", better="neither")
 
 #: The counts by name, which a record is checked for whichever protocol wrote it.
 COUNTS = {each.name: each for each in tuple(globals().values()) if isinstance(each, Quantity) and each.whole}
