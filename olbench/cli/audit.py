@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olbench.cli.flags import OUTPUT, format_flag
 from olbench.cli.output import deliver
 
 if TYPE_CHECKING:
@@ -34,14 +35,8 @@ def complete_checks(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.argument("paper", required=False, shell_complete=complete_papers)
 @click.option("--check", "id", metavar="ID", shell_complete=complete_checks, help="Run only this check.")
 @click.option("--list", "listing", is_flag=True, help="List the checks and run none.")
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What to make."
-)
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file, not to the terminal.",
-)
+@format_flag(*FORMATS)
+@OUTPUT
 @click.option("--seed", type=click.IntRange(0), help="Seed of the instances that are tried [default: 2012].")
 @click.option(
     "--trials", type=click.IntRange(1), help="Runs, or groups of points, that each check tries [default: 40]."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import experiment as experiment_flags
+from olbench.cli.flags import format_flag
 from olbench.errors import UserError, escape_controls
 from olbench.report.grid import count
 
@@ -30,10 +31,7 @@ MAX_LINES = 20
     help="How much a count may change, as a fraction of the number of examples.",
 )  # fmt: skip
 @click.option("--update", is_flag=True, help="Write the current counts as the new baseline.")
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json", "junit", "github"]), default="text",
-    show_default=True, help="github: annotations for a workflow of GitHub Actions.",
-)  # fmt: skip
+@format_flag("text", "json", "junit", "github", help="github: annotations for a workflow of GitHub Actions.")
 @click.option("--time", "timed", is_flag=True, help="Time the trials as well, alone, and compare the times.")
 @click.option(
     "--slower", default=1.2, show_default=True, type=click.FloatRange(1.0, min_open=True),

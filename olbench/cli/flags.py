@@ -1,6 +1,7 @@
 """Flags that more than one verb has."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -21,7 +22,20 @@ MEMORY = click.option(
     metavar="SIZE",
     help="Refuse what takes more memory than this, such as 8G [default: 90% of what is available].",
 )
+OUT = click.option("--out", type=click.Path(path_type=Path), help="Results folder [default: results/<name>].")
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
+OUTPUT = click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file instead of the terminal.",
+)
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Print no progress and no table.")
+
+
+def format_flag(*names: str, help: str = "Output format.") -> Callable[..., Any]:
+    """Return the flag that chooses a format, which is text by default."""
+    kind = click.Choice(names)
+    return click.option("--format", "form", type=kind, default="text", show_default=True, help=help)
 
 
 def experiment(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import experiment
+from olbench.cli.flags import DRY_RUN, OUT, OUTPUT, experiment, format_flag
 from olbench.cli.output import deliver, exit_code, render, show_parts
 from olbench.errors import UserError
 from olbench.report.grid import Grid, boxes, count, left, right
@@ -25,19 +25,14 @@ WIDTH = 1000
 
 @click.command("forensics")
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Results folder [default: results/<name>].")
+@OUT
 @click.option(
     "--permutations", "-p", default=5, show_default=True, type=click.IntRange(2),
     help="Permutations for every setting that is judged.",
 )  # fmt: skip
-@click.option(
-    "--format", "form", type=click.Choice(["text", "md", "json", "csv"]), default="text", show_default=True,
-    help="Output format.",
-)  # fmt: skip
-@click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the findings to this file."
-)
-@click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
+@format_flag("text", "md", "json", "csv")
+@OUTPUT
+@DRY_RUN
 @experiment
 def command(
     config: Path, out: Path | None, permutations: int, form: str, output: Path | None, dry_run: bool,

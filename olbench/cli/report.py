@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olbench.cli.flags import OUTPUT
 from olbench.cli.output import deliver, render, screen_size
 from olbench.errors import UserError
 from olbench.report.grid import count
@@ -27,11 +28,7 @@ BRIEF = "brief"
     type=click.Choice(format_names()),
     help="Write the full report in this format [default: text].",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file instead of the terminal.",
-)
+@OUTPUT
 @click.option("--figures", type=click.Path(path_type=Path), help="Also draw the figures into this folder.")
 @click.option("--all", "everything", is_flag=True, help="Write every format and the figures to DIR/report.")
 @click.option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import MEMORY, complete_algorithms, experiment, own_data
+from olbench.cli.flags import DRY_RUN, MEMORY, OUT, complete_algorithms, experiment, own_data
 from olbench.cli.output import exit_code
 from olbench.errors import UserError
 from olbench.report.grid import count
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command("run")
 @click.argument("what", metavar="CONFIG|DATA", type=click.Path())
-@click.option("--out", type=click.Path(path_type=Path), help="Results folder [default: results/<name>].")
+@OUT
 @click.option(
     "--algorithms", shell_complete=complete_algorithms,
     help="Ids, separated by commas, to run on the data set or file DATA.",
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     "--cluster", metavar="ADDRESS|local:N|FILE",
     help="Run the trials on a Dask cluster: its scheduler's address or file, or N processes started here.",
 )  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
+@DRY_RUN
 @MEMORY
 @experiment
 def command(

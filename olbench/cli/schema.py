@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
+from olbench.cli.flags import OUTPUT
 from olbench.cli.output import deliver
 
 
 @click.command("schema")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@OUTPUT
 def command(output: Path | None) -> None:
     """Print the JSON schema of configs, so that an editor completes and checks them.
 

@@ -5,20 +5,14 @@ from pathlib import Path
 
 import click
 
+from olbench.cli.flags import OUTPUT, format_flag
 from olbench.cli.output import deliver, render
 
 
 @click.command("summary")
 @click.argument("folders", metavar="[DIR]...", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--format", "form", type=click.Choice(["text", "md", "json", "html"]), default="text", show_default=True,
-    help="Output format.",
-)  # fmt: skip
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file instead of the terminal.",
-)
+@format_flag("text", "md", "json", "html")
+@OUTPUT
 def command(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
     """Sum up the papers: how many of their numbers are reproduced, and how many of their claims hold.
 
