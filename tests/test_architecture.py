@@ -66,31 +66,47 @@ def _is(parts: list[str], room: list[str]) -> bool:
     return len(parts) == len(room) and all(map(fnmatchcase, parts, room))
 
 
-def room_of_file(path: Path) -> str:
+def module_name(path: Path) -> str:
     parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return room_of(".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts))
+    return ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
 
 
-def imported_rooms(path: Path) -> set[str]:
-    """Return the rooms that a file imports, at its top or inside of its functions."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "olbench":
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+def read_modules() -> dict[str, str]:
+    """Return the programs of the package by module."""
+    return {module_name(path): path.read_text(encoding="utf-8") for path in SOURCES}
+
+
+def imported_modules(source: str, known: Container[str], typed: bool = False) -> set[str]:
+    """Return which known modules a program imports, inside of functions too, but not for type checkers.
+
+    `from package import module` imports the module, and any other name the package itself. With `typed`,
+    imports for type checkers count.
+    """
+    found, nodes = set(), [ast.parse(source)]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not typed:
+            nodes += node.orelse
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            package = node.module.removeprefix("olbench.")
+            names = {f"{package}.{alias.name}" for alias in node.names}
+            found |= {name if name in known else package for name in names}
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names if alias.name.startswith("olbench.")}
-    return {room_of(name.removeprefix("olbench.")) for name in found} - {""}
+            found |= {alias.name.removeprefix("olbench.") for alias in node.names}
+        nodes += ast.iter_child_nodes(node)
+    return {name for name in found if name in known}
 
 
 def test_every_room_has_a_layer():
-    assert {room_of_file(path) for path in SOURCES} == LEVEL.keys()
+    assert {room_of(module_name(path)) for path in SOURCES} == LEVEL.keys()
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_go_downwards(path):
-    room = room_of_file(path)
-    upwards = {other for other in imported_rooms(path) if LEVEL[other] > LEVEL[room]}
-    assert upwards == set()
+    level = LEVEL[room_of(module_name(path))]
+    imported = imported_modules(path.read_text(encoding="utf-8"), {*map(module_name, SOURCES)}, typed=True)
+    assert {other for other in imported if LEVEL[room_of(other)] > level} == set()
 
 
 #: Cycles outside of report/ that still hide behind imports inside functions; none may be added.
@@ -104,32 +120,6 @@ KNOWN_CYCLES: frozenset[frozenset[str]] = frozenset(
         ),
     )
 )
-
-
-def module_name(path: Path) -> str:
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
-
-
-def imported_modules(source: str, known: Container[str]) -> set[str]:
-    """Return which known modules a program imports, inside of functions too, but not for type checkers.
-
-    `from package import module` imports the module, and any other name the package itself.
-    """
-    found, nodes = set(), [ast.parse(source)]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            nodes += node.orelse
-            continue
-        if isinstance(node, ast.ImportFrom) and node.module:
-            package = node.module.removeprefix("olbench.")
-            names = {f"{package}.{alias.name}" for alias in node.names}
-            found |= {name if name in known else package for name in names}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name.removeprefix("olbench.") for alias in node.names}
-        nodes += ast.iter_child_nodes(node)
-    return {name for name in found if name in known}
 
 
 def import_graph(sources: dict[str, str]) -> dict[str, set[str]]:
@@ -153,8 +143,7 @@ def find_cycles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
 
 
 def test_no_cycle_hides_behind_an_import_inside_a_function():
-    sources = {module_name(path): path.read_text(encoding="utf-8") for path in SOURCES}
-    assert find_cycles(import_graph(sources)) - KNOWN_CYCLES == set()
+    assert find_cycles(import_graph(read_modules())) - KNOWN_CYCLES == set()
 
 
 def test_a_hidden_cycle_is_found():
@@ -189,19 +178,21 @@ def matching(pattern: str, *rooms: str, among: str = "*.py") -> dict[str, list[s
 
 
 def test_the_engine_imports_no_concrete_protocol():
-    files = (PACKAGE / "protocols").glob("*.py")
-    concrete = "|".join(path.stem for path in files if "\n@protocol\n" in path.read_text(encoding="utf-8"))
-    assert "online" in concrete
-    rooms = ("engine", "trials", "report", "cli", "bench", "papers", "config")
-    found = matching(rf"olbench\.protocols\.({concrete})\b", *rooms)
-    assert found == {}
+    sources = read_modules()
+    concrete = {name for name, source in sources.items() if "\n@protocol\n" in source}
+    assert {"protocols.online", "protocols.crossval"} <= concrete
+    rooms = {"engine", "trials", "report", "cli", "bench", "papers", "config"}
+    graph = import_graph(sources)
+    found = {name: concrete & imported for name, imported in graph.items() if name.split(".")[0] in rooms}
+    assert {name: named for name, named in found.items() if named} == {}
 
 
-def texts_in(path: Path) -> set[str]:
-    """Return the texts in the code of a file."""
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    values = [node.value for node in nodes if isinstance(node, ast.Constant)]
-    return {value for value in values if isinstance(value, str)}
+def texts_in(source: str) -> set[str]:
+    """Return the texts in the code of a program, without its docstrings."""
+    nodes = list(ast.walk(ast.parse(source)))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    constants = [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in docstrings]
+    return {node.value for node in constants if isinstance(node.value, str)}
 
 
 def test_the_engine_and_the_records_name_no_key_or_count_of_a_protocol():
@@ -209,22 +200,18 @@ def test_the_engine_and_the_records_name_no_key_or_count_of_a_protocol():
     configs, records = (Config, DatasetSpec, Reading, AlgorithmSpec, Tuning), (Trial, RunFile, Baseline)
     kinds = (*configs, *records, DataFacts, CellFacts)
     common = {each.name for kind in kinds for each in dataclasses.fields(kind)} | {ROUNDS.name, SECONDS.name}
-    declared = (
-        {
-            each.name
-            for one in protocols()
-            for each in (*one.keys, *one.entry_keys, *one.tuning_keys, *one.quantities, *one.recorded)
-        }
-        - common
-        - LEVEL.keys()
-    )
-    assert declared >= {"permutations", "curve", "also", "folds", "mistakes", "training_n", "epochs"}
-    found = {}
-    for path in [*(PACKAGE / "engine").rglob("*.py"), *(PACKAGE / "trials").rglob("*.py")]:
+    keys = {key.name for one in protocols() for key in (*one.keys, *one.entry_keys, *one.tuning_keys)}
+    quantities = [quantity for one in protocols() for quantity in (*one.quantities, *one.recorded)]
+    counts = {name for quantity in quantities for name in (quantity.name, *(quantity.ratio or ()))}
+    declared = (keys - LEVEL.keys() | counts) - common
+    assert declared >= {"permutations", "curve", "also", "folds", "mistakes", "errors", "training_n"}
+    found = {
+        name: texts_in(source) & declared
+        for name, source in read_modules().items()
         # A stream is a protocol by itself: it prints the counts of learners and keeps no record.
-        if path.name != "stream.py" and (named := texts_in(path) & declared):
-            found[str(path.relative_to(PACKAGE))] = named
-    assert found == {}
+        if name.startswith(("engine.", "trials.")) and name != "engine.stream"
+    }
+    assert {name: named for name, named in found.items() if named} == {}
 
 
 def test_no_code_depends_on_the_id_of_a_paper():
@@ -254,25 +241,21 @@ def test_no_code_depends_on_the_mistake_rate():
     assert matching(r"mistake_rate", among="*.j2") | matching(r"mistake_rate", among="*.js") == {}
 
 
-def strings_of(source: str) -> set[str]:
-    """Return the texts in the code of a program."""
-    return {
-        node.value
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
-
-
 def test_no_section_or_format_knows_an_algorithm_by_name():
     """Protocols and papers say what is compared. Looks and the papers' illustrations are by algorithm."""
     from olbench.algorithms import definitions
 
-    allowed = {"report/figures/palette.py", "report/figures/weights.py"}
+    allowed = {"report.figures.palette", "report.figures.weights"}
     ids = {definition.id for definition in definitions()}
     assert {"cw-var", "cw", "arow"} <= ids
-    paths = {str(path.relative_to(PACKAGE)): path for path in (PACKAGE / "report").rglob("*.py")}
-    named = {name: ids & strings_of(path.read_text(encoding="utf-8")) for name, path in paths.items()}
-    assert {name: found for name, found in named.items() if found and name not in allowed} == {}
+    compound = "|".join(re.escape(id) for id in ids if "-" in id)
+    pattern = re.compile(rf"({'|'.join(map(re.escape, ids))})|.*\b({compound})\b.*", re.DOTALL)
+    found = {
+        name: set(filter(pattern.fullmatch, texts_in(source)))
+        for name, source in read_modules().items()
+        if name.startswith("report.") and name not in allowed
+    }
+    assert {name: named for name, named in found.items() if named} == {}
 
 
 def test_the_tolerance_of_verdicts_is_in_one_place():
@@ -286,6 +269,21 @@ def test_the_tolerance_of_verdicts_is_in_one_place():
         tree = ast.parse((PACKAGE / name).read_text(encoding="utf-8"))
         numbers = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
         assert not [each for each in numbers if each in TOLERANCES.values() and isinstance(each, float)], name
+    declaring = [name for name, source in read_modules().items() if gives_verdicts_numbers(source)]
+    assert declaring == ["quantities"]
+
+
+def gives_verdicts_numbers(source: str) -> bool:
+    """Return whether a program has a mapping from a verdict, by name or as text, to a number."""
+    return any(
+        isinstance(key, ast.Name | ast.Attribute | ast.Constant)
+        and ast.unparse(key).split(".")[-1].strip("'").lower() in ("reproduced", "close")
+        and isinstance(value, ast.Constant)
+        and isinstance(value.value, int | float)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+    )
 
 
 def test_reading_a_paper_and_a_run_imports_neither_numba_nor_scipys_statistics():
