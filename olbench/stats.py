@@ -21,6 +21,8 @@ from scipy import special
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 LEVEL = 0.05
+#: With this probability, the smallest detectable difference would have been detected.
+POWER = 0.8
 #: From so many discordant examples on, McNemar's test is approximated.
 FEW_DISCORDANT = 25
 #: The caveat beside every statistic of `within`.
@@ -31,15 +33,34 @@ _ROUNDING = 1e-12
 _HALVINGS = 512
 #: With at most so many distinct resamples, a bootstrap sorts those instead of all.
 _FEW_RESAMPLES = 500
+#: Below so many data sets there is no comparison with a control: the posterior is mostly prior.
+FEWEST_FOR_CONTROL = 5
+#: Differences of rates up to this one are equal for practical purposes (Benavoli et al., JMLR 18(77), 2017).
+ROPE = 0.01
+#: The strength of the prior at zero in the Bayesian signed-rank test: the default of baycomp.
+PRIOR = 0.5
+#: Samples of a posterior are drawn in blocks of at most so many numbers.
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """A paired t-test: the mean difference with its 95% interval, and the two-sided p-value."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
 
 
 @dataclass(frozen=True)
 class Difference:
     """An algorithm against the best one on a data set, over the permutations that both have.
 
-    The mean of (this - best) with its 95% bootstrap interval; the number of permutations on which this one is
-    better (wins), equal (ties) and worse (losses); and the p-value of the paired t-test. With fewer than two
-    permutations, interval and p are NaN.
+    The mean of (this - best) with its 95% interval: the bootstrap's or, where trials share training rows,
+    that of the corrected t-test. The number of permutations on which this one is better (wins), equal (ties)
+    and worse (losses); the p-value of the paired t-test; and the smallest difference that the test could have
+    detected. With fewer than two permutations, interval, p and that difference are NaN.
     """
 
     label: str
@@ -50,6 +71,7 @@ class Difference:
     ties: int
     losses: int
     p: float
+    detectable: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -63,6 +85,42 @@ class PairTest:
     significant: bool
     #: On how many data sets the two differ; Wilcoxon's test drops the others.
     untied: int
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The probabilities that a difference is below, in and above the region of practical equivalence."""
+
+    left: float
+    rope: float
+    right: float
+
+
+@dataclass(frozen=True)
+class ControlTest:
+    """An algorithm against the control over all data sets.
+
+    The difference of the average ranks in standard errors, with its p-value, raw and with Holm's correction
+    over all algorithms but the control (Demšar 2006, 3.2.2).
+    """
+
+    label: str
+    z: float
+    p: float
+    adjusted: float
+    significant: bool
+    #: Whether it is better than the control (left), practically equal, or worse (right); None without a rope.
+    posterior: Posterior | None
+
+
+@dataclass(frozen=True)
+class Control:
+    """All algorithms against one over data sets, in the order of their ranks."""
+
+    label: str
+    #: Half the width of the region of practical equivalence, or None if the quantity has no such region.
+    rope: float | None
+    tests: tuple[ControlTest, ...]
 
 
 @dataclass(frozen=True)
@@ -85,18 +143,21 @@ class Across:
     power: str
 
 
-def not_worse(values: Mapping[str, Floats], better: str = "lower", level: float = LEVEL) -> set[str]:
+def not_worse(
+    values: Mapping[str, Floats], better: str = "lower", level: float = LEVEL, overlap: float = 0.0
+) -> set[str]:
     """Return the best algorithm and all not significantly worse: those in bold in scw2012, Table 3.
 
     Significantly worse means a worse mean over the permutations shared with the best, and a paired two-sided
-    t-test that rejects equality. One shared permutation allows no test: then only exact ties join the best.
+    t-test that rejects equality, corrected for the overlap. One shared permutation allows no test: then only
+    exact ties join the best.
     """
     losses = _orient(values, better)
     best = _best(losses)
     return {
         label
         for label in _labels_present(losses)
-        if label == best or not _is_worse(losses[label], losses[best], level)
+        if label == best or not _is_worse(losses[label], losses[best], level, overlap)
     }
 
 
@@ -105,37 +166,97 @@ def _orient(values: Mapping[str, Floats], better: str) -> dict[str, Floats]:
     return {label: -array if better == "higher" else array for label, array in values.items()}
 
 
-def paired_t(first: Floats, second: Floats) -> tuple[float, float]:
+def paired_t(first: Floats, second: Floats, overlap: float = 0.0) -> tuple[float, float]:
     """Return the mean of (first - second) over the shared permutations, and p of the two-sided t-test.
 
     If all differences are zero, p is 1; if they are equal but not zero, p is 0 (the limits of the test as the
     variance vanishes); with fewer than two permutations it is NaN.
     """
+    found = resampled_t(first, second, overlap)
+    return found.mean, found.p
+
+
+def resampled_t(first: Floats, second: Floats, overlap: float, level: float = LEVEL) -> PairedTest:
+    """Return the corrected resampled t-test of Nadeau and Bengio, Machine Learning 52 (2003), section 3.
+
+    Folds and random splits train on rows that they share, so their results are correlated, and the ordinary
+    test finds too much. With k of them, the variance of the mean is taken as (1/k + overlap) times that of a
+    difference. `overlap` is n_test / n_train, such as 1/9 for ten folds, repeated or not; zero gives the
+    ordinary paired t-test. Where there is no variance or no test, it is as in `paired_t`.
+    """
     apart = _paired_differences(first, second)
     if not apart.size:
-        return math.nan, math.nan
+        return PairedTest(math.nan, math.nan, math.nan, math.nan)
     mean = float(apart.mean())
     if apart.size == 1:
-        return mean, math.nan
+        return PairedTest(mean, math.nan, math.nan, math.nan)
     if not np.ptp(apart):
-        return mean, float(mean == 0)
-    t = mean / (apart.std(ddof=1) / math.sqrt(apart.size))
-    return mean, float(2 * special.stdtr(apart.size - 1, -abs(t)))
+        return PairedTest(mean, mean, mean, float(mean == 0))
+    error = float(apart.std(ddof=1)) / math.sqrt(_effective(apart.size, overlap))
+    freedom = apart.size - 1
+    reach = float(special.stdtrit(freedom, 1 - level / 2)) * error
+    return PairedTest(mean, mean - reach, mean + reach, float(2 * special.stdtr(freedom, -abs(mean / error))))
+
+
+def _effective(count: int, overlap: float) -> float:
+    """Return how many independent trials have a mean as variable as that of overlapping ones."""
+    return count / (1 + count * overlap)
+
+
+def smallest_detectable(
+    count: int, deviation: float, overlap: float = 0.0, power: float = POWER, level: float = LEVEL
+) -> float:
+    """Return the smallest true difference that a paired t-test detects with this power.
+
+    The statistic of a two-sided test of `count` pairs, whose differences have this deviation, then has a
+    noncentral t distribution. Two algorithms that do not differ significantly may differ by about as much.
+    With fewer than two pairs nothing can be detected, and the result is NaN.
+
+    >>> round(smallest_detectable(20, 1.0), 3)
+    0.66
+    """
+    if count < 2:
+        return math.nan
+    return _noncentrality(count - 1, power, level) * deviation / math.sqrt(_effective(count, overlap))
+
+
+@lru_cache(maxsize=64)
+def _noncentrality(freedom: int, power: float, level: float) -> float:
+    """Return the noncentrality with which the two-sided t-test has this power, by bisection."""
+    bound = float(special.stdtrit(freedom, 1 - level / 2))
+
+    def misses(shift: float) -> float:
+        # The other tail is below 1e-15 from a shift of 8 on, where scipy's may be NaN.
+        far = float(special.nctdtr(freedom, shift, -bound)) if shift < 8 else 0.0
+        return float(special.nctdtr(freedom, shift, bound)) - far
+
+    low, high = 0.0, 1.0
+    while misses(high) > 1 - power:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if misses(middle) > 1 - power else (low, middle)
+    return high
 
 
 def within(
-    values: Mapping[str, Floats], better: str = "lower", seed: int = 0, resamples: int = 10_000
+    values: Mapping[str, Floats],
+    better: str = "lower",
+    seed: int = 0,
+    resamples: int = 10_000,
+    overlap: float = 0.0,
 ) -> tuple[str, list[Difference]]:
     """Return the best algorithm on a data set and the difference of every other one from it.
 
     All of it is conditional on that data set. The interval is a percentile bootstrap of the mean paired
     difference that resamples whole permutations. With few permutations it is somewhat too short: with 20, it
-    covers about 93% instead of 95%.
+    covers about 93% instead of 95%. Trials that overlap are no sample to draw from again: their interval is
+    that of `resampled_t`.
     """
     losses = _orient(values, better)
     best = _best(losses)
     differences = [
-        _difference(label, losses[label], losses[best], seed, resamples)
+        _difference(label, losses[label], losses[best], seed, resamples, overlap)
         for label in _labels_present(losses)
         if label != best
     ]
@@ -157,6 +278,79 @@ def across(
     """
     found = _tabulate(means, better)
     return found if isinstance(found, str) else _test_all(*found, level)
+
+
+def against_control(
+    means: Mapping[str, Mapping[str, float]],
+    better: str = "lower",
+    control: str | None = None,
+    rope: float | None = None,
+    level: float = LEVEL,
+) -> Control | str:
+    """Compare all algorithms with one over data sets, or return a text that says why not.
+
+    The control is by default the algorithm with the best average rank. Choosing it by the same data makes the
+    p-values somewhat too small. Data sets count as in `across`.
+    """
+    found = _tabulate(means, better)
+    if isinstance(found, str):
+        return found
+    table, _, labels = found
+    n, k = table.shape
+    if n < FEWEST_FOR_CONTROL:
+        return f"a comparison with a control needs {FEWEST_FOR_CONTROL} data sets; this run has {n}"
+    ranks = _average_ranks(table, labels)
+    order = sorted(ranks, key=lambda label: (ranks[label], label))
+    control = order[0] if control is None else control
+    rivals = [label for label in order if label != control]
+    z = [(ranks[label] - ranks[control]) / math.sqrt(k * (k + 1) / (6 * n)) for label in rivals]
+    p = [float(2 * special.ndtr(-abs(each))) for each in z]
+    columns = dict(zip(labels, table.T, strict=True))
+    apart = np.array([_paired_differences(columns[label], columns[control]) for label in rivals])
+    posteriors = [None] * len(rivals) if rope is None else bayesian_signed_rank(apart, rope)
+    return Control(
+        control,
+        rope,
+        tuple(
+            ControlTest(label, each, raw, q, q <= level, posterior)
+            for label, each, raw, q, posterior in zip(rivals, z, p, holm(p), posteriors, strict=True)
+        ),
+    )
+
+
+def bayesian_signed_rank(
+    differences: Floats, rope: float, prior: float = PRIOR, samples: int = 10_000, seed: int = 0
+) -> list[Posterior]:
+    """Return the posterior of the Bayesian signed-rank test for each row of differences over data sets.
+
+    After Benavoli, Corani, Demšar and Zaffalon, JMLR 18(77), 2017, as in baycomp: a Dirichlet process whose
+    prior is one pseudo-observation at zero of this strength. A sample of weights, one for each observation,
+    gives a probability that the mean of two observations is below -rope, in between, or above rope (on the
+    border, half of it counts). The posterior is how often each of the three is the largest; ties share.
+    All rows use the same samples, so a probability has a standard error of at most 0.5 / sqrt(samples).
+    """
+    rows, n = differences.shape
+    observed = np.concatenate([np.zeros((rows, 1)), differences], axis=1)
+    one, other = np.triu_indices(n + 1)
+    sums = observed[:, one] + observed[:, other]
+    scale = 2 * max(float(np.abs(differences).max(initial=0)), rope)
+    # Every pair of two observations is drawn in both orders.
+    orders = np.where(one == other, 1.0, 2.0)
+    below, above = (
+        (orders * np.heaviside(_drop_noise(sign * sums - 2 * rope, scale), 0.5)).T for sign in (-1, 1)
+    )
+    generator = np.random.default_rng(seed)
+    strengths = np.array([prior, *[1.0] * n])
+    wins = np.zeros((3, rows))
+    block = max(1, _BLOCK // max(one.size, 3 * rows))
+    for start in range(0, samples, block):
+        weights = generator.dirichlet(strengths, min(block, samples - start))
+        products = weights[:, one] * weights[:, other]
+        left, right = products @ below, products @ above
+        masses = np.stack([left, 1 - left - right, right])
+        largest = masses == masses.max(axis=0)
+        wins += (largest / largest.sum(axis=0)).sum(axis=1)
+    return [Posterior(*map(float, shares)) for shares in (wins / samples).T]
 
 
 def average_ranks(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> dict[str, float]:
@@ -358,19 +552,23 @@ def _paired_differences(first: Floats, second: Floats) -> Floats:
     return _drop_noise(first - second, float(scale))
 
 
-def _is_worse(one: Floats, best: Floats, level: float) -> bool:
-    mean, p = paired_t(one, best)
+def _is_worse(one: Floats, best: Floats, level: float, overlap: float) -> bool:
+    mean, p = paired_t(one, best, overlap)
     if math.isnan(p):
         return mean != 0
     return mean > 0 and p < level
 
 
-def _difference(label: str, one: Floats, best: Floats, seed: int, resamples: int) -> Difference:
+def _difference(
+    label: str, one: Floats, best: Floats, seed: int, resamples: int, overlap: float
+) -> Difference:
     apart = _paired_differences(one, best)
-    mean, p = paired_t(one, best)
-    low, high = _bootstrap(apart, seed, resamples)
+    test = resampled_t(one, best, overlap)
+    low, high = (test.low, test.high) if overlap else _bootstrap(apart, seed, resamples)
     wins, ties, losses = (int(count.sum()) for count in (apart < 0, apart == 0, apart > 0))
-    return Difference(label, mean, low, high, wins, ties, losses, p)
+    deviation = float(apart.std(ddof=1)) if apart.size > 1 else math.nan
+    detectable = smallest_detectable(apart.size, deviation, overlap)
+    return Difference(label, test.mean, low, high, wins, ties, losses, test.p, detectable)
 
 
 def _bootstrap(apart: Floats, seed: int, resamples: int) -> tuple[float, float]:

@@ -122,6 +122,87 @@ def test_the_bootstrap_interval_covers_the_true_mean_about_as_often_as_it_says()
     assert 0.90 < covered / 400 < 0.97
 
 
+# Trials that share training rows.
+
+
+@given(counts, st.sampled_from([0.0, 1 / 9, 0.25, 1.0]))
+def test_the_corrected_test_is_that_of_nadeau_and_bengio(table, overlap):
+    apart = (table[0] - table[1]) / 1243
+    k = apart.size
+    if np.ptp(apart) < 1e-9:
+        return
+    error = math.sqrt((1 / k + overlap) * apart.var(ddof=1))
+    found = stats.resampled_t(table[0] / 1243, table[1] / 1243, overlap)
+    student = reference.t(k - 1, apart.mean(), error)
+    assert (found.low, found.high) == pytest.approx(student.interval(0.95), rel=1e-6, abs=1e-9)
+    assert found.p == pytest.approx(2 * reference.t.sf(abs(apart.mean()) / error, k - 1), rel=1e-6, abs=1e-9)
+
+
+@given(counts)
+def test_without_overlap_the_corrected_test_is_the_paired_one(table):
+    first, second = table[0] / 1243, table[1] / 1243
+    found = stats.resampled_t(first, second, 0.0)
+    assert (found.mean, found.p) == stats.paired_t(first, second)
+    if np.ptp(table[0] - table[1]):
+        interval = reference.ttest_rel(table[0], table[1]).confidence_interval()
+        assert (found.low * 1243, found.high * 1243) == pytest.approx(tuple(interval), rel=1e-6, abs=1e-6)
+
+
+def test_the_corrected_test_without_variance_is_as_the_paired_one():
+    values = np.array([0.1, 0.2, 0.3, 0.7])
+    assert stats.resampled_t(values, values, 1 / 9) == stats.PairedTest(0, 0, 0, 1)
+    apart = stats.resampled_t(values + 0.01, values, 1 / 9)
+    assert (apart.mean, apart.low, apart.high) == pytest.approx((0.01, 0.01, 0.01))
+    assert apart.p == 0
+    one = stats.resampled_t(np.array([0.2, np.nan]), np.array([0.1, 0.3]), 1 / 9)
+    assert one.mean == pytest.approx(0.1)
+    assert all(math.isnan(each) for each in (one.low, one.high, one.p))
+    assert math.isnan(stats.resampled_t(np.array([np.nan]), np.array([0.3]), 1 / 9).mean)
+
+
+def test_the_corrected_test_keeps_its_level_on_correlated_folds_and_the_ordinary_one_does_not():
+    """The correction is exact for equally correlated normal differences with overlap / (1 + overlap)."""
+    generator = np.random.default_rng(2003)
+    k, overlap, runs = 10, 1 / 9, 4000
+    common = generator.normal(0, math.sqrt(overlap), (runs, 1))
+    folds = common + generator.normal(0, 1, (runs, k))
+    none = np.zeros(k)
+    corrected = np.mean([stats.paired_t(each, none, overlap)[1] < 0.05 for each in folds])
+    ordinary = np.mean([stats.paired_t(each, none)[1] < 0.05 for each in folds])
+    assert corrected == pytest.approx(0.05, abs=0.01)
+    assert ordinary > 0.12
+
+
+def test_overlap_widens_intervals_and_lets_more_join_the_best():
+    generator = np.random.default_rng(5)
+    base = generator.normal(0.2, 0.01, 50)
+    table = {"best": base, "near": base + generator.normal(0.0012, 0.003, 50)}
+    assert stats.not_worse(table) == {"best"}
+    assert stats.not_worse(table, overlap=1 / 9) == {"best", "near"}
+    (_, [plain]), (_, [corrected]) = stats.within(table), stats.within(table, overlap=1 / 9)
+    test = stats.resampled_t(table["near"], base, 1 / 9)
+    assert (corrected.low, corrected.high, corrected.p) == (test.low, test.high, test.p)
+    assert plain.p < 0.05 < corrected.p
+    assert corrected.high - corrected.low > 2 * (plain.high - plain.low)
+    assert corrected.detectable > 2 * plain.detectable
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 20, 50, 1000])
+@pytest.mark.parametrize(("power", "overlap"), [(0.8, 0.0), (0.5, 1 / 9)])
+def test_the_smallest_detectable_difference_is_detected_with_its_power(count, power, overlap):
+    error = 0.3 * math.sqrt(1 / count + overlap)
+    shift = stats.smallest_detectable(count, 0.3, overlap, power) / error
+    bound = reference.t.ppf(0.975, count - 1)
+    assert reference.nct.sf(bound, count - 1, shift) == pytest.approx(power, abs=1e-4)
+
+
+def test_half_a_deviation_needs_34_pairs():
+    """R: power.t.test(delta = 0.5, power = 0.8, type = "paired") has n = 33.4."""
+    assert stats.smallest_detectable(34, 1.0) < 0.5 < stats.smallest_detectable(33, 1.0)
+    assert stats.smallest_detectable(20, 0.0) == 0
+    assert math.isnan(stats.smallest_detectable(1, 1.0))
+
+
 # Across data sets.
 
 
@@ -294,6 +375,117 @@ def test_kendalls_tau_counts_pairs_in_the_same_order(order):
 
 def test_kendalls_tau_of_nothing_but_ties_is_undefined():
     assert math.isnan(stats.kendall_tau([1, 2, 3], [0.002, 0.002, 0.002]))
+
+
+# Against a control.
+
+
+#: Demšar 2006, Table 6: the ranks of C4.5 as it is, with m, with cf and with both tuned, on 14 data sets.
+C45 = np.array([
+    [4, 3, 2, 1], [1, 2, 3, 4], [4, 1, 2, 3], [4, 1, 3, 2], [4, 2, 3, 1], [1, 2.5, 4, 2.5], [3, 2, 4, 1],
+    [2.5, 2.5, 4, 1], [4, 3, 2, 1], [2.5] * 4, [4, 2.5, 1, 2.5], [3, 2, 4, 1], [4, 1, 2, 3], [3, 1, 4, 2],
+])  # fmt: skip
+
+
+def test_demsars_example_of_a_control():
+    """Demšar 2006, 3.2.2: against C4.5, with z and p as printed; Holm's procedure rejects two of three."""
+    found = stats.against_control(table_of(C45), control="a0")
+    assert isinstance(found, stats.Control)
+    assert [test.label for test in found.tests] == ["a3", "a1", "a2"]
+    assert [-test.z for test in found.tests] == pytest.approx([2.416, 2.342, 0.512], abs=0.001)
+    assert [test.p for test in found.tests] == pytest.approx([0.016, 0.019, 0.607], abs=0.002)
+    assert [test.adjusted for test in found.tests] == stats.holm([test.p for test in found.tests])
+    assert [test.significant for test in found.tests] == [True, True, False]
+    assert (found.rope, found.tests[0].posterior) == (None, None)
+
+
+def test_the_control_is_the_best_by_default_and_those_compared_with_it_are_worse_or_equal():
+    values = np.array([[0.1, 0.1 + 1e-4 * i, 0.15] for i in range(1, 7)])
+    for better in ("lower", "higher"):
+        found = stats.against_control(table_of(values if better == "lower" else -values), better, rope=0.01)
+        assert isinstance(found, stats.Control)
+        near, far = found.tests
+        assert (found.label, found.rope, near.label, far.label) == ("a0", 0.01, "a1", "a2")
+        assert near.z > 0
+        assert near.posterior == stats.Posterior(0, 1, 0)
+        assert far.posterior is not None
+        assert far.posterior.right > 0.99
+
+
+def test_too_few_data_sets_for_a_control_are_said():
+    text = "a comparison with a control needs 5 data sets; this run has 4"
+    assert stats.against_control(table_of(C45[:4])) == text
+    assert isinstance(stats.against_control(table_of(np.ones((5, 2)))), str)
+
+
+FEW = [-0.00612, 0.00487, 0.01731, -0.00109, -0.00214]
+LEFT = [-0.02913, -0.02271, -0.02834, -0.01207, -0.02318, -0.00693, -0.00841, -0.01187]
+SOME = [
+    0.00031,
+    0.00517,
+    0.00729,
+    0.00683,
+    -0.00614,
+    0.02041,
+    0.01987,
+    -0.00923,
+    0.01511,
+    0.00707,
+    0.0,
+    0.02613,
+    0.01409,
+]
+BORDERS = [0.125, -0.125, 0.25, 0.0, 0.0625, 0.1875, 0.125]
+#: Differences over data sets, half the width of the rope, and P(left), P(rope) and P(right) as baycomp 1.0.3
+#: has them: SignedRankTest.probs(zeros, differences, rope, nsamples=1_000_000, random_state=1).
+BAYCOMP = [
+    (FEW, 0.01, (0.0, 0.982818, 0.017182)),
+    (FEW, 0.0, (0.475273, 0.0, 0.524727)),
+    (LEFT, 0.01, (0.972426, 0.027574, 0.0)),
+    (LEFT, 0.0, (1.0, 0.0, 0.0)),
+    (SOME, 0.01, (0.0, 0.729675, 0.270325)),
+    (SOME, 0.0, (0.003562, 0.0, 0.996438)),
+    (BORDERS, 0.125, (0.0, 0.813591, 0.186409)),
+]
+
+
+@pytest.mark.parametrize(("differences", "rope", "expected"), BAYCOMP)
+def test_the_posterior_of_the_signed_rank_test_is_baycomps(differences, rope, expected):
+    [found] = stats.bayesian_signed_rank(np.array([differences]), rope, samples=200_000)
+    assert (found.left, found.rope, found.right) == pytest.approx(expected, abs=0.004)
+
+
+def test_the_posterior_is_what_one_sample_after_another_gives():
+    """The definition, without matrices; blocks of samples change nothing but the order of drawing."""
+    differences = np.random.default_rng(3).normal(0.005, 0.01, (2, 6))
+    [_, found] = stats.bayesian_signed_rank(differences, 0.01, samples=500, seed=9)
+    observed = [0.0, *differences[1]]
+    counts = [0, 0, 0]
+    for weights in np.random.default_rng(9).dirichlet([0.5] + [1.0] * 6, 500):
+        masses = [0.0, 0.0, 0.0]
+        for (a, u), (b, v) in product(zip(observed, weights, strict=True), repeat=2):
+            masses[int(a + b >= -0.02) + int(a + b > 0.02)] += u * v
+        counts[int(np.argmax(masses))] += 1
+    assert (found.left, found.rope, found.right) == tuple(count / 500 for count in counts)
+
+
+def test_the_posterior_is_fixed_by_its_seed_and_turns_with_the_signs(monkeypatch):
+    differences = np.random.default_rng(4).normal(0.002, 0.01, (1, 9))
+    [found] = stats.bayesian_signed_rank(differences, 0.002)
+    assert [found] == stats.bayesian_signed_rank(differences, 0.002)
+    assert [found] != stats.bayesian_signed_rank(differences, 0.002, seed=1)
+    [turned] = stats.bayesian_signed_rank(-differences, 0.002)
+    assert (turned.left, turned.rope, turned.right) == (found.right, found.rope, found.left)
+    assert found.left + found.rope + found.right == pytest.approx(1)
+    monkeypatch.setattr(stats, "_BLOCK", 5000)
+    [in_blocks] = stats.bayesian_signed_rank(differences, 0.002)
+    assert in_blocks.right == pytest.approx(found.right, abs=0.02)
+
+
+def test_no_difference_at_all_is_practical_equality_or_without_a_rope_a_tie():
+    none = np.zeros((1, 5))
+    assert stats.bayesian_signed_rank(none, 0.01) == [stats.Posterior(0, 1, 0)]
+    assert stats.bayesian_signed_rank(none, 0.0) == [stats.Posterior(0.5, 0, 0.5)]
 
 
 # Mean ranks with the smallest rank for equals.
