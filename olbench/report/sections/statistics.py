@@ -9,7 +9,7 @@ from olbench.report.diagram import critical_difference, fits_beside, stack_ranks
 from olbench.report.grid import Grid, Part, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
-from olbench.stats import CONDITIONAL, Across, Difference, PairTest
+from olbench.stats import CONDITIONAL, POWER, Across, Difference, PairTest
 
 #: Pairs grow with the square of the algorithms: the most in a table, and on the page. JSON has all.
 IN_TABLE, ON_PAGE = 500, 2000
@@ -34,15 +34,19 @@ def within(report: Report, dataset: str) -> Grid:
         boxes(
             d.label, quantity.text(d.mean, sign="+"),
             f"[{quantity.text(d.low, sign='+')}, {quantity.text(d.high, sign='+')}]",
-            f"{d.wins}/{d.ties}/{d.losses}", f"{d.p:.3g}",
+            f"{d.wins}/{d.ties}/{d.losses}", f"{d.p:.3g}", quantity.text(d.detectable),
         )
         for d in differences
     )  # fmt: skip
     return Grid(
         f"Within {dataset}: {quantity.title} minus that of {best}, the {quantity.best}",
-        (*left("algorithm"), *right("difference", "95% bootstrap", "wins/ties/losses", "p (paired t)")),
+        (
+            *left("algorithm"),
+            *right("difference", "95% bootstrap", "wins/ties/losses", "p (paired t)", "detectable"),
+        ),
         rows,
-        f"All of this is {CONDITIONAL}.",
+        f"All of this is {CONDITIONAL}. Detectable: the smallest difference that the test finds with a "
+        f"probability of {POWER:.0%}; what does not differ significantly may differ by as much.",
     )
 
 
