@@ -72,13 +72,13 @@ class Requirements:
     """What a run must be for its numbers to be compared with the paper's."""
 
     #: Options of second-order algorithms.
-    options: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
     #: "declared" if parameters must be tuned over the grid that the definition of the algorithm declares.
-    grid: str
+    grid: str = ""
     #: The searches that count; empty if any does.
-    search: tuple[str, ...]
+    search: tuple[str, ...] = ()
     #: Values that keys of the protocol must have.
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any] = field(default_factory=dict)
     #: Rows whose parameters must be tuned, over whatever grid.
     tuned: tuple[str, ...] = ()
 
@@ -151,11 +151,6 @@ class Paper:
     protocol: str
     numbers: tuple[Reported, ...]
     requires: Requirements
-    rows: Mapping[str, RowSpec]
-    #: What may stand for a row besides its own algorithm.
-    variants: Mapping[str, tuple[RowSpec, ...]]
-    #: Why a data set cannot be had, by name.
-    unavailable: Mapping[str, str]
     #: Where each table of the paper is: "Table 3".
     tables: tuple[str, ...]
     #: The traits of an algorithm and the shapes of data sets, as far as they are printed, and where.
@@ -163,8 +158,13 @@ class Paper:
     traits_where: str
     shapes: Mapping[str, Mapping[str, int]]
     shapes_where: str
-    groups: Mapping[str, tuple[str, ...]]
     claims: tuple[Claim, ...]
+    rows: Mapping[str, RowSpec] = field(default_factory=dict)
+    #: What may stand for a row besides its own algorithm.
+    variants: Mapping[str, tuple[RowSpec, ...]] = field(default_factory=dict)
+    #: Why a data set cannot be had, by name.
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: The level that each mark of significance stands for; None if the paper does not explain it.
     marks: Mapping[str, float | None] = field(default_factory=dict)
     marked: tuple[MarkedTable, ...] = ()

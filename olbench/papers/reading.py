@@ -1,7 +1,7 @@
 """Reads the YAML file of a paper; what is wrong in it is refused with its line."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -33,6 +33,7 @@ from olbench.structs import (
     number,
     one_or_many,
     read_keys,
+    select,
     text,
     whole,
 )
@@ -78,48 +79,32 @@ def _read_facts(node: Node, name: str) -> tuple[dict[str, Any], str]:
     return given["of"], given["where"]
 
 
-_NAMES = one_or_many(text)
 _FACTS = make_keys({"where": text, "of": mapping(anything)})
-#: The keys of a file, and of its parts.
-_FILE = make_keys(
-    {"id": text, "title": text, "citation": text, "tables": many(as_node, 0)},
-    protocol=as_node,
-    requires=as_node,
+#: What a paper has as the file has it.
+_PLAIN = make_keys(
+    {"id": text, "title": text, "citation": text},
     rows=mapping(_read_row),
     variants=mapping(many(_read_row)),
     unavailable=mapping(text),
-    traits=_read_facts,
-    shapes=_read_facts,
     groups=mapping(many(text)),
-    claims=mapping(as_node),
     marks=mapping(_read_level),
-    ranks=many(as_node, 0),
-    suspect=many(as_node, 0),
-    also=mapping(as_node),
 )
-_TABLE = make_keys(
-    {"quantities": many(as_node), "numbers": as_node, "where": text},
-    by=many(text),
-    n=as_node,
-    unit=choice(*UNITS),
-    marks=as_node,
-)
-_COMPARED = make_keys({"of": _NAMES, "against": _NAMES}, also=_NAMES)
-_RANKS = make_keys({"where": text, "quantity": as_node, "of": mapping(anything)}, among=_NAMES)
-_SUSPECT = make_keys({"quantity": text, "datasets": _NAMES, "rows": _NAMES, "reason": text})
-_CLAIM = make_keys({"text": text, "where": text, "says": as_node})
-_STATEMENT = make_keys(
-    {"kind": choice(*KINDS), "quantity": as_node, "algorithms": _NAMES, "for": as_node},
-    than=_NAMES,
-    among=_NAMES,
-    value=number,
-    by=_read_share,
-    ranked=_NAMES,
+_FILE = (
+    *_PLAIN,
+    *make_keys(
+        {"tables": many(as_node, 0)},
+        protocol=as_node,
+        requires=as_node,
+        traits=_read_facts,
+        shapes=_read_facts,
+        claims=mapping(as_node),
+        ranks=many(as_node, 0),
+        suspect=many(as_node, 0),
+        also=mapping(as_node),
+    ),
 )
 #: What the parts of a file under other protocols have in common with it.
 _SHARED = ("id", "title", "citation")
-#: What a paper has as the file has it, by name.
-_BY_NAME = ("rows", "variants", "unavailable", "groups", "marks")
 
 
 class PaperFile:
@@ -135,16 +120,13 @@ class PaperFile:
 
     def paper(self) -> Paper:
         """Return everything in the file."""
-        tables = [read_keys(_TABLE, node, "a table") for node in self.given["tables"]]
+        tables = [self._table(node) for node in self.given["tables"]]
         numbers = self._explain(self._numbers(tables))
         datasets = tuple(dict.fromkeys(number.dataset for number in numbers))
         traits, traits_where = self.given.get("traits", ({}, ""))
         shapes, shapes_where = self.given.get("shapes", ({}, ""))
         return Paper(
-            **{key: self.given[key] for key in _SHARED},
-            **{
-                key: self.given.get(key, {}) for key in ("rows", "variants", "unavailable", "groups", "marks")
-            },
+            **select(_PLAIN, self.given),
             protocol=self.protocol.id,
             numbers=tuple(numbers),
             requires=self._requirements(),
@@ -153,15 +135,27 @@ class PaperFile:
             traits_where=traits_where,
             shapes=shapes,
             shapes_where=shapes_where,
-            claims=tuple(self._claim(id, node, datasets) for id, node in self._below("claims")),
-            marked=tuple(self._marked(table) for table in tables if "marks" in table),
-            ranks=tuple(self._ranks(node, numbers) for node in self.given.get("ranks", ())),
-            also={id: self._other(id, node) for id, node in self._below("also")},
+            claims=tuple(
+                self._claim(id, node, datasets) for id, node in self.given.get("claims", {}).items()
+            ),
+            marked=tuple(
+                MarkedTable(table["where"], *table["marks"]) for table in tables if "marks" in table
+            ),
+            ranks=tuple(self._ranks(node, numbers, datasets) for node in self.given.get("ranks", ())),
+            also={id: self._other(id, node) for id, node in self.given.get("also", {}).items()},
         )
 
-    def _below(self, key: str) -> Iterable[tuple[str, Node]]:
-        found: dict[str, Node] = self.given.get(key, {})
-        return found.items()
+    def _names(self, node: Node, name: str) -> tuple[str, ...]:
+        """Return one name or several, those of groups replaced by their members."""
+        names = one_or_many(text)(node, name)
+        return tuple(member for name in names for member in self.groups.get(name, (name,)))
+
+    def _quantity(self, node: Node, name: str) -> str:
+        """Return the name of a quantity that the protocol measures."""
+        try:
+            return self.protocol.quantity(text(node, "a quantity")).name
+        except UserError as error:
+            raise node.fail(str(error)) from None
 
     def _other(self, id: str, node: Node) -> Paper:
         """Return what the file says of experiments under another protocol: the same keys, one level below."""
@@ -171,20 +165,22 @@ class PaperFile:
         return PaperFile(Node(content, node.place, dict.fromkeys(content, node.place))).paper()
 
     def _requirements(self) -> Requirements:
-        search = one_or_many(choice(*self.protocol.searches))
-        options = mapping(anything)
         keys = make_keys(
-            {}, options=options, grid=choice("declared"), search=search, settings=options, tuned=_NAMES
+            {},
+            options=mapping(anything),
+            grid=choice("declared"),
+            search=one_or_many(choice(*self.protocol.searches)),
+            settings=mapping(anything),
+            tuned=self._names,
         )
-        given = read_keys(keys, self.given["requires"], "requires") if "requires" in self.given else {}
-        given["tuned"] = self._expand(given.get("tuned", ()))
-        return Requirements(**{"options": {}, "grid": "", "search": (), "settings": {}, **given})
+        node = self.given.get("requires")
+        return Requirements(**read_keys(keys, node, "requires")) if node else Requirements()
 
     def _numbers(self, tables: Sequence[Mapping[str, Any]]) -> list[Reported]:
         """Return every number once; one that a later table prints again only adds its mark."""
         found: dict[tuple[str, ...], Reported] = {}
         for table in tables:
-            for node, reported in self._table(table):
+            for node, reported in self._cells(table):
                 key = (*reported.at.values(), reported.quantity)
                 first = found.setdefault(key, reported)
                 if (first.mean, first.deviation) != (reported.mean, reported.deviation):
@@ -194,9 +190,10 @@ class PaperFile:
 
     def _explain(self, numbers: list[Reported]) -> list[Reported]:
         """Return the numbers, those without an explanation with the reason to count them apart."""
+        keys = make_keys({"quantity": text, "datasets": self._names, "rows": self._names, "reason": text})
         for node in self.given.get("suspect", ()):
-            given = read_keys(_SUSPECT, node, "an entry of suspect")
-            datasets, rows = self._expand(given["datasets"]), self._expand(given["rows"])
+            given = read_keys(keys, node, "an entry of suspect")
+            datasets, rows = given["datasets"], given["rows"]
             places = set(product([given["quantity"]], datasets, rows))
             about = [(number.quantity, number.dataset, number.row) in places for number in numbers]
             if sum(about) != len(datasets) * len(rows):
@@ -207,31 +204,34 @@ class PaperFile:
             ]
         return numbers
 
-    def _marked(self, table: Mapping[str, Any]) -> MarkedTable:
-        """Return what the marks of a table compare."""
-        given = read_keys(_COMPARED, table["marks"], "marks")
-        return MarkedTable(
-            table["where"], *(self._expand(given.get(key, ())) for key in ("of", "against", "also"))
-        )
-
-    def _ranks(self, node: Node, numbers: Sequence[Reported]) -> PrintedRanks:
-        given = read_keys(_RANKS, node, "an entry of ranks")
-        quantity = self._quantity(given["quantity"])
+    def _ranks(self, node: Node, numbers: Sequence[Reported], datasets: Sequence[str]) -> PrintedRanks:
+        required = {"where": text, "quantity": self._quantity, "of": mapping(anything)}
+        given = read_keys(make_keys(required, among=self._names), node, "an entry of ranks")
+        quantity, among = given["quantity"], tuple(given.get("among", datasets))
         known = {(number.dataset, number.row) for number in numbers if number.quantity == quantity}
-        datasets = tuple(dict.fromkeys(number.dataset for number in numbers))
-        among = self._expand(given["among"]) if "among" in given else datasets
         printed = {row: str(value) for row, value in given["of"].items()}
         if not set(product(among, printed)) <= known:
             raise node.fail("not all of the numbers that are ranked are in the tables")
         return PrintedRanks(given["where"], quantity, among, printed)
 
-    def _table(self, table: Mapping[str, Any]) -> Iterator[tuple[Node, Reported]]:
+    def _table(self, node: Node) -> dict[str, Any]:
+        required = {"quantities": many(self._quantity), "numbers": as_node, "where": text}
+        keys = make_keys(required, by=many(text), n=as_node, unit=choice(*UNITS), marks=self._compared)
+        return read_keys(keys, node, "a table")
+
+    def _compared(self, node: Node, name: str) -> tuple[tuple[str, ...], ...]:
+        """Return the rows that marks compare, those they are compared with, and those that only we test."""
+        given = read_keys(
+            make_keys({"of": self._names, "against": self._names}, also=self._names), node, name
+        )
+        return given["of"], given["against"], given.get("also", ())
+
+    def _cells(self, table: Mapping[str, Any]) -> Iterator[tuple[Node, Reported]]:
         """Yield the numbers of a table, each with its place in the file."""
         by = table.get("by", ("dataset", "algorithm"))
         if not {"dataset", "algorithm"} <= set(by):
             raise table["numbers"].fail("the keys of a table, 'by', must include dataset and algorithm")
-        names = [self._quantity(node) for node in table["quantities"]]
-        unit = UNITS[table.get("unit", "fraction")]
+        names, unit = table["quantities"], UNITS[table.get("unit", "fraction")]
         for place, leaf in _leaves(table["numbers"], len(by)):
             at = dict(zip(by, place, strict=True))
             cells = leaf.items("the numbers of a cell") if isinstance(leaf.value, list) else [leaf]
@@ -248,29 +248,24 @@ class PaperFile:
                     yield cell, replace(number, marks={table["where"]: mark} if mark else {})
 
     def _claim(self, id: str, node: Node, datasets: Sequence[str]) -> Claim:
-        given = read_keys(_CLAIM, node, "a claim")
+        given = read_keys(make_keys({"text": text, "where": text, "says": as_node}), node, "a claim")
         return Claim(id, given["text"], given["where"], self._statement(given["says"], datasets))
 
     def _statement(self, node: Node, datasets: Sequence[str]) -> Statement:
-        """Return a statement with the names of groups replaced by their members."""
-        given = read_keys(_STATEMENT, node, "a statement")
-        kind, where = given["kind"], given["for"]
+        """Return a statement; it is about all data sets unless it names some."""
+        names = self._names
+        required = {"kind": choice(*KINDS), "quantity": self._quantity, "algorithms": names, "for": as_node}
+        keys = make_keys(required, than=names, among=names, value=number, by=_read_share, ranked=names)
+        given = read_keys(keys, node, "a statement")
+        kind, where, among = given["kind"], given.pop("for"), given.pop("among", tuple(datasets))
         rival = "value" if kind in VALUED_KINDS else "than"
         if rival not in given:
             raise node.fail(f"a statement of the kind {kind} needs the key '{rival}'")
-        named = isinstance(where.value, list)
-        among = self._expand(given["among"]) if "among" in given else tuple(datasets)
-        says = Statement(
-            kind=kind,
-            quantity=self._quantity(given["quantity"]),
-            algorithms=self._expand(given["algorithms"]),
-            than=self._expand(given.get("than", ())),
-            on="every" if named else _quantifier(where, kind),
-            datasets=self._expand(_NAMES(where, "for")) if named else among,
-            value=given.get("value"),
-            by=given.get("by"),
-            ranked=self._expand(given.get("ranked", ())),
-        )
+        if isinstance(where.value, list):
+            about = {"on": "every", "datasets": names(where, "for")}
+        else:
+            about = {"on": _quantifier(where, kind), "datasets": among}
+        says = Statement(**{"than": (), **given, **about})
         self._check_points(node, says)
         return says
 
@@ -283,16 +278,6 @@ class PaperFile:
                 raise node.fail(
                     f"the protocol {self.protocol.id} records no point '{name}' of {says.quantity}"
                 )
-
-    def _expand(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return names, those of groups replaced by their members."""
-        return tuple(member for name in names for member in self.groups.get(name, (name,)))
-
-    def _quantity(self, node: Node) -> str:
-        try:
-            return self.protocol.quantity(text(node, "a quantity")).name
-        except UserError as error:
-            raise node.fail(str(error)) from None
 
 
 def _leaves(node: Node, depth: int) -> Iterator[tuple[tuple[str, ...], Node]]:
