@@ -1,74 +1,46 @@
 """Theory checked on runs: lemmas, bounds and closed forms of the papers, as printed and as corrected."""
 
-import importlib
-import pkgutil
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 
-from olbench.audit.definition import (
-    REGISTRY,
-    SEED,
-    TRIALS,
-    Check,
-    Evidence,
-    Result,
-    Tally,
-    Verification,
-    check,
-)
+from olbench.audit.definition import REGISTRY, SEED, TRIALS, Check, Result, Tally, Verification, check
 from olbench.errors import UserError, suggest
+from olbench.papers import paper_ids
 
-__all__ = [
-    "SEED",
-    "TRIALS",
-    "Check",
-    "Evidence",
-    "Result",
-    "Tally",
-    "Verification",
-    "check",
-    "checks",
-    "papers",
-]  # fmt: skip
+__all__ = ["SEED", "TRIALS", "Check", "Result", "Tally", "Verification", "check", "checks", "papers"]
 
-#: The papers that come first in lists, in this order; the others follow by name.
+#: The papers that come first in lists, in this order; the others follow as they were defined.
 FIRST = ("cw2008", "cw2012", "scw2012", "adviceptron2010")
 
 
 @cache
-def _load() -> list[str]:
-    """Import the checks of every paper that has a file of them; return these papers in order."""
-    import olbench.papers
-
-    found = sorted(each.name for each in pkgutil.iter_modules(olbench.papers.__path__) if each.ispkg)
-    names = [*FIRST, *(name for name in found if name not in FIRST)]
-    audited = [name for name in names if find_spec(f"olbench.papers.{name}.audit")]
-    for name in audited:
-        importlib.import_module(f"olbench.papers.{name}.audit")
-    return audited
+def _load() -> None:
+    """Import the checks of every paper that has a file of them."""
+    for module in (f"olbench.papers.{paper}.audit" for paper in paper_ids()):
+        if find_spec(module):
+            import_module(module)
 
 
 def papers() -> list[str]:
-    """Return the papers that have checks: those that ship in one order, then others as they were defined."""
-    shipped = _load()
+    """Return the papers that have checks, in the order of lists."""
+    _load()
     known = dict.fromkeys(paper for paper, _ in REGISTRY)
-    return sorted(known, key=lambda paper: shipped.index(paper) if paper in shipped else len(shipped))
+    return sorted(known, key=lambda paper: FIRST.index(paper) if paper in FIRST else len(FIRST))
 
 
 def checks(paper: str | None = None, id: str | None = None) -> list[Check]:
     """Return the checks of a paper, or of all; with an id, those of that name."""
-    _load()
-    if paper is not None and paper not in papers():
+    order = papers()
+    if paper is not None and paper not in order:
         raise UserError(
-            f"there is no audit of '{paper}'{suggest(paper, papers())}; the papers are {', '.join(papers())}"
+            f"there is no audit of '{paper}'{suggest(paper, order)}; the papers are {', '.join(order)}"
         )
-    order = {name: number for number, name in enumerate(papers())}
-    known = sorted(REGISTRY.values(), key=lambda each: order[each.paper])
-    known = [each for each in known if paper in (None, each.paper)]
+    known = [each for each in REGISTRY.values() if paper in (None, each.paper)]
     chosen = [each for each in known if id in (None, each.id)]
     if not chosen:
         ids = [each.id for each in known]
         raise UserError(
             f"there is no check '{id}'{suggest(str(id), ids)}; `olbench audit --list` lists all of them"
         )
-    return chosen
+    return sorted(chosen, key=lambda each: order.index(each.paper))

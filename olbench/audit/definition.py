@@ -8,6 +8,7 @@ import re
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import localcontext
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,8 @@ Verdict = Literal["holds", "wrong", "not needed"]
 Examine = Callable[[np.random.Generator, int], "Verification"]
 
 SEED, TRIALS = 2012, 40
+#: Points of a scalar function per trial.
+POINTS = 25
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,17 @@ class Tally:
         """The finding so far."""
         return Evidence(self.tried, self.violations, self.worst, self.unit, self.example)
 
+    def verify(self, note: str = "") -> Verification:
+        """Return the finding for a statement that is right as printed."""
+        return Verification(self.finding, note=note)
+
 
 class Forms:
-    """The printed and the corrected form of a statement, tried on the same instances."""
+    """The printed and the corrected form of a statement, mostly tried on the same instances."""
 
-    def __init__(self, tolerance: float = 0.0, unit: str = ""):
-        self.printed, self.corrected = Tally(tolerance, unit), Tally(tolerance, unit)
+    def __init__(self, tolerance: float = 0.0, unit: str = "", corrected: Tally | None = None):
+        self.printed = Tally(tolerance, unit)
+        self.corrected = corrected or Tally(tolerance, unit)
 
     def add(self, printed: float, corrected: float, /, **example: Plain) -> None:
         """Count an instance, with its violation of either form."""
@@ -105,10 +113,10 @@ class Check:
     def run(self, seed: int = SEED, trials: int = TRIALS) -> "Result":
         """Examine the statement; the result depends on the seed and the trials, not on the other checks.
 
-        One thread is faster by far than several that share matrices of a few rows.
+        Decimals have fifty digits. One thread is far faster than several that share matrices of a few rows.
         """
         stream = zlib.crc32(f"{self.paper} {self.id}".encode())
-        with threadpool_limits(1):
+        with threadpool_limits(1), localcontext(prec=50):
             outcome = self.examine(np.random.default_rng((seed, stream)), trials)
         return Result(self, outcome, seed, trials)
 

@@ -4,7 +4,7 @@ Nothing here uses a closed form: the closed forms are what is checked against th
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,22 +31,13 @@ def divergence(mean: Floats, covariance: Floats, other_mean: Floats, other_covar
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Stay as near as possible to N(mean, covariance) and reach phi sqrt(x' Sigma x) <= y mu.x.
-
-    `constraint` "variance" drops the square root. With `price`, violations are allowed: "linear" adds C xi
-    to the divergence (scw2012, eq. 4) and "squared" C xi^2 (eq. 5). `diagonal` restricts Sigma.
-    """
+class Example:
+    """An example (x, y) and the Gaussian N(mean, covariance) that meets it."""
 
     mean: Floats
     covariance: Floats
     x: Floats
     y: float
-    phi: float
-    constraint: Constraint = "deviation"
-    price: Literal["none", "linear", "squared"] = "none"
-    C: float = 0.0
-    diagonal: bool = False
 
     @property
     def m(self) -> float:
@@ -58,6 +49,26 @@ class Problem:
         """The variance of the margin before the update."""
         return float(self.x @ self.covariance @ self.x)
 
+    def step(self, alpha: float, beta: float) -> tuple[Floats, Floats]:
+        """Return the Gaussian after mu += alpha y Sigma x, Sigma -= beta Sigma x x' Sigma."""
+        z = self.covariance @ self.x
+        return self.mean + alpha * self.y * z, self.covariance - beta * np.outer(z, z)
+
+
+@dataclass(frozen=True)
+class Problem(Example):
+    """Stay as near as possible to N(mean, covariance) and reach phi sqrt(x' Sigma x) <= y mu.x.
+
+    `constraint` "variance" drops the square root. With `price`, violations are allowed: "linear" adds C xi
+    to the divergence (scw2012, eq. 4) and "squared" C xi^2 (eq. 5). `diagonal` restricts Sigma.
+    """
+
+    phi: float
+    constraint: Constraint = "deviation"
+    price: Literal["none", "linear", "squared"] = "none"
+    C: float = 0.0
+    diagonal: bool = False
+
     @property
     def shown(self) -> dict[str, Plain]:
         """The problem as a counter-example shows it."""
@@ -68,11 +79,6 @@ class Problem:
         variance = float(self.x @ covariance @ self.x)
         wanted = variance if self.constraint == "variance" else math.sqrt(variance)
         return self.phi * wanted - self.y * float(mean @ self.x)
-
-    def step(self, alpha: float, beta: float) -> tuple[Floats, Floats]:
-        """Return the Gaussian after mu += alpha y Sigma x, Sigma -= beta Sigma x x' Sigma."""
-        z = self.covariance @ self.x
-        return self.mean + alpha * self.y * z, self.covariance - beta * np.outer(z, z)
 
     def value(self, mean: Floats, covariance: Floats) -> float:
         """Return the objective: the divergence, and the price of the shortfall."""
@@ -176,12 +182,13 @@ def draw_problem(
     return Problem(mean, covariance, x, y, rng.uniform(0.1, 3.0), constraint, diagonal=diagonal)
 
 
-def violated_problem(make: Callable[[], Problem]) -> Problem:
-    """Draw problems until one whose constraint does not hold already."""
-    while True:
-        problem = make()
+def violated_problems(draw: Callable[[], Problem], count: int) -> Iterator[Problem]:
+    """Yield drawn problems whose constraint does not hold already."""
+    while count:
+        problem = draw()
         if problem.shortfall(problem.mean, problem.covariance) > 0.05 * math.sqrt(problem.v):
-            return problem
+            count -= 1
+            yield problem
 
 
 def compare_optimum(problems: Iterable[Problem], update: Callable[[Problem], tuple[Floats, Floats]]) -> Tally:

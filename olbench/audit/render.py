@@ -4,7 +4,9 @@ import importlib
 import io
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import groupby
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -79,11 +81,9 @@ def summary(results: Sequence[Result]) -> str:
     return f"{text} Not as expected: {', '.join(odd)}." if odd else f"{text} Everything is as expected."
 
 
-def _papers(results: Iterable[Result]) -> dict[str, list[Result]]:
-    papers: dict[str, list[Result]] = {}
-    for result in results:
-        papers.setdefault(result.check.paper, []).append(result)
-    return papers
+def _by_paper(results: Iterable[Result]) -> Iterator[tuple[str, list[Result]]]:
+    for paper, rows in groupby(results, key=lambda result: result.check.paper):
+        yield paper, list(rows)
 
 
 def render_text(results: Sequence[Result], width: int = 120, colour: bool = False) -> str:
@@ -92,7 +92,7 @@ def render_text(results: Sequence[Result], width: int = 120, colour: bool = Fals
         file=io.StringIO(), width=max(width, NARROWEST), force_terminal=colour, no_color=not colour,
         highlight=False, color_system="standard" if colour else None,
     )  # fmt: skip
-    for paper, rows in _papers(results).items():
+    for paper, rows in _by_paper(results):
         console.print(Text(f"{paper}: {title(paper)}", style="bold"))
         console.print(_table(rows))
         console.print()
@@ -127,7 +127,7 @@ def _story(result: Result) -> Text:
 def render_markdown(results: Sequence[Result]) -> str:
     """Return one table per paper in Markdown."""
     parts = []
-    for paper, rows in _papers(results).items():
+    for paper, rows in _by_paper(results):
         lines = [f"## {paper}", "", title(paper), ""]
         lines += ["| where | statement | correction | printed | corrected | evidence | command |"]
         lines += ["|:--|:--|:--|:--|:--|:--|:--|"]
@@ -155,10 +155,8 @@ def render_json(results: Sequence[Result]) -> str:
             "where": result.check.where,
             "statement": result.check.statement,
             "correction": result.check.correction or None,
-            "printed": {"verdict": result.printed, **_finding(result.outcome.printed)},
-            "corrected": None
-            if result.outcome.corrected is None
-            else {"verdict": result.corrected, **_finding(result.outcome.corrected)},
+            "printed": _finding(result.printed, result.outcome.printed),
+            "corrected": _finding(result.corrected, result.outcome.corrected),
             "note": result.outcome.note or None,
             "as_expected": result.as_expected,
             "seed": result.seed,
@@ -170,13 +168,17 @@ def render_json(results: Sequence[Result]) -> str:
     return json.dumps({"checks": rows}, indent=1, allow_nan=False) + "\n"
 
 
-def _finding(finding: Evidence) -> dict[str, object]:
+def _finding(verdict: str, finding: Evidence | None) -> dict[str, object] | None:
+    if finding is None:
+        return None
+    example = {name: _finite(value) for name, value in finding.example.items()}
+    worst = _finite(finding.worst)
     return {
-        "tried": finding.tried,
-        "violations": finding.violations,
-        "worst": _finite(finding.worst),
+        "verdict": verdict,
+        **asdict(finding),
+        "worst": worst,
         "unit": finding.unit or None,
-        "example": {name: _finite(value) for name, value in finding.example.items()} or None,
+        "example": example or None,
     }
 
 

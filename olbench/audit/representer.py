@@ -5,12 +5,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from olbench.algorithms import get_definition
 from olbench.audit.definition import Forms, Plain
 from olbench.audit.runs import Replay
 from olbench.learn.examples import Floats
 
 #: (m, v) -> (alpha, beta) of mu += alpha y Sigma x and Sigma -= beta Sigma x x' Sigma.
 Step = Callable[[float, float], tuple[float, float]]
+
+
+def rule_of(id: str) -> Callable[..., tuple[float, float, float]]:
+    """Return one of olbench's rules: (m, v, mistake, label, constants) -> (loss, alpha, gain)."""
+    rule = get_definition(id).rule
+    assert rule is not None
+    return rule
+
+
+def scalar_step(id: str, constants: tuple[float, ...]) -> Step:
+    """Return (m, v) -> (alpha, beta) of one of olbench's rules."""
+    rule = rule_of(id)
+
+    def step(m: float, v: float) -> tuple[float, float]:
+        _, alpha, gain = rule(m, v, m < 0.0, 1, constants)
+        return alpha, gain / (1.0 + gain * v)
+
+    return step
 
 
 @dataclass(frozen=True)
@@ -82,16 +101,12 @@ def expand(gram: Floats, y: Floats, a: float, step: Step, form: Coefficients) ->
     return Expansion(means, covariances, mistakes, updates)
 
 
-def largest_difference(
-    expansion: Expansion, X: Floats, a: float, means: list[Floats], covariances: list[Floats]
-) -> float:
+def largest_difference(expansion: Expansion, X: Floats, a: float, run: Replay) -> float:
     """Return the largest relative difference of an expansion from the Gaussians of a run."""
-    differences = [0.0]
-    for nu, pi, mean, covariance in zip(expansion.nu, expansion.pi, means, covariances, strict=True):
-        here = X.T @ pi @ X + a * np.eye(X.shape[1])
-        differences.append(_relative(X.T @ nu, mean))
-        differences.append(_relative(here, covariance))
-    return max(differences)
+    means = [_relative(X.T @ nu, mean) for nu, mean in zip(expansion.nu, run.means, strict=True)]
+    pairs = zip(expansion.pi, run.covariances, strict=True)
+    ridge = a * np.eye(X.shape[1])
+    return max(*means, *(_relative(X.T @ pi @ X + ridge, covariance) for pi, covariance in pairs))
 
 
 def compare_forms(
@@ -101,12 +116,12 @@ def compare_forms(
     """Compare a run on (X, y, a) with its expansions by the printed and by the corrected coefficients."""
     X, y, a = data
     expansions = [expand(X @ X.T, y, a, step, form) for form in coefficients]
-    gaps = [largest_difference(expansion, X, a, run.means, run.covariances) for expansion in expansions]
+    printed, corrected = (largest_difference(expansion, X, a, run) for expansion in expansions)
     nu, pi = expansions[0].nu[-1], expansions[0].pi[-1]
     shown = {"x": X.tolist(), "y": y.tolist(), "a": a, **shown, "mu": run.means[-1].tolist(),
              "mu from nu": (X.T @ nu).tolist(), "Sigma": run.covariances[-1].tolist(),
              "Sigma from pi": (X.T @ pi @ X + a * np.eye(X.shape[1])).tolist()}  # fmt: skip
-    forms.add(gaps[0], gaps[1], **shown)
+    forms.add(printed, corrected, **shown)
 
 
 def _relative(value: Floats, reference: Floats) -> float:

@@ -14,6 +14,8 @@ from olbench.learn.learners import Algorithm, SecondOrderLearner, make_algorithm
 #: Relative slacks that keep a comparator inside its constraints in spite of rounding; the first that does is
 #: taken, since slack makes a bound larger than it need be.
 SLACKS = (1e-9, 1e-7, 1e-5, 1e-3)
+#: The confidences at which theorems are tried: from far below to far above what the papers tune.
+PHIS = (0.3, 1.0, 3.0)
 
 
 class NotSeparableError(ValueError):
@@ -172,17 +174,14 @@ def nearest_covariance(z: Floats, limits: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Comparator:
-    """A Gaussian (mu*, Sigma*) that satisfies cw2008, eq. (18), on a run; `cost` is the bracket of (19)."""
+    """A Gaussian (mu*, Sigma*) that satisfies cw2008, eq. (18), on a run.
+
+    `cost` is the bracket of (19): -log det Sigma* + Tr Sigma* + mu*' Sigma_{n+1}^-1 mu* - d.
+    """
 
     mean: Floats
     covariance: Floats
     cost: float
-
-
-def bracket(mean: Floats, covariance: Floats, precision: Floats) -> float:
-    """Return -log det Sigma* + Tr Sigma* + mu*' Sigma_{n+1}^-1 mu* - d."""
-    log_det = float(np.linalg.slogdet(covariance)[1])
-    return float(np.trace(covariance) - log_det + mean @ precision @ mean - len(mean))
 
 
 def tightest_comparator(run: Replay) -> Comparator:
@@ -200,10 +199,19 @@ def tightest_comparator(run: Replay) -> Comparator:
         )
     mean = nearest_point(run.precision, run.rows, margins)
     covariance = nearest_covariance(run.rows, np.array([update.variance for update in run.updates]))
-    comparator = Comparator(mean, covariance, bracket(mean, covariance, run.precision))
+    spread = np.trace(covariance) - float(np.linalg.slogdet(covariance)[1])
+    comparator = Comparator(mean, covariance, float(spread + mean @ run.precision @ mean - len(mean)))
     if not satisfies_conditions(comparator, run):
         raise ArithmeticError("rounding pushed the comparator out of its conditions")
     return comparator
+
+
+def find_comparator(run: Replay) -> Comparator | None:
+    """Return the tightest comparator, or None where there is none or rounding hides it."""
+    try:
+        return tightest_comparator(run)
+    except (NotSeparableError, ArithmeticError, np.linalg.LinAlgError):
+        return None
 
 
 def satisfies_conditions(comparator: Comparator, run: Replay) -> bool:

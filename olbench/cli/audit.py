@@ -63,18 +63,13 @@ def command(
 
     chosen = checks(paper, id)
     if listing:
-        show_list(chosen)
+        width = max(len(each.id) for each in chosen)
+        for each in chosen:
+            click.echo(f"{each.paper:8}  {each.id:{width}}  {each.where}")
         return
     results = examine(chosen, SEED if seed is None else seed, TRIALS if trials is None else trials)
     deliver(rendered(results, form, output), output, "audit")
     sys.exit(0 if all(result.as_expected for result in results) else 1)
-
-
-def show_list(chosen: "list[Check]") -> None:
-    """Print one line per check."""
-    width = max(len(each.id) for each in chosen)
-    for each in chosen:
-        click.echo(f"{each.paper:8}  {each.id:{width}}  {each.where}")
 
 
 def examine(chosen: "list[Check]", seed: int, trials: int) -> "list[Result]":

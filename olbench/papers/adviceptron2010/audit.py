@@ -15,7 +15,7 @@ from scipy.optimize import linprog, minimize, nnls
 from olbench import audit
 from olbench.advice.feasibility import is_empty
 from olbench.advice.sets import Advice, AdviceSet
-from olbench.audit.definition import Plain, Tally, Verification
+from olbench.audit.definition import Forms, Plain, Tally, Verification
 from olbench.learn.examples import Floats, as_examples
 from olbench.learn.learners import make_algorithm
 
@@ -52,10 +52,27 @@ class Instance:
     @property
     def shown(self) -> dict[str, Plain]:
         """The instance as a counter-example shows it."""
-        return {
-            "D": self.each.D.tolist(), "d": self.each.d.tolist(), "z": self.each.z, "mu": self.mu,
-            "w": self.w.tolist(), "u": self.u.tolist(),
-        }  # fmt: skip
+        return {**show_set(self.each), "mu": self.mu, "w": self.w.tolist(), "u": self.u.tolist()}
+
+    @property
+    def eta(self) -> float:
+        """L_eta at the state."""
+        return l_eta(self.each, self.w, self.u)
+
+    @property
+    def zeta_2(self) -> float:
+        """L_zeta^2 at the state."""
+        return l_zeta(self.each, self.u) ** 2
+
+    def objective(self, u: Floats) -> float:
+        """Return the objective of problem (10) at u."""
+        losses = l_eta(self.each, self.w, u) + l_zeta(self.each, u) ** 2
+        return float(0.5 * np.sum((u - self.u) ** 2) + 0.5 * self.mu * losses)
+
+
+def show_set(each: AdviceSet) -> dict[str, Plain]:
+    """Return an advice set as a counter-example shows it."""
+    return {"D": each.D.tolist(), "d": each.d.tolist(), "z": each.z}
 
 
 def draw_price(rng: np.random.Generator) -> float:
@@ -107,57 +124,46 @@ def gradient(each: AdviceSet, w: Floats, u: Floats) -> Floats:
     return slope
 
 
-def printed_step(each: AdviceSet, w: Floats, u: Floats, mu: float) -> tuple[Floats, float]:
+def printed_step(one: Instance) -> tuple[Floats, float]:
     """Return the untruncated u and gamma of eq. (13), by its matrix H."""
-    D, d, n = each.D, each.d, w.size
+    D, d, u, n = one.each.D, one.each.d, one.u, one.w.size
     H = np.block([
-        [-(D.T @ D + np.eye(n) / mu), (D.T @ d)[:, None]],
-        [(d @ D)[None], np.array([[-(d @ d + 1.0 / mu)]])],
+        [-(D.T @ D + np.eye(n) / one.mu), (D.T @ d)[:, None]],
+        [(d @ D)[None], np.array([[-(d @ d + 1.0 / one.mu)]])],
     ])  # fmt: skip
-    dual = np.linalg.solve(H, np.append(D.T @ u + each.z * w, -d @ u - 1.0))
+    dual = np.linalg.solve(H, np.append(D.T @ u + one.each.z * one.w, -d @ u - 1.0))
     return u + D @ dual[:n] - d * dual[n], float(dual[n])
 
 
-def hinge_step(each: AdviceSet, w: Floats, u: Floats, mu: float) -> Floats:
+def hinge_step(one: Instance) -> Floats:
     """Return the untruncated u with the d terms left out where the hinge is inactive."""
-    moved, gamma = printed_step(each, w, u, mu)
+    moved, gamma = printed_step(one)
     if gamma < 0.0:
-        right = u - mu * each.z * (each.D @ w)
-        moved = np.asarray(np.linalg.solve(np.eye(u.size) + mu * each.D @ each.D.T, right), dtype=np.float64)
+        D, right = one.each.D, one.u - one.mu * one.each.z * (one.each.D @ one.w)
+        moved = np.asarray(np.linalg.solve(np.eye(one.u.size) + one.mu * D @ D.T, right), dtype=np.float64)
     return moved
 
 
-def objective_10(each: AdviceSet, w: Floats, old: Floats, mu: float, u: Floats) -> float:
-    """Return the objective of problem (10) at u."""
-    losses = l_eta(each, w, u) + l_zeta(each, u) ** 2
-    return float(0.5 * np.sum((u - old) ** 2) + 0.5 * mu * losses)
-
-
-def cone_solution(each: AdviceSet, w: Floats, u: Floats, mu: float) -> Floats:
+def cone_solution(one: Instance) -> Floats:
     """Return the solution of (10) as non-negative least squares; its hinge is a square or is absent."""
-    root, k = math.sqrt(mu), u.size
+    root, each = math.sqrt(one.mu), one.each
     found = []
     for rows, right in (([root * each.d[None]], [[-root]]), ([], [])):
-        A = np.vstack([np.eye(k), root * each.D.T, *rows])
-        found.append(nnls(A, np.concatenate([u, -root * each.z * w, *right]))[0])
-    return min(found, key=lambda u_new: objective_10(each, w, u, mu, u_new))
+        A = np.vstack([np.eye(one.u.size), root * each.D.T, *rows])
+        found.append(nnls(A, np.concatenate([one.u, -root * each.z * one.w, *right]))[0])
+    return min(found, key=one.objective)
 
 
-def unconstrained_minimum(each: AdviceSet, w: Floats, u: Floats, mu: float) -> float:
+def unconstrained_minimum(one: Instance) -> float:
     """Return the least objective of (10) without u >= 0, by a general optimiser from both closed forms."""
-    starts = (u, printed_step(each, w, u, mu)[0], hinge_step(each, w, u, mu))
-    return min(
-        float(
-            minimize(
-                lambda v: objective_10(each, w, u, mu, v),
-                start,
-                jac=lambda v: v - u + mu * gradient(each, w, v),
-                method="L-BFGS-B",
-                options={"ftol": 1e-16, "gtol": 1e-12},
-            ).fun
-        )
-        for start in starts
-    )
+
+    def slope(u: Floats) -> Floats:
+        return u - one.u + one.mu * gradient(one.each, one.w, u)
+
+    starts = (one.u, printed_step(one)[0], hinge_step(one))
+    options = {"ftol": 1e-16, "gtol": 1e-12}
+    found = [minimize(one.objective, at, jac=slope, method="L-BFGS-B", options=options) for at in starts]
+    return min(float(each.fun) for each in found)
 
 
 def w_step(w: Floats, x: Floats, y: float, r: Floats, m: int, lam: float, mu: float) -> tuple[Floats, float]:
@@ -196,14 +202,9 @@ def check_equation_3(rng: np.random.Generator, trials: int) -> Verification:
         lowest = linprog(each.z * w, A_ub=each.D, b_ub=each.d, bounds=(None, None), method="highs")
         implied = lowest.status == 0 and lowest.fun - each.z * b >= 0.0
         both[int(implied)] += 1
-        tally.add(
-            float(implied != has_certificate(each, w, b)),
-            w=w.tolist(),
-            b=b,
-            D=each.D.tolist(),
-            d=each.d.tolist(),
-        )
-    return Verification(tally.finding, note=f"The implication held in {both[1]} of {sum(both)} instances")
+        agree = implied == has_certificate(each, w, b)
+        tally.add(float(not agree), w=w.tolist(), b=b, **show_set(each))
+    return tally.verify(f"The implication held in {both[1]} of {sum(both)} instances")
 
 
 @check(id="update-1", where="Update Rule 1", statement="w^{t+1} solves problem (6)")
@@ -224,7 +225,7 @@ def check_update_1(rng: np.random.Generator, trials: int) -> Verification:
         steps = 1e-4 * rng.normal(size=(50, one.w.size))
         best = min(best, *(value(closed + step) for step in steps))
         tally.add(relative(value(closed) - best, best), w=one.w.tolist(), x=one.x.tolist(), r=r.tolist())
-    return Verification(tally.finding)
+    return tally.verify()
 
 
 @check(
@@ -235,7 +236,7 @@ def check_update_1(rng: np.random.Generator, trials: int) -> Verification:
 )
 def check_beta_7(rng: np.random.Generator, trials: int) -> Verification:
     """Compare beta of (7) with what its constraint demands: beta_i = mu eta_i = mu z_i (r_i - w^{t+1})."""
-    printed, corrected = Tally(ROUNDING, "(relative)"), Tally(ROUNDING, "(relative)")
+    forms = Forms(ROUNDING, "(relative)")
     first = 0
     for trial in range(trials):
         one = draw_instance(rng)
@@ -255,12 +256,20 @@ def check_beta_7(rng: np.random.Generator, trials: int) -> Verification:
         size = max(float(np.abs(true).max()), float(np.abs(moved).max()))
         gap = float(np.abs((r - quotient) - true).max()) / size
         first += begins and gap <= ROUNDING
-        printed.add(gap, w=w.tolist(), r=r.tolist(), x=one.x.tolist(), y=one.y, lam=one.lam, mu=one.mu)
         # with the right multipliers the first form of (7) gives the same w^{t+1} as the second
         rebuilt = w + alpha * one.y * one.x + one.mu * np.sum(true, axis=0)
-        corrected.add(float(np.abs(rebuilt - moved).max()) / size)
-    note = f"In {first} of {(trials + 3) // 4} first rounds, with w = 0 and r = 0, the printed form agrees"
-    return Verification(printed.finding, corrected.finding, note)
+        shown = {
+            "w": w.tolist(),
+            "r": r.tolist(),
+            "x": one.x.tolist(),
+            "y": one.y,
+            "lam": one.lam,
+            "mu": one.mu,
+        }
+        forms.add(gap, float(np.abs(rebuilt - moved).max()) / size, **shown)
+    return forms.verify(
+        f"In {first} of {(trials + 3) // 4} first rounds, with w = 0 and r = 0, the printed form agrees"
+    )
 
 
 def equivalent_price(lam: float) -> float:
@@ -276,22 +285,18 @@ def equivalent_price(lam: float) -> float:
 )
 def check_no_advice(rng: np.random.Generator, trials: int) -> Verification:
     """Run the learner without advice beside PA and PA-II on random streams, and compare the weights."""
-    printed, corrected = Tally(ROUNDING, "(largest difference)"), Tally(ROUNDING, "(largest difference)")
+    forms = Forms(ROUNDING, "(largest difference)")
     for _ in range(trials):
         X, y = rng.normal(size=(12, 3)), rng.choice([-1.0, 1.0], size=12)
         lam = draw_price(rng)
-        rows, order = as_examples(X).rows(), np.arange(12)
-        learners = [
-            make_algorithm("adviceptron", lam=lam).start(3),
-            make_algorithm("pa").start(3),
-            make_algorithm("pa2", C=equivalent_price(lam)).start(3),
-        ]
+        settings = {"adviceptron": {"lam": lam}, "pa": {}, "pa2": {"C": equivalent_price(lam)}}
+        learners = [make_algorithm(id, **params).start(3) for id, params in settings.items()]
         for learner in learners:
-            learner.run(rows, y, order)
+            learner.run(as_examples(X).rows(), y, np.arange(12))
         ours, pa, pa2 = (learner.weights for learner in learners)
-        printed.add(float(np.abs(ours - pa).max()), X=X.tolist(), y=y.tolist(), lam=lam)
-        corrected.add(float(np.abs(ours - pa2).max()))
-    return Verification(printed.finding, corrected.finding)
+        gaps = [float(np.abs(ours - other).max()) for other in (pa, pa2)]
+        forms.add(*gaps, X=X.tolist(), y=y.tolist(), lam=lam)
+    return forms.verify()
 
 
 # --- Update Rule 2
@@ -305,18 +310,16 @@ def check_no_advice(rng: np.random.Generator, trials: int) -> Verification:
 )
 def check_update_2(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the objective of (10) at the untruncated u with its least value without u >= 0."""
-    printed, corrected = Tally(ROUNDING, "(relative objective)"), Tally(ROUNDING, "(relative objective)")
+    forms = Forms(ROUNDING, "(relative objective)")
     negative = 0
     for _ in range(trials):
         one = draw_instance(rng)
-        moved, gamma = printed_step(one.each, one.w, one.u, one.mu)
+        moved, gamma = printed_step(one)
         negative += gamma < 0.0
-        best = unconstrained_minimum(one.each, one.w, one.u, one.mu)
-        for tally, u in ((printed, moved), (corrected, hinge_step(one.each, one.w, one.u, one.mu))):
-            value = objective_10(one.each, one.w, one.u, one.mu, u)
-            tally.add(relative(value - best, best), **one.shown, gamma=gamma)
-    note = f"gamma was negative in {negative} of {trials} instances; (14) takes it for positive"
-    return Verification(printed.finding, corrected.finding, note)
+        best = unconstrained_minimum(one)
+        gaps = [relative(one.objective(u) - best, best) for u in (moved, hinge_step(one))]
+        forms.add(*gaps, **one.shown, gamma=gamma)
+    return forms.verify(f"gamma was negative in {negative} of {trials} instances; (14) takes it for positive")
 
 
 @check(
@@ -327,23 +330,18 @@ def check_update_2(rng: np.random.Generator, trials: int) -> Verification:
 )
 def check_truncation(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the objective of (10) at the truncated u with that of its solution with u >= 0."""
-    printed, corrected = Tally(ROUNDING, "(relative objective)"), Tally(ROUNDING, "(relative objective)")
+    forms = Forms(ROUNDING, "(relative objective)")
     for _ in range(trials):
         one = draw_instance(rng)
-        truncated = np.maximum(0.0, hinge_step(one.each, one.w, one.u, one.mu))
-        solution = cone_solution(one.each, one.w, one.u, one.mu)
-        best = objective_10(one.each, one.w, one.u, one.mu, solution)
-        value = objective_10(one.each, one.w, one.u, one.mu, truncated)
-        printed.add(relative(value - best, best), **one.shown)
+        solution = cone_solution(one)
+        best, value = one.objective(solution), one.objective(np.maximum(0.0, hinge_step(one)))
         # the conditions of the optimum: no slope where u > 0, none downwards where u = 0
         slope = solution - one.u + one.mu * gradient(one.each, one.w, solution)
         size = float(np.abs(solution).sum() + np.abs(one.u).sum() + one.mu * np.abs(one.each.D).sum())
         slack = np.where(solution > 0.0, np.abs(slope), np.maximum(0.0, -slope))
-        corrected.add(float(slack.max()) / size, **one.shown)
-    share = 1.0 - printed.violations / trials
-    return Verification(
-        printed.finding, corrected.finding, f"Truncation was optimal in {share:.0%} of the steps"
-    )
+        forms.add(relative(value - best, best), float(slack.max()) / size, **one.shown)
+    share = 1.0 - forms.printed.violations / trials
+    return forms.verify(f"Truncation was optimal in {share:.0%} of the steps")
 
 
 # --- the lemmas
@@ -354,17 +352,14 @@ def check_truncation(rng: np.random.Generator, trials: int) -> Verification:
 )
 def check_lemma_1_1(rng: np.random.Generator, trials: int) -> Verification:
     """Compare u~ with a step down the gradient at the old u, as printed, and at u~ itself."""
-    printed, corrected = Tally(ROUNDING, "(relative)"), Tally(ROUNDING, "(relative)")
+    forms = Forms(ROUNDING, "(relative)")
     for _ in range(trials):
         one = draw_instance(rng)
-        moved = hinge_step(one.each, one.w, one.u, one.mu)
+        moved = hinge_step(one)
         steps = [one.mu * gradient(one.each, one.w, u) for u in (one.u, moved)]
-        for tally, step in zip((printed, corrected), steps, strict=True):
-            size = max(float(np.abs(one.u).max()), float(np.abs(moved).max()), float(np.abs(steps[1]).max()))
-            tally.add(float(np.abs(moved - (one.u - step)).max()) / size, **one.shown)
-    return Verification(
-        printed.finding, corrected.finding, "The step is implicit: the paper's is an explicit one"
-    )
+        size = max(float(np.abs(each).max()) for each in (one.u, moved, steps[1]))
+        forms.add(*(float(np.abs(moved - (one.u - step)).max()) / size for step in steps), **one.shown)
+    return forms.verify("The step is implicit: the paper's is an explicit one")
 
 
 @check(
@@ -375,23 +370,26 @@ def check_lemma_1_1(rng: np.random.Generator, trials: int) -> Verification:
 )
 def check_lemma_1_2(rng: np.random.Generator, trials: int) -> Verification:
     """Compare |grad L|^2 with the printed bound, and with s^2 (L_eta + L_zeta^2), s = ||[D d]||."""
-    printed, corrected = Tally(ROUNDING, "(relative)"), Tally(ROUNDING, "(relative)")
+    forms = Forms(ROUNDING, "(relative)")
     for _ in range(trials):
         one = draw_instance(rng)
-        eta, zeta = l_eta(one.each, one.w, one.u), l_zeta(one.each, one.u) ** 2
         slope = float(np.sum(gradient(one.each, one.w, one.u) ** 2))
-        delta_2, Delta_2 = float(one.each.d @ one.each.d), float(np.linalg.norm(one.each.D, 2)) ** 2
-        for tally, bound in (
-            (printed, Delta_2 * eta + delta_2 * zeta),
-            (corrected, spread(one.each) * (eta + zeta)),
-        ):
-            tally.add(relative(slope - bound, slope, bound), **one.shown)
-    return Verification(printed.finding, corrected.finding, "|a + b|^2 is not at most |a|^2 + |b|^2")
+        bounds = (
+            norm_2(one.each.D) * one.eta + float(one.each.d @ one.each.d) * one.zeta_2,
+            spread(one.each) * (one.eta + one.zeta_2),
+        )
+        forms.add(*(relative(slope - bound, slope, bound) for bound in bounds), **one.shown)
+    return forms.verify("|a + b|^2 is not at most |a|^2 + |b|^2")
+
+
+def norm_2(D: Floats) -> float:
+    """Return the squared spectral norm, Delta^2 of the paper."""
+    return float(np.linalg.norm(D, 2)) ** 2
 
 
 def spread(each: AdviceSet) -> float:
     """Return s^2 for s = ||[D d]||_2, the smoothness of L_advice."""
-    return float(np.linalg.norm(np.column_stack([each.D, each.d]), 2)) ** 2
+    return norm_2(np.column_stack([each.D, each.d]))
 
 
 @check(id="lemma-2", where="Lemma 2", statement="The step of w makes progress by the loss of w-hat")
@@ -416,9 +414,8 @@ def check_lemma_2(rng: np.random.Generator, trials: int) -> Verification:
         for comparator in (nearest, moved, one.w, r, np.zeros_like(r)):
             sizes = float(np.sum((comparator - moved) ** 2)), float(np.sum((comparator - one.w) ** 2)), gain
             tally.add(relative(gain - slack(comparator), *sizes), w=one.w.tolist(), r=r.tolist())
-    return Verification(
-        tally.finding,
-        note="It holds with the loss of w-hat = nu w + (1 - nu) r; Theorem 1 has that of w in its place",
+    return tally.verify(
+        "It holds with the loss of w-hat = nu w + (1 - nu) r; Theorem 1 has that of w in its place"
     )
 
 
@@ -444,28 +441,24 @@ KNOWN_INSTANCE = Instance(
 )
 def check_lemma_3(rng: np.random.Generator, trials: int) -> Verification:
     """Search for the comparator u* >= 0 that comes closest to breaking the bound on the step of u."""
-    printed, corrected = Tally(ROUNDING, "(relative)"), Tally(ROUNDING, "(relative)")
+    forms = Forms(ROUNDING, "(relative)")
     for one in (KNOWN_INSTANCE, *(draw_instance(rng) for _ in range(trials))):
         each, mu = one.each, one.mu
-        eta, zeta = l_eta(each, one.w, one.u), l_zeta(each, one.u) ** 2
-        delta_2, Delta_2 = float(each.d @ each.d), float(np.linalg.norm(each.D, 2)) ** 2
         gains = (
-            mu * ((1.0 - mu * Delta_2) * eta + (1.0 - mu * delta_2) * zeta),
-            mu / (1.0 + mu * spread(each)) * (eta + zeta),
+            mu * ((1.0 - mu * norm_2(each.D)) * one.eta + (1.0 - mu * float(each.d @ each.d)) * one.zeta_2),
+            mu / (1.0 + mu * spread(each)) * (one.eta + one.zeta_2),
         )
-        steps = (printed_step(each, one.w, one.u, mu)[0], hinge_step(each, one.w, one.u, mu))
-        for tally, gain, step in zip((printed, corrected), gains, steps, strict=True):
+        steps = (printed_step(one)[0], hinge_step(one))
+        for tally, gain, step in zip((forms.printed, forms.corrected), gains, steps, strict=True):
             moved = np.maximum(0.0, step)
             for comparator in (nearest_advice_vector(one, moved), np.zeros_like(one.u), moved, one.u):
-                progress = np.sum((comparator - moved) ** 2) - np.sum((comparator - one.u) ** 2)
+                after, before = (float(np.sum((comparator - u) ** 2)) for u in (moved, one.u))
                 price = mu * (l_eta(each, one.w, comparator) + l_zeta(each, comparator) ** 2)
-                sizes = np.sum((comparator - moved) ** 2), np.sum((comparator - one.u) ** 2), price, gain
-                tally.add(
-                    relative(float(progress - (price - gain)), *map(float, sizes)),
-                    **one.shown, comparator=comparator.tolist(),
-                )  # fmt: skip
-    note = "The corrected coefficient is mu / (1 + mu s^2), s = ||[D d]||, of L_eta and L_zeta^2 alike"
-    return Verification(printed.finding, corrected.finding, note)
+                violation = relative(after - before - (price - gain), after, before, price, gain)
+                tally.add(violation, **one.shown, comparator=comparator.tolist())
+    return forms.verify(
+        "The corrected coefficient is mu / (1 + mu s^2), s = ||[D d]||, of L_eta and L_zeta^2 alike"
+    )
 
 
 def nearest_advice_vector(one: Instance, moved: Floats) -> Floats:
@@ -494,7 +487,7 @@ def check_lemma_4(rng: np.random.Generator, trials: int) -> Verification:
         losses = np.mean([l_eta(each, w, part) for each, part in zip(sets, u, strict=True)])
         left, right = np.sum((w - estimates.mean(axis=0)) ** 2), np.mean(np.sum((w - estimates) ** 2, axis=1))
         tally.add(relative(max(float(left - right), abs(float(losses - right))), float(right)), w=w.tolist())
-    return Verification(tally.finding)
+    return tally.verify()
 
 
 # --- Theorem 1
@@ -533,7 +526,7 @@ def make_run(id: str, X: Floats, y: Floats, advice: Advice, lam: float, mu: floa
 def left_printed(run: AdviceRun) -> float:
     """Return T times the left side of (18), with X, Delta and delta as small as they may be."""
     X_2 = float(np.max(np.sum(run.X**2, axis=1)))
-    Delta_2 = max(float(np.linalg.norm(each.D, 2)) ** 2 for each in run.advice)
+    Delta_2 = max(norm_2(each.D) for each in run.advice)
     delta_2 = max(float(each.d @ each.d) for each in run.advice)
     total = 0.0
     for t in range(run.y.size):
@@ -568,9 +561,8 @@ def right_side(run: AdviceRun, w: Floats, u: list[Floats]) -> float:
     for t in range(run.y.size):
         total += run.lam * l_xi(w, run.X[t], run.y[t]) ** 2
         for each, star, now in zip(run.advice, u, run.u[t], strict=True):
-            total += run.mu * (
-                l_zeta(each, star) ** 2 + l_eta(each, w, now) + l_eta(each, run.w[t + 1], star)
-            )
+            etas = l_eta(each, w, now), l_eta(each, run.w[t + 1], star)
+            total += run.mu * (l_zeta(each, star) ** 2 + etas[0] + etas[1])
     return float(total)
 
 
@@ -654,23 +646,21 @@ def random_run(rng: np.random.Generator, id: str) -> AdviceRun:
 )
 def check_theorem_1(rng: np.random.Generator, trials: int) -> Verification:
     """Try (18) against the tightest comparators, on random runs and on runs that an optimiser looked for."""
-    printed, corrected = Tally(ROUNDING, "(relative)"), Tally(ROUNDING, "(relative)")
+    forms = Forms(ROUNDING, "(relative)")
     vacuous = at_random = 0
     for _ in range(trials):
         run = random_run(rng, "adviceptron-printed")
-        Delta_2 = max(float(np.linalg.norm(each.D, 2)) ** 2 for each in run.advice)
-        vacuous += run.mu * Delta_2 >= 1.0
-        at_random += judge(run, printed, left_printed)
-        judge(random_run(rng, "adviceptron"), corrected, left_corrected)
+        vacuous += run.mu * max(norm_2(each.D) for each in run.advice) >= 1.0
+        at_random += judge(run, forms.printed, left_printed)
+        judge(random_run(rng, "adviceptron"), forms.corrected, left_corrected)
     for run in search_theorem_1(rng, max(1, trials // 10)):
-        judge(run, printed, left_printed)
-        judge(run, corrected, left_corrected)
-    note = (
+        judge(run, forms.printed, left_printed)
+        judge(run, forms.corrected, left_corrected)
+    return forms.verify(
         f"{at_random} of {trials} random runs break it, but the search finds runs that do: labels that "
         f"alternate, with advice that says next to nothing. In {vacuous} random runs mu Delta^2 >= 1, so "
         "that the left side no longer bounds L_eta"
     )
-    return Verification(printed.finding, corrected.finding, note)
 
 
 def judge(run: AdviceRun, tally: Tally, left: Callable[[AdviceRun], float]) -> bool:
@@ -693,10 +683,8 @@ def judge(run: AdviceRun, tally: Tally, left: Callable[[AdviceRun], float]) -> b
 )
 def check_table_1(rng: np.random.Generator, trials: int) -> Verification:
     """Add up the isolates of Table 1."""
-    printed, corrected = Tally(ROUNDING, "isolates"), Tally(ROUNDING, "isolates")
+    forms = Forms(ROUNDING, "isolates")
     total = sum(ISOLATES.values())
-    printed.add(float(abs(STATED_ISOLATES - total)), stated=STATED_ISOLATES, table=total)
-    corrected.add(float(abs(37710 - total)))
-    return Verification(
-        printed.finding, corrected.finding, f"{STATED_ISOLATES - total} isolates are in no class"
-    )
+    missing = STATED_ISOLATES - total
+    forms.add(float(abs(missing)), float(abs(37710 - total)), stated=STATED_ISOLATES, table=total)
+    return forms.verify(f"{missing} isolates are in no class")

@@ -1,11 +1,11 @@
 """Crammer, Dredze & Pereira, Confidence-Weighted Linear Classification for Text Categorization, JMLR 2012."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from decimal import Decimal, localcontext
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 from scipy.integrate import quad
@@ -13,7 +13,8 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr
 
 from olbench import audit
-from olbench.audit.definition import Forms, Plain, Tally, Verification
+from olbench.audit.definition import POINTS, Forms, Plain, Tally, Verification
+from olbench.audit.deviation import compare_trigger, larger_root, shrinkage
 from olbench.audit.gaussians import (
     Constraint,
     Problem,
@@ -23,13 +24,11 @@ from olbench.audit.gaussians import (
     draw_problem,
     inverse_of,
     random_gaussian,
-    violated_problem,
+    violated_problems,
 )
 from olbench.learn.examples import Floats
 
 check = partial(audit.check, paper="cw2012")
-#: Points of a scalar function per trial.
-POINTS = 25
 
 
 # --- passive-aggressive updates and the constraint, sections 3 to 5
@@ -101,30 +100,22 @@ def variance_step(m: float, v: float, phi: float) -> tuple[float, float]:
 
 def deviation_step(m: float, v: float, phi: float) -> tuple[float, float]:
     """Return alpha and beta of Lemma 2, with (27), (28) and (31)."""
-    first, second = 1.0 + phi * phi / 2.0, 1.0 + phi * phi
-    alpha = (-m * first + math.sqrt(m * m * phi**4 / 4.0 + v * phi * phi * second)) / (v * second)
-    deviation = (-alpha * v * phi + math.sqrt((alpha * v * phi) ** 2 + 4.0 * v)) / 2.0
-    return alpha, alpha * phi / (deviation + v * alpha * phi)
+    alpha = larger_root(m, v, phi)
+    return alpha, shrinkage(alpha, v, phi)
 
 
 @check(where="Lemma 1", statement="The closed form is the optimum of (10), the variance form")
 def lemma_1(rng: np.random.Generator, trials: int) -> Verification:
     """Compare with sequential quadratic programming."""
-    problems = (violated_problem(lambda: draw_problem(rng, "variance")) for _ in range(trials))
-    tally = compare_optimum(
-        problems, lambda problem: problem.step(*variance_step(problem.m, problem.v, problem.phi))
-    )
-    return Verification(tally.finding)
+    problems = violated_problems(partial(draw_problem, rng, "variance"), trials)
+    return compare_optimum(problems, lambda at: at.step(*variance_step(at.m, at.v, at.phi))).verify()
 
 
 @check(where="Lemma 2", statement="The closed form is the optimum of (19), the deviation form")
 def lemma_2(rng: np.random.Generator, trials: int) -> Verification:
     """Compare with sequential quadratic programming."""
-    problems = (violated_problem(lambda: draw_problem(rng, "deviation")) for _ in range(trials))
-    tally = compare_optimum(
-        problems, lambda problem: problem.step(*deviation_step(problem.m, problem.v, problem.phi))
-    )
-    return Verification(tally.finding)
+    problems = violated_problems(partial(draw_problem, rng), trials)
+    return compare_optimum(problems, lambda at: at.step(*deviation_step(at.m, at.v, at.phi))).verify()
 
 
 @check(
@@ -136,18 +127,7 @@ def lemma_2(rng: np.random.Generator, trials: int) -> Verification:
 )
 def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the sign of the step with both conditions."""
-    forms = Forms()
-    cases = [(0.2, 0.1, 1.0)]
-    for _ in range(POINTS * trials):
-        v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
-        cases.append((rng.uniform(0.0, 2.0) * phi * math.sqrt(v), v, phi))
-    for m, v, phi in cases:
-        alpha, _ = deviation_step(m, v, phi)
-        shown = {"m": m, "v": v, "phi": phi, "gamma": alpha, "phi v": phi * v}
-        forms.add(
-            float((alpha > 0.0) != (m < phi * v)), float((alpha > 0.0) != (m < least_margin(v, phi))), **shown
-        )
-    return forms.verify()
+    return compare_trigger(rng, trials, lambda *at: deviation_step(*at)[0], least_margin)
 
 
 def least_margin(v: float, phi: float) -> float:
@@ -165,13 +145,12 @@ def footnote_6(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the numerical optima of (10) and (9) with the closed form of (19)."""
     forms = Forms(1e-4, "(largest difference)")
     one = Problem(np.zeros(1), 4.0 * np.eye(1), np.ones(1), 1.0, 1.0)
-    for problem in (one, *(violated_problem(lambda: draw_problem(rng, "deviation")) for _ in range(trials))):
-        linear = Problem(problem.mean, problem.covariance, problem.x, problem.y, problem.phi, "variance")
+    for problem in (one, *violated_problems(partial(draw_problem, rng), trials)):
         closed = problem.step(*deviation_step(problem.m, problem.v, problem.phi))
-        others = linear.solve(), problem.solve()
-        margins = [problem.y * float(mean @ problem.x) for mean, _ in (closed, others[0])]
+        linear, exact = replace(problem, constraint="variance").solve(), problem.solve()
+        margins = [problem.y * float(mean @ problem.x) for mean, _ in (closed, linear)]
         shown = {**problem.shown, "margin by (19)": margins[0], "margin by (10)": margins[1]}
-        forms.add(distance(problem, *closed, others[0]), distance(problem, *closed, others[1]), **shown)
+        forms.add(distance(problem, *closed, linear), distance(problem, *closed, exact), **shown)
     return forms.verify()
 
 
@@ -222,10 +201,11 @@ def _compare_projection(
 )
 def section_6_1_l2(rng: np.random.Generator, trials: int) -> Verification:
     """Minimise the Frobenius norm over diagonal matrices numerically."""
-    tally = _compare_projection(
-        rng, trials, l2_projection, lambda other, sigma: float(((other - sigma) ** 2).sum())
-    )
-    return Verification(tally.finding)
+
+    def price(other: Floats, sigma: Floats) -> float:
+        return float(((other - sigma) ** 2).sum())
+
+    return _compare_projection(rng, trials, l2_projection, price).verify()
 
 
 @check(
@@ -240,11 +220,8 @@ def section_6_1_kl(rng: np.random.Generator, trials: int) -> Verification:
         zero = np.zeros(len(sigma))
         return divergence(zero, other, zero, sigma)
 
-    tally = _compare_projection(rng, trials, kl_projection, price)
-    return Verification(
-        tally.finding,
-        note="This is KL(diagonal || full), the direction of (5); the other has the diagonal of Sigma",
-    )
+    note = "This is KL(diagonal || full), the direction of (5); the other has the diagonal of Sigma"
+    return _compare_projection(rng, trials, kl_projection, price).verify(note)
 
 
 @dataclass(frozen=True)
@@ -254,11 +231,17 @@ class Diagonal:
     m: float
     terms: Floats
     phi: float
+    constraint: Constraint = "deviation"
 
     @property
     def v(self) -> float:
         """The variance of the margin."""
         return float(self.terms.sum())
+
+    @property
+    def limit(self) -> float:
+        """The margin from which the constraint holds without a step."""
+        return self.phi * (self.v if self.constraint == "variance" else math.sqrt(self.v))
 
     @property
     def lower(self) -> float:
@@ -278,32 +261,25 @@ class Diagonal:
             return -math.inf
         return self.m + alpha * self.v - float((s / below).sum())
 
+    def value(self, alpha: float) -> float:
+        """Return what the step makes zero: f or g."""
+        return self.f(alpha) if self.constraint == "variance" else self.g(alpha)
+
     @property
     def shown(self) -> dict[str, Plain]:
         """The instance as plain numbers."""
         return {"m": self.m, "Sigma x^2": self.terms.tolist(), "phi": self.phi}
 
 
-def upper_33(step: Diagonal) -> float:
-    """Return the U that the paper gives for (33)."""
-    d, s = len(step.terms), step.phi * step.terms
-    return max(0.0, -2.0 * step.m / step.v, float((2.0 * d * s).max()) / step.v)
+def printed_upper(step: Diagonal) -> float:
+    """Return the U that the paper gives for (33), and with phi^2 for (34)."""
+    s = step.terms * (step.phi if step.constraint == "variance" else step.phi**2)
+    return max(0.0, -2.0 * step.m / step.v, float((2.0 * len(s) * s).max()) / step.v)
 
 
-def upper_34(step: Diagonal) -> float:
-    """Return the U that the paper gives for (34)."""
-    d, s = len(step.terms), step.phi**2 * step.terms
-    return max(0.0, -2.0 * step.m / step.v, float((2.0 * d * s).max()) / step.v)
-
-
-def bracket_34(step: Diagonal) -> float:
-    """Return (phi sqrt(v) - m) / v, at which m + alpha v = phi sqrt(v) and so g >= 0."""
-    return (step.phi * math.sqrt(step.v) - step.m) / step.v
-
-
-def bracket_33(step: Diagonal) -> float:
-    """Return (phi v - m) / v, at which m + alpha v = phi v and so f >= 0."""
-    return (step.phi * step.v - step.m) / step.v
+def upper(step: Diagonal) -> float:
+    """Return the alpha at which m + alpha v = limit, and so f or g is not negative."""
+    return (step.limit - step.m) / step.v
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:
@@ -314,20 +290,16 @@ def root(function: Callable[[float], float], low: float, high: float) -> float:
     return float(brentq(function, inner, high, xtol=1e-300, rtol=1e-14))
 
 
-def _diagonal_steps(rng: np.random.Generator, count: int, constraint: str) -> list[Diagonal]:
-    """Return exact steps of all scales whose constraint does not hold yet; in some, features are missing."""
-    steps: list[Diagonal] = []
-    while len(steps) < count:
+def _diagonal_steps(rng: np.random.Generator, count: int, constraint: Constraint) -> Iterator[Diagonal]:
+    """Yield exact steps of all scales whose constraint does not hold yet; in some, features are missing."""
+    for _ in range(count):
         d = int(rng.integers(1, 6))
         terms = 10.0 ** rng.uniform(-6, 6) * rng.lognormal(sigma=1.5, size=d)
         terms[1:] *= rng.random(d - 1) < 0.7
-        phi = 10.0 ** rng.uniform(-2, 1)
-        v = float(terms.sum())
-        limit = phi * v if constraint == "variance" else phi * math.sqrt(v)
+        first = Diagonal(0.0, terms, 10.0 ** rng.uniform(-2, 1), constraint)
         # From the first round, where m = 0, to margins far on the wrong side.
-        m = float(rng.choice([0.0, 0.9, rng.uniform(0, 1), -(10.0 ** rng.uniform(-3, 3))])) * limit
-        steps.append(Diagonal(m, terms, phi))
-    return steps
+        share = float(rng.choice([0.0, 0.9, rng.uniform(0, 1), -(10.0 ** rng.uniform(-3, 3))]))
+        yield replace(first, m=share * first.limit)
 
 
 @check(
@@ -337,7 +309,7 @@ def _diagonal_steps(rng: np.random.Generator, count: int, constraint: str) -> li
 )
 def equation_33(rng: np.random.Generator, trials: int) -> Verification:
     """Find the root by Brent's method and compare with sequential quadratic programming."""
-    return Verification(_compare_exact(rng, trials, "variance").finding)
+    return _compare_exact(rng, trials, "variance")
 
 
 @check(
@@ -347,30 +319,27 @@ def equation_33(rng: np.random.Generator, trials: int) -> Verification:
 )
 def equation_34(rng: np.random.Generator, trials: int) -> Verification:
     """Find the root by Brent's method and compare with sequential quadratic programming."""
-    return Verification(_compare_exact(rng, trials, "deviation").finding)
+    return _compare_exact(rng, trials, "deviation")
 
 
-def exact_variances(step: Diagonal, variances: Floats, x: Floats, constraint: str) -> tuple[float, Floats]:
+def exact_variances(step: Diagonal, variances: Floats, x: Floats) -> tuple[float, Floats]:
     """Return alpha and the new diagonal of the exact step."""
-    if constraint == "variance":
-        alpha = root(step.f, step.lower, bracket_33(step))
-        gain = 2.0 * alpha * step.phi
-    else:
-        alpha = root(step.g, step.lower, bracket_34(step))
+    alpha = root(step.value, step.lower, upper(step))
+    gain = 2.0 * alpha * step.phi
+    if step.constraint == "deviation":
         gain = alpha * step.phi**2 / (step.m + alpha * step.v)
     return alpha, variances / (1.0 + gain * variances * x * x)
 
 
-def _compare_exact(rng: np.random.Generator, trials: int, constraint: Constraint) -> Tally:
+def _compare_exact(rng: np.random.Generator, trials: int, constraint: Constraint) -> Verification:
     tally = Tally(1e-5, "(largest difference)")
-    for _ in range(trials):
-        problem = violated_problem(lambda: draw_problem(rng, constraint, diagonal=True))
+    for problem in violated_problems(partial(draw_problem, rng, constraint, diagonal=True), trials):
         variances = np.diag(problem.covariance)
-        step = Diagonal(problem.m, variances * problem.x**2, problem.phi)
-        alpha, after = exact_variances(step, variances, problem.x, constraint)
+        step = Diagonal(problem.m, variances * problem.x**2, problem.phi, constraint)
+        alpha, after = exact_variances(step, variances, problem.x)
         mean = problem.mean + alpha * problem.y * variances * problem.x
         tally.add(distance(problem, mean, np.diag(after), problem.solve()), **step.shown)
-    return tally
+    return tally.verify()
 
 
 @check(
@@ -381,18 +350,14 @@ def _compare_exact(rng: np.random.Generator, trials: int, constraint: Constraint
 def lemma_3(rng: np.random.Generator, trials: int) -> Verification:
     """Walk up from L; where m = 0 the value g(L) is minus infinity."""
     printed = Tally()
-    for constraint in ("variance", "deviation"):
-        for step in _diagonal_steps(rng, POINTS * trials // 5, constraint):
-            function, upper = (
-                (step.f, bracket_33(step)) if constraint == "variance" else (step.g, bracket_34(step))
-            )
-            at = step.lower + (upper - step.lower) * np.array([0.0, 1e-3, 0.03, 0.3, 0.7, 1.0, 2.0])
-            values = [function(alpha) for alpha in at]
-            rises = all(low < high for low, high in pairwise(values) if math.isfinite(low))
-            printed.add(
-                float(values[0] > 1e-9 * abs(values[-1]) or not rises or values[-1] <= 0.0), **step.shown
-            )
-    return Verification(printed.finding)
+    constraints: tuple[Constraint, ...] = ("variance", "deviation")
+    for step in chain.from_iterable(_diagonal_steps(rng, POINTS * trials // 5, each) for each in constraints):
+        shares = np.array([0.0, 1e-3, 0.03, 0.3, 0.7, 1.0, 2.0])
+        values = [step.value(alpha) for alpha in step.lower + (upper(step) - step.lower) * shares]
+        rises = all(low < high for low, high in pairwise(values) if math.isfinite(low))
+        wrong = values[0] > 1e-9 * abs(values[-1]) or not rises or values[-1] <= 0.0
+        printed.add(float(wrong), **step.shown)
+    return printed.verify()
 
 
 @check(
@@ -403,29 +368,27 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Verification:
 )
 def lemma_3_value(rng: np.random.Generator, trials: int) -> Verification:
     """Evaluate g at L for sparse examples, in fifty digits: m + L v must vanish."""
-    printed, corrected = Tally(1e-9, "(relative)"), Tally(1e-9, "(relative)")
-    cases = [Diagonal(-1.0, np.array([1.0, 0.0]), 1.0), *_diagonal_steps(rng, POINTS * trials, "deviation")]
-    for step in cases:
+    forms = Forms(1e-9, "(relative)")
+    for step in (
+        Diagonal(-1.0, np.array([1.0, 0.0]), 1.0),
+        *_diagonal_steps(rng, POINTS * trials, "deviation"),
+    ):
         if step.m < 0.0:
-            scaled = _g_at_lower(step) * step.lower
-            shown = {**step.shown, "L": step.lower, "g(L)": scaled / step.lower}
-            printed.add(
-                abs(scaled / len(step.terms) + 1.0), **shown, **{"-d/L": -len(step.terms) / step.lower}
-            )
-            corrected.add(abs(scaled / features(step) + 1.0), **shown)
-    return Verification(printed.finding, corrected.finding)
+            scaled, d = _g_at_lower(step) * step.lower, len(step.terms)
+            shown = {**step.shown, "L": step.lower, "g(L)": scaled / step.lower, "-d/L": -d / step.lower}
+            forms.add(abs(scaled / d + 1.0), abs(scaled / features(step) + 1.0), **shown)
+    return forms.verify()
 
 
 def _g_at_lower(step: Diagonal) -> float:
     """Return g(L) for m < 0, over the features that the example has."""
-    with localcontext(prec=50):
-        m, phi = Decimal(step.m), Decimal(step.phi)
-        terms = [Decimal(float(term)) for term in step.terms if term > 0.0]
-        v = sum(terms, Decimal(0))
-        alpha = -m / v
-        margin = m + alpha * v
-        shares = [phi * phi * s / (margin + alpha * phi * phi * s) for s in terms]
-        return float(margin - sum(shares, Decimal(0)))
+    m, phi = Decimal(step.m), Decimal(step.phi)
+    terms = [Decimal(float(term)) for term in step.terms if term > 0.0]
+    v = sum(terms, Decimal(0))
+    alpha = -m / v
+    margin = m + alpha * v
+    shares = [phi * phi * s / (margin + alpha * phi * phi * s) for s in terms]
+    return float(margin - sum(shares, Decimal(0)))
 
 
 def features(step: Diagonal) -> int:
@@ -442,9 +405,9 @@ def bracket_of_33(rng: np.random.Generator, trials: int) -> Verification:
     """Evaluate f at U."""
     printed = Tally(1e-9, "(relative)")
     for step in _diagonal_steps(rng, POINTS * trials, "variance"):
-        upper = upper_33(step)
-        printed.add(-step.f(upper) / (step.phi * step.v), **step.shown, U=upper)
-    return Verification(printed.finding)
+        end = printed_upper(step)
+        printed.add(-step.f(end) / step.limit, **step.shown, U=end)
+    return printed.verify()
 
 
 @check(
@@ -455,18 +418,17 @@ def bracket_of_33(rng: np.random.Generator, trials: int) -> Verification:
 )
 def bracket_of_34(rng: np.random.Generator, trials: int) -> Verification:
     """Evaluate g, and f for the corrected form, at U."""
-    printed, corrected = Tally(1e-9, "phi sqrt(v)"), Tally(1e-9, "(relative)")
+    forms = Forms(1e-9, "phi sqrt(v)", corrected=Tally(1e-9, "(relative)"))
     small = Diagonal(0.0, np.array([1e-4]), 1.0)
     for step in (small, *_diagonal_steps(rng, POINTS * trials, "deviation")):
-        upper = upper_34(step)
-        shown = {**step.shown, "U": upper, "g(U)": step.g(upper)}
+        end = printed_upper(step)
+        shown = {**step.shown, "U": end, "g(U)": step.g(end)}
         if step is small:
-            shown = {"x": 0.01, **shown, "root": root(step.g, step.lower, bracket_34(step))}
-        printed.add(-step.g(upper) / (step.phi * math.sqrt(step.v)), **shown)
-        corrected.add(-step.g(bracket_34(step)) / (step.phi * math.sqrt(step.v)), **shown)
+            shown = {"x": 0.01, **shown, "root": root(step.g, step.lower, upper(step))}
+        forms.add(-step.g(end) / step.limit, -step.g(upper(step)) / step.limit, **shown)
     for step in _diagonal_steps(rng, POINTS * trials, "variance"):
-        corrected.add(-step.f(bracket_33(step)) / (step.phi * step.v), **step.shown)
-    return Verification(printed.finding, corrected.finding)
+        forms.corrected.add(-step.f(upper(step)) / step.limit, **step.shown)
+    return forms.verify()
 
 
 @check(
@@ -477,17 +439,19 @@ def bracket_of_34(rng: np.random.Generator, trials: int) -> Verification:
 )
 def binary_search(rng: np.random.Generator, trials: int) -> Verification:
     """Count halvings: a bracket 16 times as wide takes four more, not 16 times as many."""
-    printed, corrected = Tally(0.5, "(relative)"), Tally(0.0, "halvings")
+    forms = Forms(0.5, "(relative)", corrected=Tally(0.0, "halvings"))
     cases = [(1e-6, 1.0)]
     cases += [(10.0 ** rng.uniform(-9, -3), 10.0 ** rng.uniform(-1, 2)) for _ in range(trials)]
     for accuracy, width in cases:
-        target = rng.random()
-        steps = [halvings(target, each, accuracy) for each in (width, 16.0 * width)]
-        shown = {"e": accuracy, "U - L": width, "halvings": steps[0], "halvings at 16 (U - L)": steps[1]}
-        printed.add(abs(steps[1] / (16.0 * steps[0]) - 1.0), **shown)
-        predicted = [predicted_halvings(each, accuracy) for each in (width, 16.0 * width)]
-        corrected.add(float(max(abs(steps[0] - predicted[0]), abs(steps[1] - predicted[1]))), **shown)
-    return Verification(printed.finding, corrected.finding)
+        target, widths = rng.random(), (width, 16.0 * width)
+        few, many = (halvings(target, each, accuracy) for each in widths)
+        gaps = [
+            count - predicted_halvings(each, accuracy)
+            for count, each in zip((few, many), widths, strict=True)
+        ]
+        shown = {"e": accuracy, "U - L": width, "halvings": few, "halvings at 16 (U - L)": many}
+        forms.add(abs(many / (16.0 * few) - 1.0), float(max(map(abs, gaps))), **shown)
+    return forms.verify()
 
 
 def halvings(target: float, width: float, accuracy: float) -> int:
@@ -564,19 +528,12 @@ def section_7_10_kl(rng: np.random.Generator, trials: int) -> Verification:
         apart = float(np.abs(mean - best_mean).max())
         gaps = [max(float(np.abs(P @ best - np.eye(len(mean))).max()), apart) for P in (total, average)]
         values = [_total(mean, np.linalg.inv(P), models) for P in (total, average)]
-        shown: dict[str, Plain] = {
-            "models": len(models),
-            "total at the sum": values[0],
-            "at the mean": values[1],
-        }
+        shown: dict[str, Plain] = {"models": len(models)}
+        shown |= {"total at the sum": values[0], "at the mean": values[1]}
         if len(mean) == 1:
             given = {"mu_c": np.ravel(means).tolist(), "Sigma_c": [float(s[0, 0]) for _, s in models]}
-            shown = {
-                **given,
-                "best mu": float(best_mean[0]),
-                "best Sigma^-1": float(1.0 / best[0, 0]),
-                **shown,
-            }
+            best_one = {"best mu": float(best_mean[0]), "best Sigma^-1": float(1.0 / best[0, 0])}
+            shown = {**given, **best_one, **shown}
         forms.add(gaps[0], gaps[1], **shown)
     return forms.verify("The sum is the precision of the product of the densities")
 
@@ -595,7 +552,7 @@ def section_7_10_l2(rng: np.random.Generator, trials: int) -> Verification:
             lambda mu, means=means: float(((mu - means) ** 2).sum()), np.zeros(3), method="BFGS"
         )
         printed.add(float(np.abs(answer.x - average(means)).max()), models=len(means))
-    return Verification(printed.finding)
+    return printed.verify()
 
 
 def average(means: Floats) -> Floats:

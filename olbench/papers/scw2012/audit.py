@@ -11,19 +11,21 @@ import numpy as np
 from scipy.optimize import minimize
 
 from olbench import audit
-from olbench.algorithms import get_definition
-from olbench.audit.definition import Forms, Plain, Tally, Verification
+from olbench.audit.definition import POINTS, Forms, Plain, Tally, Verification
+from olbench.audit.deviation import larger_root, shrinkage
 from olbench.audit.gaussians import (
+    Example,
     Problem,
     compare_optimum,
     distance,
     divergence,
     draw_problem,
     random_gaussian,
-    violated_problem,
+    violated_problems,
 )
-from olbench.audit.representer import DERIVED, Coefficients, compare_forms, printed_block
+from olbench.audit.representer import DERIVED, Coefficients, compare_forms, printed_block, scalar_step
 from olbench.audit.runs import (
+    PHIS,
     Comparator,
     NotSeparableError,
     Replay,
@@ -34,11 +36,9 @@ from olbench.audit.runs import (
 )
 from olbench.learn.examples import Floats
 from olbench.learn.learners import Algorithm
-from olbench.papers.cw2008.audit import confidence_loss, factor_6, scalar_step
+from olbench.papers.cw2008.audit import confidence_loss, factor_6
 
 check = partial(audit.check, paper="scw2012")
-PHIS = (0.3, 1.0, 3.0)
-POINTS = 25
 
 
 # --- the updates, sections 2 and 3
@@ -50,9 +50,7 @@ def _problem(rng: np.random.Generator, price: Literal["none", "linear", "squared
 
 def first_step(m: float, v: float, phi: float, C: float) -> float:
     """Return alpha of Proposition 1."""
-    psi, zeta = 1.0 + phi * phi / 2.0, 1.0 + phi * phi
-    cw = (-m * psi + math.sqrt(m * m * phi**4 / 4.0 + v * phi * phi * zeta)) / (v * zeta)
-    return min(C, max(0.0, cw))
+    return min(C, max(0.0, larger_root(m, v, phi)))
 
 
 def second_step(m: float, v: float, phi: float, C: float) -> float:
@@ -60,12 +58,6 @@ def second_step(m: float, v: float, phi: float, C: float) -> float:
     n = v + 1.0 / (2.0 * C)
     gamma = phi * math.sqrt(phi * phi * m * m * v * v + 4.0 * n * v * (n + v * phi * phi))
     return max(0.0, (-(2.0 * m * n + phi * phi * m * v) + gamma) / (2.0 * (n * n + n * v * phi * phi)))
-
-
-def shrinkage(alpha: float, v: float, phi: float) -> float:
-    """Return beta of both propositions."""
-    deviation = 0.5 * (-alpha * v * phi + math.sqrt((alpha * v * phi) ** 2 + 4.0 * v))
-    return alpha * phi / (deviation + v * alpha * phi)
 
 
 def soft_update(problem: Problem, alpha: float) -> tuple[Floats, Floats]:
@@ -83,7 +75,7 @@ def equation_3(rng: np.random.Generator, trials: int) -> Verification:
     """Compare both products with the numerical optimum of the CW problem."""
     forms = Forms(1e-5, "(largest difference)")
     two = Problem(np.zeros(2), np.eye(2), np.array([1.0, 1.0]), 1.0, 1.0)
-    for problem in (two, *(violated_problem(lambda: _problem(rng, "none")) for _ in range(trials))):
+    for problem in (two, *violated_problems(partial(_problem, rng, "none"), trials)):
         if len(problem.x) == 1:
             continue
         alpha = first_step(problem.m, problem.v, problem.phi, math.inf)
@@ -114,7 +106,7 @@ def section_2_4(rng: np.random.Generator, trials: int) -> Verification:
     for case in cases:
         if case.loss > 0.05:
             after = case.closed_form()
-            slopes = [case.largest_slope(share, rng) for share in (0.0, regularised_share())]
+            slopes = [case.largest_slope(share, rng) for share in (0.0, NEW_SHARE)]
             shown = {"y mu.x": 1.0 - case.loss, "v": case.v, "gamma": case.gamma,
                      "objective": case.objective(*after, 0.0),
                      "with Sigma_t kept": case.objective(after[0], case.covariance, 0.0)}  # fmt: skip
@@ -122,32 +114,23 @@ def section_2_4(rng: np.random.Generator, trials: int) -> Verification:
     return forms.verify()
 
 
-def regularised_share() -> float:
-    """Return how much of the confidence term is the new covariance: all of it."""
-    return 1.0
+#: How much of the confidence term is about the new covariance: all of it.
+NEW_SHARE = 1.0
 
 
 @dataclass(frozen=True)
-class _Arow:
+class _Arow(Example):
     """AROW's problem for one example."""
 
-    mean: Floats
-    covariance: Floats
-    x: Floats
-    y: float
     gamma: float
 
     @property
-    def v(self) -> float:
-        return float(self.x @ self.covariance @ self.x)
-
-    @property
     def loss(self) -> float:
-        return max(0.0, 1.0 - self.y * float(self.mean @ self.x))
+        return max(0.0, 1.0 - self.m)
 
     def closed_form(self) -> tuple[Floats, Floats]:
-        beta, z = 1.0 / (self.v + self.gamma), self.covariance @ self.x
-        return self.mean + self.loss * beta * self.y * z, self.covariance - beta * np.outer(z, z)
+        beta = 1.0 / (self.v + self.gamma)
+        return self.step(self.loss * beta, beta)
 
     def objective(self, mean: Floats, covariance: Floats, share: float) -> float:
         """Return the objective; this share of its last term is x' Sigma x and the rest x' Sigma_t x."""
@@ -181,9 +164,8 @@ def proposition_1(rng: np.random.Generator, trials: int) -> Verification:
         clipped.append(alpha == problem.C)
         return soft_update(problem, alpha)
 
-    problems = (violated_problem(lambda: _problem(rng, "linear")) for _ in range(trials))
-    tally = compare_optimum(problems, update)
-    return Verification(tally.finding, note=f"The step is C in {sum(clipped)} of {trials}")
+    tally = compare_optimum(violated_problems(partial(_problem, rng, "linear"), trials), update)
+    return tally.verify(f"The step is C in {sum(clipped)} of {trials}")
 
 
 @check(where="Proposition 2", statement="The closed form is the optimum of (5), SCW-II")
@@ -193,8 +175,7 @@ def proposition_2(rng: np.random.Generator, trials: int) -> Verification:
     def update(problem: Problem) -> tuple[Floats, Floats]:
         return soft_update(problem, second_step(problem.m, problem.v, problem.phi, problem.C))
 
-    problems = (violated_problem(lambda: _problem(rng, "squared")) for _ in range(trials))
-    return Verification(compare_optimum(problems, update).finding)
+    return compare_optimum(violated_problems(partial(_problem, rng, "squared"), trials), update).verify()
 
 
 @check(
@@ -207,19 +188,16 @@ def proposition_2_libol(rng: np.random.Generator, trials: int) -> Verification:
     """Compare the objective (5) at both steps of olbench's rules with the numerical optimum."""
     forms = Forms(1e-6, "(objective)")
     one = Problem(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0, price="squared", C=1.0)
-    for problem in (one, *(violated_problem(lambda: _problem(rng, "squared")) for _ in range(trials))):
+    for problem in (one, *violated_problems(partial(_problem, rng, "squared"), trials)):
         best = problem.value(*problem.solve())
-        values = {id: _value_of(problem, id) for id in ("scw2-libol", "scw2")}
-        shown = {**problem.shown, "objective": values["scw2-libol"], "best": best}
-        forms.add(values["scw2-libol"] - best, values["scw2"] - best, **shown)
+        libol, ours = (
+            problem.value(
+                *soft_update(problem, scalar_step(id, (problem.C, problem.phi))(problem.m, problem.v)[0])
+            )
+            for id in ("scw2-libol", "scw2")
+        )
+        forms.add(libol - best, ours - best, **problem.shown, objective=libol, best=best)
     return forms.verify()
-
-
-def _value_of(problem: Problem, id: str) -> float:
-    rule = get_definition(id).rule
-    assert rule is not None
-    _, alpha, _ = rule(problem.m, problem.v, problem.m < 0.0, 1, (problem.C, problem.phi))
-    return problem.value(*soft_update(problem, alpha))
 
 
 def soft(phi: float, C: float, a: float = 1.0) -> Algorithm:
@@ -231,11 +209,6 @@ def soft(phi: float, C: float, a: float = 1.0) -> Algorithm:
 
 #: Lemma 1 as printed: nu_i = 1 and no a, and x_r'x_s where x_r'x_i x_i'x_s belongs.
 PRINTED_LEMMA_1 = Coefficients(lambda alpha, y, a: 1.0, printed_block, lambda w, a: w, lambda a: 1.0)
-
-
-def derived_coefficients() -> Coefficients:
-    """Return the recursion that follows from the update."""
-    return DERIVED
 
 
 @check(
@@ -254,7 +227,7 @@ def lemma_1(rng: np.random.Generator, trials: int) -> Verification:
         cases.append((X, y, 10.0 ** rng.uniform(-1, 1), float(rng.choice(PHIS)), 10.0 ** rng.uniform(-1, 1)))
     for X, y, a, phi, C in cases:
         run, step = replay(soft(phi, C, a), X, y), scalar_step("scw1", (C, phi))
-        compare_forms(forms, run, (X, y, a), step, (PRINTED_LEMMA_1, derived_coefficients()), phi=phi, C=C)
+        compare_forms(forms, run, (X, y, a), step, (PRINTED_LEMMA_1, DERIVED), phi=phi, C=C)
     return forms.verify()
 
 
@@ -278,24 +251,21 @@ def soft_loss(r: float, v: float, phi: float, C: float) -> float:
 )
 def section_4_3_loss(rng: np.random.Generator, trials: int) -> Verification:
     """Evaluate the loss at margins that are not positive, and compare it with the step of SCW-I."""
-    printed, corrected = Tally(1e-9), Tally(1e-9)
+    forms = Forms(1e-9)
     cases = [(-1.0, 1.0, 1.0, 0.1)]
     for _ in range(POINTS * trials):
         phi = rng.uniform(0.1, 3.0)
-        cases.append(
-            (rng.uniform(-5.0, 0.99 * phi), 10.0 ** rng.uniform(-3, 3), phi, 10.0 ** rng.uniform(-2, 1))
-        )
+        r, v = rng.uniform(-5.0, 0.99 * phi), 10.0 ** rng.uniform(-3, 3)
+        cases.append((r, v, phi, 10.0 ** rng.uniform(-2, 1)))
     for r, v, phi, C in cases:
         loss, lower = soft_loss(r, v, phi, C), soft_loss(r + 0.01, v, phi, C)
-        alpha = first_step(r * math.sqrt(v), v, phi, C)
-        shown = {"m": r * math.sqrt(v), "v": v, "phi": phi, "C": C, "loss": loss}
-        printed.add(1.0 - loss if r <= 0.0 else 0.0, **shown)
-        own = factor_6(phi) * alpha * alpha * v
-        bounded = r <= 0.0 and C * math.sqrt(v) >= lowest_ceiling(phi)
-        corrected.add(
-            max(abs(own - loss) / (1.0 + loss), lower - loss, 1.0 - loss if bounded else 0.0), **shown
-        )
-    return Verification(printed.finding, corrected.finding)
+        m = r * math.sqrt(v)
+        own = factor_6(phi) * first_step(m, v, phi, C) ** 2 * v
+        below = 1.0 - loss if r <= 0.0 else 0.0
+        bounded = C * math.sqrt(v) >= lowest_ceiling(phi)
+        corrected = max(abs(own - loss) / (1.0 + loss), lower - loss, below if bounded else 0.0)
+        forms.add(below, corrected, m=m, v=v, phi=phi, C=C, loss=loss)
+    return forms.verify()
 
 
 def lowest_ceiling(phi: float) -> float:
@@ -310,7 +280,7 @@ def lowest_ceiling(phi: float) -> float:
 )
 def theorem_1(rng: np.random.Generator, trials: int) -> Verification:
     """Sum the losses of runs of SCW-I over separable and noisy data."""
-    printed, corrected = Tally(1e-9, "of the bound"), Tally(1e-7, "(relative)")
+    forms = Forms(1e-9, "of the bound", corrected=Tally(1e-7, "(relative)"))
     cases = [(np.ones((1, 1)), np.ones(1), 1.0, 1.0)]
     for _ in range(trials):
         X, y = separable(rng, 60, 4)
@@ -320,9 +290,9 @@ def theorem_1(rng: np.random.Generator, trials: int) -> Verification:
         run = replay(soft(phi, C), X, y)
         losses = math.fsum(soft_loss(each.m / math.sqrt(each.v), each.v, phi, C) for each in run.updates)
         shown = {"n": len(y), "phi": phi, "C": C, "losses": losses, "sum alpha^2 v": run.squares}
-        printed.add(losses / run.squares - 1.0, **shown)
-        corrected.add(abs(losses / (factor_6(phi) * run.squares) - 1.0), **shown)
-    return Verification(printed.finding, corrected.finding)
+        corrected = abs(losses / (factor_6(phi) * run.squares) - 1.0)
+        forms.add(losses / run.squares - 1.0, corrected, **shown)
+    return forms.verify()
 
 
 #: Four examples of label +1 on which clipped steps leave negative margins: the second and third teach Sigma
@@ -351,16 +321,11 @@ class SoftRun:
         return factor_6(self.phi) * self.comparator.cost
 
 
-def soft_run(rows: Floats, phi: float, C: float) -> SoftRun:
-    """Run SCW-I and find its comparator."""
-    run = replay(soft(phi, C), rows, np.ones(len(rows)))
-    return SoftRun(rows, phi, C, run, tightest_comparator(run))
-
-
 def attempt(rows: Floats, phi: float, C: float) -> list[SoftRun]:
-    """Return the run, or nothing where it has no comparator."""
+    """Return a run of SCW-I with its comparator, or nothing where it has none."""
     try:
-        return [soft_run(rows, phi, C)]
+        run = replay(soft(phi, C), rows, np.ones(len(rows)))
+        return [SoftRun(rows, phi, C, run, tightest_comparator(run))]
     except (NotSeparableError, ArithmeticError, np.linalg.LinAlgError):
         return []
 
@@ -380,7 +345,7 @@ def clipping_term(run: Replay, comparator: Comparator) -> float:
 
 def _soft_runs(rng: np.random.Generator, trials: int) -> Iterator[SoftRun]:
     """Yield the counter-example, what an optimiser makes of it, and runs over separable data."""
-    yield soft_run(COUNTER_EXAMPLE, 3.0, 1.0)
+    yield from attempt(COUNTER_EXAMPLE, 3.0, 1.0)
     for _ in range(max(1, trials // 10)):
         for corrected in (False, True):
             phi = rng.uniform(2.5, 4.0)
@@ -454,10 +419,9 @@ def theorem_1_mistakes(rng: np.random.Generator, trials: int) -> Verification:
         if min(losses) >= 1.0 - 1e-12:
             mistakes = len(losses)
             printed.add(mistakes / one.bound - 1.0, phi=one.phi, C=one.C, mistakes=mistakes, bound=one.bound)
-    return Verification(
-        printed.finding,
-        note="A margin of 0 is counted as a mistake. No counter-example was found; it is proved where "
-        "(1 + phi^2) log(1 + phi^2) >= 2 phi^2, which is from phi = 1.98 on",
+    return printed.verify(
+        "A margin of 0 is counted as a mistake. No counter-example was found; it is proved where "
+        "(1 + phi^2) log(1 + phi^2) >= 2 phi^2, which is from phi = 1.98 on"
     )
 
 

@@ -1,0 +1,51 @@
+"""The step of the deviation form: the quadratic for alpha and its closed form, which three papers share.
+
+cw2008 has them in section 3.2, cw2012 in section 5.2 and scw2012 in Proposition 1.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from olbench.audit.definition import POINTS, Forms, Verification
+
+#: (m, v, phi) -> a number.
+OfMargin = Callable[[float, float, float], float]
+
+
+def larger_root(m: float, v: float, phi: float) -> float:
+    """Return alpha of the optimal step, if it is not negative: cw2008, eq. (14)."""
+    psi, xi = 1.0 + phi * phi / 2.0, 1.0 + phi * phi
+    return (-m * psi + math.sqrt(m * m * phi**4 / 4.0 + v * phi * phi * xi)) / (v * xi)
+
+
+def quadratic_roots(m: float, v: float, phi: float) -> list[float]:
+    """Return the roots of the quadratic for alpha, the smaller one first."""
+    xi = 1.0 + phi * phi
+    roots = np.roots([v * v * xi, 2.0 * m * v * (1.0 + phi * phi / 2.0), m * m - v * phi * phi])
+    return sorted(float(root) for root in roots)
+
+
+def shrinkage(alpha: float, v: float, phi: float) -> float:
+    """Return beta of Sigma -= beta Sigma x x' Sigma for a step alpha: cw2008, eqs. (12) and (22)."""
+    deviation = 0.5 * (-alpha * v * phi + math.sqrt((alpha * v * phi) ** 2 + 4.0 * v))
+    return alpha * phi / (deviation + v * alpha * phi)
+
+
+def compare_trigger(
+    rng: np.random.Generator, trials: int, step: OfMargin, least_margin: Callable[[float, float], float]
+) -> Verification:
+    """Compare the sign of a step with the printed m < phi v and with m < least_margin(v, phi)."""
+    forms = Forms()
+    cases = [(0.2, 0.1, 1.0)]
+    for _ in range(POINTS * trials):
+        v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
+        cases.append((rng.uniform(0.0, 2.0) * phi * math.sqrt(v), v, phi))
+    for m, v, phi in cases:
+        gamma = step(m, v, phi)
+        forms.add(
+            float((gamma > 0.0) != (m < phi * v)), float((gamma > 0.0) != (m < least_margin(v, phi))),
+            m=m, v=v, phi=phi, gamma=gamma, **{"phi v": phi * v},
+        )  # fmt: skip
+    return forms.verify()
