@@ -30,6 +30,8 @@ REPRODUCED, CLOSE = "reproduced", "close"
 #: A proportion that is printed without a deviation is compared in standard errors instead: the binomial one
 #: of its sample and that of our mean, added as variances.
 TOLERANCES = {REPRODUCED: 2.0, CLOSE: 4.0}
+#: However large the deviations are, numbers further apart than this factor are not close.
+CLOSE_RATIO = 1.5
 
 
 @dataclass(frozen=True)

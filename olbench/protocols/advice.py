@@ -98,8 +98,8 @@ class AdviceProtocol(Protocol):
         ),
     )  # fmt: skip
     sections = (
-        "headline", "verdicts", "results", "curves", "claims", "advice", "tuning", "statistics", "algorithms",
-        "datasets", "provenance",
+        "headline", "verdicts", "evidence", "results", "curves", "claims", "advice", "tuning", "statistics",
+        "algorithms", "datasets", "provenance",
     )  # fmt: skip
     orders_text = (
         "Up to {} random training sets of each data set in random order, the same for every algorithm; all "

@@ -120,8 +120,8 @@ class CrossValidation(Protocol):
         ),
     )  # fmt: skip
     sections = (
-        "headline", "overview", "verdicts", "ranks", "significance", "results", "curves", "epochs",
-        "training", "constraint", "claims", "tunings", "statistics", "algorithms", "datasets", "provenance",
+        "headline", "overview", "verdicts", "evidence", "ranks", "significance", "results", "curves",
+        "epochs", "training", "constraint", "claims", "tunings", "statistics", "algorithms", "datasets", "provenance",
     )  # fmt: skip
     pairings: ClassVar[Mapping[str, Pairing]] = {
         "training": Pairing(TRAINING_ERROR, "projection", "l2", "exact"),  # cw2012, Figure 5

@@ -89,8 +89,8 @@ class Shards(Protocol):
         ),
     )  # fmt: skip
     sections = (
-        "headline", "verdicts", "results", "shards", "claims", "tuning", "statistics", "algorithms",
-        "datasets", "provenance",
+        "headline", "verdicts", "evidence", "results", "shards", "claims", "tuning", "statistics",
+        "algorithms", "datasets", "provenance",
     )  # fmt: skip
     orders_text = (
         "{} random splits of each data set into training and test rows, the same for every algorithm. The "

@@ -7,7 +7,6 @@ from collections import Counter
 from olbench.algorithms import get_definition
 from olbench.config.specs import AlgorithmSpec
 from olbench.errors import UserError
-from olbench.report import verdicts
 from olbench.report.claims import FAILS, HOLDS, NOT_CHECKED, PARTLY
 from olbench.report.grid import DETAIL, PAPER, Column, Grid, Part, boxes, count, left, list_some, right
 from olbench.report.guessing import describe_guesses
@@ -64,7 +63,7 @@ def _headline(report: Report) -> list[str]:
     lines = [f"{describe_run(report)}; {report.made[:10]}"]
     if report.results.missing:
         lines += list_gaps(report, NAMED)
-    lines += [verdicts.summary(report.judgements, quantity) for quantity in report.judged]
+    lines += report.verdict_lines
     return [*lines, *_describe_claims(report)]
 
 

@@ -8,8 +8,9 @@ from olbench import stats
 from olbench.papers import Paper, load_paper
 from olbench.protocols import Protocol
 from olbench.quantities import Quantity
-from olbench.report import claims, guessing, verdicts
+from olbench.report import claims, evidence, guessing, verdicts
 from olbench.report.claims import ClaimVerdict
+from olbench.report.evidence import Control, Identification, PrintedCell
 from olbench.report.guessing import Guess
 from olbench.report.results import Entry, Results, aligned, load_results
 from olbench.report.verdicts import Judgement
@@ -100,13 +101,43 @@ class Report:
     @cached_property
     def judgements(self) -> list[Judgement]:
         """The verdict on every reported number; empty without a paper."""
-        return verdicts.judge(self.results, self.paper) if self.paper else []
+        if self.paper is None:
+            return []
+        return evidence.mark_weak(self.results, verdicts.judge(self.results, self.paper))
 
     @property
     def judged(self) -> tuple[Quantity, ...]:
         """The quantities with at least one verdict."""
         names = {judgement.quantity for judgement in self.judgements}
         return tuple(quantity for quantity in self.protocol.judged if quantity.name in names)
+
+    @cached_property
+    def printed_cells(self) -> list[PrintedCell]:
+        """The cells of the paper that this run can be compared with, with all its learners."""
+        return evidence.printed_cells(self.results, self.judgements)
+
+    @cached_property
+    def controls(self) -> dict[Quantity, Control]:
+        """What wrong learners would reproduce, by quantity."""
+        return {quantity: evidence.control(self.printed_cells, quantity) for quantity in self.judged}
+
+    @cached_property
+    def identification(self) -> Identification:
+        """Which learner each row and cell of the paper names, blind."""
+        return evidence.identify(self.printed_cells)
+
+    @property
+    def verdict_lines(self) -> list[str]:
+        """The verdicts in a few lines, each with its control; none without a paper."""
+        lines = [self.describe_verdicts(quantity) for quantity in self.judged]
+        lines.append(evidence.describe_joint(self.judgements, self.judged))
+        lines.append(evidence.describe_identification(self.identification))
+        return list(filter(None, lines))
+
+    def describe_verdicts(self, quantity: Quantity) -> str:
+        """Return how many numbers are reproduced, and how many wrong learners would reproduce."""
+        control = evidence.describe_control(self.controls[quantity])
+        return "; ".join(filter(None, (verdicts.summary(self.judgements, quantity), control)))
 
     @cached_property
     def time_ratios(self) -> dict[tuple[str, str], float]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from olbench.papers import Paper, Reported, standard_error
 from olbench.protocols import get_protocol
 from olbench.quantities import CLOSE as CLOSE
+from olbench.quantities import CLOSE_RATIO, SECONDS, TOLERANCES, Quantity
 from olbench.quantities import REPRODUCED as REPRODUCED
-from olbench.quantities import SECONDS, TOLERANCES, Quantity
 from olbench.report.claims import OUTCOMES, ClaimVerdict
 from olbench.report.comparable import Choice, choose
 from olbench.report.results import Entry, Results
@@ -20,16 +20,22 @@ from olbench.structs import choice
 from olbench.yaml_lines import read_yaml
 
 DIFFERS, NOT_COMPARABLE = "differs", "not comparable"
+#: Beyond this many standard errors, equal means are rejected at the level of 5%.
+Z_LEVEL = 1.96
 #: The verdicts from best to worst, with their letters in tables and on the page.
 LETTERS = {REPRODUCED: "R", CLOSE: "c", DIFFERS: "D", NOT_COMPARABLE: "\N{EN DASH}"}
 VERDICTS = tuple(LETTERS)
 #: The mark of a verdict that would be worse by the paper's own deviation: ours is larger, and allows more.
 LEANS = "\N{DEGREE SIGN}"
 LEANS_MEANING = "only by our larger deviation; by the paper's own it would be worse"
+#: The mark of a verdict that proves little.
+WEAK = "~"
+WEAK_MEANING = "at least half of the other learners would be reproduced as well"
 MEANINGS = {
     REPRODUCED: f"within {TOLERANCES[REPRODUCED]:g} deviations (the larger of the paper's and ours) plus "
     "half a unit of the last printed digit",
-    CLOSE: f"within {TOLERANCES[CLOSE]:g} deviations plus half a unit of the last printed digit",
+    CLOSE: f"within {TOLERANCES[CLOSE]:g} deviations plus half a unit of the last printed digit, and within "
+    f"a factor of {CLOSE_RATIO:g}",
     DIFFERS: "further apart",
     NOT_COMPARABLE: "this run has no such number, or its data, settings or protocol differ",
 }
@@ -60,13 +66,30 @@ class Judgement:
     reason: str
     #: The unit of the tolerance: "deviation" or "binomial", for standard errors.
     basis: str
-    #: Whether the verdict would be worse by the paper's own deviation.
-    leans: bool = False
+    #: The verdict by the paper's own deviation, however large ours is.
+    by_paper: str
+    #: Whether at least half of the other learners of the run would be reproduced here too.
+    weak: bool = False
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """What it is about: data set, row and quantity."""
+        return self.dataset, self.algorithm, self.quantity
+
+    @property
+    def leans(self) -> bool:
+        """Whether the verdict would be worse by the paper's own deviation."""
+        return self.by_paper != self.verdict
+
+    @property
+    def is_same_mean(self) -> bool | None:
+        """Whether a test does not reject that both means are the same; None if there is no test."""
+        return None if self.z is None else abs(self.z) <= Z_LEVEL
 
     @property
     def letter(self) -> str:
-        """The verdict in tables: its letter, marked if it rests on our larger deviation."""
-        return LETTERS[self.verdict] + (LEANS if self.leans else "")
+        """The verdict in tables: its letter, marked if it rests on our larger deviation or proves little."""
+        return LETTERS[self.verdict] + LEANS * self.leans + WEAK * self.weak
 
     @property
     def reported_data(self) -> dict[str, float | None]:
@@ -103,8 +126,16 @@ def verdict(reported: Reported, mean: float, deviation: float, error: float = 0.
     else:
         unit = max(reported.deviation, deviation)
     difference = abs(mean - reported.mean)
-    allowed = (name for name, width in TOLERANCES.items() if difference <= width * unit + reported.rounding)
-    return next(allowed, DIFFERS)
+    allowed = [name for name, width in TOLERANCES.items() if difference <= width * unit + reported.rounding]
+    if allowed[:1] == [CLOSE] and not _is_near(reported, mean):
+        return DIFFERS
+    return allowed[0] if allowed else DIFFERS
+
+
+def _is_near(reported: Reported, mean: float) -> bool:
+    """Return whether two numbers are within CLOSE_RATIO, wherever in its last digit the printed one is."""
+    low, high = sorted((abs(mean), abs(reported.mean)))
+    return high - reported.rounding <= CLOSE_RATIO * (low + reported.rounding)
 
 
 def time_ratios(results: Results, paper: Paper) -> dict[tuple[str, str], float]:
@@ -218,14 +249,15 @@ def _judgement(results: Results, reported: Reported, quantity: Quantity, choice:
     mean, deviation = entry.spread(quantity) if entry and entry.done else (None, None)
     if entry is None or entry.done < 2:
         deviation = None
-    outcome, z, leans = NOT_COMPARABLE, None, False
+    outcome = by_paper = NOT_COMPARABLE
+    z = None
     if entry is not None and mean is not None:
-        error = _own_error(results, entry, quantity, reported)
+        error = own_error(results, entry, quantity, reported)
         known = deviation is not None or reported.deviation is None
         z = _z(reported, mean, error) if known else None
         if not reason:
             outcome = verdict(reported, mean, deviation or 0.0, error)
-            leans = reported.deviation is not None and outcome != verdict(reported, mean, 0.0, error)
+            by_paper = outcome if reported.deviation is None else verdict(reported, mean, 0.0, error)
     return Judgement(
         dataset=reported.dataset,
         label=entry.label if entry else reported.row,
@@ -240,11 +272,11 @@ def _judgement(results: Results, reported: Reported, quantity: Quantity, choice:
         verdict=outcome,
         reason=reason,
         basis="binomial" if reported.deviation is None else "deviation",
-        leans=leans,
+        by_paper=by_paper,
     )
 
 
-def _own_error(results: Results, entry: Entry, quantity: Quantity, reported: Reported) -> float:
+def own_error(results: Results, entry: Entry, quantity: Quantity, reported: Reported) -> float:
     """Return the standard error of our mean: over trials or, beside a binomial one, binomial as well.
 
     Folds test the same rows again, so that their deviation says less than the number of rows does.

@@ -22,7 +22,7 @@ def parts(report: Report) -> Iterator[str]:
     lines = [f"{describe_run(report)}; run of {report.made}"]
     if report.results.missing:
         lines += list_gaps(report)
-    lines += [verdicts.summary(report.judgements, quantity) for quantity in report.judged]
+    lines += report.verdict_lines
     yield "\n".join(filter(None, [*lines, describe_guesses(report.guesses)]))
 
 
@@ -52,7 +52,7 @@ def list_gaps(report: Report, few: int = FEW) -> list[str]:
 
 def data(report: Report) -> Mapping[str, Any]:
     """Return the counts of the verdicts."""
-    summary = {each.name: verdicts.summary(report.judgements, each) for each in report.judged}
+    summary = {each.name: report.describe_verdicts(each) for each in report.judged}
     names = ("dataset", "label", "mean", "guess")
     return {
         "missing": report.results.missing,

@@ -10,14 +10,27 @@ from olbench.report.grid import DETAIL, KEPT, Box, Column, Grid, Part, boxes, ca
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.sections.results import judgement_page
-from olbench.report.verdicts import LEANS, LEANS_MEANING, LETTERS, NOT_COMPARABLE, REPRODUCED, Judgement
+from olbench.report.verdicts import (
+    LEANS,
+    LEANS_MEANING,
+    LETTERS,
+    NOT_COMPARABLE,
+    REPRODUCED,
+    WEAK,
+    WEAK_MEANING,
+    Judgement,
+)
 
 LEGEND = ", ".join(f"{letter} {verdict}" for verdict, letter in LETTERS.items())
 
 
 def legend(report: Report) -> str:
     """Return what the letters mean, and the mark if there is one."""
-    return LEGEND + (f", {LEANS} {LEANS_MEANING}" if any(each.leans for each in report.judgements) else "")
+    marks = {
+        f"{LEANS} {LEANS_MEANING}": any(each.leans for each in report.judgements),
+        f"{WEAK} {WEAK_MEANING}": any(each.weak for each in report.judgements),
+    }
+    return ", ".join((LEGEND, *(text for text, is_used in marks.items() if is_used)))
 
 
 def applies(report: Report) -> bool:
@@ -159,7 +172,10 @@ def not_comparable(report: Report) -> Iterator[str]:
 
 def data(report: Report) -> Mapping[str, Any]:
     """Return every judgement."""
-    judgements = [{**vars(each), "reported": each.reported_data} for each in report.judgements]
+    judgements = [
+        {**vars(each), "leans": each.leans, "same_mean": each.is_same_mean, "reported": each.reported_data}
+        for each in report.judgements
+    ]
     return {"judgements": judgements, "kendall_tau": report.taus}
 
 

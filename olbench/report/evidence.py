@@ -1,0 +1,291 @@
+"""What the verdicts on a paper's table prove: what wrong learners would score, and whom numbers identify.
+
+A tolerance that the right learner meets proves little if other learners meet it as well. Two statistics of
+the same run say how much it proves. The *control* puts other learners in a row and counts its verdicts again.
+The *identification* forgets the name of a printed row and asks which learner of the run explains it best.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.papers import Reported, standard_error
+from olbench.quantities import REPRODUCED, Quantity
+from olbench.report.results import Entry, Results
+from olbench.report.verdicts import NOT_COMPARABLE, VERDICTS, Judgement, own_error, verdict
+
+#: The share of printed numbers that no learner explains: a misprint, other parameters, other data. One such
+#: number then costs a learner a bounded amount of likelihood, however far away it is.
+UNEXPLAINED = 0.05
+#: By how much log-likelihood a learner must lead to be identified: by a factor of 20.
+DECISIVE = math.log(20.0)
+#: Up to this many rows, all derangements are counted (at most 14,833); beyond, as many random ones.
+ENUMERATED, SAMPLED = 8, 10_000
+
+
+@dataclass(frozen=True)
+class PrintedCell:
+    """What a paper prints for one algorithm on one data set, and the learners that may explain it."""
+
+    dataset: str
+    row: str
+    #: The label of our entry for the row.
+    right: str
+    #: By quantity.
+    numbers: Mapping[Quantity, Reported]
+    #: The run, and its learners on the data set by label.
+    results: Results
+    learners: Mapping[str, Entry]
+
+    def is_reproduced(self, label: str, quantity: Quantity) -> bool:
+        """Return whether a learner of the run would reproduce what is printed."""
+        if quantity not in self.numbers:
+            return False
+        mean, deviation = self.learners[label].spread(quantity)
+        number = self.numbers[quantity]
+        return verdict(number, mean, deviation, self.error(label, quantity)) == REPRODUCED
+
+    def error(self, label: str, quantity: Quantity) -> float:
+        """Return the standard error of a learner's mean."""
+        return own_error(self.results, self.learners[label], quantity, self.numbers[quantity])
+
+
+@dataclass(frozen=True)
+class RowControl:
+    """How many numbers of a row the other learners of the run would reproduce."""
+
+    row: str
+    #: Our verdicts: how many are reproduced, and of how many.
+    reproduced: int
+    total: int
+    #: By label, the best first.
+    others: Mapping[str, int]
+
+    @property
+    def median(self) -> float:
+        """What a typical wrong learner would reproduce."""
+        return median(self.others.values()) if self.others else math.nan
+
+    @property
+    def best(self) -> str:
+        """The wrong learner that would reproduce most; empty if there is no other."""
+        return next(iter(self.others), "")
+
+
+@dataclass(frozen=True)
+class Control:
+    """What wrong learners would reproduce of a quantity: row by row, and with all rows deranged."""
+
+    quantity: str
+    rows: tuple[RowControl, ...]
+    #: How many numbers are reproduced when each row gets the learner of another row: fewest, median, most.
+    deranged: tuple[int, float, int] | None
+
+    @property
+    def reproduced(self) -> int:
+        """How many numbers are reproduced by the right learners."""
+        return sum(row.reproduced for row in self.rows)
+
+    @property
+    def total(self) -> int:
+        """How many numbers are compared."""
+        return sum(row.total for row in self.rows)
+
+
+@dataclass(frozen=True)
+class NamedRow:
+    """Which learner explains a row, or a cell, of a paper best, blind to its name."""
+
+    row: str
+    right: str
+    #: The learner with the highest likelihood.
+    named: str
+    #: The log-likelihood of the right learner above the best of the others; negative if another one leads.
+    margin: float
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the right learner comes first."""
+        return self.named == self.right
+
+    @property
+    def is_identified(self) -> bool:
+        """Whether the right learner comes first by a decisive margin."""
+        return self.margin >= DECISIVE
+
+
+@dataclass(frozen=True)
+class Identification:
+    """Blind matching of a paper's rows and cells with the learners of a run."""
+
+    rows: tuple[NamedRow, ...]
+    #: The cells one by one, as (data set, row).
+    cells: Mapping[tuple[str, str], NamedRow]
+    #: How many cells would be named right by chance.
+    chance: float
+
+
+def printed_cells(results: Results, judgements: Iterable[Judgement]) -> list[PrintedCell]:
+    """Return the cells of a paper that a run can be compared with, without unexplained numbers."""
+    quantity = {each.name: each for each in results.protocol.judged}
+    numbers: dict[tuple[str, str, str], dict[Quantity, Reported]] = {}
+    for each in judgements:
+        if each.verdict != NOT_COMPARABLE and not each.reported.suspect:
+            place = each.dataset, each.algorithm, each.label
+            numbers.setdefault(place, {})[quantity[each.quantity]] = each.reported
+    learners = {
+        name: {entry.label: entry for entry in results.contestants(name)} for name in results.datasets
+    }
+    return [
+        PrintedCell(dataset, row, label, own, results, learners[dataset])
+        for (dataset, row, label), own in numbers.items()
+        if label in learners[dataset]
+    ]
+
+
+def joint_verdicts(judgements: Iterable[Judgement]) -> dict[tuple[str, str], str]:
+    """Return the worst verdict over all judged quantities of each cell, by data set and row."""
+    worst: dict[tuple[str, str], str] = {}
+    for each in judgements:
+        if not each.reported.suspect:
+            place = each.dataset, each.algorithm
+            worst[place] = max(worst.get(place, VERDICTS[0]), each.verdict, key=VERDICTS.index)
+    return worst
+
+
+def mark_weak(results: Results, judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Return the judgements, those marked that at least half of the other learners would share."""
+    shares: dict[tuple[str, str, str], float] = {}
+    for cell in printed_cells(results, judgements):
+        for quantity in cell.numbers:
+            others = [cell.is_reproduced(each, quantity) for each in cell.learners if each != cell.right]
+            shares[cell.dataset, cell.row, quantity.name] = sum(others) / max(len(others), 1)
+    return [
+        replace(each, weak=each.verdict == REPRODUCED and shares.get(each.place, 0.0) >= 0.5)
+        for each in judgements
+    ]
+
+
+def control(cells: Sequence[PrintedCell], quantity: Quantity) -> Control:
+    """Return how many numbers of a quantity wrong learners would reproduce."""
+    cells = [cell for cell in cells if quantity in cell.numbers]
+    labels = list(dict.fromkeys(label for cell in cells for label in cell.learners))
+    right = {cell.row: cell.right for cell in cells}
+    counts = {row: dict.fromkeys(labels, 0) for row in right}
+    for cell in cells:
+        for label in cell.learners:
+            counts[cell.row][label] += cell.is_reproduced(label, quantity)
+    rows = [
+        RowControl(row, own[right[row]], sum(cell.row == row for cell in cells), _others(own, right[row]))
+        for row, own in counts.items()
+    ]
+    matrix = np.array([[counts[one][right[other]] for other in right] for one in right])
+    return Control(quantity.name, tuple(rows), _derange(matrix))
+
+
+def _others(counts: Mapping[str, int], right: str) -> dict[str, int]:
+    """Return the counts of the wrong learners, the highest first."""
+    wrong = [(label, number) for label, number in counts.items() if label != right]
+    return dict(sorted(wrong, key=lambda each: -each[1]))
+
+
+def _derange(matrix: NDArray[np.int64]) -> tuple[int, float, int] | None:
+    """Return the fewest, median and most numbers reproduced when no row keeps its learner."""
+    size = len(matrix)
+    if size < 2:
+        return None
+    places = np.arange(size)
+    if size <= ENUMERATED:
+        orders = np.array(list(permutations(range(size))))
+    else:
+        # About one in e random permutations is a derangement.
+        orders = np.random.default_rng(0).permuted(np.tile(places, (4 * SAMPLED, 1)), axis=1)
+    orders = orders[(orders != places).all(axis=1)][: max(SAMPLED, math.factorial(ENUMERATED))]
+    sums = matrix[places, orders].sum(axis=1)
+    return int(sums.min()), float(np.median(sums)), int(sums.max())
+
+
+def identify(cells: Sequence[PrintedCell]) -> Identification:
+    """Return which learner of the run explains each printed row and cell best."""
+    likelihoods = {(cell.dataset, cell.row): log_likelihoods(cell) for cell in cells}
+    right = {cell.row: cell.right for cell in cells}
+    rows = []
+    for row in right:
+        own = [found for (_, name), found in likelihoods.items() if name == row]
+        # A learner that did not run everywhere cannot be compared with those that did.
+        common = set.intersection(*(set(found) for found in own))
+        sums = {label: math.fsum(found[label] for found in own) for label in own[0] if label in common}
+        if right[row] in sums and len(sums) > 1:
+            rows.append(_name(row, right[row], sums))
+    named = {
+        (cell.dataset, cell.row): _name(cell.row, cell.right, likelihoods[cell.dataset, cell.row])
+        for cell in cells
+        if len(cell.learners) > 1
+    }
+    return Identification(tuple(rows), named, sum(1 / len(cell.learners) for cell in cells))
+
+
+def _name(row: str, right: str, likelihoods: Mapping[str, float]) -> NamedRow:
+    """Return who is named for a row; of equals not the right one, as nothing tells them apart."""
+    rival = max((label for label in likelihoods if label != right), key=lambda label: likelihoods[label])
+    margin = likelihoods[right] - likelihoods[rival]
+    return NamedRow(row, right, right if margin > 0 else rival, margin)
+
+
+def log_likelihoods(cell: PrintedCell) -> dict[str, float]:
+    """Return the log-likelihood of the printed means of a cell under each learner.
+
+    A printed mean is normal around ours. Its variance is that of both procedures, not of their means: the
+    paper's tuning is a single draw like ours, and moves all of its permutations together. So both deviations
+    add up, and the variance of rounding. Numbers printed without a deviation have the binomial variances of
+    both samples. With probability UNEXPLAINED, a number is anywhere in the range of all these means.
+    """
+    sums = dict.fromkeys(cell.learners, 0.0)
+    for quantity, number in cell.numbers.items():
+        spreads = {label: entry.spread(quantity) for label, entry in cell.learners.items()}
+        means = [number.mean, *(mean for mean, _ in spreads.values())]
+        anywhere = UNEXPLAINED / max(max(means) - min(means), 2 * number.half_unit)
+        for label, (mean, deviation) in spreads.items():
+            if number.deviation is None:
+                variance = standard_error(number) ** 2 + cell.error(label, quantity) ** 2
+            else:
+                variance = number.deviation**2 + deviation**2
+            variance += number.half_unit**2 / 3
+            density = math.exp(-((mean - number.mean) ** 2) / (2 * variance)) / math.sqrt(math.tau * variance)
+            sums[label] += math.log((1 - UNEXPLAINED) * density + anywhere)
+    return sums
+
+
+def describe_control(found: Control) -> str:
+    """Return what wrong learners would reproduce, in a few words; empty if there are none to try."""
+    if found.deranged is None:
+        return ""
+    return f"wrong learners would reproduce {found.deranged[1]:g} of {found.total}"
+
+
+def describe_identification(found: Identification) -> str:
+    """Return how well the rows name their learners, in one sentence; empty without rows."""
+    if not found.rows:
+        return ""
+    right = [row for row in found.rows if row.is_right]
+    decisive = sum(row.is_identified for row in found.rows)
+    sure = "each" if decisive == len(found.rows) else str(decisive)
+    cells = sum(cell.is_right for cell in found.cells.values())
+    return (
+        f"Blind matching names the right learner in {len(right)} of {len(found.rows)} rows ({sure} by a "
+        f"factor of 20 or more) and {cells} of {len(found.cells)} cells (chance: {found.chance:.0f})"
+    )
+
+
+def describe_joint(judgements: Iterable[Judgement], quantities: Sequence[Quantity]) -> str:
+    """Return how many cells are reproduced in all quantities at once; empty if there is only one."""
+    joint = list(joint_verdicts(judgements).values())
+    if len(quantities) < 2 or not joint:
+        return ""
+    names = " and ".join(quantity.counted for quantity in quantities)
+    return f"{joint.count(REPRODUCED)} of {len(joint)} cells reproduced in {names} together"

@@ -1,0 +1,139 @@
+"""What the verdicts prove: wrong learners in the same rows, and rows that name their learner blind."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olbench.quantities import REPRODUCED, Quantity
+from olbench.report.evidence import UNEXPLAINED, Control, NamedRow, joint_verdicts
+from olbench.report.grid import DETAIL, Grid, boxes, left, right
+from olbench.report.model import Report
+from olbench.report.sections import Section, register
+from olbench.report.verdicts import NOT_COMPARABLE, Judgement
+
+CONTROL_NOTE = (
+    "By the paper's deviation: reproduced even if our deviation, where it is the larger one, does not count. "
+    "Same mean: a test in standard errors does not reject equal means at 5%; it is stricter, because it "
+    "allows for other orders, but not for other parameters. Wrong learners: what the other learners of the "
+    "run would reproduce in this row."
+)
+MATCHING_NOTE = (
+    "Blind matching asks which learner of the run gives the printed means of a row the highest likelihood "
+    "(normal, with the deviations of both sides and the rounding; one number in "
+    f"{1 / UNEXPLAINED:.0f} may be anywhere). The margin is the log-likelihood above the best other learner; "
+    "3 or more is a factor of 20. Jointly reproduced: in every quantity that the paper prints for the cell."
+)
+
+
+def applies(report: Report) -> bool:
+    """Return whether a number could be compared."""
+    return bool(report.printed_cells)
+
+
+def parts(report: Report) -> Iterator[Grid]:
+    """Yield the controls of each quantity, then the blind matching of rows."""
+    for quantity, found in report.controls.items():
+        if found.rows:
+            yield control_grid(report, quantity, found)
+    if report.identification.rows:
+        yield matching_grid(report)
+
+
+def control_grid(report: Report, quantity: Quantity, found: Control) -> Grid:
+    """Return what the right learners and the wrong ones reproduce, row by row."""
+    judgements = [each for each in report.judgements if each.quantity == quantity.name and _is_compared(each)]
+    rows = []
+    for row in found.rows:
+        own = [each for each in judgements if each.algorithm == row.row]
+        by_paper = sum(each.by_paper == REPRODUCED for each in own)
+        same = sum(bool(each.is_same_mean) for each in own)
+        best = f"{row.others[row.best]} ({row.best})" if row.best else ""
+        numbers = (str(row.total), str(row.reproduced), str(by_paper), str(same), f"{row.median:g}", best)
+        rows.append(boxes(row.row, *numbers))
+    note = CONTROL_NOTE
+    if found.deranged:
+        fewest, median, most = found.deranged
+        note += (
+            f" With every row given the learner of another row, {median:g} of {found.total} are reproduced "
+            f"in the median ({fewest} to {most})."
+        )
+    return Grid(
+        f"What the verdicts on {quantity.counted} prove",
+        (
+            *left("row"),
+            *right("compared", "reproduced"),
+            *right("by the paper's deviation", "same mean", drop=DETAIL),
+            *right("wrong learners, median", "best wrong learner"),
+        ),
+        tuple(rows),
+        note,
+    )
+
+
+def matching_grid(report: Report) -> Grid:
+    """Return whom each row names, blind, and how many of its cells are reproduced jointly."""
+    found, joint = report.identification, joint_verdicts(report.judgements)
+    cells: dict[str, list[NamedRow]] = {}
+    for (_, row), named in found.cells.items():
+        cells.setdefault(row, []).append(named)
+    compared = Counter(row for (_, row), verdict in joint.items() if verdict != NOT_COMPARABLE)
+    together = Counter(row for (_, row), verdict in joint.items() if verdict == REPRODUCED)
+    rows = [
+        boxes(
+            each.row,
+            each.named if each.is_right else f"{each.named} (wrong)",
+            f"{each.margin:+.1f}",
+            f"{sum(cell.is_right for cell in cells[each.row])} of {len(cells[each.row])}",
+            f"{together[each.row]} of {compared[each.row]}",
+        )
+        for each in found.rows
+    ]
+    return Grid(
+        "Blind matching of the paper's rows",
+        (*left("row", "best match"), *right("margin", "cells matched"), *right("jointly reproduced")),
+        tuple(rows),
+        MATCHING_NOTE,
+    )
+
+
+def _is_compared(judgement: Judgement) -> bool:
+    return judgement.verdict != NOT_COMPARABLE and not judgement.reported.suspect
+
+
+def data(report: Report) -> Mapping[str, Any]:
+    """Return the controls by quantity, and the blind matching; null without a paper to compare with."""
+    if not report.printed_cells:
+        return {"controls": None, "identification": None, "joint": None}
+    return {
+        "controls": {quantity.name: _control_data(found) for quantity, found in report.controls.items()},
+        "identification": _matching_data(report),
+        "joint": dict(Counter(joint_verdicts(report.judgements).values())),
+    }
+
+
+def _control_data(found: Control) -> dict[str, Any]:
+    names = ("fewest", "median", "most")
+    return {
+        "reproduced": found.reproduced,
+        "compared": found.total,
+        "deranged": dict(zip(names, found.deranged, strict=True)) if found.deranged else None,
+        "rows": [{**vars(row), "median": row.median, "best": row.best} for row in found.rows],
+    }
+
+
+def _matching_data(report: Report) -> dict[str, Any]:
+    found = report.identification
+    return {
+        "rows": [_named_data(row) for row in found.rows],
+        "cells": [{"dataset": dataset, **_named_data(named)} for (dataset, _), named in found.cells.items()],
+        "rows_right": sum(row.is_right for row in found.rows),
+        "cells_right": sum(named.is_right for named in found.cells.values()),
+        "cells_right_by_chance": found.chance,
+    }
+
+
+def _named_data(named: NamedRow) -> dict[str, Any]:
+    return {**vars(named), "is_right": named.is_right, "is_identified": named.is_identified}
+
+
+register(Section("evidence", "Evidence", parts, applies, data))

@@ -1,0 +1,181 @@
+"""What a verdict proves: controls with wrong learners, and rows that name their learner blind."""
+
+import math
+from dataclasses import replace
+from functools import cache
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from olbench import Parameter, load_dataset, make_algorithm, online_pass, second_order
+from olbench.papers import Reported, load_paper
+from olbench.quantities import MISTAKE_RATE, REPRODUCED, UPDATES, mean_and_deviation
+from olbench.report.evidence import control, identify, joint_verdicts, log_likelihoods, printed_cells
+from olbench.report.verdicts import judge
+from tests.report.made import as_printed, entry, results
+
+PAPER = load_paper("scw2012")
+QUANTITIES = (MISTAKE_RATE, UPDATES)
+DATASETS = ("synthetic", "synthetic-noise", "breast-cancer", "digits-1-vs-7")
+LEARNERS = ("perceptron", "pa1", "cw", "nherd", "arow", "narow", "scw1", "scw2")
+PHI = NormalDist().inv_cdf(0.9)
+
+
+@second_order(
+    "scw2-sign", title="SCW-II, wrong", source="tests", parameters=(Parameter("C", 1.0, "as in SCW-II"),)
+)
+def scw2_with_a_sign_error(m, v, mistake, t, p):
+    """Take SCW-II's step with + in place of - before 2 m n."""
+    phi = 1.2815515655446004
+    if v == 0.0 or phi * math.sqrt(v) - m <= 0.0:
+        return max(0.0, phi * math.sqrt(v) - m), 0.0, 0.0
+    n = v + 0.5 / p[0]
+    g = phi * math.sqrt(phi**2 * m**2 * v**2 + 4 * n * v * (n + v * phi**2))
+    alpha = max(0.0, (2 * m * n - phi**2 * m * v + g) / (2 * (n**2 + n * v * phi**2)))
+    root = (-alpha * v * phi + math.sqrt(alpha**2 * v**2 * phi**2 + 4 * v)) / 2
+    return phi * math.sqrt(v) - m, alpha, alpha * phi / root
+
+
+#: What may stand in the row of SCW-II, by what is wrong with it.
+WRONG = {
+    "the rule of AROW": ("arow", {}),
+    "a sign error": ("scw2-sign", {}),
+    "twice its phi": ("scw2", {"eta": NormalDist().cdf(2 * PHI)}),
+    "the toolbox's formula": ("scw2-libol", {}),
+}
+
+
+@cache
+def measure(dataset, id, **params):
+    """Return the mistake rates and update counts of 20 permutations."""
+    data = load_dataset(dataset)
+    orders = [np.random.default_rng([7, number]).permutation(len(data.y)) for number in range(20)]
+    passes = [online_pass(make_algorithm(id, **params), data.X, data.y, order=order) for order in orders]
+    return [each.mistake_rate for each in passes], [each.updates for each in passes]
+
+
+def make_run(instead=None):
+    """Return a run of all learners, with another one in the row of SCW-II if it is given."""
+    made = []
+    for dataset in DATASETS:
+        for id in LEARNERS:
+            other, params = instead if instead and id == "scw2" else (id, {})
+            made.append(entry(dataset, id, *measure(dataset, other, **params)))
+    return results(made)
+
+
+def print_table():
+    """Return a paper that prints what the right learners measure, with the digits of scw2012."""
+    numbers = []
+    for dataset in DATASETS:
+        for row in LEARNERS:
+            for quantity, values, digits in zip(QUANTITIES, measure(dataset, row), (3, 1), strict=True):
+                mean, deviation = (round(each, digits) for each in mean_and_deviation(values))
+                at, half = {"dataset": dataset, "algorithm": row}, 0.5 * 10**-digits
+                printed = f"{mean:.{digits}f} ± {deviation:.{digits}f}"
+                numbers.append(Reported("Table 1", at, quantity.name, mean, deviation, half, 20, printed))
+    rows = {row: replace(PAPER.row_spec(row)) for row in LEARNERS}
+    return replace(PAPER, numbers=tuple(numbers), rows=rows)
+
+
+def weigh(found, paper):
+    judgements = judge(found, paper)
+    return judgements, printed_cells(found, judgements)
+
+
+def test_right_learners_are_reproduced_and_identified_in_every_row():
+    found = make_run()
+    judgements, cells = weigh(found, print_table())
+    assert set(joint_verdicts(judgements).values()) == {REPRODUCED}
+    named = identify(cells)
+    assert all(row.is_identified for row in named.rows)
+    assert len(named.rows) == len(LEARNERS)
+    assert named.chance == len(DATASETS)
+
+
+@pytest.mark.parametrize("defect", WRONG)
+def test_a_wrong_learner_is_noticed(defect):
+    found = make_run(WRONG[defect])
+    judgements, cells = weigh(found, print_table())
+    joint = joint_verdicts(judgements)
+    assert [joint[dataset, "scw2"] for dataset in DATASETS].count(REPRODUCED) <= len(DATASETS) / 2
+    assert {verdict for (_, row), verdict in joint.items() if row != "scw2"} == {REPRODUCED}
+    if defect != "the toolbox's formula":  # no other learner of this run is nearer to SCW-II
+        [row] = [each for each in identify(cells).rows if each.row == "scw2"]
+        assert not row.is_right
+
+
+def test_a_row_that_the_toolbox_printed_names_the_toolbox():
+    """The run has SCW-II in both forms; the table was made with the toolbox's."""
+    made = make_run()
+    found = replace(made, entries=(*made.entries, *(
+        entry(dataset, "scw2-libol", *measure(dataset, "scw2-libol")) for dataset in DATASETS
+    )))  # fmt: skip
+    paper = print_table()
+    table = replace(paper, numbers=tuple(
+        replace(number, mean=mean_and_deviation(measure(number.dataset, "scw2-libol")[
+            number.quantity == "updates"
+        ])[0]) if number.row == "scw2" else number
+        for number in paper.numbers
+    ))  # fmt: skip
+    [row] = [each for each in identify(weigh(found, table)[1]).rows if each.row == "scw2"]
+    assert row.named == "scw2-libol"
+
+
+def test_rates_alone_would_not_have_noticed_the_rule_of_arow_everywhere():
+    """The control says so: AROW reproduces some of SCW-II's mistake rates, but no update count."""
+    found = make_run()
+    _, cells = weigh(found, print_table())
+    rates, updates = (control(cells, quantity) for quantity in QUANTITIES)
+    [by_rate] = [row for row in rates.rows if row.row == "scw2"]
+    [by_updates] = [row for row in updates.rows if row.row == "scw2"]
+    assert by_rate.reproduced == by_rate.total == len(DATASETS)
+    assert by_rate.others["arow"] > by_updates.others["arow"] == 0
+    assert rates.deranged is not None
+    fewest, median, most = rates.deranged
+    assert fewest <= median <= most < rates.reproduced
+
+
+def test_random_numbers_get_the_verdict_that_they_deserve():
+    """Numbers from nowhere are rarely reproduced, joint or alone, and name learners no better than chance."""
+    rng = np.random.default_rng(3)
+    paper = print_table()
+    made = []
+    for each in paper.numbers:
+        scale = 0.5 if each.quantity == "mistake_rate" else 3000.0
+        made.append(replace(each, mean=round(float(rng.uniform(0, scale)), 3)))
+    found = make_run()
+    judgements, cells = weigh(found, replace(paper, numbers=tuple(made)))
+    assert sum(each.verdict == REPRODUCED for each in judgements) < 0.15 * len(judgements)
+    assert list(joint_verdicts(judgements).values()).count(REPRODUCED) <= 1
+    named = identify(cells)
+    right = sum(each.is_right for each in named.cells.values())
+    assert abs(right - named.chance) <= 3 * math.sqrt(named.chance)
+    assert sum(row.is_identified for row in named.rows) <= 1
+
+
+def test_the_printed_table_itself_is_identified_and_its_control_is_low():
+    found = as_printed()
+    _, cells = weigh(found, PAPER)
+    assert all(row.is_right for row in identify(cells).rows)
+    rates = control(cells, MISTAKE_RATE)
+    assert rates.reproduced == rates.total == 72
+
+
+def test_a_far_number_costs_a_bounded_amount():
+    found = make_run()
+    _, cells = weigh(found, print_table())
+    cell = cells[0]
+    far = {quantity: replace(number, mean=1e6) for quantity, number in cell.numbers.items()}
+    likelihoods = log_likelihoods(replace(cell, numbers=far)).values()
+    assert max(likelihoods) - min(likelihoods) < 1e-9
+
+
+def test_equal_learners_do_not_identify_each_other():
+    """A tie names the other learner: nothing tells the two apart."""
+    made = [entry("splice", id, [0.1, 0.2, 0.15], [100, 110, 120]) for id in ("cw", "arow")]
+    found = results(made)
+    _, cells = weigh(found, PAPER)
+    named = identify(cells)
+    assert not any(row.is_right for row in named.rows)
