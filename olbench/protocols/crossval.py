@@ -121,7 +121,8 @@ class CrossValidation(Protocol):
     )  # fmt: skip
     sections = (
         "headline", "overview", "verdicts", "evidence", "ranks", "significance", "results", "curves",
-        "epochs", "training", "constraint", "claims", "tunings", "statistics", "algorithms", "datasets", "provenance",
+        "epochs", "training", "constraint", "claims", "tunings", "statistics", "algorithms", "datasets",
+        "provenance",
     )  # fmt: skip
     pairings: ClassVar[Mapping[str, Pairing]] = {
         "training": Pairing(TRAINING_ERROR, "projection", "l2", "exact"),  # cw2012, Figure 5

@@ -12,10 +12,10 @@ from olbench.report.sections import Section, register
 from olbench.report.verdicts import NOT_COMPARABLE, Judgement
 
 CONTROL_NOTE = (
-    "By the paper's deviation: reproduced even if our deviation, where it is the larger one, does not count. "
+    "By the paper's: reproduced even if our deviation, where it is the larger one, does not count. "
     "Same mean: a test in standard errors does not reject equal means at 5%; it is stricter, because it "
-    "allows for other orders, but not for other parameters. Wrong learners: what the other learners of the "
-    "run would reproduce in this row."
+    "allows for other orders, but not for other parameters. Wrong: what the other learners of the run would "
+    "reproduce in this row."
 )
 MATCHING_NOTE = (
     "Blind matching asks which learner of the run gives the printed means of a row the highest likelihood "
@@ -32,14 +32,15 @@ def applies(report: Report) -> bool:
 
 def parts(report: Report) -> Iterator[Grid]:
     """Yield the controls of each quantity, then the blind matching of rows."""
-    for quantity, found in report.controls.items():
-        if found.rows:
-            yield control_grid(report, quantity, found)
+    shown = [(quantity, found) for quantity, found in report.controls.items() if found.rows]
+    for quantity, found in shown:
+        note = CONTROL_NOTE if quantity is shown[0][0] else ""
+        yield control_grid(report, quantity, found, note)
     if report.identification.rows:
         yield matching_grid(report)
 
 
-def control_grid(report: Report, quantity: Quantity, found: Control) -> Grid:
+def control_grid(report: Report, quantity: Quantity, found: Control, note: str) -> Grid:
     """Return what the right learners and the wrong ones reproduce, row by row."""
     judgements = [each for each in report.judgements if each.quantity == quantity.name and _is_compared(each)]
     rows = []
@@ -50,20 +51,19 @@ def control_grid(report: Report, quantity: Quantity, found: Control) -> Grid:
         best = f"{row.others[row.best]} ({row.best})" if row.best else ""
         numbers = (str(row.total), str(row.reproduced), str(by_paper), str(same), f"{row.median:g}", best)
         rows.append(boxes(row.row, *numbers))
-    note = CONTROL_NOTE
     if found.deranged:
         fewest, median, most = found.deranged
-        note += (
-            f" With every row given the learner of another row, {median:g} of {found.total} are reproduced "
-            f"in the median ({fewest} to {most})."
-        )
+        note = (
+            f"With every row given the learner of another row, {median:g} of {found.total} are reproduced in "
+            f"the median ({fewest} to {most}). {note}"
+        ).strip()
     return Grid(
         f"What the verdicts on {quantity.counted} prove",
         (
             *left("row"),
             *right("compared", "reproduced"),
-            *right("by the paper's deviation", "same mean", drop=DETAIL),
-            *right("wrong learners, median", "best wrong learner"),
+            *right("by the paper's", "same mean", drop=DETAIL),
+            *right("wrong, median", "wrong, best"),
         ),
         tuple(rows),
         note,
