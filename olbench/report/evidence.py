@@ -78,7 +78,7 @@ class RowControl:
 
 
 @dataclass(frozen=True)
-class Control:
+class WrongLearners:
     """What wrong learners would reproduce of a quantity: row by row, and with all rows deranged."""
 
     quantity: str
@@ -171,7 +171,7 @@ def mark_weak(results: Results, judgements: Sequence[Judgement]) -> list[Judgeme
     ]
 
 
-def control(cells: Sequence[PrintedCell], quantity: Quantity) -> Control:
+def control(cells: Sequence[PrintedCell], quantity: Quantity) -> WrongLearners:
     """Return how many numbers of a quantity wrong learners would reproduce."""
     cells = [cell for cell in cells if quantity in cell.numbers]
     labels = list(dict.fromkeys(label for cell in cells for label in cell.learners))
@@ -185,7 +185,7 @@ def control(cells: Sequence[PrintedCell], quantity: Quantity) -> Control:
         for row, own in counts.items()
     ]
     matrix = np.array([[counts[one][right[other]] for other in right] for one in right])
-    return Control(quantity.name, tuple(rows), _derange(matrix))
+    return WrongLearners(quantity.name, tuple(rows), _derange(matrix))
 
 
 def _others(counts: Mapping[str, int], right: str) -> dict[str, int]:
@@ -261,7 +261,7 @@ def log_likelihoods(cell: PrintedCell) -> dict[str, float]:
     return sums
 
 
-def describe_control(found: Control) -> str:
+def describe_control(found: WrongLearners) -> str:
     """Return what wrong learners would reproduce, in a few words; empty if there are none to try."""
     if found.deranged is None:
         return ""

@@ -10,7 +10,7 @@ from olbench.protocols import Protocol
 from olbench.quantities import Quantity
 from olbench.report import claims, evidence, guessing, verdicts
 from olbench.report.claims import ClaimVerdict
-from olbench.report.evidence import Control, Identification, PrintedCell
+from olbench.report.evidence import Identification, PrintedCell, WrongLearners
 from olbench.report.guessing import Guess
 from olbench.report.results import Entry, Results, aligned, load_results
 from olbench.report.verdicts import Judgement
@@ -117,7 +117,7 @@ class Report:
         return evidence.printed_cells(self.results, self.judgements)
 
     @cached_property
-    def controls(self) -> dict[Quantity, Control]:
+    def controls(self) -> dict[Quantity, WrongLearners]:
         """What wrong learners would reproduce, by quantity."""
         return {quantity: evidence.control(self.printed_cells, quantity) for quantity in self.judged}
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.quantities import REPRODUCED, Quantity
-from olbench.report.evidence import UNEXPLAINED, Control, NamedRow, joint_verdicts
+from olbench.report.evidence import UNEXPLAINED, NamedRow, WrongLearners, joint_verdicts
 from olbench.report.grid import DETAIL, Grid, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
@@ -40,7 +40,7 @@ def parts(report: Report) -> Iterator[Grid]:
         yield matching_grid(report)
 
 
-def control_grid(report: Report, quantity: Quantity, found: Control, note: str) -> Grid:
+def control_grid(report: Report, quantity: Quantity, found: WrongLearners, note: str) -> Grid:
     """Return what the right learners and the wrong ones reproduce, row by row."""
     judgements = [each for each in report.judgements if each.quantity == quantity.name and _is_compared(each)]
     rows = []
@@ -111,7 +111,7 @@ def data(report: Report) -> Mapping[str, Any]:
     }
 
 
-def _control_data(found: Control) -> dict[str, Any]:
+def _control_data(found: WrongLearners) -> dict[str, Any]:
     names = ("fewest", "median", "most")
     return {
         "reproduced": found.reproduced,
