@@ -1,4 +1,4 @@
-"""Finding the files of a registry: whoever adds one adds a file and nothing else."""
+"""Finding the files of a registry: to add an entry is to add a file."""
 
 import importlib
 import pkgutil

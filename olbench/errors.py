@@ -34,7 +34,7 @@ def shorten(text: str, most: int = 60) -> str:
 
 
 def is_unicode(name: str) -> bool:
-    """Return whether a name can be written down: a file name may have bytes that are no characters."""
+    """Return whether a name can be written down: a file name may have bytes that are not characters."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -43,7 +43,7 @@ def is_unicode(name: str) -> bool:
 
 
 def escape_controls(text: str) -> str:
-    r"""Return a text in one line: a name may hold a line break, or what a terminal takes for a command.
+    r"""Return a text in one line: a name may hold a line break, or control characters of a terminal.
 
     >>> escape_controls("no\nsuch file é")
     'no\\nsuch file é'
@@ -54,12 +54,12 @@ def escape_controls(text: str) -> str:
 
 
 def show_name(name: str) -> str:
-    """Return a name that somebody wrote as a sentence shows it: in quotes, in one line, and not too long."""
+    """Return a user's name as messages show it: in quotes, in one line, and not too long."""
     return f"'{escape_controls(shorten(name))}'"
 
 
 def is_file(path: str | Path) -> bool:
-    """Return whether a user's path is a file; one that no file can have, such as one too long, is not."""
+    """Return whether a user's path is a file; an impossible path, such as one too long, is not."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):
@@ -88,7 +88,7 @@ def find_line(error: BaseException, file: str) -> int:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the kind of an error and its message, if it has one; a user's own class may fail to give it."""
+    """Return the class of an error and its message, if it has one; a user's class may fail to give it."""
     try:
         message = str(error)
     except (Exception, SystemExit):

@@ -9,15 +9,15 @@ from threading import get_ident
 
 from olbench.errors import UserError
 
-#: Written themselves, even where the shell has pointed them to a plain file.
+#: Never replaced, even where the shell has redirected them to a plain file.
 STREAMS = (Path("/dev/stdout"), Path("/dev/stderr"))
 
 
 @contextmanager
 def write_whole(path: Path) -> Iterator[Path]:
-    """Yield where to write a file, which is moved to its name at the end; folders on the way are made.
+    """Yield where to write a file, which is moved to its name at the end; missing folders are created.
 
-    A link is followed. A device or a pipe is written itself: to replace /dev/null with a file would harm
+    A link is followed. A device or a pipe is written to directly: replacing /dev/null with a file would harm
     everybody on the machine.
     """
     try:
@@ -26,7 +26,7 @@ def write_whole(path: Path) -> Iterator[Path]:
             yield path
             return
         target = Path(os.path.realpath(path))
-        # A name of its own length could be too long with an ending.
+        # With an ending, the name itself could be too long.
         name = sha256(os.fsencode(target.name)).hexdigest()[:12]
         draft = target.with_name(f".{name}.{os.getpid()}-{get_ident():x}.part")
         try:

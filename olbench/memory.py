@@ -58,7 +58,7 @@ def memory_limit() -> int:
 
 
 def machine_limit() -> int:
-    """Return the same of all memory, in use or not: what does not change from one run to the next."""
+    """Return the same for all memory, used or free, which does not change between runs."""
     given = _given.get()
     return (
         int(USABLE * min([_host_memory("MemTotal"), *_cgroup_memory(total=True)])) if given is None else given
@@ -80,13 +80,13 @@ def _host_memory(field: str = "MemAvailable") -> int:
 
 
 def _cgroup_memory(total: bool = False) -> Iterator[int]:
-    """Yield what each limited cgroup of this process, up to the root, has left or, if wanted, in total."""
+    """Yield the free memory or, with `total`, the limit of each cgroup of this process up to the root."""
     for folder in _cgroup_folders():
         for limit_file, usage_file, cached in (
             ("memory.max", "memory.current", "file"),
             ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_cache"),
         ):
-            # "max" is no limit, and a file that is missing or unreadable says nothing.
+            # "max" is no limit; missing and unreadable files are skipped.
             with suppress(OSError, ValueError):
                 limit = int((folder / limit_file).read_text())
                 if total:

@@ -39,16 +39,16 @@ class Quantity:
     """A number that trials measure."""
 
     name: str
-    #: As a heading of a table has it.
+    #: The heading in tables.
     title: str
     #: Digits after the decimal point.
     digits: int
     better: Direction = "lower"
     #: Whether a verdict compares it with what a paper reports; times depend on the machine and are not.
     judged: bool = False
-    #: Whether it must repeat to the last digit, whoever runs the trial and however fast.
+    #: Whether it must repeat to the last digit, on any machine and at any speed.
     exact: bool = False
-    #: As a summary counts it: "68 of 72 mistake rates".
+    #: The plural in a summary: "68 of 72 mistake rates".
     plural: str = ""
     #: The two recorded counts that it is the ratio of, where a record keeps the counts.
     ratio: tuple[str, str] | None = None
@@ -56,7 +56,7 @@ class Quantity:
     percent: bool = False
     #: Whether a value above zero casts doubt on the other numbers of its trial.
     flag: bool = False
-    #: What always predicting the more frequent class scores: the share of that class ("majority"), that of
+    #: The score of always predicting the more frequent class: the share of that class ("majority"), that of
     #: the others ("minority") or a half; empty if that has no meaning.
     guessed: Literal["", "majority", "minority", "half"] = ""
     #: Whether it is a count: a whole number from 0.
@@ -87,7 +87,7 @@ class Quantity:
         return -value if self.better == "higher" else value
 
     def guess(self, majority: float) -> float | None:
-        """Return what always predicting the more frequent class scores, given the share of that class."""
+        """Return the score of always predicting the more frequent class, given its share."""
         scores = {"majority": majority, "minority": 1 - majority, "half": 0.5}
         return scores.get(self.guessed)
 
@@ -98,7 +98,7 @@ class Quantity:
 
     @property
     def counted(self) -> str:
-        """The plural, for a summary."""
+        """The plural in a summary."""
         return self.plural or self.title
 
     def text(self, value: float, digits: int | None = None, sign: str = "") -> str:

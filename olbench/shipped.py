@@ -49,7 +49,7 @@ def find_run(folder: str | Path) -> Path:
 
 
 def describe(path: Path) -> str:
-    """Return what the comment at the head of a config says first, as one sentence."""
+    """Return the first sentence of the comment at the head of a config."""
     head = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):

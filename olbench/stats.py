@@ -23,15 +23,15 @@ Bools = NDArray[np.bool_]
 LEVEL = 0.05
 #: With this probability, the smallest detectable difference would have been detected.
 POWER = 0.8
-#: From so many discordant examples on, McNemar's test is approximated.
+#: At or above this many discordant pairs, McNemar's test is approximated.
 FEW_DISCORDANT = 25
 #: The caveat beside every statistic of `within`.
 CONDITIONAL = "conditional on this data set: over orders of the same examples, not over other data"
 #: Means of counts carry rounding errors of about 1e-16; relative differences below this are noise.
 _ROUNDING = 1e-12
-#: After so many ranks, counts of their sums are scaled down.
+#: After this many ranks, counts of their sums are scaled down.
 _HALVINGS = 512
-#: With at most so many distinct resamples, a bootstrap sorts those instead of all.
+#: Up to this many distinct resamples, a bootstrap sorts those instead of all.
 _FEW_RESAMPLES = 500
 #: Below so many data sets there is no comparison with a control: the posterior is mostly prior.
 FEWEST_FOR_CONTROL = 5
@@ -672,7 +672,7 @@ def _groups(ranks: Mapping[str, float], critical: float) -> tuple[tuple[str, ...
 
 
 def _power(n: int, k: int, critical: float, level: float) -> str:
-    """Return what goes undetected: Wilcoxon's smallest p is 2^(1-n), which Holm multiplies by the pairs."""
+    """Describe what goes undetected: Wilcoxon's smallest p is 2^(1-n), which Holm multiplies by the pairs."""
     pairs = k * (k - 1) // 2
     needed = 1 + math.ceil(math.log2(pairs / level))
     return (

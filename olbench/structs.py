@@ -11,8 +11,8 @@ The annotation of a field decides how its value is read:
     X | None                X, or nothing
     a dataclass             a mapping with the keys of that class
 
-`Annotated[X, ...]` adds what else there is to say: a reader that replaces the usual one, and a sentence for
-the schema. A field without a default must be given. The JSON schema comes from the same readers.
+`Annotated[X, ...]` adds a reader that replaces the usual one, and a sentence for the schema. A field without
+a default must be given. The JSON schema comes from the same readers.
 """
 
 import math
@@ -43,7 +43,7 @@ class Key:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """What the key takes, as far as its reader says."""
+        """The schema of the key, as far as its reader has one."""
         about: dict[str, Any] = {"description": self.doc} if self.doc else {}
         if self.default is not MISSING and self.default not in (None, "", {}):
             about["default"] = list(self.default) if isinstance(self.default, tuple) else self.default
@@ -52,25 +52,25 @@ class Key:
 
 @dataclass(frozen=True)
 class Flat:
-    """Marks a field whose keys stand beside those of its struct: these keys, or without any, all others."""
+    """Marks a field whose keys are on the level of its struct: these keys or, without any, all others."""
 
     keys: tuple[Key, ...] = ()
 
 
 def make_keys(required: Mapping[str, Reader[Any]], **optional: Reader[Any]) -> tuple[Key, ...]:
-    """Return keys by name, for a mapping that no struct stands for."""
+    """Return keys by name, for a mapping without a struct."""
     needed = (Key(name, read, MISSING) for name, read in required.items())
     return (*needed, *(Key(name, read, None) for name, read in optional.items()))
 
 
 def with_schema(read: ReaderT, schema: Mapping[str, Any]) -> ReaderT:
-    """Return a reader that says, as a JSON schema, what it takes."""
+    """Return a reader with the JSON schema of the values that it takes."""
     read.schema = schema  # type: ignore[attr-defined]
     return read
 
 
 def schema_of(read: Reader[Any]) -> dict[str, Any]:
-    """Return the JSON schema of a reader; one that says nothing takes anything."""
+    """Return the JSON schema of a reader; one without a schema takes anything."""
     return dict(getattr(read, "schema", {}))
 
 
@@ -218,7 +218,7 @@ def read_keys(keys: Iterable[Key], node: Node, what: str) -> dict[str, Any]:
 
 
 def select(keys: Iterable[Key], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the given values that belong to some keys."""
+    """Return the given values that belong to some keys."""
     return {key.name: given[key.name] for key in keys if key.name in given}
 
 
@@ -279,7 +279,7 @@ def keys_of(cls: Any, *without: str) -> tuple[Key, ...]:
 
 @cache
 def _flat_fields(cls: Any) -> dict[str, tuple[Callable[..., Any], tuple[Key, ...]]]:
-    """Return the type and the keys of each flat field; no keys stand for all that are not known otherwise."""
+    """Return the type and the keys of each flat field; no keys means all unknown ones."""
     found: dict[str, tuple[Callable[..., Any], tuple[Key, ...]]] = {}
     for name, hint in get_type_hints(cls, include_extras=True).items():
         for note in getattr(hint, "__metadata__", ()):
@@ -294,7 +294,7 @@ def _is_struct(kind: Any) -> bool:
 
 
 def reader_of(hint: Any) -> Reader[Any]:
-    """Return the reader of what a field's annotation says."""
+    """Return the reader for the annotation of a field."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         own = next((note for note in hint.__metadata__ if callable(note)), None)

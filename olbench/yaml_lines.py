@@ -1,4 +1,4 @@
-"""YAML values that know their place: what errors need to name file and line. Every YAML file is read here."""
+"""YAML values with their place, so that errors can name file and line. Every YAML file is read here."""
 
 import re
 from collections.abc import Callable
@@ -10,11 +10,11 @@ import yaml
 
 from olbench.errors import UserError, shorten, show_name, suggest
 
-#: A config is written by hand. More values than this come from aliases that repeat each other.
+#: A config is written by hand. More values than this can only come from nested aliases.
 MOST_VALUES = 100_000
 #: A device may never end.
 MOST_CHARACTERS = 10_000_000
-#: What people write for 0.001; YAML 1.1 wants a point in it and takes it for a word.
+#: 1e-3, as people write it; YAML 1.1 requires a point and reads this as a word.
 EXPONENT = re.compile(r"[+-]?\d+[eE][+-]?\d+")
 #: The tag of the key `<<`, which takes over the keys of other mappings.
 MERGE = "tag:yaml.org,2002:merge"
@@ -84,7 +84,7 @@ def parse_yaml(text: str, name: str, one_place: bool = False) -> Node:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if node is None:
-            raise UserError(f"{place()}: there is nothing in it")
+            raise UserError(f"{place()}: it is empty")
         return _Converter(loader, place).convert(node, ())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -120,7 +120,7 @@ class _Converter:
         return self.place_of_line(node.start_mark.line)
 
     def convert(self, node: yaml.Node, above: tuple[int, ...]) -> Node:
-        """Return a node and what is below it; `above` are the nodes that it is in."""
+        """Return a node with everything below it; `above` are the ids of its ancestors."""
         if id(node) in above:
             raise UserError(f"{self.place(node)}: an alias may not contain itself")
         self.count += 1

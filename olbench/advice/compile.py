@@ -62,7 +62,7 @@ def compile_rules(
 
 
 def dropped_rules(rules: Sequence[Rule], names: Names) -> list[Rule]:
-    """Return the rules of which missing="drop" leaves nothing."""
+    """Return the rules that missing="drop" removes entirely."""
     return [rule for rule in rules if all(_lacks(names, each) for each in rule.conditions)]
 
 
@@ -77,7 +77,7 @@ class _Compiler:
         self.rule, self.names, self.missing = rule, names, missing
 
     def compile(self, source: str) -> AdviceSet | None:
-        """Return the advice set; None where nothing is left of the rule or it says nothing here."""
+        """Return the advice set; None if the rule is empty or does not apply here."""
         z = self.sign()
         kept = [condition for condition in self.rule.conditions if self._is_kept(condition)]
         if z is None or not kept:

@@ -90,7 +90,7 @@ class RuleFile:
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "RuleFile":
-        """Return what `plain` wrote down; places and sources may be left out."""
+        """Read the values that `plain` wrote; places and sources may be left out."""
         texts = content["rules"]
         places = content.get("places") or [f"rule {k + 1}" for k in range(len(texts))]
         return cls(
@@ -103,7 +103,7 @@ class RuleFile:
         )
 
     def dropped(self, known: Names) -> list[tuple[Rule, list[str]]]:
-        """Return what `missing: drop` leaves out: rules, each with the conditions on missing features."""
+        """Return the rules that `missing: drop` shortens, each with its conditions on missing features."""
         names = self.names(known)
         if self.missing != "drop":
             return []

@@ -175,7 +175,7 @@ class _Parser:
                     "a rule cannot say 'or'; write two rules with the same class instead", token.start
                 )
             if (token.kind, token.text) == ("sign", "->"):
-                raise self.fail("the class of a rule stands behind '=>', not '->'", token.start)
+                raise self.fail("the class of a rule follows '=>', not '->'", token.start)
         *_, arrow, end = [*self.tokens[:1], *self.tokens]
         if arrow.text != "=>":
             raise self.fail("the '=>' is missing; a rule is 'conditions => class'", end.start)
@@ -195,7 +195,7 @@ class _Parser:
         if len(name) > 1 and name[0] in "\"'`" and name[-1] == name[0]:
             name = name[1:-1]
         if not name:
-            raise self.source.fail(start, "the class behind '=>' is missing")
+            raise self.source.fail(start, "the class after '=>' is missing")
         return Head(name, negated, start)
 
     def condition(self) -> Condition:
@@ -236,7 +236,7 @@ class _Parser:
         return Presence(features, low, high, is_counted=quantity is not None)
 
     def quantity(self) -> tuple[str, int, int] | None:
-        """Return (least, most or exactly, k, where) of a count of features, if one stands here."""
+        """Return (least, most or exactly, k, where) of a count of features, if there is one here."""
         start = self.token.start
         if self.accept("at"):
             if not self.next_is("least", "most"):
@@ -279,13 +279,13 @@ class _Parser:
             return n, n
         kind, k, start = quantity
         if k > n:
-            raise self.fail(f"{k} of {n} features cannot be; name more features or ask for fewer", start)
+            raise self.fail(f"{k} of {n} features is impossible; name more features or ask for fewer", start)
         if (kind, k) == ("least", 0) or (kind, k) == ("most", n):
-            raise self.fail(f"at {kind} {k} of {n} features is always so; leave the condition out", start)
+            raise self.fail(f"at {kind} {k} of {n} features is always true; leave the condition out", start)
         return (0 if kind == "most" else k), (n if kind == "least" else k)
 
     def features(self) -> tuple[Feature, ...]:
-        """Return the features of a list, or none where no list of features stands here."""
+        """Return the features of a list, or none if there is no list of features here."""
         found: list[Feature] = []
         while self.token.kind == "name":
             found += self.feature()
@@ -451,7 +451,7 @@ class _Parser:
             self.depth -= 1
             return inner
         what = f"'{token.text}'" if token.text else "the end of the rule"
-        raise self.fail(f"{what} stands where a number or a feature is expected")
+        raise self.fail(f"{what} is not a number or a feature")
 
 
 def _numbered(token: Token, number: int) -> Feature:

@@ -66,7 +66,7 @@ def solve_kbsvm(
     rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     labels = np.asarray(y, dtype=np.float64)
     if rows.ndim != 2 or rows.shape != (labels.size, advice.n):
-        raise UserError(f"X must have a row a label and {advice.n} features, as the advice has")
+        raise UserError(f"X must have one row per label and {advice.n} features, as the advice has")
     problem = _Problem(rows, labels, advice)
     solve = _solve_quadratic if loss == "quadratic" else _solve_linear
     return problem.solution(*solve(problem, lam, mu))
@@ -121,7 +121,7 @@ class _Problem:
         return entries.matrix(self.n * self.m, self.size)
 
     def _inequalities(self, X: Floats, y: Floats, advice: Advice, biased: float) -> Any:
-        """Return rows that times the variables are at most minus one, as (4) has it with the sign turned."""
+        """Return rows that times the variables are at most minus one, as in (4) with the sign reversed."""
         entries = _Entries()
         entries.add_block(-y[:, None] * X, 0, self.w.start)
         entries.add_block(biased * y[:, None], 0, self.b.start)

@@ -59,7 +59,7 @@ class Names:
         return suggest(name, [each.lower() for each in self.features])
 
     def sign(self, name: str, negated: bool) -> int | None:
-        """Return the sign of a class, or of its negation; None where that says nothing about the sign.
+        """Return the sign of a class, or of its negation; None if that does not determine the sign.
 
         A name that is not a class raises a KeyError.
         """

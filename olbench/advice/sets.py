@@ -38,7 +38,7 @@ class AdviceSet:
         d = np.ascontiguousarray(np.atleast_1d(np.asarray(self.d, dtype=np.float64)))
         if D.ndim != 2 or d.shape != (D.shape[0],):
             raise UserError(
-                f"D has the shape {D.shape} and d the shape {d.shape}; one d a row of D is needed"
+                f"D has the shape {D.shape} and d the shape {d.shape}; one entry of d per row of D is needed"
             )
         if not (np.isfinite(D).all() and np.isfinite(d).all()):
             raise UserError("advice must be finite: D or d holds NaN or infinity")

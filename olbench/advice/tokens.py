@@ -29,7 +29,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Token:
-    """A word: its kind (number, name, sign, keyword or end), its text, and where it stands in the rule."""
+    """A word: its kind (number, name, sign, keyword or end), its text, and its position in the rule."""
 
     kind: str
     text: str
@@ -62,7 +62,7 @@ def split(source: RuleText) -> list[Token]:
         match = _TOKEN.match(text, position)
         if match is None:
             start = position + len(text[position:]) - len(text[position:].lstrip())
-            raise source.fail(start, f"'{text[start]}' means nothing in a rule")
+            raise source.fail(start, f"'{text[start]}' has no meaning in a rule")
         tokens.append(_token(match))
         position = match.end()
     return [*tokens, Token("end", "", position, position)]

@@ -75,9 +75,9 @@ def _execute(name: str, file: Path, given: str) -> None:
 def run_rule(
     definition: Definition, work: Callable[[], Item], is_stopped: Callable[[], bool] = lambda: False
 ) -> Item | None:
-    """Return the result of some work with an algorithm; None if it goes on although everyone should stop.
+    """Return the result of some work with an algorithm; None if it does not stop when it should.
 
-    A user's rule may loop for ever. Ctrl-C cannot interrupt compiled code, but it can interrupt who
+    A user's rule may loop forever. Ctrl-C cannot interrupt compiled code, but it can interrupt who
     waits for it, so such work runs in a thread.
     """
     if not definition.is_own or definition.rule is None:
@@ -130,7 +130,7 @@ def forbid_exit() -> Iterator[None]:
 
 
 def _exit_unless_guarded(status: int) -> NoReturn:
-    # The end of a process that a contestant has forked is no business of this one.
+    # A process that a contestant has forked ends on its own.
     if getattr(_guarded, "process", None) == os.getpid():
         raise SystemExit(status)
     _end_process(status)

@@ -1,4 +1,4 @@
-"""What a check is: a statement of a paper, tried on many instances as printed and as corrected.
+"""What a check is: a statement of a paper, checked numerically as printed and as corrected.
 
 A paper's checks are functions in the file `audit.py` of its folder, under the decorator `check`.
 """
@@ -83,7 +83,7 @@ class Tally:
 
 
 class Forms:
-    """The printed and the corrected form of a statement, mostly tried on the same instances."""
+    """The printed and the corrected form of a statement, mostly checked on the same instances."""
 
     def __init__(self, tolerance: float = 0.0, unit: str = "", corrected: Tally | None = None):
         self.printed = Tally(tolerance, unit)

@@ -146,7 +146,7 @@ class _Functions:
         return value, np.concatenate(parts)
 
     def margin(self, variables: Floats) -> float:
-        """Return what the constraint leaves; it must not be negative."""
+        """Return the slack of the constraint; it must not be negative."""
         step, factor, slack = self.unpack(variables)
         deviation = float(np.linalg.norm(factor.T @ self.x))
         wanted = deviation**2 if self.problem.constraint == "variance" else deviation

@@ -183,5 +183,5 @@ def _finding(verdict: str, finding: Evidence | None) -> dict[str, object] | None
 
 
 def _finite(value: Plain) -> Plain:
-    """Return a number as JSON has it: an infinite one is a word."""
+    """Return a number for JSON, where an infinite one is a word."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

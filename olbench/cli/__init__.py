@@ -13,7 +13,7 @@ import click
 from olbench import __version__
 from olbench.errors import UserError, escape_controls
 
-#: With fewer bytes of addresses, OpenBLAS tries for ever to get memory for its threads.
+#: With fewer bytes of addresses, OpenBLAS tries forever to get memory for its threads.
 FEWEST_BYTES = 900 << 20
 VERBS = {
     "run": "Run an experiment, or finish one that was stopped.",
@@ -90,7 +90,7 @@ def cli(debug: bool) -> None:
 
 def main() -> None:
     """Run the command line; a UserError is printed as one sentence and gives exit code 2."""
-    # At exit, Python's garbage collector would walk all objects to no use.
+    # At exit, Python's garbage collector would walk all objects in vain.
     atexit.register(gc.freeze)
     for name in ("stdout", "stderr"):  # None if closed, as with >&- and 2>&-
         if getattr(sys, name) is None:
@@ -110,7 +110,7 @@ def main() -> None:
         if debug:
             raise
         leave(str(error), error.exit_code)
-    except BrokenPipeError:  # whoever reads the output has left; click ends with 1 then
+    except BrokenPipeError:  # the reader of the output is gone; click exits with 1 then
         leave("", 1)
     except OSError as error:
         if debug:
@@ -152,11 +152,11 @@ def run_verb() -> Any:
 
 
 def leave(sentence: str, code: int) -> NoReturn:
-    """Print a sentence, if there is one and anybody to read it, and exit with a code."""
+    """Print a sentence, if there is one, and exit with a code."""
     with suppress(OSError):
         if sentence:
             click.echo(f"olbench: {escape_controls(sentence)}", err=True)
-    # What a full disk or a closed pipe did not take is dropped; at exit, Python would fail on it once more.
+    # What a full disk or a closed pipe did not take is dropped; at exit, Python would fail on it again.
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

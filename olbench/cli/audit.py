@@ -37,7 +37,7 @@ def complete_checks(ctx: click.Context, param: click.Parameter, incomplete: str)
 @click.option("--list", "listing", is_flag=True, help="List the checks and run none.")
 @format_flag(*FORMATS)
 @OUTPUT
-@click.option("--seed", type=click.IntRange(0), help="Seed of the instances that are tried [default: 2012].")
+@click.option("--seed", type=click.IntRange(0), help="Seed of the random instances [default: 2012].")
 @click.option(
     "--trials", type=click.IntRange(1), help="Runs, or groups of points, that each check tries [default: 40]."
 )
@@ -47,9 +47,9 @@ def command(
 ) -> None:  # fmt: skip
     """Check the theory of PAPER, or of all papers, as printed and as corrected.
 
-    Each statement is tried on many instances: closed forms against numerical optimisers, lemmas and bounds on
-    runs of the learners. The exit code is 0 where every true statement holds and every statement known to be
-    wrong has its counter-example, and 1 otherwise.
+    Each statement is checked numerically on many instances: closed forms against numerical optimisers, lemmas
+    and bounds on runs of the learners. The exit code is 0 if every true statement holds and every statement
+    known to be wrong has its counter-example, and 1 otherwise.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def command(
 
 
 def examine(chosen: "list[Check]", seed: int, trials: int) -> "list[Result]":
-    """Run checks, and say on a terminal which one is under way."""
+    """Run checks, and show the current one on a terminal."""
     from rich.console import Console
 
     from olbench.engine.stopping import stop_on_interrupt

@@ -212,7 +212,7 @@ def machine() -> dict[str, Any]:
 
 
 def processor() -> str:
-    """Return the name of the processor, or its architecture where the system does not tell."""
+    """Return the name of the processor, or its architecture if that is unknown."""
     import platform
     from pathlib import Path
 

@@ -46,7 +46,7 @@ def command(
     config: Path, against: Path, tolerance: float, update: bool, form: str, timed: bool, slower: float,
     rounds: int, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Run CONFIG and compare every trial with a baseline; say what changed, and whether the code is why.
+    """Run CONFIG and compare every trial with a baseline; report what changed and why.
 
     Changed data, another seed and other parameters are named as such. With --time, exclusive times are
     compared by their ratios with an interval.
@@ -106,7 +106,7 @@ def command(
 
 
 def render(comparison: "Comparison", run: "Run", form: str, config: str) -> str:
-    """Return what was found in a format, and say on standard error which trials failed."""
+    """Return the findings in a format, and list failed trials on standard error."""
     from olbench.report import regression
 
     for record in run.failed[:MAX_LINES]:

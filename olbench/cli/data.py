@@ -137,9 +137,7 @@ def show_info(name: str, mirror: str | None, positive: tuple[str, ...], **readin
         "preprocess": ", then ".join(entry.preprocess),
         "documents": _format_text(entry),
         "split": f"given, the last {entry.test_rows:,} rows are for testing" if entry.split else "",
-        "sample": "drawn anew for every run; these are the facts of run 0"
-        if entry.sample == "per-run"
-        else "",
+        "sample": "redrawn for every run; these are the facts of run 0" if entry.sample == "per-run" else "",
         "generator": ", ".join(f"{key} = {value}" for key, value in entry.generator.items()),
         "variant of": entry.variant_of,
         "files": ", ".join(entry.files),
@@ -159,7 +157,7 @@ def show_info(name: str, mirror: str | None, positive: tuple[str, ...], **readin
 
 
 def _describe_file(path: Path, positive: tuple[str, ...], given: dict[str, Any]) -> None:
-    """Say what is in a file and, as soon as the options are enough to read it, what becomes of it."""
+    """Describe a file and, if the options are enough to read it, the data set made from it."""
     from olbench.config.specs import Reading
     from olbench.data.inspect import look_at
     from olbench.data.load import load_dataset
@@ -362,7 +360,7 @@ def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
 @command.command("clean", short_help="Remove parsed data sets from the cache.")
 @click.option("--downloads", is_flag=True, help="Also remove the fetched files.")
 def clean(downloads: bool) -> None:
-    """Remove the parsed data sets from the cache; they are made again when needed.
+    """Remove the parsed data sets from the cache; they are rebuilt when needed.
 
     \b
     Examples:

@@ -20,7 +20,7 @@ SKIP_MISSING = click.option("--skip-missing", is_flag=True, help="Skip data sets
 MEMORY = click.option(
     "--memory",
     metavar="SIZE",
-    help="Refuse what takes more memory than this, such as 8G [default: 90% of what is available].",
+    help="Refuse to run what needs more memory than this, such as 8G [default: 90% of what is available].",
 )
 OUT = click.option("--out", type=click.Path(path_type=Path), help="Results folder [default: results/<name>].")
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")

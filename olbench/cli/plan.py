@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def ignore_closed_output() -> Iterator[None]:
-    """Carry on when the reader of standard output has left, as in `olbench run ... | head -1`."""
+    """Continue when the reader of standard output is gone, as in `olbench run ... | head -1`."""
     try:
         yield
         sys.stdout.flush()

@@ -142,7 +142,7 @@ def write_all(report: "Report", folder: Path) -> None:
     from olbench.report.document import report_document
 
     document = report_document(report)
-    # The page comes first: whoever opens one file should open that.
+    # The page comes first: it is the file to open.
     names = sorted(format_names(), key=lambda name: name != "html")
     formats = {name: get_format(name) for name in names}
     for name, form in formats.items():

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @click.option(
     "--every",
     type=click.IntRange(1),
-    help="With -: a line every so many examples [default: when they double].",
+    help="With -: print a line every N examples [default: whenever the number doubles].",
 )
 @click.option("--json", "as_json", is_flag=True, help="With -: print the final counts as one JSON object.")
 @click.option(

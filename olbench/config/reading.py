@@ -27,7 +27,7 @@ from olbench.yaml_lines import Node, from_plain, parse_yaml, read_yaml
 
 #: How many keys the path of an override may have.
 DEEPEST = 20
-#: The parts of a config that are read in the light of others.
+#: The parts of a config whose reading depends on others.
 PARTS = ("datasets", "algorithms", "tuning")
 #: The keys of an entry of `algorithms`, to which a protocol adds its own.
 ENTRY_KEYS = (*keys_of(AlgorithmSpec), *OPTION_KEYS)
@@ -81,7 +81,7 @@ def apply_overrides(root: Node, overrides: Iterable[str]) -> Node:
 
 
 def _replace(node: Node, path: list[str], value: Node) -> Node:
-    """Return the tree with the value at a dotted path; missing mappings on the way are made."""
+    """Return the tree with the value at a dotted path; missing mappings are created."""
     if not path:
         return value
     if not isinstance(node.value, dict):
@@ -336,7 +336,7 @@ def _options(
     """Return how the covariance of a second-order algorithm is kept, in full."""
     if definition.order != "second":
         for key in given:
-            raise places[key].fail(f"{definition.id} has no covariance, so '{key}' means nothing to it")
+            raise places[key].fail(f"{definition.id} has no covariance, so '{key}' does not apply")
         return {}
     with place_errors(places.get("covariance", places.get("kernel", places["id"]))):
         made = make_algorithm(definition.id, **{"covariance": covariance, **given})

@@ -70,7 +70,7 @@ def _dataset() -> Schema:
 
 
 def _protocol(protocol: Protocol) -> Schema:
-    """Return what holds if a config has this protocol."""
+    """Return the schema of a config under this protocol."""
     named = {"properties": {"protocol": {"const": protocol.id}}}
     condition = named if protocol.id == "online" else {**named, "required": ["protocol"]}
     tuning = _mapping([*tuning_keys(protocol), *protocol.tuning_keys], "search")

@@ -1,4 +1,4 @@
-"""An experiment as frozen dataclasses: what a config says, whoever wrote it down.
+"""An experiment as frozen dataclasses: the content of a config.
 
 The annotations say what the keys of a config and of run.json may hold, and what the schema tells editors.
 """
@@ -88,7 +88,7 @@ Classes = Annotated[tuple[float | str, ...] | None, one_or_many(read_class)]
 
 @dataclass(frozen=True)
 class Reading:
-    """How a user's file becomes examples; what is empty is as usual, or refused if it is needed."""
+    """How a user's file becomes examples; an empty value means the default."""
 
     label: Annotated[str | int, read_column, "the heading or the number (from 1) of the label column"] = ""
     delimiter: Annotated[str, read_characters, "what separates columns"] = ""
@@ -113,7 +113,7 @@ class Reading:
         return from_struct(self)
 
 
-#: Nothing but the usual.
+#: All defaults.
 USUAL = Reading()
 
 
@@ -179,7 +179,7 @@ class Config:
     seed: Annotated[int, "decides all random orders and splits, which all algorithms share"] = 0
     settings: Annotated[Mapping[str, Any], Flat()] = field(default_factory=dict)
     covariance: Annotated[
-        str, choice("full", "diag"), "the covariance of second-order algorithms that do not say their own"
+        str, choice("full", "diag"), "the covariance of second-order algorithms that do not set their own"
     ] = "full"
     tuning: Tuning = Tuning()
     plugins: Annotated[
@@ -196,5 +196,5 @@ class Config:
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "Config":
-        """Read the values that `plain` wrote. Nothing is looked up: data and plugins may be gone since."""
+        """Read the values that `plain` wrote. Nothing is looked up: data and plugins may be gone."""
         return read_plain(cls, content, "config")

@@ -122,7 +122,7 @@ def fetch(
 
 
 def _explain_by_hand(entry: CatalogEntry, reasons: list[str]) -> str:
-    """Return what was tried, and how to get the files by hand."""
+    """Describe the failed attempts, and how to get the files by hand."""
     downloads = downloads_folder()
     missing = [file for file in entry.files if not _find_file(downloads, file)] or list(entry.files)
     tried = "; ".join(reasons) or "no mirror is set and the catalogue has no download address"

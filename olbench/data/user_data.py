@@ -33,7 +33,7 @@ def refuse_reading(reading: Reading, format: str, where: str) -> None:
     given = [key for key in ("label", "delimiter", "missing", "categorical") if getattr(reading, key)]
     if given and not is_table(format):
         raise UserError(
-            f"{where} is read as a LIBSVM file, where --{given[0]} means nothing; a table's name ends in "
+            f"{where} is read as a LIBSVM file, where --{given[0]} does not apply; a table's name ends in "
             f"{', '.join(table_suffixes())}: rename the file if it is one"
         )
     if format != "csv" and reading.delimiter:

@@ -97,7 +97,7 @@ class Spinner(Activity):
 
 @contextmanager
 def show_activity(quiet: bool) -> Iterator[Activity]:
-    """Yield what says on standard error what is going on, and how much of each file has been read."""
+    """Yield a display of the current activity, and of how much of each file has been read."""
     if quiet:
         yield Activity()
         return

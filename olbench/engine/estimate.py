@@ -1,4 +1,4 @@
-"""The time that a run has left, estimated from the trials it has done."""
+"""The remaining time of a run, estimated from its finished trials."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -99,7 +99,7 @@ class _Comparer:
         self.compared = self.changed = 0
 
     def compare(self) -> Comparison:
-        """Return what is to be said, causes first, then changes, then what is missing or new."""
+        """Return the findings: causes first, then changes, then missing and new cells."""
         other_data = list(self._other_data())
         changed = {finding.dataset for finding in other_data}
         findings: list[Remark] = []
@@ -142,7 +142,7 @@ class _Comparer:
             yield Remark("data", f"{changed}; {results} not compared", dataset)
 
     def _compare_rows(self, old: Row, new: Row) -> Iterator[Remark]:
-        """Yield what is to be said about a cell that both sides have, on the same data."""
+        """Yield the findings on a cell that both sides have, on the same data."""
         shifts, lacking = [], 0
         for name in (name for name in old if name not in ABOUT):
             pairs = list(zip(old[name], new.get(name, []), strict=False))
@@ -223,7 +223,7 @@ def _name(row: Row) -> str:
 
 
 def _differences(old: Row, new: Row) -> list[str]:
-    """Return what the config says otherwise: fixed parameters, grids, options, settings of the protocol."""
+    """Return what differs in the configs: fixed parameters, grids, options, settings of the protocol."""
     grid = new.get("grid", {})
     fixed = [{k: v for k, v in row.get("params", {}).items() if k not in grid} for row in (old, new)]
     words = _list_changes(*fixed)

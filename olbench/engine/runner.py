@@ -1,4 +1,4 @@
-"""A run: the trials that the ledger lacks, in waves, until every cell has all that it reports."""
+"""A run: the trials that the ledger lacks, in waves, until every cell is complete."""
 
 import os
 from collections import Counter

@@ -134,7 +134,7 @@ class Stream:
         return np.array([*ends, size], dtype=np.int64)
 
     def _grow(self, block: TextBlock) -> None:
-        """Make room for the highest index so far, if memory has it."""
+        """Make room for the highest index so far, if memory allows."""
         needed, room = self.reader.highest + 1, self.entrants[0].learner.d
         if needed <= room:
             return

@@ -50,7 +50,7 @@ class Ratio:
 
 #: The exponential of more is infinite.
 _LARGEST_LOG = 700.0
-#: A shorter time is none.
+#: A shorter time is not measurable.
 _SHORTEST = 1e-9
 #: What a machine of any speed computes in about a millisecond.
 _STEPS = 20_000

@@ -31,7 +31,7 @@ class Standing:
 
 
 def read_standing(folder: Path) -> Standing:
-    """Return how far the run in a folder is, whoever works on it."""
+    """Return the progress of the run in a folder, in this process or another."""
     run = run_file.read(folder)
     records = ledger.current(folder)
     tuned = Counter(_kind(record) for record in records.values() if record.get("role") == "tune")

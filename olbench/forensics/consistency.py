@@ -85,7 +85,7 @@ class Observed:
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> "Observed":
-        """Return what the records of one setting say."""
+        """Summarise the records of one setting."""
         spreads = {each.name: Spread(*mean_and_deviation(map(each.of, records))) for each in COMPARED}
         return cls(len(records), spreads, sum(BREAKDOWNS.of(record) > 0 for record in records))
 

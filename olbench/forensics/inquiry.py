@@ -107,7 +107,7 @@ class Suspect(Cell):
         return distance(Observed.of([record]), self.target, NEAR) if record["status"] == "ok" else math.inf
 
     def picked(self, search: str, known: Known) -> Choice | None:
-        """Return what a search over the whole grid would pick, from the screening passes."""
+        """Return the choice of a search over the whole grid, from the screening passes."""
         ties = self.config.tuning.ties
         score = self.protocol.score
 

@@ -249,7 +249,7 @@ class SecondOrderClassifier(OnlineClassifier):
             scaled, exponents = _scale_large_rows(X)
         rows, order = as_examples(scaled).rows(), np.arange(X.shape[0])
         if get_definition(self.algorithm_id).product and self.covariance == "diag":
-            rows = as_examples(X).rows()  # the margin is no multiple of that of a scaled row
+            rows = as_examples(X).rows()  # the margin is not a multiple of that of a scaled row
         else:
             exponents = np.zeros(X.shape[0], int)
         scores = np.column_stack([

@@ -352,7 +352,7 @@ class FirstOrderLearner(KernelLearner):
         return self.scalars[0] * self.w[columns], None
 
     def forget(self, columns: Any) -> None:
-        """Start anew, where `columns` are all the features of the examples seen so far."""
+        """Start from scratch, where `columns` are all the features of the examples seen so far."""
         self.w[columns] = 0.0
         self.scalars[:] = 0.0
         self.scalars[0] = 1.0
@@ -392,7 +392,7 @@ class AveragedLearner(FirstOrderLearner):
         return mean, None
 
     def forget(self, columns: Any) -> None:
-        """Start anew, where `columns` are all the features of the examples seen so far."""
+        """Start from scratch, where `columns` are all the features of the examples seen so far."""
         super().forget(columns)
         self.deficit[columns] = 0.0
 
@@ -557,7 +557,7 @@ class DiagonalLearner(SecondOrderLearner):
         return flat.take(places), flat.take(places + 1)
 
     def forget(self, columns: Any) -> None:
-        """Start anew, where `columns` are all the features of the examples seen so far."""
+        """Start from scratch, where `columns` are all the features of the examples seen so far."""
         self.moments[columns] = (0.0, self.algorithm.a)
         self.counters[:] = 0
 

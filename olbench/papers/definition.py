@@ -38,7 +38,7 @@ class Reported:
     printed: str
     #: The marks of significance that stand before it, by table.
     marks: Mapping[str, str] = field(default_factory=dict)
-    #: Why it is counted apart from the others: nothing explains it. Else an empty text.
+    #: Why the number is unexplained, and therefore counted separately; otherwise empty.
     suspect: str = ""
 
     @property
@@ -162,7 +162,7 @@ class Paper:
     rows: Mapping[str, RowSpec] = field(default_factory=dict)
     #: What may stand for a row besides its own algorithm.
     variants: Mapping[str, tuple[RowSpec, ...]] = field(default_factory=dict)
-    #: Why a data set cannot be had, by name.
+    #: Why a data set is not available, by name.
     unavailable: Mapping[str, str] = field(default_factory=dict)
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: The level that each mark of significance stands for; None if the paper does not explain it.
@@ -173,7 +173,7 @@ class Paper:
     also: Mapping[str, "Paper"] = field(default_factory=dict)
 
     def under(self, protocol: str) -> "Paper":
-        """Return what the paper reports of experiments under a protocol; by default, of its main one."""
+        """Return the reported experiments under a protocol; by default, the main one."""
         return self.also.get(protocol, self)
 
     @property
@@ -191,7 +191,7 @@ class Paper:
         return self.rows.get(row) or RowSpec(row, {})
 
     def of(self, dataset: str, row: str) -> dict[str, Reported]:
-        """Return what is reported for a row on a data set, by quantity."""
+        """Return the reported numbers for a row on a data set, by quantity."""
         return self._numbers_of.get((dataset, row), {})
 
     @cached_property

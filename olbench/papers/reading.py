@@ -158,7 +158,7 @@ class PaperFile:
             raise node.fail(str(error)) from None
 
     def _other(self, id: str, node: Node) -> Paper:
-        """Return what the file says of experiments under another protocol: the same keys, one level below."""
+        """Return the experiments under another protocol: the same keys, one level below."""
         own = [key.name for key in _FILE if key.name not in (*_SHARED, "protocol", "also")]
         shared = {key: self.root.value[key] for key in _SHARED}
         content = {**shared, "protocol": Node(id, node.place), **node.mapping(f"also.{id}", own)}

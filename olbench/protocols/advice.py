@@ -1,6 +1,6 @@
 """The protocol `advice`: learn few examples and rules, and test on the rest after every example.
 
-As adviceptron2010, section 5.3, has it: random training sets, the remaining rows for testing. Parameters are
+As in adviceptron2010, section 5.3: random training sets, the remaining rows for testing. Parameters are
 tuned by cross-validation inside the training rows, and missing values and scales are fitted on them; rules
 follow the scaling, so that they cover the same rows. Every example has a constant feature besides its own.
 """
@@ -118,11 +118,9 @@ class AdviceProtocol(Protocol):
         return int(max(given.values()) if isinstance(given, Mapping) else given)
 
     def refuse_data(self, spec: DatasetSpec) -> str:
-        """Return why rules would not fit the data: they speak of features in the units of the file."""
+        """Return why rules would not fit the data: they refer to features in the units of the file."""
         if spec.reading.scale or spec.reading.bias:
-            return (
-                "rules speak of features as the file has them; leave out scale and bias (see the key scaling)"
-            )
+            return "rules refer to the features of the file; leave out scale and bias (see the key scaling)"
         return super().refuse_data(spec)
 
     def refuse(self, definition: Definition) -> str:
@@ -175,7 +173,7 @@ class AdviceProtocol(Protocol):
         return True
 
     def facts(self, source: Source) -> Mapping[str, Any]:
-        """Return what rules call the features and classes, which the file says and not the examples."""
+        """Return the names of features and classes, which come from the file."""
         return plain_names(source)
 
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
@@ -226,7 +224,7 @@ class AdviceCell(Cell):
         return {name: value for name, value in resolved.items() if name not in self.searched}
 
     def step(self, known: Known) -> tuning.Step:
-        """Return what is fixed: nothing is tuned beforehand."""
+        """Return the fixed parameters: nothing is tuned beforehand."""
         return tuning.Step((), dict(self.start))
 
     def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:

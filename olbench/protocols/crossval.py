@@ -313,7 +313,7 @@ class FoldCell(Cell):
             own["grid"] = {name: list(values) for name, values in self.searched.items()}
         if own["tuning"] == "nested":
             own["ties"] = config.tuning.ties
-        # What is as usual is left out, so that trials from before these keys existed keep their hashes.
+        # Defaults are left out, so that trials from before these keys existed keep their hashes.
         usual = {key.name: key.default for key in self.protocol.entry_keys}
         own |= {name: value for name, value in self.spec.settings.items() if value != usual[name]}
         if own["tuning"] == "paper" and (split := self.protocol.tuning_setting_of(config, "seed")):

@@ -73,7 +73,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Pairing:
-    """Entries to set against each other in a quantity: alike but for a respect, x in one, y in the other.
+    """Entries to compare in a quantity: alike but for a respect, x in one, y in the other.
 
     The respect is an option, such as the projection, or "algorithm".
     """
@@ -111,7 +111,7 @@ class Protocol(ABC):
     #: What a tuning minimises or maximises; the first quantity unless said otherwise.
     scored_by: ClassVar[Quantity | None] = None
     series: ClassVar[tuple[Series, ...]] = ()
-    #: What sections set against each other, by the id of the section.
+    #: What sections compare, by the id of the section.
     pairings: ClassVar[Mapping[str, Pairing]] = {}
     #: The algorithms whose curves over epochs are shown if a run has two of them; otherwise all are.
     followed: ClassVar[tuple[str, ...]] = ()
@@ -138,15 +138,15 @@ class Protocol(ABC):
         return 0
 
     def run_part(self, trial: Trial, source: Source, part: int, stopped: Callable[[], bool]) -> Any:
-        """Return what comes of one part of a trial, in a form that can be sent to another machine."""
+        """Return the result of one part of a trial, in a form that can be sent to another machine."""
         raise NotImplementedError
 
     def join(self, left: Any, right: Any) -> Any:
-        """Return what comes of the parts of both. Parts are joined as `combination.fold` does."""
+        """Return the joint result of the parts of both. Parts are joined as `combination.fold` does."""
         raise NotImplementedError
 
     def finish(self, trial: Trial, source: Source, joined: Any, stopped: Callable[[], bool]) -> Outcome:
-        """Return the outcome of a trial from what came of all its parts."""
+        """Return the outcome of a trial from the results of all its parts."""
         raise NotImplementedError
 
     def describe_measures(self, config: Config) -> str:
@@ -170,11 +170,11 @@ class Protocol(ABC):
         return label, config.tuning.search
 
     def setting(self, config: Config, role: str) -> dict[str, Any]:
-        """Return what a trial of this role has to know besides the fields that every trial has."""
+        """Return what a trial of this role needs besides the fields of every trial."""
         return {}
 
     def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
-        """Return what a trial has to know because of its data, such as how an order of it is drawn."""
+        """Return what a trial needs because of its data, such as how an order is drawn."""
         return {}
 
     def tuned_settings(self, config: Config) -> Grid:
@@ -204,7 +204,7 @@ class Protocol(ABC):
         return int(trials["n"].sum()) if "n" in trials else 0
 
     def name_order(self, setting: Mapping[str, Any]) -> str:
-        """Return what the number of a trial with this setting counts, in reports."""
+        """Return the noun for the number of a trial with this setting, such as fold."""
         return self.numbered
 
     def describe_orders(self, config: Config, settings: Sequence[Mapping[str, Any]]) -> str:
@@ -212,7 +212,7 @@ class Protocol(ABC):
         return self.orders_text.format(self.repeats(config))
 
     def facts(self, source: Source) -> Mapping[str, Any]:
-        """Return what trials need to know of a data set besides its examples, as plain values.
+        """Return the facts on a data set that trials need besides its examples, as plain values.
 
         On a cluster, it travels with each trial and is in `source.facts` there.
         """
@@ -297,7 +297,7 @@ class Protocol(ABC):
         raise UserError(f"the protocol {self.id} measures no '{name}'; it measures {known}")
 
     def find_defect(self, record: Record) -> str:
-        """Return what keeps a record from being one of this protocol's, such as a missing number, or ''."""
+        """Return why a record does not fit this protocol, such as a missing number, or ''."""
         ranked = self.headline.ratio or (self.headline.name,)
         for quantity in (*self.quantities, *self.recorded):
             for name in quantity.ratio or (quantity.name,):

@@ -78,7 +78,7 @@ class Fresh(Protocol):
             if entry is None or entry.sample != "per-run":
                 drawn = ", ".join(each.name for each in catalog().values() if each.sample == "per-run")
                 raise UserError(
-                    f"{source.name} is the same in every run, so that protocol: fresh means nothing to it; "
+                    f"{source.name} is the same in every run, so protocol: fresh does not apply; "
                     f"use protocol: online, or one of {drawn}"
                 )
         return super().cells(config, sources)

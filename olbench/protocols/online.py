@@ -83,7 +83,7 @@ class Online(Protocol):
     )
 
     def describe_measures(self, config: Config) -> str:
-        """Return what is measured, and what it means on data with more than two classes if there is any."""
+        """Describe what is measured, with a note on data with more than two classes."""
         several = any(spec.labels for spec in config.datasets)
         return f"{self.measures_text} {CLASSES_TEXT}" if several else self.measures_text
 

@@ -101,13 +101,13 @@ def find_rules(advice: Any, source: Source, domain: Any, missing: Any) -> Plain 
 
 
 def without_places(plain: Plain) -> Plain:
-    """Return what decides a result, so that a rule that moves to another line stays the same rule."""
+    """Return the parts of rules that decide a result; a rule may move to another line."""
     return {**plain, "places": [], "sources": []}
 
 
 @cache
 def describe(source: Source) -> tuple[Names, tuple[int, ...]]:
-    """Return what rules call the features and classes of a source, and where zeros are missing values."""
+    """Return the names of features and classes of a source, and where zeros are missing values."""
     spec = source.spec
     if source.facts:
         told = Names(tuple(source.facts["features"]), source.facts["classes"])

@@ -1,6 +1,6 @@
 """The protocol `shards`: train a model on each of n disjoint parts of the stream, and combine them.
 
-As cw2012, sections 7.9 and 7.10, has it: random splits with a test set each, one pass over the rest; models
+As in cw2012, sections 7.9 and 7.10: random splits with a test set each, one pass over the rest; models
 of n parts by themselves and combined; one model of all the data beside them. Parameters are tuned on rows
 that no split trains or tests on.
 """
@@ -206,7 +206,7 @@ class Shards(Protocol):
         return model
 
     def join(self, left: "Part", right: "Part") -> "Part":
-        """Return what comes of the shards of both."""
+        """Return the joint result of the shards of both."""
         return left.join(right)
 
     def finish(self, trial: Trial, source: Source, joined: "Part", stopped: Stopped) -> Outcome:
@@ -256,7 +256,7 @@ class ShardCell(Cell):
         return {"shards": self.shards, "combination": self.combination}
 
     def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
-        """Return a trial. What tells the cells that share a trial apart is no part of it."""
+        """Return a trial. What distinguishes the cells that share a trial is not part of it."""
         assert isinstance(self.protocol, Shards)
         name = self.source.name
         own: dict[str, Any] = {"tuning_rows": self.protocol.tuning_rows(self.config, name)}
@@ -451,7 +451,7 @@ class Part:
     bytes: int
 
     def join(self, other: "Part") -> "Part":
-        """Return what comes of the shards of both."""
+        """Return the joint result of the shards of both."""
         started = time.perf_counter()
         sums = self.sums.add(other.sums)
         return Part(

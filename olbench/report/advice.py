@@ -31,7 +31,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Account:
-    """What is to be said about the rules of a file and a data set."""
+    """The rules of a file compared with a data set."""
 
     headline: str
     n: int
@@ -136,7 +136,7 @@ def _summary(advice: Advice, masks: Any, y: Floats) -> list[str]:
 
 
 def warn(advice: Advice, names: Names, masks: Any) -> list[str]:
-    """Return what a learner cannot make use of: contradictions, and sets that contain the origin."""
+    """Return the rules that a learner cannot use: contradictions, and sets that contain the origin."""
     found = []
     for i, j in conflicts(advice):
         both = int((masks[i] & masks[j]).sum())

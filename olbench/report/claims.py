@@ -123,7 +123,7 @@ def weigh_printed(paper: Paper, statement: Statement) -> tuple[str, str]:
 def our_numbers(
     chosen: Callable[[str, str], Choice], dataset: str, statement: Statement, quantity: Quantity
 ) -> Numbers:
-    """Return what a run has for a statement; the test is the paired t-test over shared trials."""
+    """Return the numbers of a run for a statement; the test is the paired t-test over shared trials."""
     found: dict[str, tuple[Entry, Floats]] = {}
     for name in statement.names:
         row, _, point = name.partition("@")
@@ -147,7 +147,7 @@ def our_numbers(
 
 
 def printed_numbers(paper: Paper, dataset: str, statement: Statement, quantity: Quantity) -> Numbers:
-    """Return what the paper prints for a statement; equal digits are a tie."""
+    """Return the printed numbers for a statement; equal digits are a tie."""
     rows = {name: paper.of(dataset, name) for name in statement.names}
     printed = {name: row[quantity.name] for name, row in rows.items() if quantity.name in row}
 

@@ -68,7 +68,7 @@ def _explain_absence(results: Results, dataset: str) -> str:
 
 
 def _find_variant(options: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
-    """Return what makes an entry another algorithm than the paper's, or an empty text."""
+    """Return why an entry is not the paper's algorithm, or an empty text."""
     for name, wanted in paper.items():
         # An algorithm without the option cannot differ in it.
         given = options.get(name, wanted)

@@ -56,7 +56,7 @@ def _each(results: Results, headline: Quantity) -> Iterator[Guess]:
 
 
 def describe_guesses(found: Sequence[Guess], most: int = 6) -> str:
-    """Return a sentence that lists what is no better than guessing, by data set, or an empty text."""
+    """Return a sentence that lists results no better than guessing, by data set, or an empty text."""
     if not found:
         return ""
     by_dataset: dict[str, list[Guess]] = {}

@@ -516,7 +516,7 @@ def measured_columns(protocol: Protocol) -> list[str]:
 
 
 def _candidate(record: Mapping[str, Any], role_setting: Mapping[str, Any]) -> str:
-    """Return what identifies a candidate of a tuning, whatever the role of the trial."""
+    """Return the identity of a candidate of a tuning, in any role of a trial."""
     names = ("dataset", "fingerprint", "algorithm", "params", "options", "seed", "code")
     chosen = {name: value for name, value in record["setting"].items() if name not in role_setting}
     return json.dumps([*(record.get(name) for name in names), chosen], sort_keys=True)

@@ -52,7 +52,7 @@ class Reproduction:
         return list(decided.values())
 
     def quantity(self, name: str) -> Quantity:
-        """Return what is counted under a name."""
+        """Return the count of a name."""
         return next(
             each for report in self.reports for each in report.protocol.quantities if each.name == name
         )
@@ -73,7 +73,7 @@ def find_runs(root: Path) -> list[Path]:
 
 
 def reproductions(folders: Sequence[Path]) -> list[Reproduction]:
-    """Return what is known of the papers of some runs, by the papers' ids."""
+    """Return the findings on the papers of some runs, by the papers' ids."""
     reports: dict[str, list[Report]] = {}
     for folder in folders:
         report = make_report(folder)

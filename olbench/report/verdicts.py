@@ -93,7 +93,7 @@ class Judgement:
 
     @property
     def reported_data(self) -> dict[str, float | None]:
-        """The reported number as JSON has it."""
+        """The reported number for JSON."""
         return {name: getattr(self.reported, name) for name in ("mean", "deviation", "half_unit")}
 
     @property
@@ -180,8 +180,8 @@ def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
 def summary_apart(judgements: Iterable[Judgement], quantity: Quantity) -> str:
     """Return a line about the unexplained numbers, or an empty text."""
     counts = count(judgements, quantity, suspect=True)
-    more = f"of {counts.total()} more that nothing explains, {counts[REPRODUCED]} reproduced, "
-    return more + _list_others(counts) if counts else ""
+    unexplained = f"unexplained: {counts[REPRODUCED]} of {counts.total()} reproduced, "
+    return unexplained + _list_others(counts) if counts else ""
 
 
 def _list_others(counts: Counter[str]) -> str:

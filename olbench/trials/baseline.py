@@ -104,7 +104,7 @@ class Baseline:
     pace: Annotated[float, _read_pace] = 0.0
 
     def plain(self) -> dict[str, Any]:
-        """Return what the rows have in common as plain values."""
+        """Return the common fields of the rows as plain values."""
         head: dict[str, Any] = {"version": VERSION, "protocol": self.protocol, "seed": self.seed}
         head["versions"] = dict(self.versions)
         return {**head, "processor": self.processor, "pace": self.pace} if self.has_times else head

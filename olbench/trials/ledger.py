@@ -39,7 +39,7 @@ def read(folder: Path) -> list[Record]:
 
 
 def each(folder: Path) -> Iterator[Record]:
-    """Yield the records one by one: whoever needs a part of each need not hold all of them whole."""
+    """Yield the records one by one, so that not all of them are in memory."""
     path, content = _content(folder)
     return (record for record, _ in _records(content, path))
 

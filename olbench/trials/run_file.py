@@ -197,8 +197,8 @@ def read(folder: Path) -> RunFile:
         return RunFile.from_plain(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         shipped = folder / REFERENCE
-        hint = f"did you mean {shipped}?" if shipped.is_dir() else f"is {folder} a results folder?"
-        raise UserError(f"there is no {path}; {hint}") from None
+        hint = f"; did you mean {shipped}?" if shipped.is_dir() else ""
+        raise UserError(f"no run in '{folder}' (expected {path}){hint}") from None
     except NotADirectoryError:
         raise UserError(f"{folder} is a file; name the folder of a run, such as results/quick") from None
     except UserError as error:

@@ -35,7 +35,7 @@ class Recorded:
         return viewed
 
     def check(self, record: Record) -> None:
-        """Refuse a record that whoever edited it gave a checksum that fits."""
+        """Refuse an edited record even if its checksum fits."""
         defect = self.protocol.find_defect(record)
         # The keys of the first version were computed from other fields.
         if not defect and record["version"] != 1 and not _has_own_key(record):
@@ -70,7 +70,7 @@ class Recorded:
     def _refuse_cell(self, cell: CellFacts, reason: str) -> UserError:
         return UserError(
             f"{self.folder / run_file.NAME}: {cell.label} on {cell.dataset} cannot be reported, because "
-            f"{reason}; run its config again, which writes this file anew"
+            f"{reason}; run its config again, which rewrites this file"
         )
 
     def _check_sizes(self, records: Sequence[Record]) -> None:

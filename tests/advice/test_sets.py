@@ -144,7 +144,7 @@ def test_sparse_and_dense_rows_are_covered_alike():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([[1.0]], [1.0, 2.0], 1), "one d a row of D"),
+        (([[1.0]], [1.0, 2.0], 1), "one entry of d per row of D"),
         (([[np.nan]], [1.0], 1), "finite"),
         (([[1.0]], [1.0], 0), "must be -1 or \\+1"),
     ],

@@ -260,7 +260,7 @@ def test_a_mistake_in_a_catalogue_is_refused_with_its_line(changes, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "1: there is nothing in it"),
+        ("", "1: it is empty"),
         ("datasets: [a]", "1: a catalogue is a mapping with the key 'datasets'"),
         ("datasets:\n  a: {b", "2: not YAML (expected ',' or '}', but got '<stream end>')"),
         (

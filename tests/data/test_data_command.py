@@ -59,7 +59,7 @@ def test_info_tells_how_text_becomes_features():
 def test_info_tells_of_splits_and_samples():
     outcome = olbench("data", "info", "cw2008-synthetic")
     assert "split        given, the last 10,000 rows are for testing\n" in outcome.stdout
-    assert "sample       drawn anew for every run; these are the facts of run 0\n" in outcome.stdout
+    assert "sample       redrawn for every run; these are the facts of run 0\n" in outcome.stdout
 
 
 @pytest.mark.parametrize(

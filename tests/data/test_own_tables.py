@@ -140,7 +140,7 @@ def test_every_refusal_names_its_remedy(table, text, how, message):
 
 def test_a_libsvm_file_has_no_label_column_but_can_be_scaled(table):
     path = table("0 1:3 2:4\n1 1:2\n", "my.libsvm")
-    with pytest.raises(UserError, match=r"--label means nothing; a table's name ends in .csv"):
+    with pytest.raises(UserError, match=r"--label does not apply; a table's name ends in .csv"):
         load_dataset(path, label="y")
     np.testing.assert_allclose(load_dataset(path, scale="unit", bias=True).X, [[0.6, 0.8, 1], [1, 0, 1]])
     with pytest.raises(UserError, match="breast-cancer is read as the catalogue says; scale is for your own"):

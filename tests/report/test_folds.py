@@ -137,19 +137,19 @@ def test_a_row_is_counted_once_however_often_it_is_tested():
     assert CROSSVAL.sample_size(given, config()) == 313
 
 
-# Numbers that nothing explains.
+# Unexplained numbers.
 
 
 def test_what_nothing_explains_has_a_verdict_and_is_counted_apart(report):
     line = summary(report.judgements, TEST_ERROR)
     assert re.fullmatch(
         r"\d of 13 test errors reproduced, \d close, \d differs?, 4 not comparable; "
-        r"of 1 more that nothing explains, 0 reproduced, 0 close, 1 differs",
+        r"unexplained: 0 of 1 reproduced, 0 close, 1 differs",
         line,
     )
     assert count(report.judgements, TEST_ERROR).total() == 13
     shown = render(report, "text")
-    [table] = re.findall(r"Printed numbers that nothing explains.*?\n\n", shown, re.DOTALL)
+    [table] = re.findall(r"Unexplained printed numbers.*?\n\n", shown, re.DOTALL)
     assert "naive-bayes on digits-1-vs-7: the share of one class." in table
     [others] = re.findall(r"\nNot reproduced\n.*?\n\n", shown, re.DOTALL)
     assert "40.00" not in others
@@ -169,7 +169,7 @@ def test_the_overview_has_ours_beside_the_papers(report):
             number = 100 * entry.mean(TEST_ERROR)
             assert cell.startswith(f"{number:.2f} / ")
     assert rows["digits-1-vs-7"][-1].endswith(" / 40.00 D?")
-    assert "Question mark: nothing explains" in grid.note
+    assert "Question mark: the printed number is unexplained" in grid.note
 
 
 def test_without_a_paper_the_overview_has_ours_alone(report):
@@ -290,7 +290,7 @@ def test_tunings_are_side_by_side(report):
         assert [int(cell) for cell in cells[:4]] == [
             found[verdict] for verdict in ("reproduced", "close", "differs", NOT_COMPARABLE)
         ]
-    assert "1 number that nothing explains" in counts_grid.note
+    assert "1 unexplained number" in counts_grid.note
 
 
 def test_an_algorithm_that_lacks_a_tuning_is_left_out_of_the_means(report):
@@ -340,7 +340,7 @@ def test_every_format_has_the_sections(report):
     ):
         assert f"**{title}" in markdown
         assert f'<section id="{id}"' in page
-    assert "that nothing explains, 0 reproduced" in page
+    assert "Unexplained: 0 of" in page
     assert len(content["mcnemar"]) == 8
     assert content["tunings"]["means"]["pa"]["datasets"] == 2
     assert content["printed_ranks"][0]["paper_on_all"]["var-kl"] == pytest.approx(4 / 3)

@@ -276,7 +276,7 @@ def test_a_record_is_refused_for_a_cell_that_is_not_its_own(read, change, messag
         read(copy)
     assert message.replace("KEY", own[-1]["key"]) in str(refused.value)
     assert str(refused.value).startswith(f"{copy / 'run.json'}: perceptron on svmguide3 cannot be reported")
-    assert str(refused.value).endswith("run its config again, which writes this file anew")
+    assert str(refused.value).endswith("run its config again, which rewrites this file")
 
 
 @READERS

@@ -41,7 +41,7 @@ def test_without_any_run_it_says_how_to_start_one(here, run):
 def test_a_folder_that_is_no_run_is_refused(here, name):
     code, _, err = here("report", name)
     assert code == 2
-    assert err == f"olbench: there is no {name}/run.json; is {name} a results folder?\n"
+    assert err == f"olbench: no run in '{name}' (expected {name}/run.json)\n"
 
 
 def test_a_run_without_a_single_trial_measured_nothing(here, run):

@@ -10,7 +10,7 @@ GOOD = "datasets: [breast-cancer]\nalgorithms: [arow]\n"
 DATA, ALGORITHMS = "datasets: [breast-cancer]\n", "algorithms: [arow]\n"
 
 BROKEN = {
-    "": "bad.yaml:1: there is nothing in it",
+    "": "bad.yaml:1: it is empty",
     "just words\n": "bad.yaml:1: a config is a mapping with the keys datasets and algorithms",
     "- arow\n": "bad.yaml:1: a config is a mapping with the keys datasets and algorithms",
     "datasets: [": "bad.yaml:1: not YAML (expected the node content, but found '<stream end>')",
@@ -106,7 +106,7 @@ BROKEN = {
     DATA + "tuning: {search: grid}\nalgorithms:\n - {id: arow, params: {r: 1},\n    grid: {r: [1, 2]}}\n":
     "bad.yaml:5: r is both fixed in params and searched in grid",
     DATA + "algorithms: [{id: pa, covariance: diag}]\n": "bad.yaml:2: pa has no covariance, so 'covariance' "
-    "means nothing to it",
+    "does not apply",
     DATA + "algorithms: [{id: arow, a: -1}]\n": "bad.yaml:2: arow: the initial variance a must be above "
     "zero, not -1",
     GOOD + "tuning: grid\n": "bad.yaml:3: tuning must be a mapping, not 'grid'",

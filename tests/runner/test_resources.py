@@ -1,4 +1,4 @@
-"""What a run takes is bounded by the data; what cannot be had is refused before the first trial."""
+"""What a run takes is bounded by the data; more than there is is refused before the first trial."""
 
 import os
 import signal

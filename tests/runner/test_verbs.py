@@ -180,7 +180,7 @@ def test_explain_of_one_trial_and_of_none(here, config, records):
     assert (code, err) == (2, "olbench: out: no trial with a key that begins with 'zzz'\n")
     code, _, err = here("explain", "nowhere")
     assert (code, err) == (
-        2, "olbench: there is no nowhere/run.json; is nowhere a results folder?\n"
+        2, "olbench: no run in 'nowhere' (expected nowhere/run.json)\n"
     )  # fmt: skip
 
 

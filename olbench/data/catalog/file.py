@@ -32,7 +32,7 @@ def parse_catalog(text: str, name: str) -> dict[str, CatalogEntry]:
         raise root.fail("a catalogue is a mapping with the key 'datasets'")
     entries: dict[str, CatalogEntry] = {}
     for key, node in datasets.value.items():
-        # A mistake that no key stands for is at the name.
+        # A mistake without a key is reported at the name.
         entries[key] = _read_entry(key, Node(node.value, datasets.keys[key], node.keys), entries)
     return entries
 

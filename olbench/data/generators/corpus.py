@@ -1,7 +1,7 @@
 """Heavy-tailed documents: a generator of corpora with many rare words, in blocks and in bounded memory.
 
-It stands in for the large corpora of cw2012, section 7.9, which cannot be had. What decides there is how many
-features there are per document: most words of a corpus with 13 features per document are seen once or twice.
+It stands in for the large corpora of cw2012, section 7.9, which are not publicly available. What matters
+there is the number of features per document: in a corpus with 13 of them, most words are seen once or twice.
 """
 
 from collections.abc import Iterator

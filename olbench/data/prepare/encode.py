@@ -15,7 +15,7 @@ from olbench.learn.examples import Floats
 
 #: A column with more distinct texts is a name or a number rather than a category.
 MOST_CATEGORIES = 1000
-#: A longer text is no name of a class.
+#: A longer text is not the name of a class.
 LONGEST_LABEL = 300
 #: How many labels or columns a sentence lists.
 MOST_LISTED = 10

@@ -86,7 +86,7 @@ def is_pipe(path: str | Path) -> bool:
     path = Path(path)
     try:
         return str(path) == STDIN or path.is_fifo() or path.is_char_device() or path.is_socket()
-    except OSError:  # whoever opens it will say why
+    except OSError:  # opening it will raise the error
         return False
 
 

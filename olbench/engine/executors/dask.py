@@ -159,7 +159,7 @@ class ClusterExecutor:
         return self.refused.keys() != known
 
     def refuse(self, address: str, reason: str) -> None:
-        """Run nothing on a worker from now on, and say why."""
+        """Exclude a worker from now on, and log why."""
         if address not in self.refused:
             self.refused[address] = reason
             self.say(f"olbench: the worker {address} is not used: {reason}")

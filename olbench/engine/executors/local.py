@@ -136,8 +136,8 @@ class LocalExecutor:
     def _run_in_pool(self, tasks: Sequence[Task], jobs: int, stop: StopFlag) -> Iterator[Finished]:
         if not tasks or stop.is_set():
             return
-        # loky starts a worker anew once it has grown, which is no news to the user. It warns in a thread of
-        # its own, so that the filter has to outlast this block.
+        # loky restarts a worker that has grown, which does not concern the user. It warns in another thread,
+        # so the filter has to outlast this block.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         calls = (
             delayed(_attempt_in_process)(task.trial, task.source.spec, tuple(self.plugins))

@@ -194,7 +194,7 @@ def run_part(text: str, part: int) -> Any:
 
 
 def join_parts(protocol: str, left: Any, right: Any) -> Any:
-    """Join what came of the parts of a trial."""
+    """Join the results of the parts of a trial."""
     return get_protocol(protocol).join(left, right)
 
 

@@ -54,12 +54,12 @@ def render(document: Document[Subject]) -> str:
 
 
 def section_values(document: Document[Subject]) -> dict[str, dict[str, Any]]:
-    """Return what the page shows for each section, as plain values."""
+    """Return the content of each section of the page, as plain values."""
     return {section.id: _values(section, document.subject) for section in document.sections}
 
 
 def _values(section: Section[Subject], subject: Subject) -> dict[str, Any]:
-    """Return what the template of a section shows: by default its figures, tables and paragraphs."""
+    """Return the content of the template of a section: by default its figures, tables and paragraphs."""
     if section.page is not None:
         shown: dict[str, Any] = make_finite(dict(section.page(subject)))
         return shown

@@ -96,7 +96,7 @@ def differences_parts(compared: ComparedRuns) -> Iterator[Part]:
 
 
 def differences_page(compared: ComparedRuns) -> Mapping[str, Any]:
-    """Return what differs in the configs, where and when the runs were made, and their versions."""
+    """Return the differences in config, place, time and versions of the runs."""
     files = [run.run for run in compared.runs]
     names = dict.fromkeys(name for file in files for name in file.versions)
     versions = {name: [str(file.versions.get(name, NOTHING)) for file in files] for name in names}
@@ -187,7 +187,7 @@ def _params(entries: Sequence[Entry | None]) -> str:
 
 
 def _quantity(quantity: Quantity, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what the page says of a quantity; the width is the most letters of a deviation."""
+    """Return a quantity as the page needs it; the width is that of the longest deviation."""
     spreads = [each for row in rows for each in row["numbers"][quantity.name]["spreads"] if each]
     width = max((len(each["texts"][1]) for each in spreads), default=0)
     return {"name": quantity.name, "title": quantity.title, "width": width}

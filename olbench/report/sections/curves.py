@@ -51,7 +51,7 @@ def page(report: Report) -> Mapping[str, Any]:
 
 
 def describe_series(series: Sequence[Series]) -> dict[str, Any]:
-    """Return what the page has to know of the series, and the title of their points."""
+    """Return the series as the page needs them, and the title of their points."""
     about = {each.name: _describe(each) for each in series}
     return {"series": about, "along": capitalise(series[0].along_title)}
 

@@ -27,7 +27,7 @@ def parts(report: Report) -> Iterator[str]:
 
 
 def describe_run(report: Report) -> str:
-    """Return what was run, in one line."""
+    """Describe the run in one line."""
     results = report.results
     counts = f"{count(len(results.datasets), 'data set')}, {count(len(results.names), 'algorithm')}"
     most = max((entry.planned for entry in results.entries), default=0)
@@ -38,7 +38,7 @@ def describe_run(report: Report) -> str:
 
 
 def list_gaps(report: Report, few: int = FEW) -> list[str]:
-    """Return what is missing: one line per row if there are few, otherwise one line per data set."""
+    """List the missing rows: one line per row if there are few, otherwise one line per data set."""
     missing, results = report.results.missing, report.results
     lines = [f"INCOMPLETE: {len(missing)} of {len(results.entries)} rows are not finished:"]
     if len(missing) <= few:

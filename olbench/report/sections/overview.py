@@ -38,7 +38,7 @@ def _box(entry: Entry | None, report: Report) -> Box:
 def _note(report: Report) -> str:
     if not report.judgements:
         return bold_note(report)
-    doubt = " Question mark: nothing explains the printed number." if suspects(report.judgements) else ""
+    doubt = " Question mark: the printed number is unexplained." if suspects(report.judgements) else ""
     return f"{bold_note(report)} {legend(report)}.{doubt}"
 
 

@@ -31,7 +31,7 @@ SHARED_NOTE = (
 
 
 def bold_note(report: Report) -> str:
-    """Return what bold means."""
+    """Return the meaning of bold."""
     return f"* or bold: {report.results.best_note}"
 
 
@@ -125,7 +125,7 @@ def _ratio_text(entry: Entry, report: Report) -> str:
 
 
 def printed_text(report: Report, entry: Entry, quantity: Quantity) -> str:
-    """Return what the paper prints for a row, with the verdict; empty if it does not."""
+    """Return the paper's number for a row, with the verdict; empty if it prints none."""
     judgement = report.judgements_of(entry).get(quantity.name)
     return f"{judgement.reported.printed} {judgement.letter}" if judgement else ""
 
@@ -203,7 +203,7 @@ def page(report: Report) -> Mapping[str, Any]:
 
 
 def notes(report: Report) -> list[str]:
-    """Return what a reader must know of some rows before their numbers, one sentence per data set."""
+    """Return warnings about some rows, one sentence per data set."""
     flags = " or ".join(each.title for each in report.protocol.recorded if each.flag)
     found = []
     for dataset in report.results.datasets:
@@ -214,7 +214,7 @@ def notes(report: Report) -> list[str]:
 
 
 def _quantity_page(quantity: Quantity, report: Report, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what the page says of a quantity; the widths are the most letters of a deviation."""
+    """Return a quantity as the page needs it; the widths are those of the longest deviation."""
     judgements = [row["judgements"][quantity.name] for row in rows]
     printed = [text for each in judgements if each for text in each["printed"][1:]]
     return {

@@ -96,7 +96,7 @@ def verdict_counts(report: Report) -> Grid:
     required = " or ".join(report.paper.requires.search)
     notes = [
         f"The verdicts of this report are those of {required}." if required else "",
-        f"Not counted: {count(apart, 'number')} that nothing explains." if apart else "",
+        f"Not counted: {count(apart, 'unexplained number')}." if apart else "",
     ]
     return Grid(
         f"Tunings side by side: verdicts on the paper's {report.headline.counted}",

@@ -25,7 +25,7 @@ LEGEND = ", ".join(f"{letter} {verdict}" for verdict, letter in LETTERS.items())
 
 
 def legend(report: Report) -> str:
-    """Return what the letters mean, and the mark if there is one."""
+    """Return the meaning of the letters, and of the mark if there is one."""
     marks = {
         f"{LEANS} {LEANS_MEANING}": any(each.leans for each in report.judgements),
         f"{WEAK} {WEAK_MEANING}": any(each.weak for each in report.judgements),
@@ -101,7 +101,7 @@ def glance(report: Report) -> Grid:
 
 
 def beside_text(judgement: Judgement, quantity: Quantity) -> str:
-    """Return ours, the paper's number and the verdict; with a question mark where nothing explains it."""
+    """Return ours, the paper's number and the verdict; with a question mark if the number is unexplained."""
     printed = judgement.reported.printed.partition(" ")[0]
     if judgement.mean is None:
         return f"– / {printed}"
@@ -124,7 +124,7 @@ def unexplained(report: Report) -> Grid:
     for each in found:
         reasons.setdefault((each.algorithm, each.reported.suspect), []).append(each.dataset)
     return Grid(
-        "Printed numbers that nothing explains, counted apart",
+        "Unexplained printed numbers, counted separately",
         _columns(report),
         tuple(_describe(each, report) for each in found),
         " ".join(f"{row} on {', '.join(names)}: {reason}." for (row, reason), names in reasons.items()),
