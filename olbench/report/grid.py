@@ -38,7 +38,7 @@ class Grid:
 
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Box, ...], ...]
+    rows: Sequence[tuple[Box, ...]]
     note: str = ""
 
     def keep(self, numbers: list[int]) -> "Grid":
@@ -46,6 +46,10 @@ class Grid:
         columns = tuple(self.columns[number] for number in numbers)
         rows = tuple(tuple(row[number] for number in numbers) for row in self.rows)
         return replace(self, columns=columns, rows=rows)
+
+    def texts_by_column(self) -> list[list[str]]:
+        """Return the texts of each column."""
+        return [[row[number].text for row in self.rows] for number in range(len(self.columns))]
 
 
 #: What a section of a report is made of.
@@ -62,9 +66,9 @@ def right(*headings: str, optional: bool = False, drop: int = KEPT) -> tuple[Col
     return tuple(Column(heading, "right", optional, drop) for heading in headings)
 
 
-def boxes(*texts: str) -> tuple[Box, ...]:
-    """Return plain boxes."""
-    return tuple(Box(text) for text in texts)
+def boxes(*cells: str | Box) -> tuple[Box, ...]:
+    """Return a row; a text becomes a plain box."""
+    return tuple(cell if isinstance(cell, Box) else Box(cell) for cell in cells)
 
 
 def short(value: object) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from olbench.advice.files import RuleFile
 from olbench.data.named import NamedDataset, load_named
@@ -14,9 +13,6 @@ from olbench.report.grid import DETAIL, Box, Grid, Part, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
 
-if TYPE_CHECKING:
-    from olbench.config.specs import DatasetSpec
-
 #: The features of data whose examples and rules are drawn.
 PLANE = 2
 #: The keys of a config that decide its rules.
@@ -25,26 +21,19 @@ KEYS = ("advice", "domain", "missing")
 
 def _load(report: Report) -> Iterator[tuple[str, RuleFile, NamedDataset]]:
     """Yield the data sets of a run that have rules; data that is gone since has none to show."""
-    config, protocol = report.results.config, report.protocol
+    config = report.results.config
+    advice, domain, missing = (report.protocol.setting_of(config, key) for key in KEYS)
     for spec in config.datasets:
         try:
-            found = _load_one(spec, *(protocol.setting_of(config, key) for key in KEYS))
+            plain = find_rules(advice, find_source(spec), domain, missing)
+            if plain is None or spec.name not in report.results.datasets:
+                continue
+            file = RuleFile.from_plain(plain)
+            place, labels = spec.path or spec.name, (spec.positive, spec.negative)
+            named = load_named(place, *labels, file.features, reading=spec.reading, download=False)
         except UserError:
             continue
-        if found is not None and spec.name in report.results.datasets:
-            yield spec.name, *found
-
-
-def _load_one(
-    spec: "DatasetSpec", advice: object, domain: object, missing: object
-) -> tuple[RuleFile, NamedDataset] | None:
-    plain = find_rules(advice, find_source(spec), domain, missing)
-    if plain is None:
-        return None
-    file = RuleFile.from_plain(plain)
-    place, labels = spec.path or spec.name, (spec.positive, spec.negative)
-    named = load_named(place, *labels, file.features, reading=spec.reading, download=False)
-    return file, named
+        yield spec.name, file, named
 
 
 def parts(report: Report) -> Iterator[Part]:
@@ -52,7 +41,7 @@ def parts(report: Report) -> Iterator[Part]:
     loaded = [(name, describe_rules(file, named), file, named) for name, file, named in _load(report)]
     if not loaded:
         return
-    counts = tuple(_count(report, name, file, named) for name, _, file, named in loaded)
+    counts = [_count(report, name, file, named) for name, _, file, named in loaded]
     columns = (*left("data set"), *right("positive", "in the paper"))
     columns += right("rules for", "in the paper", "rules against", "in the paper")
     where = report.paper.shapes_where if report.paper else ""
@@ -60,13 +49,9 @@ def parts(report: Report) -> Iterator[Part]:
     yield table if report.paper else table.keep([0, 1, 3, 5])
     rules = [row for name, account, _, _ in loaded for row in _describe(name, account)]
     columns = (
-        *left("data set", "rule"),
-        *right("covers", "precision"),
-        *left("left out", "source", drop=DETAIL),
+        left("data set", "rule") + right("covers", "precision") + left("left out", "source", drop=DETAIL)
     )
-    yield Grid(
-        "Rules", columns, tuple(rules), "Precision: the share of the covered rows that have the class."
-    )
+    yield Grid("Rules", columns, rules, "Precision: the share of the covered rows that have the class.")
     for name, account, _, _ in loaded:
         yield from (f"{name}: {warning}" for warning in account.warnings if "constant" not in warning)
 

@@ -32,7 +32,7 @@ def _definitions_of(report: Report) -> dict[str, Definition | None]:
 def parts(report: Report) -> Iterator[Grid]:
     """Yield one row per algorithm."""
     columns = (*left("algorithm", "name"), *(Column(words, "center") for words in TRAITS.values()))
-    rows = tuple(_describe(id, definition) for id, definition in _definitions_of(report).items())
+    rows = [_describe(id, definition) for id, definition in _definitions_of(report).items()]
     yield Grid(title(report), (*columns, *left("source", drop=DETAIL)), rows)
 
 
@@ -48,15 +48,10 @@ def page(report: Report) -> Mapping[str, Any]:
     """Return one row per algorithm, with its traits as truth values."""
     rows = []
     for id, definition in _definitions_of(report).items():
+        name, order = (definition.title, definition.order) if definition else (id, "")
         traits = definition.traits if definition else None
-        rows.append(
-            {
-                "id": id,
-                "title": definition.title if definition else id,
-                "order": definition.order if definition else "",
-                "has": [getattr(traits, name) for name in TRAITS] if traits else None,
-            }
-        )
+        has = [getattr(traits, trait) for trait in TRAITS] if traits else None
+        rows.append({"id": id, "title": name, "order": order, "has": has})
     return {"columns": list(TRAITS.values()), "rows": rows, "heading": title(report)}
 
 

@@ -15,16 +15,14 @@ from olbench.report.results import Entry, Results
 from olbench.report.sections import Section
 from olbench.report.sections.curves import budget, curves_of, describe_series
 from olbench.report.sections.provenance import machine_text
+from olbench.report.sections.results import spread_page
+from olbench.trials.run_file import RunFile
 
 #: The outcomes of a comparison of two means, and the colour of each on the page.
 BETTER, WORSE, CHANGED, ALIKE, UNTESTED = "better", "worse", "changed", "no significant change", "not tested"
 COLOURS = {
-    BETTER: "reproduced",
-    WORSE: "differs",
-    CHANGED: "close",
-    ALIKE: "not-comparable",
-    UNTESTED: "open",
-}
+    BETTER: "reproduced", WORSE: "differs", CHANGED: "close", ALIKE: "not-comparable", UNTESTED: "open"
+}  # fmt: skip
 #: With more algorithms, the page at first draws the curves of those that change.
 FEW_CURVES = 6
 #: The dashes of the first run, the second and so on.
@@ -69,30 +67,18 @@ def changes_page(compared: ComparedRuns) -> Mapping[str, Any]:
         for quantity in compared.quantities:
             found = (changes[place] for changes in compared.changes[quantity.name].values())
             counts = Counter(judge(each, quantity) for each in found if each)
-            tallies.append(
-                {
-                    "title": title,
-                    "quantity": quantity.title,
-                    "total": counts.total(),
-                    "counts": [(name, COLOURS[name], counts[name]) for name in COLOURS if counts[name]],
-                }
-            )
-    return {
-        "first": compared.titles[0],
-        "tallies": tallies,
-        "notes": compared.notes,
-        "numbered": compared.numbered,
-    }
+            listed = [(name, COLOURS[name], counts[name]) for name in COLOURS if counts[name]]
+            total = counts.total()
+            tallies.append({"title": title, "quantity": quantity.title, "total": total, "counts": listed})
+    first, notes = compared.titles[0], compared.notes
+    return {"first": first, "tallies": tallies, "notes": notes, "numbered": compared.numbered}
 
 
 def differences_parts(compared: ComparedRuns) -> Iterator[Part]:
     """Yield every key in which the configs differ."""
-    found = config_differences(compared.runs)
-    if not found:
-        yield "The configs are the same."
-        return
-    rows = tuple(boxes(key, *values) for key, values in found)
-    yield Grid("What differs in the configs", left("key", *compared.titles), rows)
+    rows = [boxes(key, *values) for key, values in config_differences(compared.runs)]
+    grid = Grid("What differs in the configs", left("key", *compared.titles), rows)
+    yield grid if rows else "The configs are the same."
 
 
 def differences_page(compared: ComparedRuns) -> Mapping[str, Any]:
@@ -104,7 +90,7 @@ def differences_page(compared: ComparedRuns) -> Mapping[str, Any]:
         "titles": compared.titles,
         "configs": config_differences(compared.runs),
         "facts": [
-            ("commit", [_commit(file.commit, file.dirty) for file in files]),
+            ("commit", [_describe_commit(file) for file in files]),
             ("started", [file.start or NOTHING for file in files]),
             ("machine", [machine_text(file) for file in files]),
             *((name, texts) for name, texts in versions.items() if len(set(texts)) > 1),
@@ -113,8 +99,8 @@ def differences_page(compared: ComparedRuns) -> Mapping[str, Any]:
     }
 
 
-def _commit(commit: str | None, dirty: bool | None) -> str:
-    return f"{commit[:12]}{', with uncommitted changes' if dirty else ''}" if commit else NOTHING
+def _describe_commit(run: RunFile) -> str:
+    return f"{run.commit[:12]}{', with uncommitted changes' if run.dirty else ''}" if run.commit else NOTHING
 
 
 def side_parts(compared: ComparedRuns) -> Iterator[Grid]:
@@ -126,14 +112,14 @@ def side_parts(compared: ComparedRuns) -> Iterator[Grid]:
         for key, entries in compared.rows.items():
             values = [quantity.spread(*entry.spread(quantity)) if entry else "" for entry in entries]
             changes = [
-                Box(quantity.text(each.difference, sign="+"), each.significant) if each else Box("")
+                Box(quantity.text(each.difference, sign="+"), each.significant) if each else ""
                 for each in compared.changes[quantity.name][key]
             ]
-            rows.append((*boxes(*key, *values), *changes))
+            rows.append(boxes(*key, *values, *changes))
         yield Grid(
             f"Side by side: {quantity.title}",
             (*left("data set", "algorithm"), *right(*titles), *differences),
-            tuple(rows),
+            rows,
             f"* or bold: significant at the 95% level (paired t-test over the {compared.numbered}s of the "
             "same number, where their orders are shared).",
         )
@@ -153,37 +139,29 @@ def side_page(compared: ComparedRuns) -> Mapping[str, Any]:
 
 def _row(compared: ComparedRuns, key: Key) -> dict[str, Any]:
     dataset, label = key
-    numbers = {each.name: _numbers(compared, key, each) for each in compared.quantities}
-    return {"dataset": dataset, "label": label, "numbers": numbers, "params": _params(compared.rows[key])}
-
-
-def _numbers(compared: ComparedRuns, key: Key, quantity: Quantity) -> dict[str, Any]:
-    spreads = [entry.spread(quantity) if entry else None for entry in compared.rows[key]]
-    return {
-        "spreads": [
-            {"value": each[0], "texts": [quantity.text(number) for number in each]} if each else None
-            for each in spreads
-        ],
-        "changes": [
-            {
-                "value": each.difference,
-                "text": quantity.text(each.difference, sign="+"),
-                "p": each.p,
-                "outcome": judge(each, quantity),
-                "colour": COLOURS[judge(each, quantity)],
-                "significant": each.significant,
-            }
-            if each
-            else None
-            for each in compared.changes[quantity.name][key]
-        ],
-    }
-
-
-def _params(entries: Sequence[Entry | None]) -> str:
-    """Return the chosen parameters, those of each run if they differ."""
+    entries, numbers = compared.rows[key], {}
+    for each in compared.quantities:
+        changes = compared.changes[each.name][key]
+        numbers[each.name] = {
+            "spreads": [spread_page(each, entry) if entry else None for entry in entries],
+            "changes": [_change(change, each) if change else None for change in changes],
+        }
+    # The chosen parameters, those of each run if they differ.
     texts = [list_settings({**(e.params or {}), **e.setting}) if e else NOTHING for e in entries]
-    return texts[0] if len(set(texts)) == 1 else " → ".join(text or NOTHING for text in texts)
+    params = texts[0] if len(set(texts)) == 1 else " → ".join(text or NOTHING for text in texts)
+    return {"dataset": dataset, "label": label, "numbers": numbers, "params": params}
+
+
+def _change(change: MeanChange, quantity: Quantity) -> dict[str, Any]:
+    outcome = judge(change, quantity)
+    return {
+        "value": change.difference,
+        "text": quantity.text(change.difference, sign="+"),
+        "p": change.p,
+        "outcome": outcome,
+        "colour": COLOURS[outcome],
+        "significant": change.significant,
+    }
 
 
 def _quantity(quantity: Quantity, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -31,10 +31,10 @@ def parts(id: str, measured: str, report: Report) -> Iterator[Grid]:
                 f"{capitalise(measured)} (%) of {each.y} and {each.x}: {each.y} is higher on {each.above} of "
                 f"{len(each.points)}",
                 (*left("data set"), *right(each.y, each.x, "difference")),
-                tuple(
+                [
                     boxes(dataset, f"{y:.2f}", f"{x:.2f}", f"{y - x:+.2f}")
                     for dataset, (x, y) in each.points.items()
-                ),
+                ],
             )
 
 
@@ -54,12 +54,5 @@ for id, title, measured in (
     ("training", "Training accuracy", "training accuracy"),
     ("constraint", "Deviation against variance", "test accuracy"),
 ):
-    register(
-        Section(
-            id,
-            title,
-            partial(parts, id, measured),
-            partial(applies, id),
-            figures=partial(figures, id, measured),
-        )
-    )
+    show, draw = partial(parts, id, measured), partial(figures, id, measured)
+    register(Section(id, title, show, partial(applies, id), figures=draw))

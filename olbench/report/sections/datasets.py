@@ -25,12 +25,9 @@ def parts(report: Report) -> Iterator[Grid]:
         steps = (", ".join(entry.preprocess) if entry else "; ".join(facts.prepared)) or "none"
         size = (f"{facts.rows:,}", f"{facts.features:,}")
         rows.append(boxes(name, *size, in_paper(report, name, facts), source, steps, facts.fingerprint[:12]))
-    columns = (*left("data set"), *right("examples", "features"), *left("in the paper", drop=PAPER))
-    columns += (
-        *left("source", "preprocessing", drop=DETAIL),
-        *left("fingerprint", optional=True, drop=DETAIL),
-    )
-    table = Grid(title(report), columns, tuple(rows))
+    columns = left("data set") + right("examples", "features") + left("in the paper", drop=PAPER)
+    columns += left("source", "preprocessing", drop=DETAIL) + left("fingerprint", optional=True, drop=DETAIL)
+    table = Grid(title(report), columns, rows)
     yield table if report.paper else table.keep([number for number in range(len(columns)) if number != 3])
 
 

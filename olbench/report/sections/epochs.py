@@ -6,7 +6,7 @@ from math import ceil
 
 from olbench.protocols.definition import Series
 from olbench.report.figures.contrasts import accuracy, entries_by_epoch, tunings_of, with_tuning
-from olbench.report.grid import Box, Grid, left, right
+from olbench.report.grid import Box, Grid, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.results import Entry
 from olbench.report.sections import Figures, Section, register
@@ -34,17 +34,14 @@ def parts(report: Report) -> Iterator[Grid]:
 
 def _table(blocks: Blocks, place: int, title: str) -> Grid:
     labels = list(dict.fromkeys(entry.label for entries in blocks.values() for entry in entries))
-    rows = tuple((Box(dataset), *_accuracies(entries, labels, place)) for dataset, entries in blocks.items())
-    return Grid(
-        title, (*left("data set"), *right(*labels)), rows, "Means over the folds. * or bold: the highest."
-    )
-
-
-def _accuracies(entries: Sequence[Entry], labels: Sequence[str], place: int) -> Iterator[Box]:
-    means = {entry.label: accuracy(float(entry.curves[SERIES][:, place].mean())) for entry in entries}
-    best = max(means.values())
-    for label in labels:
-        yield Box(f"{means[label]:.2f}", means[label] == best) if label in means else Box("")
+    rows = []
+    for dataset, entries in blocks.items():
+        means = {entry.label: accuracy(float(entry.curves[SERIES][:, place].mean())) for entry in entries}
+        best = max(means.values())
+        shown = {label: Box(f"{mean:.2f}", mean == best) for label, mean in means.items()}
+        rows.append(boxes(dataset, *(shown.get(label, "") for label in labels)))
+    note = "Means over the folds. * or bold: the highest."
+    return Grid(title, left("data set") + right(*labels), rows, note)
 
 
 def figures(report: Report) -> Figures:

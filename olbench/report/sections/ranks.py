@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.papers import PrintedRanks
-from olbench.report.grid import Box, Grid, boxes, count, left, right
+from olbench.report.grid import Grid, boxes, count, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.verdicts import NOT_COMPARABLE
@@ -35,42 +35,35 @@ def all_algorithms(report: Report) -> Grid:
         f"Mean ranks of all {len(ranks)} algorithms, {report.headline.title}, "
         f"{count(report.complete, 'data set')}",
         (*left("algorithm"), *right("mean rank")),
-        tuple(boxes(label, f"{ranks[label]:.2f}") for label in ordered),
+        [boxes(label, f"{ranks[label]:.2f}") for label in ordered],
         NOTE,
     )
 
 
 def beside_printed(report: Report, printed: PrintedRanks) -> Grid:
     """Return our ranks among the rows of a paper's table, beside those of its own numbers."""
-    ours, theirs, everywhere = (_ranked(means, report) for means in _means(report, printed))
     both, every = len(_means(report, printed)[0]), len(printed.datasets)
+    ranks = _ranks(report, printed)
     return Grid(
         f"{printed.where}: mean ranks",
         (*left("algorithm"), *right(f"ours ({both})", f"paper ({both})", f"paper ({every})", "printed")),
-        tuple(
-            (Box(row), *(_rank(each.get(row)) for each in (ours, theirs, everywhere)), Box(text))
+        [
+            boxes(row, *(f"{each[row]:.2f}" if row in each else "" for each in ranks), text)
             for row, text in printed.printed.items()
-        ),
+        ],
         f"{NOTE} In brackets: over how many data sets. Ours are over those on which every row is comparable; "
         "the paper's numbers are ranked on the same ones and on all of its own.",
     )
 
 
-def _ranked(means: Means, report: Report) -> dict[str, float]:
-    return mean_ranks(means, report.headline.better)
-
-
-def _rank(rank: float | None) -> Box:
-    return Box("" if rank is None else f"{rank:.2f}")
+def _ranks(report: Report, printed: PrintedRanks) -> list[dict[str, float]]:
+    return [mean_ranks(means, report.headline.better) for means in _means(report, printed)]
 
 
 def _means(report: Report, printed: PrintedRanks) -> tuple[Means, Means, Means]:
     """Return our numbers where all are comparable, the paper's on the same data sets, and all of its own."""
-    found = {
-        (each.dataset, each.algorithm): each
-        for each in report.judgements
-        if each.quantity == printed.quantity
-    }
+    judged = [each for each in report.judgements if each.quantity == printed.quantity]
+    found = {(each.dataset, each.algorithm): each for each in judged}
     ours: dict[str, dict[str, float]] = {}
     theirs: dict[str, dict[str, float]] = {}
     for dataset in printed.datasets:
@@ -84,11 +77,15 @@ def _means(report: Report, printed: PrintedRanks) -> tuple[Means, Means, Means]:
 
 def data(report: Report) -> Mapping[str, Any]:
     """Return our mean ranks, and those of the paper's numbers."""
-    tables = []
-    for printed in report.paper.ranks if report.paper else ():
-        ours, theirs, everywhere = (_ranked(means, report) for means in _means(report, printed))
-        about = {"where": printed.where, "printed": dict(printed.printed)}
-        tables.append({**about, "ours": ours, "paper_on_the_same": theirs, "paper_on_all": everywhere})
+    names = ("ours", "paper_on_the_same", "paper_on_all")
+    tables = [
+        {
+            "where": printed.where,
+            "printed": dict(printed.printed),
+            **dict(zip(names, _ranks(report, printed), strict=True)),
+        }
+        for printed in (report.paper.ranks if report.paper else ())
+    ]
     return {"mean_ranks": report.ranks, "printed_ranks": tables}
 
 

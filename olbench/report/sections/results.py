@@ -56,7 +56,7 @@ def parts(report: Report) -> Iterator[Grid]:
     note = bold_note(report) + ("" if alone or not timed else f" {SHARED_NOTE}")
     blocks = {name: block for name in report.results.datasets if (block := report.block(name))}
     for dataset, block in blocks.items():
-        body = tuple(_boxes(entry, report) for entry in block)
+        body = [_boxes(entry, report) for entry in block]
         last = dataset == list(blocks)[-1]
         yield Grid(title(report, dataset), _columns(block, report), body, note if last else "")
 
@@ -73,14 +73,11 @@ def title(report: Report, dataset: str) -> str:
 def quantity_columns(report: Report, entries: Sequence[Entry]) -> tuple[Column, ...]:
     """Return the headings of the quantities; times are marked unless all were measured alone."""
     alone = all(entry.exclusive for entry in entries)
-    return tuple(
-        column
-        for each in report.protocol.quantities
-        for column in right(
-            f"({each.title}, shared)" if is_time(each) and not alone else each.title,
-            drop=TIME if is_time(each) else KEPT,
-        )
-    )
+    columns: tuple[Column, ...] = ()
+    for each in report.protocol.quantities:
+        heading = f"({each.title}, shared)" if is_time(each) and not alone else each.title
+        columns += right(heading, drop=TIME if is_time(each) else KEPT)
+    return columns
 
 
 def quantity_boxes(report: Report, entry: Entry) -> tuple[Box, ...]:
@@ -102,7 +99,7 @@ def _columns(block: list[Entry], report: Report) -> tuple[Column, ...]:
 def _boxes(entry: Entry, report: Report) -> tuple[Box, ...]:
     judged = [printed_text(report, entry, quantity) for quantity in report.judged]
     ratio = [_ratio_text(entry, report)] if report.time_ratios else []
-    return (Box(entry.label), *quantity_boxes(report, entry), *boxes(settings(entry), *judged, *ratio))
+    return boxes(entry.label, *quantity_boxes(report, entry), settings(entry), *judged, *ratio)
 
 
 def number_text(entry: Entry, quantity: Quantity) -> str:
@@ -139,6 +136,7 @@ def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
     judged = report.judgements_of(entry)
     headline = judged.get(report.headline.name)
     flags = [each.name for each in entry.protocol.recorded if each.flag]
+    spreads = {each.name: entry.spread(each) for each in report.protocol.quantities}
     return {
         "dataset": entry.dataset,
         "algorithm": entry.algorithm,
@@ -147,10 +145,7 @@ def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
         "setting": dict(entry.setting),
         "options": entry.options,
         f"{entry.protocol.numbered}s": entry.done,
-        **{
-            each.name: dict(zip(("mean", "std"), entry.spread(each), strict=True))
-            for each in report.protocol.quantities
-        },
+        **{name: {"mean": mean, "std": deviation} for name, (mean, deviation) in spreads.items()},
         "timing": entry.timing,
         "best": report.results.is_best(entry),
         **{name: int((entry.columns[name] > 0).sum()) for name in flags},
@@ -177,11 +172,11 @@ def _flat(entry: Entry, report: Report) -> dict[str, Any]:
     }
     for quantity in report.protocol.quantities:
         record[f"{quantity.name}_mean"], record[f"{quantity.name}_std"] = entry.spread(quantity)
-    for quantity in entry.protocol.judged:
-        judgement = report.judgements_of(entry).get(quantity.name)
-        record[f"reported_{quantity.name}_mean"] = judgement.reported.mean if judgement else None
-        record[f"reported_{quantity.name}_std"] = judgement.reported.deviation if judgement else None
-        record[f"{quantity.name}_verdict"] = judgement.verdict if judgement else None
+    for name in (quantity.name for quantity in entry.protocol.judged):
+        judgement = report.judgements_of(entry).get(name)
+        record[f"reported_{name}_mean"] = judgement.reported.mean if judgement else None
+        record[f"reported_{name}_std"] = judgement.reported.deviation if judgement else None
+        record[f"{name}_verdict"] = judgement.verdict if judgement else None
     return record
 
 
@@ -229,17 +224,13 @@ def _quantity_page(quantity: Quantity, report: Report, rows: list[dict[str, Any]
 
 def _row_page(entry: Entry, report: Report) -> dict[str, Any]:
     quantities, judged = report.protocol.quantities, report.judgements_of(entry)
-    spreads = {each: entry.spread(each) for each in quantities}
     return {
         "dataset": entry.dataset,
         "label": entry.label,
         "params": settings(entry),
         "done": entry.done,
         "planned": entry.planned,
-        "spreads": {
-            each.name: {"value": spread[0], "texts": spread_texts(each, spread)}
-            for each, spread in spreads.items()
-        },
+        "spreads": {each.name: spread_page(each, entry) for each in quantities},
         "timing": entry.timing,
         "bold": report.results.is_best(entry),
         "judged": bool(judged),
@@ -249,12 +240,12 @@ def _row_page(entry: Entry, report: Report) -> dict[str, Any]:
     }
 
 
-def spread_texts(quantity: Quantity, spread: tuple[float, float]) -> tuple[str, str]:
+def spread_page(quantity: Quantity, entry: Entry) -> dict[str, Any]:
     """Return mean and deviation as separate texts; a short time has two digits that say something."""
-    digits = quantity.digits
+    spread, digits = entry.spread(quantity), quantity.digits
     if is_time(quantity) and 0 < spread[0] < 10.0**-digits * 10:
         digits = min(7, 1 - math.floor(math.log10(spread[0])))
-    return quantity.text(spread[0], digits), quantity.text(spread[1], digits)
+    return {"value": spread[0], "texts": [quantity.text(number, digits) for number in spread]}
 
 
 def group_digits(printed: str) -> str:

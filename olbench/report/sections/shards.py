@@ -39,7 +39,7 @@ def parts(report: Report) -> Iterator[Part]:
     columns = (*left("data set", "algorithm"), *right("shards", "single", *(TITLES[way] for way in ways)))
     columns += right("loss", "worth") + right("MB of a model", drop=DETAIL)
     yield Grid(
-        f"{capitalise(report.headline.title)} of shards", columns, tuple(rows),
+        f"{capitalise(report.headline.title)} of shards", columns, rows,
         "Means over the splits. * or bold: the best of a row. Loss: single minus the combination by KL or, "
         "without variances, L2. Worth: the share of the training examples after which the single model first "
         "is as good as that combination. MB of a model: what one shard sends.",
@@ -54,11 +54,8 @@ def _rows(report: Report, family: "Family", ways: list[str]) -> Iterator[tuple[B
     quantity, series = report.headline, _series(report)
     single = family.single.mean(quantity)
     for shards in family.shards:
-        means = {
-            way: family.combined[shards, way].mean(quantity)
-            for way in ways
-            if (shards, way) in family.combined
-        }
+        combined = {way: family.combined.get((shards, way)) for way in ways}
+        means = {way: each.mean(quantity) for way, each in combined.items() if each}
         best = family.best(shards)
         reached = best.mean(quantity)
         worth = None
@@ -67,13 +64,15 @@ def _rows(report: Report, family: "Family", ways: list[str]) -> Iterator[tuple[B
             worth = find_worth(family.single.points.astype(float), curve, reached)
         size = float(best.columns["model_bytes"].mean()) / 1e6 if "model_bytes" in best.columns else 0.0
         top = max((single, *means.values()), key=lambda value: -quantity.loss(value))
-        yield (
-            *boxes(family.dataset, family.label, f"{shards:,}"),
+        yield boxes(
+            family.dataset,
+            family.label,
+            f"{shards:,}",
             Box(quantity.text(single), single == top),
-            *(Box(quantity.text(means[way]), means[way] == top) if way in means else Box("") for way in ways),
-            Box(quantity.text(single - reached, sign="+")),
-            Box(_describe_worth(worth, family.single.points)),
-            Box(f"{size:,.2f}"),
+            *(Box(quantity.text(means[way]), means[way] == top) if way in means else "" for way in ways),
+            quantity.text(single - reached, sign="+"),
+            _describe_worth(worth, family.single.points),
+            f"{size:,.2f}",
         )
 
 
@@ -95,7 +94,7 @@ def _corpora(report: Report) -> Grid:
     return Grid(
         f"{report.paper.shapes_where}: the paper's data sets",
         (*left("data set"), *right("rows", "features", "ratio"), *left("verdict")),
-        tuple(rows),
+        rows,
         "Numbers of the paper are about these, and are not compared with ours. Its claims are.",
     )
 

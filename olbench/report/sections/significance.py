@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from olbench.papers import MarkedTable, Paper
-from olbench.report.grid import Box, Column, Grid, Part, boxes, left, right
+from olbench.report.grid import Column, Grid, Part, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.significance import ErrorContrast, contrasts, find_mark, trials_with_errors
@@ -52,7 +52,10 @@ def parts(report: Report) -> Iterator[Part]:
     found = contrasts(report.results, report.paper)
     yield METHOD
     for table in report.paper.marked:
-        whole = _keep_whole([contrast for contrast in found if contrast.where == table.where], table)
+        own = [contrast for contrast in found if contrast.where == table.where]
+        tests = Counter((contrast.dataset, contrast.row) for contrast in own)
+        # A row is marked where it could be tested against each of the baselines.
+        whole = [each for each in own if tests[each.dataset, each.row] == len(table.against)]
         if whole:
             yield marks_grid(report, report.paper, table, whole)
     if found:
@@ -74,7 +77,7 @@ def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence
     return Grid(
         f"{table.where}: significantly different from each of {', '.join(table.against)}, ours / the paper's",
         (*left("data set"), *(Column(row, "center") for row in names)),
-        tuple((Box(dataset), *(Box(pairs[dataset, row].text) for row in names)) for dataset in datasets),
+        [boxes(dataset, *(pairs[dataset, row].text for row in names)) for dataset in datasets],
         f"{levels}, {NONE} none; {WORSE} after a mark: worse than one of them. The same in {same} of "
         f"{len(compared)} places that both have.",
     )
@@ -96,7 +99,7 @@ def counts_grid(found: Sequence[ErrorContrast]) -> Grid:
     return Grid(
         f"Data sets on which a row is significantly better + or worse {WORSE} ({LEVEL:.0%})",
         (*left("algorithm"), *right(*baselines)),
-        tuple(boxes(row, *(_count(found, row, baseline) for baseline in baselines)) for row in rows),
+        [boxes(row, *(_count(found, row, baseline) for baseline in baselines)) for row in rows],
     )
 
 
@@ -110,12 +113,6 @@ def data(report: Report) -> Mapping[str, Any]:
     """Return every test."""
     found = contrasts(report.results, report.paper) if report.paper else ()
     return {"mcnemar": [{**vars(each), "test": vars(each.test)} for each in found]}
-
-
-def _keep_whole(found: Sequence[ErrorContrast], table: MarkedTable) -> list[ErrorContrast]:
-    """Return the tests of rows that could be tested against each of the baselines."""
-    tests = Counter((contrast.dataset, contrast.row) for contrast in found)
-    return [each for each in found if tests[each.dataset, each.row] == len(table.against)]
 
 
 register(Section("significance", "Significance", parts, applies, data))

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from olbench.quantities import Quantity
-from olbench.report.diagram import critical_difference, fits_beside, stack_ranks
+from olbench.report.diagram import critical_difference, fits_beside, order_ranks, stack_ranks
 from olbench.report.grid import Grid, Part, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
@@ -29,21 +29,16 @@ def parts(report: Report) -> Iterator[Part]:
 def within(report: Report, dataset: str) -> Grid:
     """Return the differences from the best algorithm on one data set."""
     best, differences = report.within[dataset]
-    quantity = report.headline
-    rows = tuple(
-        boxes(
-            d.label, quantity.text(d.mean, sign="+"),
-            f"[{quantity.text(d.low, sign='+')}, {quantity.text(d.high, sign='+')}]",
-            f"{d.wins}/{d.ties}/{d.losses}", f"{d.p:.3g}", quantity.text(d.detectable),
-        )
-        for d in differences
-    )  # fmt: skip
+    quantity, rows = report.headline, []
+    for each in differences:
+        mean, low, high = _signed(each, quantity).values()
+        counts = f"{each.wins}/{each.ties}/{each.losses}"
+        tested = f"{each.p:.3g}", quantity.text(each.detectable)
+        rows.append(boxes(each.label, mean, f"[{low}, {high}]", counts, *tested))
     return Grid(
         f"Within {dataset}: {quantity.title} minus that of {best}, the {quantity.best}",
-        (
-            *left("algorithm"),
-            *right("difference", "95% bootstrap", "wins/ties/losses", "p (paired t)", "detectable"),
-        ),
+        left("algorithm")
+        + right("difference", "95% bootstrap", "wins/ties/losses", "p (paired t)", "detectable"),
         rows,
         f"All of this is {CONDITIONAL}. Detectable: the smallest difference that the test finds with a "
         f"probability of {POWER:.0%}; what does not differ significantly may differ by as much.",
@@ -52,11 +47,11 @@ def within(report: Report, dataset: str) -> Grid:
 
 def across(report: Report, comparison: Across) -> Grid:
     """Return the average ranks over data sets."""
-    ordered = sorted(comparison.ranks, key=lambda label: (comparison.ranks[label], label))
+    ordered = order_ranks(comparison.ranks)
     return Grid(
         f"Across {len(comparison.datasets)} data sets: average ranks of the {report.headline.title}",
         (*left("algorithm"), *right("average rank")),
-        tuple(boxes(label, f"{comparison.ranks[label]:.2f}") for label in ordered),
+        [boxes(label, f"{comparison.ranks[label]:.2f}") for label in ordered],
         f"Friedman: chi-square {comparison.statistic:.2f}, p = {comparison.p:.3g}; Iman-Davenport: F "
         f"{comparison.iman_davenport:.2f}, p = {comparison.iman_davenport_p:.3g}; critical difference "
         f"{comparison.critical_difference:.2f} (Nemenyi, 5%). {comparison.power}",
@@ -82,7 +77,7 @@ def pairs(comparison: Across) -> Grid:
     return Grid(
         title,
         (*left("first", "second"), *right("p", "adjusted p")),
-        tuple(boxes(pair.first, pair.second, f"{pair.p:.3g}", f"{pair.adjusted:.3g}") for pair in listed),
+        [boxes(pair.first, pair.second, f"{pair.p:.3g}", f"{pair.adjusted:.3g}") for pair in listed],
     )
 
 
@@ -102,11 +97,10 @@ def data(report: Report) -> Mapping[str, Any]:
 
 def page(report: Report) -> Mapping[str, Any]:
     """Return the differences with the length of their bars, and the diagram of ranks."""
-    quantity = report.headline
     return {
         "within": [_within_page(report, dataset) for dataset in report.within],
         "across": _across_page(report.across),
-        "quantity": quantity.title,
+        "quantity": report.headline.title,
         "numbered": report.protocol.numbered,
     }
 
@@ -114,19 +108,18 @@ def page(report: Report) -> Mapping[str, Any]:
 def _within_page(report: Report, dataset: str) -> dict[str, Any]:
     best, differences = report.within[dataset]
     ends = [end for each in differences for end in (each.low, each.high, each.mean) if end == end]
-    sign = -1 if report.headline.better == "higher" else 1
     return {
         "dataset": dataset,
         "best": best,
-        "differences": [{**vars(each), **_texts(each, report.headline)} for each in differences],
+        "differences": [{**vars(each), **_signed(each, report.headline)} for each in differences],
         "reach": max(map(abs, ends), default=0.0),
         # Bars grow to the right as algorithms get worse, whether higher or lower is better.
-        "sign": sign,
+        "sign": -1 if report.headline.better == "higher" else 1,
     }
 
 
-def _texts(difference: Difference, quantity: Quantity) -> dict[str, str]:
-    """Return the numbers of a difference as the page shows them."""
+def _signed(difference: Difference, quantity: Quantity) -> dict[str, str]:
+    """Return a mean difference and the ends of its interval as texts with a sign."""
     names = ("mean", "low", "high")
     return {f"{name}_text": quantity.text(getattr(difference, name), sign="+") for name in names}
 
@@ -134,14 +127,13 @@ def _texts(difference: Difference, quantity: Quantity) -> dict[str, str]:
 def _across_page(comparison: Across | str) -> dict[str, Any]:
     if isinstance(comparison, str):
         return {"note": comparison}
-    listed = _first_pairs(comparison, ON_PAGE)
     drawn = comparison.ranks, comparison.groups, comparison.critical_difference
     return {
         **vars(comparison),
         "note": "",
         "datasets": list(comparison.datasets),
         "ranks": sorted(comparison.ranks.items(), key=lambda item: item[1]),
-        "pairs": [vars(pair) for pair in listed],
+        "pairs": [vars(pair) for pair in _first_pairs(comparison, ON_PAGE)],
         "tested": len(comparison.pairs),
         "significant": sum(pair.significant for pair in comparison.pairs),
         "diagram": critical_difference(*drawn) if fits_beside(comparison.ranks) else None,

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from olbench.report.grid import Grid, boxes, left, right
 from olbench.report.model import Report
-from olbench.report.results import Entry
 from olbench.report.sections import Section, register
 
 
@@ -17,8 +16,8 @@ def parts(report: Report) -> Iterator[Grid]:
     """Yield one row per data set."""
     quantity, rows = report.headline, []
     for dataset in report.results.datasets:
-        entries = [entry for entry in report.results.of(dataset) if entry.tuned is not None]
-        gaps = sorted((_optimism(entry, report), entry.label) for entry in entries)
+        entries = report.results.of(dataset)
+        gaps = sorted((e.mean(quantity) - e.tuned, e.label) for e in entries if e.tuned is not None)
         if gaps:
             mean = sum(optimism for optimism, _ in gaps) / len(gaps)
             ends = (f"{quantity.text(each, sign='+')} ({label})" for each, label in (gaps[0], gaps[-1]))
@@ -26,14 +25,9 @@ def parts(report: Report) -> Iterator[Grid]:
     yield Grid(
         f"Optimism of the tuning: reported {quantity.title} minus that of the tuning trials",
         (*left("data set"), *right("tuned", "mean", "smallest", "largest")),
-        tuple(rows),
+        rows,
         "This is the error of reporting the tuning trials instead of new ones.",
     )
-
-
-def _optimism(entry: Entry, report: Report) -> float:
-    assert entry.tuned is not None
-    return entry.mean(report.headline) - entry.tuned
 
 
 register(Section("tuning", "Tuning", parts, applies))

@@ -20,23 +20,17 @@ def applies(report: Report) -> bool:
 
 def means(report: Report) -> dict[str, tuple[int, Means]]:
     """Return by algorithm on how many data sets it is tuned in every way, and the means over them."""
-    tunings = report.results.tunings
+    results, tunings = report.results, report.results.tunings
+    finished: dict[str, dict[str, Means]] = {name: {} for name in results.names}
+    for entry in results.entries:
+        if entry.done == entry.planned:
+            own = finished[results.name_of(entry)].setdefault(entry.dataset, {})
+            own[results.tuning_of(entry)] = entry.mean(report.headline)
     found = {}
-    for name, datasets in _values(report).items():
+    for name, datasets in finished.items():
         whole = [values for values in datasets.values() if len(values) == len(tunings)]
         averages = {way: sum(values[way] for values in whole) / len(whole) for way in tunings if whole}
         found[name] = len(whole), averages
-    return found
-
-
-def _values(report: Report) -> dict[str, dict[str, Means]]:
-    """Return the mean of every finished entry, by algorithm, data set and tuning."""
-    results = report.results
-    found: dict[str, dict[str, Means]] = {name: {} for name in results.names}
-    for entry in results.entries:
-        if entry.done == entry.planned:
-            own = found[results.name_of(entry)].setdefault(entry.dataset, {})
-            own[results.tuning_of(entry)] = entry.mean(report.headline)
     return found
 
 
@@ -59,10 +53,10 @@ def side_by_side(report: Report) -> Grid:
     return Grid(
         f"Tunings side by side: mean {quantity.title} over data sets",
         (*left("algorithm"), *right("data sets", *report.results.tunings, *differences)),
-        (
+        [
             *(boxes(name, str(size), *_texts(values, report)) for name, (size, values) in rows.items()),
             boxes("mean", "", *_texts(average, report)),
-        ),
+        ],
         f"The differences are the optimism of the other tunings: how much they gain over {first} by having "
         "seen the rows that test them. An algorithm counts on data sets where it is tuned in every way.",
     )
@@ -100,11 +94,8 @@ def verdict_counts(report: Report) -> Grid:
     ]
     return Grid(
         f"Tunings side by side: verdicts on the paper's {report.headline.counted}",
-        (
-            *left("tuning"),
-            *right("reproduced", "close", "differ", "not comparable", "reproduced of compared"),
-        ),
-        tuple(rows),
+        left("tuning") + right("reproduced", "close", "differ", "not comparable", "reproduced of compared"),
+        rows,
         " ".join(note for note in notes if note),
     )
 

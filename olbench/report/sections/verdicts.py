@@ -1,7 +1,7 @@
 """The verdicts: every number that the paper reports, ours beside it, and why some are not comparable."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from olbench.quantities import Quantity
@@ -71,12 +71,11 @@ def verdict_map(report: Report) -> Grid:
         letters = ["".join(each.letter if each else " " for each in own[name]) for name in names]
         tau = report.taus.get(dataset)
         rows.append(boxes(dataset, *letters, "" if tau is None else f"{tau:.2f}"))
-    middle = tuple(Column(name, "center") for name in names)
     binomial = any(judgement.basis == "binomial" for judgement in report.judgements)
     return Grid(
         f"Verdicts: {' and '.join(quantity.title for quantity in report.judged)}",
-        (*left("data set"), *middle, *right("Kendall's tau")),
-        tuple(rows),
+        (*left("data set"), *(Column(name, "center") for name in names), *right("Kendall's tau")),
+        rows,
         f"{legend(report)}. Reproduced: {verdicts.MEANINGS[REPRODUCED]}. "
         f"Close: {verdicts.MEANINGS[verdicts.CLOSE]}." + (f" {verdicts.BINOMIAL}" if binomial else ""),
     )
@@ -90,12 +89,12 @@ def glance(report: Report) -> Grid:
     for dataset in shown_datasets(report):
         own = [judgements.get((dataset, row, quantity.name)) for row in report.paper.algorithms]
         best = report.results.best[dataset]
-        beside = (Box(beside_text(j, quantity), j.label in best) if j else Box("") for j in own)
-        rows.append((Box(dataset), *beside))
+        beside = (Box(beside_text(each, quantity), each.label in best) if each else "" for each in own)
+        rows.append(boxes(dataset, *beside))
     return Grid(
         f"{capitalise(quantity.counted)}, ours / the paper's",
         (*left("data set"), *right(*report.paper.algorithms)),
-        tuple(rows),
+        rows,
         f"* or bold: {report.headline.best} in our run, or not significantly different. {legend(report)}.",
     )
 
@@ -114,7 +113,7 @@ def not_reproduced(report: Report) -> Grid:
     """Return every judged number that is not reproduced, ours beside it."""
     passed = (REPRODUCED, NOT_COMPARABLE)
     others = [each for each in report.judgements if each.verdict not in passed and not each.reported.suspect]
-    return Grid("Not reproduced", _columns(report), tuple(_describe(each, report) for each in others))
+    return _describe(report, "Not reproduced", others)
 
 
 def unexplained(report: Report) -> Grid:
@@ -123,45 +122,36 @@ def unexplained(report: Report) -> Grid:
     reasons: dict[tuple[str, str], list[str]] = {}
     for each in found:
         reasons.setdefault((each.algorithm, each.reported.suspect), []).append(each.dataset)
-    return Grid(
-        "Unexplained printed numbers, counted separately",
-        _columns(report),
-        tuple(_describe(each, report) for each in found),
-        " ".join(f"{row} on {', '.join(names)}: {reason}." for (row, reason), names in reasons.items()),
-    )
+    note = " ".join(f"{row} on {', '.join(names)}: {reason}." for (row, reason), names in reasons.items())
+    return _describe(report, "Unexplained printed numbers, counted separately", found, note)
 
 
-def _columns(report: Report) -> tuple[Column, ...]:
-    """Return the headings; a narrow terminal does without the name of the only quantity."""
+def _describe(report: Report, title: str, judgements: Iterable[Judgement], note: str = "") -> Grid:
+    """Return judgements as a table; a narrow terminal does without the name of the only quantity."""
     alone = DETAIL if len(report.judged) == 1 else KEPT
-    return (
-        *left("data set", "algorithm"),
-        *left("quantity", drop=alone),
-        *right("paper", "ours", "difference"),
-        *right("z (standard errors)", drop=DETAIL),
-        *left("verdict"),
-    )
-
-
-def _describe(judgement: Judgement, report: Report) -> tuple[Box, ...]:
-    quantity = report.protocol.quantity(judgement.quantity)
-    ours = "" if judgement.mean is None else quantity.text(judgement.mean)
-    if judgement.mean is not None and judgement.deviation is not None:
-        ours = quantity.spread(judgement.mean, judgement.deviation)
-    difference = "" if judgement.difference is None else quantity.text(judgement.difference, sign="+")
-    z = "" if judgement.z is None else f"{judgement.z:+.1f}"
-    about = (judgement.dataset, judgement.algorithm, quantity.title, judgement.reported.printed, ours)
-    return boxes(*about, difference, z, judgement.verdict)
+    columns = left("data set", "algorithm") + left("quantity", drop=alone)
+    columns += right("paper", "ours", "difference") + right("z (standard errors)", drop=DETAIL)
+    rows = []
+    for each in judgements:
+        quantity = report.protocol.quantity(each.quantity)
+        ours = "" if each.mean is None else quantity.text(each.mean)
+        if each.mean is not None and each.deviation is not None:
+            ours = quantity.spread(each.mean, each.deviation)
+        difference = "" if each.difference is None else quantity.text(each.difference, sign="+")
+        z = "" if each.z is None else f"{each.z:+.1f}"
+        about = (each.dataset, each.algorithm, quantity.title, each.reported.printed, ours)
+        rows.append(boxes(*about, difference, z, each.verdict))
+    return Grid(title, columns + left("verdict"), rows, note)
 
 
 def not_comparable(report: Report) -> Iterator[str]:
     """Yield the reasons why numbers were not judged, with the rows of each."""
+    first = [each for each in report.judgements if each.quantity == report.judged[0].name]
     reasons: dict[str, dict[str, list[str]]] = {}
-    for judgement in report.judgements:
-        if judgement.verdict == NOT_COMPARABLE and judgement.quantity == report.judged[0].name:
-            rows = reasons.setdefault(judgement.reason, {})
-            rows.setdefault(judgement.dataset, []).append(judgement.algorithm)
-    judged = Counter(each.dataset for each in report.judgements if each.quantity == report.judged[0].name)
+    for each in first:
+        if each.verdict == NOT_COMPARABLE:
+            reasons.setdefault(each.reason, {}).setdefault(each.dataset, []).append(each.algorithm)
+    judged = Counter(each.dataset for each in first)
     for reason, rows in reasons.items():
         names = (
             dataset if len(algorithms) == judged[dataset] else f"{dataset} ({', '.join(algorithms)})"
