@@ -33,24 +33,20 @@ def render(document: Document[Subject]) -> str:
     values = section_values(document)
     drawn = {key: values["curves"].get(key, {}) for key in DRAWN} if "curves" in values else {}
     scripts = [_text(each) for each in (("plot.js", "page.js") if drawn else ("page.js",))]
-    page: str = (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            name=document.name,
-            kicker=document.kicker,
-            made=document.made,
-            lead=document.lead,
-            paper=document.paper,
-            sections=[_section(each, values[each.id], document.large) for each in document.sections],
-            style=_text("page.css"),
-            scripts=scripts,
-            policy=_policy(scripts),
-            data_json=_json_in_html(drawn),
-            downloads={file: _address(file, content) for file, content in _files(document).items()},
-        )
+    return _fill(
+        "page.html.j2",
+        name=document.name,
+        kicker=document.kicker,
+        made=document.made,
+        lead=document.lead,
+        paper=document.paper,
+        sections=[_section(each, values[each.id], document.large) for each in document.sections],
+        style=_text("page.css"),
+        scripts=scripts,
+        policy=_policy(scripts),
+        data_json=_json_in_html(drawn),
+        downloads={file: _address(file, content) for file, content in _files(document).items()},
     )
-    return page
 
 
 def section_values(document: Document[Subject]) -> dict[str, dict[str, Any]]:
@@ -81,9 +77,9 @@ def _figure(name: str, figure: "Figure") -> dict[str, str]:
 
 
 def _section(section: Section[Subject], values: dict[str, Any], large: bool) -> dict[str, str]:
-    template = _environment().get_template(PLAIN if section.page is None else f"{section.id}.html.j2")
-    html = template.render(id=section.id, title=section.title, large=large, **values)
-    return {"id": section.id, "title": section.title, "html": html}
+    about, template = {"id": section.id, "title": section.title}, f"{section.id}.html.j2"
+    html = _fill(PLAIN if section.page is None else template, large=large, **about, **values)
+    return {**about, "html": html}
 
 
 def _files(document: Document[Subject]) -> dict[str, bytes]:
@@ -130,24 +126,21 @@ def _address(name: str, content: bytes) -> str:
     return f"data:{kind};charset=utf-8;base64,{base64.b64encode(content).decode()}"
 
 
+def _fill(template: str, **values: Any) -> str:
+    """Return a template of the page with its values."""
+    return str(_environment().get_template(template).render(values))
+
+
 @cache
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
     environment.filters.update(FILTERS)
     return environment
-
-
-def _fixed(value: float | None, digits: int) -> str:
-    """Return a number with a true minus sign, or a dash for a missing one."""
-    return DASH if value is None else _minus(f"{value:.{digits}f}")
 
 
 def _minus(text: str) -> str:
@@ -165,7 +158,7 @@ def _p_value(value: float | None) -> str:
 
 #: What templates write numbers and words with.
 FILTERS: dict[str, Any] = {
-    "fixed": _fixed,
+    "fixed": lambda value, digits: DASH if value is None else _minus(f"{value:.{digits}f}"),
     "pack": _pack,
     "minus": _minus,
     "p_value": _p_value,

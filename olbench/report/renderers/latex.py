@@ -26,7 +26,7 @@ SIDES = {"left": "l", "right": "r", "center": "c"}
 
 def render(parts: Iterable[Part]) -> str:
     """Return tables and paragraphs as a fragment that compiles."""
-    body = (_grid(_for_print(part)) if isinstance(part, Grid) else _paragraph(part) for part in parts)
+    body = (_grid(part) if isinstance(part, Grid) else _paragraph(part) for part in parts)
     return HEAD + "\n".join(body) + FOOT
 
 
@@ -48,20 +48,16 @@ def _paragraph(text: str) -> str:
     return "\\noindent\n" + " \\\\\n".join(escape(line) for line in text.splitlines() if line) + "\n\n"
 
 
-def _for_print(grid: Grid) -> Grid:
-    """Return the columns of a table that fit on a page; LaTeX numbers the table."""
-    kept = [number for number, column in enumerate(grid.columns) if not column.optional]
-    narrow = grid.keep(kept)
-    return Grid(re.sub(r"^Table \d+: ", "", grid.title), narrow.columns, narrow.rows, grid.note)
-
-
 def _grid(grid: Grid) -> str:
+    """Return a table with the columns that fit on a page; LaTeX numbers it."""
+    grid = grid.keep([number for number, column in enumerate(grid.columns) if not column.optional])
+    title = re.sub(r"^Table \d+: ", "", grid.title)
     heading = " & ".join(escape(column.heading) for column in grid.columns) + r" \\"
     rows = [" & ".join(map(_format, row)) + r" \\" for row in grid.rows]
     note = rf"\multicolumn{{{len(grid.columns)}}}{{p{{.9\linewidth}}}}{{{escape(grid.note)}}}\\"
     return "\n".join([
         rf"\begin{{longtable}}{{{_types(grid)}}}",
-        rf"\caption{{{escape(grid.title)}}}\\",
+        rf"\caption{{{escape(title)}}}\\",
         r"\toprule", heading, r"\midrule", r"\endhead",
         *rows, r"\bottomrule", *([note] if grid.note else []), r"\end{longtable}", "",
     ])  # fmt: skip
@@ -69,16 +65,11 @@ def _grid(grid: Grid) -> str:
 
 def _types(grid: Grid) -> str:
     """Return the column types: columns of long texts share the width that the others leave."""
-    longest = [
-        max((len(row[number].text) for row in grid.rows), default=0) for number in range(len(grid.columns))
-    ]
-    wide = sum(length > LONG for length in longest)
-    narrow = len(longest) - wide
+    is_long = [any(len(text) > LONG for text in texts) for texts in grid.texts_by_column()]
+    wide, narrow = is_long.count(True), is_long.count(False)
     share = rf"p{{{max(0.92 - 0.1 * narrow, 0.1 * wide) / max(wide, 1):.2f}\linewidth}}"
-    return "".join(
-        share if length > LONG else SIDES[column.side]
-        for length, column in zip(longest, grid.columns, strict=True)
-    )
+    pairs = zip(is_long, grid.columns, strict=True)
+    return "".join(share if long else SIDES[column.side] for long, column in pairs)
 
 
 def _format(box: Box) -> str:

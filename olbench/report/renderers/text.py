@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from olbench.report.grid import Box, Column, Grid, Part
+from olbench.report.grid import Box, Grid, Part
 from olbench.report.renderers import Format
 
 #: Spaces between columns.
@@ -42,21 +42,19 @@ class Widths:
     """The smallest widths of a table's columns, measured once: every choice of columns asks for them."""
 
     def __init__(self, grid: Grid):
-        self.starred = any(box.bold for row in grid.rows for box in row)
-        self.headings = [cell_len(column.heading) for column in grid.columns]
-        #: Of each column, the width of its longest text.
-        self.longest = [max(map(cell_len, texts), default=0) for texts in _texts_by_column(grid)]
-        pairs = list(zip(grid.columns, self.longest, strict=True))
+        starred = any(box.bold for row in grid.rows for box in row)
+        #: Of each column, whether its texts have a star or the room for one.
+        self.stars = [starred and column.side == "right" for column in grid.columns]
+        longest = [max(map(cell_len, texts), default=0) for texts in grid.texts_by_column()]
+        pairs = zip(grid.columns, longest, strict=True)
         #: Of each column, whether it wraps.
         self.wraps = [length > LONG and column.side == "left" for column, length in pairs]
-        self.least = [self._least(number, column) for number, column in enumerate(grid.columns)]
-
-    def _least(self, number: int, column: Column) -> int:
-        """Return the width of the longest text of a column, or LEAST if it wraps."""
-        if self.wraps[number]:
-            return max(LEAST, self.headings[number])
-        mark = int(self.starred and column.side == "right") if self.longest[number] else 0
-        return max(self.headings[number], self.longest[number] + mark)
+        texts = [
+            LEAST if wraps else length + (star and length > 0)
+            for length, star, wraps in zip(longest, self.stars, self.wraps, strict=True)
+        ]
+        #: Of each column, the width of its longest text with its star, or LEAST if it wraps.
+        self.least = list(map(max, texts, (cell_len(column.heading) for column in grid.columns)))
 
     def total(self, kept: list[int]) -> int:
         """Return the width of a table with these columns."""
@@ -64,7 +62,7 @@ class Widths:
 
     def squeeze(self, grid: Grid, width: int) -> None:
         """Wrap words and headings, from the right, as far as it takes to fit; numbers never wrap."""
-        texts = _texts_by_column(grid)
+        texts = grid.texts_by_column()
         for number in reversed(range(len(grid.columns))):
             excess = self.total(list(range(len(grid.columns)))) - width
             if excess <= 0:
@@ -74,10 +72,6 @@ class Widths:
                 longest = max(map(cell_len, words), default=0)
                 self.least[number] = max(longest, self.least[number] - excess)
                 self.wraps[number] = True
-
-
-def _texts_by_column(grid: Grid) -> list[list[str]]:
-    return [[row[number].text for row in grid.rows] for number in range(len(grid.columns))]
 
 
 def fit(grid: Grid, width: int) -> Grid:
@@ -103,7 +97,9 @@ def fit(grid: Grid, width: int) -> Grid:
 
 def stack(grid: Grid, width: int) -> list[Grid]:
     """Return a table as one or several that fit, each with the columns of names, which are never cut."""
-    names = list(range(_count_names(grid)))
+    # The columns on the left of the numbers name a row, or the first one does.
+    named = next((number for number, column in enumerate(grid.columns) if column.side != "left"), 1) or 1
+    names = list(range(named))
     pieces = [names.copy()]
     widths = Widths(grid)
     for number in range(len(names), len(grid.columns)):
@@ -111,11 +107,6 @@ def stack(grid: Grid, width: int) -> list[Grid]:
             pieces.append(names.copy())
         pieces[-1].append(number)
     return [grid.keep(piece) for piece in pieces]
-
-
-def _count_names(grid: Grid) -> int:
-    """Return how many columns name a row: those on the left of the numbers, or one if there are none."""
-    return next((number for number, column in enumerate(grid.columns) if column.side != "left"), 1) or 1
 
 
 def _print_grid(console: Console, grid: Grid, width: int) -> None:
@@ -137,24 +128,16 @@ def _print_grid(console: Console, grid: Grid, width: int) -> None:
 
 def _is_plain(grid: Grid) -> bool:
     """Return whether every text takes one line and nothing but visible characters."""
-    return bool(grid.rows) and all(text.isprintable() for texts in _texts_by_column(grid) for text in texts)
+    return bool(grid.rows) and all(box.text.isprintable() for row in grid.rows for box in row)
 
 
 def _align(grid: Grid, widths: Widths) -> str:
     """Return a table without wrapping and styles, as rich lays it out; rich itself is slow on many rows."""
     lines = [[column.heading for column in grid.columns]]
-    starred = [widths.starred and column.side == "right" for column in grid.columns]
-    lines += [[_mark(box, star) for box, star in zip(row, starred, strict=True)] for row in grid.rows]
-    texts = [
-        (" " * GAP)
-        .join(
-            _pad(text, width, column.side)
-            for text, width, column in zip(line, widths.least, grid.columns, strict=True)
-        )
-        .rstrip()
-        for line in lines
-    ]
-    return "\n".join([texts[0], "─" * widths.total(list(range(len(grid.columns)))), *texts[1:], ""])
+    lines += [list(map(_mark, row, widths.stars)) for row in grid.rows]
+    sides = [column.side for column in grid.columns]
+    texts = [(" " * GAP).join(map(_pad, line, widths.least, sides)).rstrip() for line in lines]
+    return "\n".join([texts[0], "─" * widths.total(list(range(len(sides)))), *texts[1:], ""])
 
 
 def _pad(text: str, width: int, side: str) -> str:
@@ -170,13 +153,9 @@ def _table(grid: Grid, widths: Widths) -> Table:
         least, wraps = widths.least[number], widths.wraps[number]
         table.add_column(Text(column.heading), justify=column.side, no_wrap=not wraps, min_width=least)
     for row in grid.rows:
-        table.add_row(*(_text(box, widths.starred and column.side == "right")
-                        for box, column in zip(row, grid.columns, strict=True)))  # fmt: skip
+        texts = map(_mark, row, widths.stars)
+        table.add_row(*(Text(text, "bold" if box.bold else "") for text, box in zip(texts, row, strict=True)))
     return table
-
-
-def _text(box: Box, starred: bool) -> Text:
-    return Text(_mark(box, starred), style="bold" if box.bold else "")
 
 
 def _mark(box: Box, starred: bool) -> str:
