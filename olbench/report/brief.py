@@ -12,7 +12,7 @@ from olbench.report.grid import DETAIL, PAPER, Column, Grid, Part, boxes, count,
 from olbench.report.guessing import describe_guesses
 from olbench.report.model import Report
 from olbench.report.results import Entry
-from olbench.report.sections.headline import describe_run, list_gaps
+from olbench.report.sections.headline import headline_lines
 from olbench.report.sections.results import (
     bold_note,
     is_time,
@@ -41,11 +41,12 @@ CLAIMS = {
 
 def parts(report: Report, name: str, width: int = 80, height: int = 40) -> list[Part]:
     """Return the summary of a run that fills a terminal; the user calls the run `name`."""
-    before = "\n".join(_headline(report))
+    before = "\n".join((*headline_lines(report, report.made[:10], NAMED), *_describe_claims(report)))
     after = [describe_ranks(report), describe_guesses(report.guesses, NAMED)]
     after = [*filter(None, after), "\n".join(["Next", *_align(next_steps(report, name))])]
-    taken = sum(_count_lines(text, width) + 1 for text in (before, *after))
-    room = max(FEWEST, height - taken - AROUND)
+    texts = (before, *after)
+    lines = sum(math.ceil(len(line) / width) for text in texts for line in text.splitlines())
+    room = max(FEWEST, height - lines - len(texts) - AROUND)
     return [before, best_rows(report, room), *after]
 
 
@@ -53,18 +54,6 @@ def best_rows(report: Report, room: int) -> Grid:
     """Return all rows, if there is room for them, or the best on each data set."""
     rows = list(filter(report.results.is_contestant, report.rows))
     return all_rows(report, rows) if len(rows) <= room else best_on_each(report, rows, room)
-
-
-def _count_lines(text: str, width: int) -> int:
-    return sum(math.ceil(len(line) / width) for line in text.splitlines())
-
-
-def _headline(report: Report) -> list[str]:
-    lines = [f"{describe_run(report)}; {report.made[:10]}"]
-    if report.results.missing:
-        lines += list_gaps(report, NAMED)
-    lines += report.verdict_lines
-    return [*lines, *_describe_claims(report)]
 
 
 def _describe_claims(report: Report) -> list[str]:
@@ -78,14 +67,13 @@ def _describe_claims(report: Report) -> list[str]:
 def all_rows(report: Report, rows: list[Entry]) -> Grid:
     """Return every algorithm, the best on each data set first."""
     headline, places = report.headline, report.results.datasets
-    ordered = sorted(rows, key=lambda e: (places.index(e.dataset), headline.loss(e.mean(headline))))
     body = []
-    for entry in ordered:
+    for entry in sorted(rows, key=lambda e: (places.index(e.dataset), headline.loss(e.mean(headline)))):
         paper = [printed_text(report, entry, headline)] if report.judgements else []
-        body.append((*boxes(entry.dataset, entry.label), *quantity_boxes(report, entry), *boxes(*paper)))
+        body.append(boxes(entry.dataset, entry.label, *quantity_boxes(report, entry), *paper))
     columns = left("data set", "algorithm") + quantity_columns(report, rows)
     columns += right(f"paper: {headline.title}", drop=PAPER) if report.judgements else ()
-    return Grid("Results, best first", columns, tuple(body), bold_note(report))
+    return Grid("Results, best first", columns, body, bold_note(report))
 
 
 def best_on_each(report: Report, rows: list[Entry], room: int) -> Grid:
@@ -107,13 +95,12 @@ def best_on_each(report: Report, rows: list[Entry], room: int) -> Grid:
     )
     columns += right("paper", drop=PAPER) if report.judgements else ()
     hidden = len(body) - room
-    note = (
+    note = f"{count(hidden, 'more data set')} in `olbench report --full`. " if hidden > 0 else ""
+    note += (
         f"As good: not significantly different from the best (paired t-test over the shared "
         f"{results.numbered}s, 95%)."
     )
-    if hidden > 0:
-        note = f"{count(hidden, 'more data set')} in `olbench report --full`. {note}"
-    return Grid(f"Best on each data set: {headline.best} {headline.title}", columns, tuple(body[:room]), note)
+    return Grid(f"Best on each data set: {headline.best} {headline.title}", columns, body[:room], note)
 
 
 def describe_ranks(report: Report) -> str:

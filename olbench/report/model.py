@@ -50,20 +50,16 @@ class Report:
         return [entry for dataset in self.results.datasets for entry in self.block(dataset)]
 
     def block(self, dataset: str) -> list[Entry]:
-        """Return the rows of a data set."""
-        return sorted(self.results.of(dataset), key=self._place)
+        """Return the rows of a data set; algorithms that the paper does not report come first."""
+        order = {row: place for place, row in enumerate(self.paper.algorithms if self.paper else ())}
 
-    def _place(self, entry: Entry) -> int:
-        """Sort by the paper's order; algorithms that the paper does not report come first."""
-        row = self.paper_rows.get(self.results.name_of(entry), entry.algorithm)
-        return self._order.get(row, -1)
+        def place(entry: Entry) -> int:
+            return order.get(self._paper_rows.get(self.results.name_of(entry), entry.algorithm), -1)
 
-    @cached_property
-    def _order(self) -> dict[str, int]:
-        return {row: place for place, row in enumerate(self.paper.algorithms if self.paper else ())}
+        return sorted(self.results.of(dataset), key=place)
 
     @cached_property
-    def paper_rows(self) -> dict[str, str]:
+    def _paper_rows(self) -> dict[str, str]:
         """The row of the paper's tables that an entry stands for, by the name of the entry."""
         names = {entry.label: self.results.name_of(entry) for entry in self.results.entries}
         return {names[each.label]: each.algorithm for each in self.judgements if each.label in names}
@@ -82,10 +78,9 @@ class Report:
     @cached_property
     def means(self) -> dict[str, dict[str, float]]:
         """The mean of the headline quantity by data set and by label, of all that are compared."""
-        contestants = {dataset: self.results.contestants(dataset) for dataset in self.results.datasets}
         return {
-            dataset: {entry.label: entry.mean(self.headline) for entry in entries}
-            for dataset, entries in contestants.items()
+            dataset: {entry.label: entry.mean(self.headline) for entry in self.results.contestants(dataset)}
+            for dataset in self.results.datasets
         }
 
     @cached_property
@@ -152,7 +147,7 @@ class Report:
     @cached_property
     def guesses(self) -> list[Guess]:
         """The rows that are no better than always predicting the more frequent class."""
-        return guessing.find_guesses(self.results)
+        return list(guessing.find_guesses(self.results))
 
     @cached_property
     def taus(self) -> dict[str, float]:

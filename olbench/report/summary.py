@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from olbench.quantities import Quantity
 from olbench.report import verdicts
 from olbench.report.claims import NOT_CHECKED, OUTCOMES
 from olbench.report.document import Document
-from olbench.report.grid import Grid, Part, boxes, left, right
+from olbench.report.grid import Grid, boxes, left, right
 from olbench.report.model import Report, make_report
 from olbench.report.sections import Section
 from olbench.trials import run_file
@@ -27,10 +27,10 @@ class Reproduction:
     reports: tuple[Report, ...]
 
     @property
-    def counts(self) -> dict[str, Counter[str]]:
+    def counts(self) -> dict[Quantity, Counter[str]]:
         """How many numbers have each verdict, by quantity, without the unexplained ones."""
         judged = {each.name: each for report in self.reports for each in report.judged}
-        return {name: verdicts.count(self.judgements, quantity) for name, quantity in judged.items()}
+        return {quantity: verdicts.count(self.judgements, quantity) for quantity in judged.values()}
 
     @property
     def claims(self) -> Counter[str]:
@@ -50,12 +50,6 @@ class Reproduction:
             if known is None or known.verdict == verdicts.NOT_COMPARABLE:
                 decided[each.key] = each
         return list(decided.values())
-
-    def quantity(self, name: str) -> Quantity:
-        """Return the count of a name."""
-        return next(
-            each for report in self.reports for each in report.protocol.quantities if each.name == name
-        )
 
 
 def find_runs(root: Path) -> list[Path]:
@@ -82,18 +76,10 @@ def reproductions(folders: Sequence[Path]) -> list[Reproduction]:
     return [Reproduction(load_paper(id), tuple(reports[id])) for id in sorted(reports)]
 
 
-def parts(found: Sequence[Reproduction]) -> list[Part]:
-    """Return the tables of the summary: numbers, claims, and where to read on."""
-    if not found:
-        return ["There is no finished run with a paper; start one with `make reproduce`."]
-    return [_numbers(found), _claims(found), _runs(found)]
-
-
 def _numbers(found: Sequence[Reproduction]) -> Grid:
     rows = []
     for each in found:
-        for name, counts in each.counts.items():
-            quantity = each.quantity(name)
+        for quantity, counts in each.counts.items():
             numbers = [str(counts[verdict]) for verdict in verdicts.VERDICTS]
             if leaning := verdicts.count_leaning(each.judgements, quantity):
                 numbers[0] += f" ({leaning}{verdicts.LEANS})"
@@ -103,7 +89,7 @@ def _numbers(found: Sequence[Reproduction]) -> Grid:
         f"Reproduced: {verdicts.MEANINGS[verdicts.REPRODUCED]}. {verdicts.BINOMIAL} "
         f"{verdicts.LEANS} {verdicts.LEANS_MEANING}."
     )
-    return Grid("Published numbers, ours beside them", columns, tuple(rows), note)
+    return Grid("Published numbers, ours beside them", columns, rows, note)
 
 
 def _claims(found: Sequence[Reproduction]) -> Grid:
@@ -111,54 +97,39 @@ def _claims(found: Sequence[Reproduction]) -> Grid:
         boxes(each.paper.id, str(each.claims.total()), *(str(each.claims[outcome]) for outcome in OUTCOMES))
         for each in found
     ]
-    return Grid("Claims, checked on our runs", (*left("paper"), *right("all", *OUTCOMES)), tuple(rows))
+    return Grid("Claims, checked on our runs", (*left("paper"), *right("all", *OUTCOMES)), rows)
 
 
 def _runs(found: Sequence[Reproduction]) -> Grid:
-    rows = [
-        boxes(
-            each.paper.id, each.paper.citation, str(report.results.folder), report.made,
-            f"olbench report {report.results.folder}",
-        )
-        for each in found
-        for report in each.reports
-    ]  # fmt: skip
-    return Grid("Runs", left("paper", "citation", "folder", "ended", "in full"), tuple(rows))
+    rows = []
+    for paper, report in ((each.paper, report) for each in found for report in each.reports):
+        folder = report.results.folder
+        rows.append(boxes(paper.id, paper.citation, str(folder), report.made, f"olbench report {folder}"))
+    return Grid("Runs", left("paper", "citation", "folder", "ended", "in full"), rows)
 
 
 def summary_document(found: Sequence[Reproduction]) -> Document[Sequence[Reproduction]]:
     """Return the summary; on its page, every table is a section."""
-    tables = parts(found)
+    tables = [_numbers(found), _claims(found), _runs(found)]
+
+    def section(number: int, table: Grid) -> Section[Sequence[Reproduction]]:
+        return Section(f"part-{number}", table.title, lambda _: [table])
+
     return Document(
         found,
-        [
-            Section(
-                f"part-{number}",
-                part.title if isinstance(part, Grid) else "Summary",
-                partial(_only, part),
-            )
-            for number, part in enumerate(tables)
-        ],
+        [section(number, table) for number, table in enumerate(tables)],
         parts=lambda: tables,
-        content=lambda: plain(found),
+        content=lambda: {each.paper.id: _content(each) for each in found},
         name="Papers, run again",
         kicker="olbench summary",
         lead="What came out of every paper's experiments.",
     )
 
 
-def _only(part: Part, found: Sequence[Reproduction]) -> list[Part]:
-    return [part]
-
-
-def plain(found: Sequence[Reproduction]) -> dict[str, Any]:
-    """Return the summary as plain values."""
+def _content(found: Reproduction) -> dict[str, Any]:
     return {
-        each.paper.id: {
-            "title": each.paper.title,
-            "folders": [str(report.results.folder) for report in each.reports],
-            "numbers": {name: dict(counts) for name, counts in each.counts.items()},
-            "claims": dict(each.claims),
-        }
-        for each in found
+        "title": found.paper.title,
+        "folders": [str(report.results.folder) for report in found.reports],
+        "numbers": {quantity.name: dict(counts) for quantity, counts in found.counts.items()},
+        "claims": dict(found.claims),
     }

@@ -19,25 +19,22 @@ MOST_RANKED = 20
 
 def parts(report: Report) -> Iterator[str]:
     """Yield the headline as one paragraph."""
-    lines = [f"{describe_run(report)}; run of {report.made}"]
-    if report.results.missing:
-        lines += list_gaps(report)
-    lines += report.verdict_lines
-    yield "\n".join(filter(None, [*lines, describe_guesses(report.guesses)]))
+    lines = headline_lines(report, f"run of {report.made}")
+    yield "\n".join(filter(None, (*lines, describe_guesses(report.guesses))))
 
 
-def describe_run(report: Report) -> str:
-    """Describe the run in one line."""
+def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
+    """Return what was run, what is missing, and how many numbers of the paper are reproduced."""
     results = report.results
     counts = f"{count(len(results.datasets), 'data set')}, {count(len(results.names), 'algorithm')}"
     most = max((entry.planned for entry in results.entries), default=0)
-    numbered = count(most, results.numbered)
     first, *others = results.tunings
     tuning = f"{first} (also {', '.join(others)})" if others else first
-    return f"{results.name}: {counts}, {numbered}, tuning: {tuning}"
+    run = f"{results.name}: {counts}, {count(most, results.numbered)}, tuning: {tuning}; {made}"
+    return [run, *(list_gaps(report, few) if results.missing else ()), *report.verdict_lines]
 
 
-def list_gaps(report: Report, few: int = FEW) -> list[str]:
+def list_gaps(report: Report, few: int) -> list[str]:
     """List the missing rows: one line per row if there are few, otherwise one line per data set."""
     missing, results = report.results.missing, report.results
     lines = [f"INCOMPLETE: {len(missing)} of {len(results.entries)} rows are not finished:"]
@@ -63,14 +60,15 @@ def data(report: Report) -> Mapping[str, Any]:
 
 def page(report: Report) -> Mapping[str, Any]:
     """Return the winners and ranks, and the tallies of verdicts and claims."""
-    won, ranked = winners(report), standings(report)
+    ranked = standings(report)
     return {
         "missing": report.results.missing,
         "quantity": report.headline.title,
         "best": report.headline.best,
         "numbered": report.protocol.numbered,
         "winners": [
-            {**vars(each), "texts": [report.headline.text(number) for number in each.spread]} for each in won
+            {**vars(each), "texts": [report.headline.text(number) for number in each.spread]}
+            for each in winners(report)
         ],
         "standings": [vars(each) for each in ranked[:MOST_RANKED]],
         "ranked": len(ranked),
