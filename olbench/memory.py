@@ -15,7 +15,7 @@ PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE | re.ASCII)
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
-_given: ContextVar[int | None] = ContextVar("memory limit", default=None)
+_user_limit: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 
 def parse_size(text: str) -> int:
@@ -44,22 +44,22 @@ def show_size(size: float) -> str:
 @contextmanager
 def limit_memory(size: int | None) -> Iterator[None]:
     """Set the limit that `memory_limit` returns; None leaves it to the machine."""
-    token = _given.set(size)
+    token = _user_limit.set(size)
     try:
         yield
     finally:
-        _given.reset(token)
+        _user_limit.reset(token)
 
 
 def memory_limit() -> int:
     """Return the bytes that a run may plan with: the user's limit, or most of what is available."""
-    given = _given.get()
+    given = _user_limit.get()
     return int(USABLE * available_memory()) if given is None else given
 
 
 def machine_limit() -> int:
     """Return the same for all memory, used or free, which does not change between runs."""
-    given = _given.get()
+    given = _user_limit.get()
     return (
         int(USABLE * min([_host_memory("MemTotal"), *_cgroup_memory(total=True)])) if given is None else given
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from olbench.bench.cases import dense
 from olbench.config.specs import AlgorithmSpec, Config
-from olbench.data.source import Source, made_source
+from olbench.data.source import Source, make_source
 from olbench.engine.runner import open_run
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import Cell
@@ -30,7 +30,7 @@ class Measurement:
 
 def long_cell(n: int, d: int, permutations: int) -> Cell:
     """Return a cell of long trials on made-up examples."""
-    return equal_trials(made_source("made-up", *dense(n, d)), permutations=permutations)
+    return equal_trials(make_source("made-up", *dense(n, d)), permutations=permutations)
 
 
 def equal_trials(source: Source, **settings: int) -> Cell:

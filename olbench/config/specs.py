@@ -100,13 +100,13 @@ class Reading:
     fitted: Annotated[str, choice(TRAINING_ROWS)] = ""
 
     @property
-    def waits(self) -> bool:
+    def is_fitted_per_trial(self) -> bool:
         """Whether features are scaled within each trial, because only its training rows may decide how."""
         return self.scale in FITTED_SCALES and self.fitted == TRAINING_ROWS
 
-    def now(self) -> "Reading":
-        """Return the steps that can be taken when the file is read."""
-        return replace(self, scale="", bias=False, fitted="") if self.waits else self
+    def before_trials(self) -> "Reading":
+        """Return the steps that are taken when the file is read, before any trial."""
+        return replace(self, scale="", bias=False, fitted="") if self.is_fitted_per_trial else self
 
     def plain(self) -> dict[str, Any]:
         """Return the given values by name."""

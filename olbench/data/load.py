@@ -89,7 +89,7 @@ def load_dataset(
 
 def load_spec(spec: DatasetSpec) -> Dataset:
     """Return the data set of a config, as far as it can be prepared before its trials; nothing is fetched."""
-    reading, multiclass = spec.reading.now(), spec.labels == "all"
+    reading, multiclass = spec.reading.before_trials(), spec.labels == "all"
     return _load(spec.path or spec.name, spec.positive, spec.negative, reading, multiclass, download=False)
 
 

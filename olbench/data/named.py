@@ -45,7 +45,9 @@ def load_named(
     (('x1', 'x2'), '+')
     """
     entry = resolve(name_or_path)
-    data = load_dataset(name_or_path, positive, negative, download=download, **reading.now().plain())
+    data = load_dataset(
+        name_or_path, positive, negative, download=download, **reading.before_trials().plain()
+    )
     d = data.X.shape[1]
     if d > MOST_FEATURES:
         raise UserError(

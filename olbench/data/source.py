@@ -50,7 +50,7 @@ class Source:
         #: What was done with the user's data, in words.
         reading = spec.reading
         self.prepared = list(data.about.steps)
-        if reading.waits:  # trials scale the features themselves
+        if reading.is_fitted_per_trial:  # trials scale the features themselves
             self.prepared += describe_scaling(reading.scale, reading.bias, reading.fitted)
         #: The size of the arrays with the examples, and how much of it is memory rather than mapped files.
         self.bytes, self.memory_bytes = _measure(data)
@@ -185,6 +185,6 @@ def find_named(specs: Sequence[DatasetSpec], name: str) -> Source:
     raise UserError(f"the config of the last run no longer has a data set '{name}'")
 
 
-def made_source(name: str, X: Any, y: Any) -> Source:
+def make_source(name: str, X: Any, y: Any) -> Source:
     """Return a source of examples that are in memory only, for a benchmark or a test."""
     return Source(DatasetSpec(name), Dataset(name, X, y, ""), can_reload=False)

@@ -185,7 +185,7 @@ class CrossValidation(Protocol):
     def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
         """Return how features are scaled, if the training rows of each trial decide."""
         reading = source.spec.reading
-        if not reading.waits:
+        if not reading.is_fitted_per_trial:
             return {}
         return {"scale": reading.scale, **({"bias": True} if reading.bias else {})}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from olbench.config.specs import DatasetSpec
-from olbench.data.source import find_named, find_source, find_sources, made_source
+from olbench.data.source import find_named, find_source, find_sources, make_source
 from olbench.errors import UserError
 
 BREAST, DIGITS = DatasetSpec("breast-cancer"), DatasetSpec("digits-1-vs-7")
@@ -47,7 +47,7 @@ def _dense(matrix):
 
 
 def test_examples_that_are_only_in_memory_outlive_a_close():
-    source = made_source("made", np.eye(3), np.array([1.0, -1.0, 1.0]))
+    source = make_source("made", np.eye(3), np.array([1.0, -1.0, 1.0]))
     source.close()
     assert source.open().examples.n == 3
     assert repr(source) == "Source('made', 3 × 3)"
@@ -55,7 +55,7 @@ def test_examples_that_are_only_in_memory_outlive_a_close():
 
 def test_an_empty_data_set_is_refused():
     with pytest.raises(UserError, match="made: there are no rows in it"):
-        made_source("made", np.zeros((0, 3)), np.zeros(0))
+        make_source("made", np.zeros((0, 3)), np.zeros(0))
 
 
 def test_a_source_is_found_by_the_name_that_the_ledger_has():

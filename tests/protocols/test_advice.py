@@ -9,7 +9,7 @@ import pytest
 
 from olbench import load_results
 from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
-from olbench.data.source import made_source
+from olbench.data.source import make_source
 from olbench.errors import UserError
 from olbench.protocols import get_protocol
 from olbench.protocols.advice import _Work
@@ -107,7 +107,7 @@ def test_a_run_has_every_row_and_repeats_to_the_last_digit(cli):
 
 def test_test_rows_take_no_part_in_learning_and_tuning():
     X, y = examples()
-    source = made_source("made", X, y)
+    source = make_source("made", X, y)
     cell = cell_of(source, lam=[0.1, 1.0], mu=[0.1, 1.0])
     trial = cell.report_trials(cell.start)[0]
     work = _Work(trial, source, never)
@@ -116,7 +116,7 @@ def test_test_rows_take_no_part_in_learning_and_tuning():
     changed[test] = 1e3 * np.random.default_rng(1).standard_normal(changed[test].shape)
     flipped = y.copy()
     flipped[test] = -y[test]
-    other = made_source("made", changed, flipped)
+    other = make_source("made", changed, flipped)
     outcomes = [run(cell), run(cell_of(other, lam=[0.1, 1.0], mu=[0.1, 1.0]))]
     assert outcomes[0].choice == outcomes[1].choice
     np.testing.assert_array_equal(*(each.arrays["plane"] for each in outcomes))
@@ -124,7 +124,7 @@ def test_test_rows_take_no_part_in_learning_and_tuning():
 
 
 def test_training_rows_and_their_order_are_the_same_for_every_algorithm():
-    source = made_source("made", *examples())
+    source = make_source("made", *examples())
     orders = []
     for id in ("adviceptron", "pa2", "kbsvm"):
         cell = cell_of(source, id, tuning=Tuning("none"))
@@ -134,14 +134,14 @@ def test_training_rows_and_their_order_are_the_same_for_every_algorithm():
 
 
 def test_a_lack_of_one_class_leaves_the_defaults():
-    source = made_source("rare", *examples(positives=1))
+    source = make_source("rare", *examples(positives=1))
     outcome = run(cell_of(source, lam=[0.1, 10.0], mu=[0.1, 10.0]))
     assert outcome.choice == {"lam": 1.0, "mu": 1.0}
     assert outcome.measured["tuned"] == 0
 
 
 def test_every_training_row_is_held_out_once():
-    source = made_source("made", *examples())
+    source = make_source("made", *examples())
     cell = cell_of(source, lam=[0.1, 1.0])
     work = _Work(cell.report_trials(cell.start)[0], source, never)
     folds = list(work._divide())
@@ -155,7 +155,7 @@ def test_every_training_row_is_held_out_once():
 
 def test_rules_cover_the_same_rows_after_scaling():
     X, y = examples()
-    source = made_source("made", 50.0 + 7.0 * X, y)
+    source = make_source("made", 50.0 + 7.0 * X, y)
     rules = {"*": {**RULES["*"], "rules": ["x1 + x2 >= 110 => 1"]}}
     cell = cell_of(source, settings={"advice": rules}, tuning=Tuning("none"))
     trial = cell.report_trials(cell.start)[0]
@@ -172,7 +172,7 @@ def test_rules_cover_the_same_rows_after_scaling():
 
 def test_the_plane_is_in_the_units_of_the_data():
     X, y = examples()
-    source = made_source("made", 50.0 + 7.0 * X, y)
+    source = make_source("made", 50.0 + 7.0 * X, y)
     outcome = run(cell_of(source, "pa2", tuning=Tuning("none")))
     *w, b = outcome.arrays["plane"]
     cell = cell_of(source, "pa2", tuning=Tuning("none"))
@@ -184,13 +184,13 @@ def test_the_plane_is_in_the_units_of_the_data():
 
 def test_equal_test_rows_are_counted_as_often_as_they_occur():
     X, y = examples(40)
-    doubled = made_source("doubled", np.vstack([X, X]), np.tile(y, 2))
+    doubled = make_source("doubled", np.vstack([X, X]), np.tile(y, 2))
     outcome = run(cell_of(doubled, "pa2", tuning=Tuning("none")))
     assert outcome.measured["n"] == 50
 
 
 def test_bad_advice_is_part_of_a_trial_and_no_advice_is_not():
-    source = made_source("made", *examples())
+    source = make_source("made", *examples())
     other = {"*": {**RULES["*"], "rules": ["x1 >= 1 => -1"]}}
     keys = {
         (id, place): cell_of(source, id, {"advice": advice}, Tuning("none")).report_trials({})[0].key
@@ -234,7 +234,7 @@ def test_mistakes_in_a_config(cli, lines, message):
 
 
 def test_learners_of_advice_need_rules():
-    source = made_source("made", *examples())
+    source = make_source("made", *examples())
     with pytest.raises(UserError, match="adviceptron takes advice, and there are no rules for made"):
         cell_of(source, settings={"advice": None})
 

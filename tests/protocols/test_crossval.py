@@ -8,7 +8,7 @@ import pytest
 
 from olbench import load_results, make_algorithm
 from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
-from olbench.data.source import made_source
+from olbench.data.source import make_source
 from olbench.errors import UserError
 from olbench.learn.passes import predict_signs, train
 from olbench.protocols import get_protocol
@@ -65,7 +65,7 @@ def cell_of(source, way="nested", epochs=3, folds=5, repeats=1, phi=(0.1, 1.0), 
 
 
 def test_every_row_is_tested_once_and_never_trained_on_in_its_fold():
-    source = made_source("made", *noise(53))
+    source = make_source("made", *noise(53))
     rows = np.arange(53)
     folds = [divide(source, rows, 1, 10, number) for number in range(10)]
     assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(53))
@@ -76,7 +76,7 @@ def test_every_row_is_tested_once_and_never_trained_on_in_its_fold():
 
 
 def test_a_split_that_the_data_comes_with_is_kept():
-    source = made_source("made", *noise(20))
+    source = make_source("made", *noise(20))
     source.test_from = 15
     for number in range(3):
         division = divide(source, np.arange(20), 1, 10, number)
@@ -96,7 +96,7 @@ def test_a_stratified_split_holds_out_the_same_share_of_both_classes():
 def test_duplicates_across_folds_are_caught():
     X, y = noise(60)
     X[40:45] = X[3]
-    source = made_source("twins", X, y)
+    source = make_source("twins", X, y)
     with pytest.raises(
         UserError, match=r"twins: 5 rows are exact duplicates of others .* `duplicates: remove`"
     ):
@@ -125,7 +125,7 @@ def test_labels_without_meaning_give_one_half():
     """Only the oracle, which looks at the test rows, does better than guessing."""
     errors = {}
     for way in ("nested", "paper", "oracle"):
-        sources = [made_source("noise", *noise(300, 30, seed)) for seed in range(4)]
+        sources = [make_source("noise", *noise(300, 30, seed)) for seed in range(4)]
         cells = [cell_of(source, way, epochs=5, phi=(0.01, 0.1, 1.0, 3.0)) for source in sources]
         errors[way] = np.mean([error_of(cell) for cell in cells])
     assert abs(errors["nested"] - 0.5) < 0.03
@@ -147,14 +147,14 @@ def error_of(cell):
 def test_nested_tuning_never_sees_a_test_row():
     """Turn all labels of the test rows: what is chosen stays the same."""
     X, y = noise(120, 10)
-    source = made_source("made", X, y)
+    source = make_source("made", X, y)
     cell = cell_of(source)
     trial = cell.report_trials(cell.start)[2]
     before = cell.protocol.run(trial, source, lambda: False)
     test = divide(source, np.arange(120), 0, 5, 2).test
     turned = y.copy()
     turned[test] *= -1
-    after = cell.protocol.run(trial, made_source("made", X, turned), lambda: False)
+    after = cell.protocol.run(trial, make_source("made", X, turned), lambda: False)
     assert after.choice == before.choice
     assert after.series["scores"] == before.series["scores"]
     assert after.measured["errors"] == after.measured["n"] - before.measured["errors"]
@@ -163,7 +163,7 @@ def test_nested_tuning_never_sees_a_test_row():
 def test_a_fold_is_what_training_by_hand_gives():
     X, y = noise(100, 8, seed=5)
     y = np.where(X[:, 0] + 0.5 * y >= 0, 1.0, -1.0)
-    source = made_source("made", X, y)
+    source = make_source("made", X, y)
     cell = cell_of(source)
     outcome = cell.protocol.run(cell.report_trials(cell.start)[1], source, lambda: False)
     fold = divide(source, np.arange(100), 0, 5, 1)
@@ -213,13 +213,13 @@ def counts(n=120, d=40, seed=0):
 def test_tfidf_is_fitted_to_the_training_rows_alone():
     """Change a test row: the weights, and so what is learned from the others, stay the same."""
     X, y = counts()
-    cell = cell_of(made_source("made", X, y), weights="tfidf")
+    cell = cell_of(make_source("made", X, y), weights="tfidf")
     trial = cell.report_trials(cell.start)[0]
-    before = cell.protocol.run(trial, made_source("made", X, y), lambda: False)
+    before = cell.protocol.run(trial, make_source("made", X, y), lambda: False)
     changed = divide(cell.source, np.arange(120), 0, 5, 0).test[0]
     others = X.copy()
     others[changed] = 50.0
-    after = cell.protocol.run(trial, made_source("made", others, y), lambda: False)
+    after = cell.protocol.run(trial, make_source("made", others, y), lambda: False)
     assert after.series["scores"] == before.series["scores"]
     wrong = np.flatnonzero(before.arrays["wrong"] != after.arrays["wrong"])
     assert set(wrong) <= {0}
@@ -227,7 +227,7 @@ def test_tfidf_is_fitted_to_the_training_rows_alone():
 
 def test_tfidf_is_what_weighing_by_hand_gives():
     X, y = counts(n=300)
-    source = made_source("made", X, y)
+    source = make_source("made", X, y)
     fold = divide(source, np.arange(300), 0, 5, 1)
     present = np.count_nonzero(X[fold.train], axis=0)
     weighted = X * (np.log((1 + fold.train.size) / (1 + present)) + 1)
@@ -235,7 +235,7 @@ def test_tfidf_is_what_weighing_by_hand_gives():
     only = {"epochs": 1, "phi": (0.5,)}
     cells = [
         cell_of(source, weights="tfidf", **only),
-        cell_of(made_source("made", weighted, y), **only),
+        cell_of(make_source("made", weighted, y), **only),
         cell_of(source, **only),
     ]
     outcomes = [
@@ -246,7 +246,7 @@ def test_tfidf_is_what_weighing_by_hand_gives():
     found = [(outcome.arrays["wrong"].tolist(), outcome.measured["training_errors"]) for outcome in outcomes]
     assert found[0] == found[1] != found[2]
     scaled = cell_of(source, weights="unit", **only)
-    by_hand = cell_of(made_source("made", X / np.linalg.norm(X, axis=1, keepdims=True), y), **only)
+    by_hand = cell_of(make_source("made", X / np.linalg.norm(X, axis=1, keepdims=True), y), **only)
     found = [
         cell.protocol.run(cell.report_trials({})[0], cell.source, lambda: False).arrays["wrong"].tolist()
         for cell in (scaled, by_hand)
@@ -260,13 +260,13 @@ def test_a_share_of_the_positive_rows_stays_and_all_negative_ones():
     assert np.count_nonzero(labels[kept] > 0) == 25
     assert np.count_nonzero(labels[kept] < 0) == 100
     assert np.array_equal(kept, np.unique(kept))
-    cell = cell_of(made_source("made", *noise(200, 8)), positives=0.25)
+    cell = cell_of(make_source("made", *noise(200, 8)), positives=0.25)
     known = [cell.protocol.run(trial, cell.source, lambda: False) for trial in cell.report_trials(cell.start)]
     assert sum(outcome.measured["n"] for outcome in known) == 125
 
 
 def test_what_is_usual_leaves_the_key_of_a_trial_as_it_was():
-    source = made_source("made", *noise())
+    source = make_source("made", *noise())
     keys = {cell_of(source).report_trials({})[0].key}
     keys.add(cell_of(source, weights="none", positives=1.0).report_trials({})[0].key)
     assert len(keys) == 1
@@ -276,7 +276,7 @@ def test_what_is_usual_leaves_the_key_of_a_trial_as_it_was():
 
 
 def test_another_seed_of_the_tuning_changes_only_the_split_that_tunes():
-    source = made_source("made", *noise())
+    source = make_source("made", *noise())
     one, other = (cell_of(source, "paper", split=split) for split in (0, 3))
     [first], [second] = one.tuning_trials({}), other.tuning_trials({})
     assert first.key != second.key

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from olbench import load_results, make_algorithm, online_pass
 from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec, Tuning
 from olbench.data.generators.corpus import Corpus
-from olbench.data.source import made_source
+from olbench.data.source import make_source
 from olbench.errors import UserError
 from olbench.protocols import get_protocol
 from olbench.protocols.shards import _Work
@@ -42,7 +42,7 @@ def in_a_folder_of_its_own(own_folder):  # noqa: F811
 
 @pytest.fixture(scope="module")
 def source():
-    return made_source("made", *Corpus(words=4000, length=30, seed=1).draw(1500))
+    return make_source("made", *Corpus(words=4000, length=30, seed=1).draw(1500))
 
 
 def cells_of(source, *specs, search="none", rows=200, **settings):
@@ -148,7 +148,7 @@ def test_what_travels_is_sparse(source):
 
 
 def test_dense_data_gives_the_same_numbers(source):
-    dense = made_source("made", source.open().examples.matrix().toarray(), source.open().labels)
+    dense = make_source("made", source.open().examples.matrix().toarray(), source.open().labels)
     for place in (0, -1):
         sparse_outcome, dense_outcome = (
             run(cells_of(each, cw())[place])[1].measured for each in (source, dense)
@@ -244,6 +244,6 @@ def test_the_examples_of_the_stream_are_empty_rows_too():
     """A document without a feature of the training rows scores zero, which counts as positive."""
     X = sp.csr_matrix(np.eye(40)[:, :20])
     y = np.where(np.arange(40) % 2, 1.0, -1.0)
-    cell = cells_of(made_source("eye", X, y), cw(), rows=4, test=10, shards=(2,), every=10)[-1]
+    cell = cells_of(make_source("eye", X, y), cw(), rows=4, test=10, shards=(2,), every=10)[-1]
     _, outcome = run(cell)
     assert 0 <= outcome.measured["right"] <= 10

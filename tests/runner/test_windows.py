@@ -8,7 +8,7 @@ import pytest
 
 from olbench import make_algorithm, online_pass
 from olbench.config.specs import DatasetSpec
-from olbench.data.source import find_source, made_source
+from olbench.data.source import find_source, make_source
 from olbench.learn.passes import windowed_pass
 from olbench.memory import limit_memory
 from olbench.trials import seeds
@@ -69,7 +69,7 @@ def examples(sparse):
 @pytest.mark.parametrize("id", ["perceptron", "averaged-perceptron", "arow", "cw"])
 def test_a_pass_in_windows_is_the_pass_over_the_same_order(sparse, id):
     X, y = examples(sparse)
-    source = made_source("data", X, y)
+    source = make_source("data", X, y)
     windows = list(seeds.windows(3, "data", "report", 0, seeds.ALL, 600, 13, 100))
     taken = ((source.take(places).examples, source.take(places).labels, order) for places, order in windows)
     algorithm = make_algorithm(id)
@@ -159,7 +159,7 @@ def test_what_is_mapped_counts_only_by_what_is_derived_from_it(tmp_path):
     source = find_source(DatasetSpec("rows", str(Path("rows.libsvm").resolve())))
     assert source.memory_bytes == 0
     assert source.held_bytes == 16_000
-    made = made_source("made", np.eye(4), np.ones(4))
+    made = make_source("made", np.eye(4), np.ones(4))
     assert made.memory_bytes == made.bytes == 8 * 16 + 8 * 4
     with limit_memory(1):
         assert source.bytes > 1
