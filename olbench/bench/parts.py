@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from olbench.bench.peers import Floats, Pass
 from olbench.kernels.compile import READ_1D, READ_2D, READ_INT64, ROWS, SECOND_ORDER_RULE, kernel
 from olbench.kernels.diagonal import margin_and_variance
-from olbench.kernels.rows import LINE, announce, buffers, locate, sources
+from olbench.kernels.rows import LINE, announce, locate, open_rows
 
 
 @kernel(float64(ROWS, READ_1D, READ_INT64))
@@ -45,13 +45,11 @@ def touch_state(rows: Any, y: Any, order: Any, moments: Any) -> Any:
 
     The values are not read and nothing is multiplied; two sums shorten the chain of additions.
     """
-    packed_columns, packed_values = buffers(rows)
-    columns, _ = sources(rows, packed_columns, packed_values)
-    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    columns, _, storage = open_rows(rows)
     even = odd = 0.0
     for now in range(order.size):
         announce(rows, y, order, now)
-        n, at, _ = locate(dense, indptr, has_zeros, order[now], packed_columns, packed_values)
+        n, at, _ = locate(storage, order[now])
         for k in range(0, n - 1, 2):
             even += moments[columns[at + k], 0]
             odd += moments[columns[at + k + 1], 0]
@@ -63,14 +61,12 @@ def touch_state(rows: Any, y: Any, order: Any, moments: Any) -> Any:
 @kernel(float64(types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64, READ_2D, boolean))
 def judge_rows(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, with_rule: bool) -> Any:
     """Compute the margin and the variance of every row, and with `with_rule` also call the rule."""
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
-    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    columns, values, storage = open_rows(rows)
     total = 0.0
     for now in range(order.size):
         i = order[now]
         announce(rows, y, order, now)
-        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, at, o = locate(storage, i)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         total += f + v
         if with_rule:

@@ -8,25 +8,24 @@ Sweeps over w and r, d each, and over the inequalities of all sets bound a round
 from typing import Any
 
 import numpy as np
-from numba import float64, types, void
+from numba import float64
 
 from olbench.kernels.advice_sets import ADVICE_STEP, SETS, add_row
 from olbench.kernels.compile import (
     READ_1D,
     READ_2D,
-    READ_INT64,
-    ROWS,
     WRITE_1D,
     WRITE_2D,
     WRITE_INT64,
     helper,
     kernel,
+    pass_kernel,
 )
 from olbench.kernels.cone import factor_shifted, substitute
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
 from olbench.kernels.losses import excess
 from olbench.kernels.margins import count_round
-from olbench.kernels.rows import buffers, dot, locate, sources
+from olbench.kernels.rows import dot, locate, open_rows
 
 
 @helper
@@ -89,12 +88,7 @@ def prepare(D: Any, d: Any, mu: Any, inverse: Any, direction: Any) -> Any:
     return mu / (1.0 + mu * total)
 
 
-@kernel(
-    void(
-        types.FunctionType(ADVICE_STEP), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_1D, WRITE_1D, WRITE_1D, SETS, WRITE_1D, WRITE_INT64, WRITE_2D,
-    )
-)  # fmt: skip
+@pass_kernel(ADVICE_STEP, WRITE_1D, WRITE_1D, WRITE_1D, SETS, WRITE_1D, WRITE_INT64)
 def run(
     step: Any,
     p: Any,
@@ -110,13 +104,12 @@ def run(
     margins: Any,
 ) -> None:
     """Run the examples of `order` with p = (lam, mu); without advice it costs nnz a round, else d as well."""
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
-    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
+    columns, values, storage = open_rows(rows)
+    norms = rows[4]
     advised = sets[5].size > 0
     nu = 1.0 / (1.0 + sets[5].size * p[1])
     for i in order:
-        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, at, o = locate(storage, i)
         f = dot(w, columns, at, values, o, n)
         count_round(counters, margins, f, y[i])
         s = norms[i]

@@ -10,23 +10,12 @@ the sum of the scales so far. A change of w by delta in round k is missing from 
 from typing import Any
 
 import numpy as np
-from numba import types, void
 
-from olbench.kernels.compile import (
-    FIRST_ORDER_RULE,
-    READ_1D,
-    READ_INT64,
-    ROWS,
-    WRITE_1D,
-    WRITE_2D,
-    WRITE_INT64,
-    inlined,
-    kernel,
-)
+from olbench.kernels.compile import FIRST_ORDER_RULE, WRITE_1D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
 from olbench.kernels.first_order import LARGEST_SCALE, multiply_out, renew_norm
-from olbench.kernels.margins import count_round
-from olbench.kernels.rows import buffers, dot, locate, sources
+from olbench.kernels.margins import count_round, is_lost
+from olbench.kernels.rows import dot, locate, open_rows
 
 # Below this scale the sum is settled, which costs d. S w is larger than the sum by about one over the scale,
 # so this bounds the digits that the difference loses: three. S itself is a sum of positive terms.
@@ -43,12 +32,7 @@ def settle(w: Any, scalars: Any, squares: Any, deficit: Any) -> None:
     scalars[0] = 1.0
 
 
-@kernel(
-    void(
-        types.FunctionType(FIRST_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64, WRITE_2D,
-    )
-)  # fmt: skip
+@pass_kernel(FIRST_ORDER_RULE, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64)
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
     w: Any, scalars: Any, squares: Any, deficit: Any, counters: Any, margins: Any,
@@ -58,17 +42,15 @@ def run(
     The weights are scalars[0] * w, scalars[1] and `squares` are as in `first_order.run`, and S is scalars[2].
     A round that changes nothing, or that breaks down, counts towards the mean with the weights as they are.
     """
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
-    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
+    columns, values, storage = open_rows(rows)
+    norms = rows[4]
     for i in order:
-        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, at, o = locate(storage, i)
         f = scalars[0] * dot(w, columns, at, values, o, n)
         t, mistake = count_round(counters, margins, f, y[i])
         m = y[i] * f
         s = norms[i]
-        if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
-            counters[BREAKDOWNS] += 1
+        if is_lost(counters, f, n, s):
             scalars[2] += scalars[0]
             continue
         q = scalars[0] * scalars[0] * scalars[1]

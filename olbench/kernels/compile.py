@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
-from numba import boolean, float64, int64, types, uint32
+from numba import boolean, float64, int64, types, uint32, void
 
 from olbench.errors import UserError
 
@@ -77,6 +77,11 @@ def kernel(signature: Any) -> Callable[[Function], Function]:
         return cast(Function, _compile(numba.njit, function, signature, nogil=True))
 
     return decorate
+
+
+def pass_kernel(rule: Any, *state: Any) -> Callable[[Function], Function]:
+    """Compile a pass over rule, p, rows, y and order; then come arguments of these types, then margins."""
+    return kernel(void(types.FunctionType(rule), READ_1D, ROWS, READ_1D, READ_INT64, *state, WRITE_2D))
 
 
 def rule(signature: Any, function: Callable[..., Any]) -> Any:

@@ -11,23 +11,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import boolean, types, void
+from numba import boolean
 
-from olbench.kernels.compile import (
-    READ_1D,
-    READ_INT64,
-    ROWS,
-    SECOND_ORDER_RULE,
-    WRITE_1D,
-    WRITE_2D,
-    WRITE_INT64,
-    inlined,
-    kernel,
-)
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, UPDATES
-from olbench.kernels.margins import count_round
+from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA
+from olbench.kernels.margins import count_round, is_change, is_lost
 from olbench.kernels.matrix import project
-from olbench.kernels.rows import announce, buffers, dot, dot_row, locate, sources
+from olbench.kernels.rows import announce, dot, dot_row, locate, open_rows
 from olbench.kernels.screening import GATHER_COST, gathered_variance, largest_variance, tighten
 from olbench.kernels.vectors import add, load, multiply, spread, store, subtract, zeros
 
@@ -74,12 +64,9 @@ def subtract_panel(sigma: Any, pending: Any, j: Any, like: Any) -> None:
         store(subtract(load(like, sigma, (i, j)), change), sigma, (i, j))
 
 
-@kernel(
-    void(
-        types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean, WRITE_2D,
-    )
-)  # fmt: skip
+@pass_kernel(
+    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean
+)
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
     mu: Any, sigma: Any, pending: Any, axis: Any, bound: Any, counters: Any, screened: bool, adaptive: bool,
@@ -94,23 +81,20 @@ def run(
     margin is `adaptive`, that is if the loss depends on v.
     """
     d = mu.size
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
-    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
+    columns, values, storage = open_rows(rows)
+    norms = rows[4]
     z = np.empty(d)
     sums = np.empty(d)
     w = np.zeros(DEPTH)
     for now in range(order.size):
         i = order[now]
         announce(rows, y, order, now)
-        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, at, o = locate(storage, i)
         f = dot(mu, columns, at, values, o, n)
         t, mistake = count_round(counters, margins, f, y[i])
         m = y[i] * f
         s = norms[i]
-        # A square that over- or underflows gives no usable variance; a row of zeros is no such case.
-        if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
-            counters[BREAKDOWNS] += 1
+        if is_lost(counters, f, n, s):
             continue
         if screened:
             limit = largest_variance(axis, bound, s, columns, at, values, o, n)
@@ -131,13 +115,8 @@ def run(
             counters[BREAKDOWNS] += 1
             v = 0.0
         loss, alpha, c = rule(m, v, mistake, t, p)
-        counters[UPDATES] += loss > 0.0
-        if v == 0.0 or (alpha == 0.0 and c == 0.0):
+        if not is_change(counters, v, loss, alpha, c):
             continue
-        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-            counters[BREAKDOWNS] += 1
-            continue
-        counters[EFFECTIVE] += 1
         # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
         if adaptive and counters[EFFECTIVE] % d == 0:
             tighten(sigma, mu, axis, bound, sums)

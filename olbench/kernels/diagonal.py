@@ -8,32 +8,13 @@ few features, the sums, the rule and the change of the state alike.
 from typing import Any
 
 import numpy as np
-from numba import boolean, types, void
+from numba import boolean
 
-from olbench.kernels.compile import (
-    READ_1D,
-    READ_INT64,
-    ROWS,
-    SECOND_ORDER_RULE,
-    WRITE_2D,
-    WRITE_INT64,
-    inlined,
-    kernel,
-)
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
-from olbench.kernels.margins import count_round
-from olbench.kernels.rows import announce, buffers, locate, sources
-from olbench.kernels.vectors import (
-    add,
-    divide,
-    four,
-    load,
-    multiply,
-    pack_four,
-    spread,
-    subtract,
-    zeros,
-)
+from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_2D, WRITE_INT64, inlined, pass_kernel
+from olbench.kernels.counters import BREAKDOWNS
+from olbench.kernels.margins import count_round, is_change
+from olbench.kernels.rows import announce, locate, open_rows
+from olbench.kernels.vectors import add, divide, four, load, multiply, pack_four, spread, subtract, zeros
 
 
 @inlined
@@ -89,12 +70,26 @@ def update_four(
     moments[j3, 1] = v3
 
 
-@kernel(
-    void(
-        types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_2D, WRITE_INT64, boolean, WRITE_2D,
-    )
-)  # fmt: skip
+@inlined
+def update_row(
+    moments: Any, columns: Any, a: Any, values: Any, o: Any, n: Any, step: Any, c: Any, beta: Any, kl: Any
+) -> None:
+    """Update the moments of all features of a row; by c with `kl`, otherwise by beta."""
+    # Columns within a row are distinct, so four at a time cannot write the same feature twice.
+    whole = n - n % 4
+    for k in range(0, whole, 4):
+        update_four(moments, columns, a + k, values, o + k, step, c, beta, kl)
+    for k in range(whole, n):
+        j, x = columns[a + k], values[o + k]
+        sigma = moments[j, 1]
+        moments[j, 0] += step * sigma * x
+        if kl:
+            moments[j, 1] = sigma / (1.0 + c * sigma * x * x)
+        else:
+            moments[j, 1] = sigma * (1.0 - beta * sigma * x * x)
+
+
+@pass_kernel(SECOND_ORDER_RULE, WRITE_2D, WRITE_INT64, boolean)
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any, kl: bool, margins: Any
 ) -> None:
@@ -103,13 +98,11 @@ def run(
     The full update is projected onto the diagonal. With `kl` (the Kullback-Leibler projection) each precision
     grows by c x_j^2; otherwise (the Euclidean projection) the diagonal of Sigma - beta z z' is kept.
     """
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
-    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    columns, values, storage = open_rows(rows)
     for now in range(order.size):
         i = order[now]
         announce(rows, y, order, now)
-        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, at, o = locate(storage, i)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         t, mistake = count_round(counters, margins, f, y[i])
         m = y[i] * f
@@ -121,24 +114,7 @@ def run(
             counters[BREAKDOWNS] += n > 0
             v = 0.0
         loss, alpha, c = rule(m, v, mistake, t, p)
-        counters[UPDATES] += loss > 0.0
-        if v == 0.0 or (alpha == 0.0 and c == 0.0):
+        if not is_change(counters, v, loss, alpha, c):
             continue
-        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-            counters[BREAKDOWNS] += 1
-            continue
-        counters[EFFECTIVE] += 1
-        step = alpha * y[i]
         beta = c / (1.0 + c * v)
-        # Columns within a row are distinct, so four at a time cannot write the same feature twice.
-        whole = n - n % 4
-        for k in range(0, whole, 4):
-            update_four(moments, columns, at + k, values, o + k, step, c, beta, kl)
-        for k in range(whole, n):
-            j, x = columns[at + k], values[o + k]
-            sigma = moments[j, 1]
-            moments[j, 0] += step * sigma * x
-            if kl:
-                moments[j, 1] = sigma / (1.0 + c * sigma * x * x)
-            else:
-                moments[j, 1] = sigma * (1.0 - beta * sigma * x * x)
+        update_row(moments, columns, at, values, o, n, alpha * y[i], c, beta, kl)

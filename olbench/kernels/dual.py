@@ -28,15 +28,15 @@ from olbench.kernels.compile import (
     ROWS,
     SECOND_ORDER_RULE,
     WRITE_1D,
-    WRITE_2D,
     WRITE_INT64,
     WRITE_UINT32,
     inlined,
     kernel,
+    pass_kernel,
 )
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, UPDATES
-from olbench.kernels.margins import count_round
-from olbench.kernels.rows import buffers, dot, locate, sources, squared_norm
+from olbench.kernels.counters import BREAKDOWNS, EXTRA
+from olbench.kernels.margins import count_round, is_change
+from olbench.kernels.rows import dot, locate, open_rows, squared_norm
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, subtract, zeros
 
 LINEAR, RBF, POLY = 0.0, 1.0, 2.0
@@ -148,11 +148,9 @@ def solve_backward(factor: Any, size: Any, b: Any) -> None:
         subtract_row(factor, o, b[j], b, j)
 
 
-@kernel(
-    void(
-        types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64, SHAPE, float64, WRITE_1D,
-        WRITE_1D, WRITE_1D, WRITE_UINT32, WRITE_INT64, WRITE_1D, WRITE_INT64, boolean, WRITE_2D,
-    )
+@pass_kernel(
+    SECOND_ORDER_RULE, SHAPE, float64, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_UINT32, WRITE_INT64, WRITE_1D,
+    WRITE_INT64, boolean,
 )  # fmt: skip
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
@@ -166,14 +164,12 @@ def run(
     that its loss does not fall as v grows, so a round without loss at v = a K(x, x), which v never exceeds,
     needs no v.
     """
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
-    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
-    scattered = np.zeros(dense.shape[1])
+    columns, values, storage = open_rows(rows)
+    norms, scattered = rows[4], np.zeros(rows[0].shape[1])
     k, u, b = np.empty(nu.size), np.empty(nu.size), np.empty(nu.size)
     support = (support_data, support_columns, support_indptr, support_norms)
     for i in order:
-        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, at, o = locate(storage, i)
         size, s = counters[EXTRA], norms[i]
         evaluate_row(shape, support, size, columns, at, values, o, n, s, scattered, k)
         f = inner_from(nu, 0, k, size)
@@ -195,13 +191,8 @@ def run(
             counters[BREAKDOWNS] += top > 0.0
             v = 0.0
         loss, alpha, c = rule(m, v, mistake, t, p)
-        counters[UPDATES] += loss > 0.0
-        if v == 0.0 or (alpha == 0.0 and c == 0.0):
+        if not is_change(counters, v, loss, alpha, c):
             continue
-        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
-            counters[BREAKDOWNS] += 1
-            continue
-        counters[EFFECTIVE] += 1
         step = a * alpha * y[i]
         b[:size] = u[:size]
         solve_backward(factor, size, b)
@@ -225,13 +216,12 @@ def run(
 @kernel(void(ROWS, READ_INT64, SHAPE, SUPPORT, READ_1D, WRITE_1D))
 def score_rows(rows: Any, order: Any, shape: Any, support: Any, nu: Any, scores: Any) -> None:
     """Set scores[e] to mu . x of row order[e]."""
-    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
-    scattered, k = np.zeros(dense.shape[1]), np.empty(nu.size)
+    columns, values, storage = open_rows(rows)
+    norms = rows[4]
+    scattered, k = np.zeros(rows[0].shape[1]), np.empty(nu.size)
     for e in range(order.size):
         i = order[e]
-        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, at, o = locate(storage, i)
         evaluate_row(shape, support, nu.size, columns, at, values, o, n, norms[i], scattered, k)
         scores[e] = inner_from(nu, 0, k, nu.size)
 
@@ -239,13 +229,12 @@ def score_rows(rows: Any, order: Any, shape: Any, support: Any, nu: Any, scores:
 @kernel(void(ROWS, SHAPE, SUPPORT, float64, READ_1D, WRITE_1D))
 def measure_variances(rows: Any, shape: Any, support: Any, a: float, factor: Any, variances: Any) -> None:
     """Set variances[i] to x' Sigma x of row i, at least zero."""
-    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
+    columns, values, storage = open_rows(rows)
+    norms = rows[4]
     size = support[3].size
-    scattered, k, u = np.zeros(dense.shape[1]), np.empty(size), np.empty(size)
+    scattered, k, u = np.zeros(rows[0].shape[1]), np.empty(size), np.empty(size)
     for i in range(variances.size):
-        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, at, o = locate(storage, i)
         evaluate_row(shape, support, size, columns, at, values, o, n, norms[i], scattered, k)
         solve_forward(factor, size, a, k, u)
         top = a * evaluate(shape, norms[i], norms[i], norms[i])

@@ -16,22 +16,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types, void
 
-from olbench.kernels.compile import (
-    EXACT_RULE,
-    READ_1D,
-    READ_INT64,
-    ROWS,
-    WRITE_2D,
-    WRITE_INT64,
-    inlined,
-    kernel,
-)
+from olbench.kernels.compile import EXACT_RULE, WRITE_2D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
-from olbench.kernels.diagonal import margin_and_variance, update_four
+from olbench.kernels.diagonal import margin_and_variance, update_row
 from olbench.kernels.margins import count_round
-from olbench.kernels.rows import announce, buffers, locate, sources
+from olbench.kernels.rows import announce, locate, open_rows
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
 
 # The last step may change the solution by this fraction: convergence is quadratic, so what is left is
@@ -128,23 +118,16 @@ def solve_gain(shares: Any, n: Any, squares: Any, r: Any, A: Any, b0: Any, b1: A
     return (x - r, x) if r < 0.0 else (x, r + x)
 
 
-@kernel(
-    void(
-        types.FunctionType(EXACT_RULE), READ_1D, ROWS, READ_1D, READ_INT64, WRITE_2D, WRITE_INT64,
-        WRITE_2D,
-    )
-)  # fmt: skip
+@pass_kernel(EXACT_RULE, WRITE_2D, WRITE_INT64)
 def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any, margins: Any) -> None:
     """Run the examples of `order`; moments[j] is (mu_j, Sigma_j)."""
     d = moments.shape[0]
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
-    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    columns, values, storage = open_rows(rows)
     shares = np.empty(d)
     for now in range(order.size):
         i = order[now]
         announce(rows, y, order, now)
-        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, at, o = locate(storage, i)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         m = y[i] * f
         count_round(counters, margins, f, y[i])
@@ -165,12 +148,4 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
             counters[BREAKDOWNS] += 1
             continue
         counters[EFFECTIVE] += 1
-        step = alpha * y[i]
-        whole = n - n % 4
-        for k in range(0, whole, 4):
-            update_four(moments, columns, at + k, values, o + k, step, c, 0.0, True)
-        for k in range(whole, n):
-            j, x = columns[at + k], values[o + k]
-            sigma = moments[j, 1]
-            moments[j, 0] += step * sigma * x
-            moments[j, 1] = sigma / (1.0 + c * sigma * x * x)
+        update_row(moments, columns, at, values, o, n, alpha * y[i], c, 0.0, True)

@@ -10,22 +10,12 @@ multiplication.
 from typing import Any
 
 import numpy as np
-from numba import float64, types, void
+from numba import float64
 
-from olbench.kernels.compile import (
-    FIRST_ORDER_RULE,
-    READ_1D,
-    READ_INT64,
-    ROWS,
-    WRITE_1D,
-    WRITE_2D,
-    WRITE_INT64,
-    inlined,
-    kernel,
-)
+from olbench.kernels.compile import FIRST_ORDER_RULE, WRITE_1D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ROUNDS, UPDATES
 from olbench.kernels.margins import keep_margin
-from olbench.kernels.rows import announce, buffers, dot, locate, sources, squared_norm
+from olbench.kernels.rows import announce, dot, locate, open_rows, squared_norm
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
 
 # Beyond these, the common factor is multiplied into w. Two such factors still multiply to a normal number, so
@@ -104,12 +94,7 @@ def add_row(w: Any, step: Any, columns: Any, c: Any, values: Any, o: Any, n: Any
         w[columns[c + k]] += step * values[o + k]
 
 
-@kernel(
-    void(
-        types.FunctionType(FIRST_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64, float64, WRITE_2D,
-    )
-)  # fmt: skip
+@pass_kernel(FIRST_ORDER_RULE, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64, float64)
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any, w: Any, scalars: Any, squares: Any, counters: Any,
     passive_above: Any, margins: Any,
@@ -120,16 +105,15 @@ def run(
     block b; for all other rules `squares` is empty and q is 0, because it costs at least nnz in every update.
     At a margin above `passive_above`, which is not negative, the rule has no loss and changes nothing.
     """
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
-    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
+    columns, values, storage = open_rows(rows)
+    norms = rows[4]
     # The counts stay in registers; a rule sees the rounds and the updates so far.
     before, mistakes, updates, effective, breakdowns = counters[ROUNDS], 0, counters[UPDATES], 0, 0
     scale, norm = scalars[0], scalars[1]
     for now in range(order.size):
         i = order[now]
         announce(rows, y, order, now)
-        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, at, o = locate(storage, i)
         f = scale * dot(w, columns, at, values, o, n)
         m = y[i] * f
         keep_margin(margins, before + now + 1, f, 0)

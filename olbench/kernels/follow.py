@@ -7,19 +7,17 @@ from typing import Any
 from numba import void
 
 from olbench.kernels.compile import READ_1D, ROWS, WRITE_1D, WRITE_2D, helper, kernel
-from olbench.kernels.rows import buffers, dot, locate, sources
+from olbench.kernels.rows import dot, locate, open_rows
 from olbench.kernels.trace import bind_kernel
 
 
 @helper
 def score(w: Any, factor: Any, rows: Any, y: Any, counts: Any, hits: Any, t: Any) -> None:
     """Set hits[t] to the negative and positive examples that factor * w gets right, weighted by counts."""
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
-    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    columns, values, storage = open_rows(rows)
     hits[t, 0] = hits[t, 1] = 0.0
     for i in range(y.size):
-        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, at, o = locate(storage, i)
         positive = factor * dot(w, columns, at, values, o, n) >= 0.0
         if positive == (y[i] > 0.0):
             hits[t, int(positive)] += counts[i]

@@ -1,9 +1,11 @@
-"""A round of a pass: its number, its margin where margins are kept, and whether it is a mistake."""
+"""What the rounds of all passes share: how margins, mistakes, updates and breakdowns are counted."""
 
 from typing import Any
 
+import numpy as np
+
 from olbench.kernels.compile import inlined
-from olbench.kernels.counters import MISTAKES, ROUNDS
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ROUNDS, UPDATES
 
 
 @inlined
@@ -27,3 +29,31 @@ def count_round(counters: Any, margins: Any, f: Any, label: Any, exponent: Any =
     keep_margin(margins, counters[ROUNDS], f, exponent)
     counters[MISTAKES] += mistake
     return counters[ROUNDS], mistake
+
+
+@inlined
+def is_lost(counters: Any, f: Any, n: Any, s: Any) -> Any:
+    """Return whether a round with the margin f and ||x||^2 = s is a breakdown, and count it if so.
+
+    A square that over- or underflows gives no usable step; a row of zeros, with n = 0, is no such case.
+    """
+    if np.isfinite(f) and (n == 0 or 0.0 < s < np.inf):
+        return False
+    counters[BREAKDOWNS] += 1
+    return True
+
+
+@inlined
+def is_change(counters: Any, v: Any, loss: Any, alpha: Any, c: Any) -> Any:
+    """Return whether a second-order rule changes the state, and count its update, change or breakdown.
+
+    A variance of zero allows no change. A step that is not finite, or a gain below zero, is a breakdown.
+    """
+    counters[UPDATES] += loss > 0.0
+    if v == 0.0 or (alpha == 0.0 and c == 0.0):
+        return False
+    if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
+        counters[BREAKDOWNS] += 1
+        return False
+    counters[EFFECTIVE] += 1
+    return True

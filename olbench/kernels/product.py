@@ -8,10 +8,9 @@ which is why that form needs no kernel of its own. One division per entry bounds
 from typing import Any
 
 import numpy as np
-from numba import types, void
+from numba import void
 
 from olbench.kernels.compile import (
-    READ_1D,
     READ_2D,
     READ_INT64,
     ROWS,
@@ -21,10 +20,11 @@ from olbench.kernels.compile import (
     WRITE_INT64,
     inlined,
     kernel,
+    pass_kernel,
 )
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
 from olbench.kernels.margins import count_round
-from olbench.kernels.rows import announce, buffers, locate, sources
+from olbench.kernels.rows import announce, locate, open_rows
 
 
 @inlined
@@ -50,25 +50,18 @@ def score(moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> An
     return f0 + f1, v0 + v1
 
 
-@kernel(
-    void(
-        types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64, WRITE_2D, WRITE_INT64,
-        WRITE_2D,
-    )
-)  # fmt: skip
+@pass_kernel(SECOND_ORDER_RULE, WRITE_2D, WRITE_INT64)
 def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any, margins: Any) -> None:
     """Run the examples of `order`; moments[j] is (w_j, Sigma_j).
 
     A round with a loss adds y x to w, and the gain c of the rule adds c x_j^2 to each precision. The step
     alpha belongs to the mean Sigma w, which is not kept here.
     """
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
-    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    columns, values, storage = open_rows(rows)
     for now in range(order.size):
         i = order[now]
         announce(rows, y, order, now)
-        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, at, o = locate(storage, i)
         f, v = score(moments, columns, at, values, o, n)
         t, mistake = count_round(counters, margins, f, y[i])
         # x' S x is at most n. It is zero only if every square over- or underflows.
@@ -90,9 +83,7 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
 @kernel(void(ROWS, READ_INT64, READ_2D, WRITE_1D))
 def score_rows(rows: Any, order: Any, moments: Any, scores: Any) -> None:
     """Set scores[k] to w . S x of row order[k]."""
-    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
+    columns, values, storage = open_rows(rows)
     for k in range(order.size):
-        n, at, o = locate(dense, indptr, has_zeros, order[k], packed_columns, packed_values)
+        n, at, o = locate(storage, order[k])
         scores[k] = score(moments, columns, at, values, o, n)[0]

@@ -9,24 +9,21 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import boolean, types, void
+from numba import boolean
 
 from olbench.kernels.compile import (
-    READ_1D,
-    READ_INT64,
-    ROWS,
     SECOND_ORDER_RULE,
     WRITE_1D,
     WRITE_2D,
     WRITE_INT64,
     helper,
     inlined,
-    kernel,
+    pass_kernel,
 )
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, UPDATES
-from olbench.kernels.margins import count_round
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA
+from olbench.kernels.margins import count_round, is_change, is_lost
 from olbench.kernels.matrix import inner_row, largest_column_sum, project, row_sums
-from olbench.kernels.rows import buffers, dot, locate, sources, squared_norm
+from olbench.kernels.rows import dot, locate, open_rows, squared_norm
 
 # When ||R' x|| / ||x|| falls below SMALLEST, a scale-free learner is multiplied by 2^STEP. Squares of numbers
 # around SMALLEST are still normal doubles, so nothing has underflowed by then.
@@ -99,12 +96,7 @@ def normalise(a: Any) -> Any:
     return length / power
 
 
-@kernel(
-    void(
-        types.FunctionType(SECOND_ORDER_RULE), READ_1D, ROWS, READ_1D, READ_INT64,
-        WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean, WRITE_2D,
-    )
-)  # fmt: skip
+@pass_kernel(SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean)
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
     mu: Any, root: Any, bound: Any, reach: Any, counters: Any, screened: bool, scale_free: bool,
@@ -118,18 +110,16 @@ def run(
     deviation within rounding of zero is a breakdown; linearly dependent features can lead to it.
     """
     d = mu.size
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
-    dense, indptr, norms, has_zeros = rows[0], rows[3], rows[4], rows[5]
+    columns, values, storage = open_rows(rows)
+    norms = rows[4]
     a = np.empty(d)
     for i in order:
-        n, at, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, at, o = locate(storage, i)
         f = dot(mu, columns, at, values, o, n)
         t, mistake = count_round(counters, margins, f, y[i], counters[EXTRA])
         m = y[i] * f
         s = norms[i]
-        if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
-            counters[BREAKDOWNS] += 1
+        if is_lost(counters, f, n, s):
             continue
         # Scale-free rules get m / sqrt(v) and v = 1, so that v itself may lie outside the range of doubles.
         if screened:
@@ -150,13 +140,8 @@ def run(
         else:
             loss, alpha, c = rule(m, deviation * deviation, mistake, t, p)
             step, gain = alpha * deviation, c * deviation * deviation
-        counters[UPDATES] += loss > 0.0
-        if deviation == 0.0 or (step == 0.0 and gain == 0.0):
+        if not is_change(counters, deviation, loss, step, gain):
             continue
-        if not (np.isfinite(step) and 0.0 <= gain < np.inf):
-            counters[BREAKDOWNS] += 1
-            continue
-        counters[EFFECTIVE] += 1
         # R (I - g a a')(I - g a a')' R' is the new Sigma if (1 - g)^2 = 1 / h^2, for a of length one. Written
         # so, g = 1 - 1 / h does not cancel for a small gain.
         h = math.sqrt(1.0 + gain)

@@ -23,30 +23,28 @@ LINE = 8
 
 
 @helper
-def buffers(rows: Any) -> Any:
-    """Return the two arrays for a packed dense row; CSR rows are read in place and get empty ones.
+def open_rows(rows: Any) -> Any:
+    """Return the arrays of all indices and of all values, and what `locate` needs to find a row in them.
 
-    The indices start as 0, 1, ..., d - 1, which is what a dense row without zeros needs. Sparse data may have
-    billions of features, of which a row has a few.
+    A dense row with zeros is packed into two arrays of its own. The indices start as 0, 1, ..., d - 1, which
+    is what a dense row without zeros needs. CSR rows need no such arrays: sparse data may have billions of
+    features, of which a row has a few.
     """
-    d = rows[0].shape[1] if rows[0].shape[0] > 0 else 0
-    return np.arange(d).astype(np.uint32), np.empty(d)
-
-
-@helper
-def sources(rows: Any, packed_columns: Any, packed_values: Any) -> Any:
-    """Return the arrays that `locate` points into: the indices and the values of every row."""
-    dense = rows[0]
+    dense, has_zeros = rows[0], rows[5]
+    d = dense.shape[1] if dense.shape[0] > 0 else 0
+    packed_columns, packed_values = np.arange(d).astype(np.uint32), np.empty(d)
+    storage = (dense, rows[3], has_zeros, packed_columns, packed_values)
     if dense.shape[0] == 0:
-        return rows[2], rows[1]
-    if rows[5]:
-        return packed_columns, packed_values
-    return packed_columns, dense.ravel()
+        return rows[2], rows[1], storage
+    if has_zeros:
+        return packed_columns, packed_values, storage
+    return packed_columns, dense.ravel(), storage
 
 
 @inlined
-def locate(dense: Any, indptr: Any, has_zeros: Any, i: int, packed_columns: Any, packed_values: Any) -> Any:
-    """Return the number of entries of row i and the offsets of its indices and values in the sources."""
+def locate(storage: Any, i: int) -> Any:
+    """Return the number of entries of row i and the offsets of its indices and values."""
+    dense, indptr, has_zeros, packed_columns, packed_values = storage
     d = dense.shape[1]
     if dense.shape[0] == 0:
         n, c, o = indptr[i + 1] - indptr[i], indptr[i], indptr[i]
@@ -157,20 +155,16 @@ def squared_norm(values: Any, o: Any, n: Any) -> Any:
 @kernel(void(ROWS, READ_INT64, READ_1D, WRITE_1D))
 def score_rows(rows: Any, order: Any, vector: Any, scores: Any) -> None:
     """Set scores[k] to vector . x of row order[k], summed as in a pass."""
-    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    packed_columns, packed_values = buffers(rows)
-    columns, values = sources(rows, packed_columns, packed_values)
+    columns, values, storage = open_rows(rows)
     for k in range(order.size):
-        n, c, o = locate(dense, indptr, has_zeros, order[k], packed_columns, packed_values)
+        n, c, o = locate(storage, order[k])
         scores[k] = dot(vector, columns, c, values, o, n)
 
 
 @kernel(void(ROWS, WRITE_1D))
 def measure_norms(rows: Any, norms: Any) -> None:
     """Set norms[i] to ||x_i||^2."""
-    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
-    packed_columns, packed_values = buffers(rows)
-    values = sources(rows, packed_columns, packed_values)[1]
+    _, values, storage = open_rows(rows)
     for i in range(norms.size):
-        n, _, o = locate(dense, indptr, has_zeros, i, packed_columns, packed_values)
+        n, _, o = locate(storage, i)
         norms[i] = squared_norm(values, o, n)

@@ -14,7 +14,7 @@ from olbench.kernels.compile import (
     WRITE_UINT32,
     kernel,
 )
-from olbench.kernels.rows import buffers, locate, sources
+from olbench.kernels.rows import locate, open_rows
 
 
 @kernel(int64(ROWS, READ_INT64, WRITE_INT64, WRITE_UINT32))
@@ -24,12 +24,10 @@ def count_features(rows: Any, order: Any, counts: Any, touched: Any) -> Any:
     A feature is new if its count was zero. The list has them as they first occur, which spares a scan of all
     d counts: a part of the data touches few of them.
     """
-    packed_columns, packed_values = buffers(rows)
-    columns, _ = sources(rows, packed_columns, packed_values)
-    dense, indptr, has_zeros = rows[0], rows[3], rows[5]
+    columns, _, storage = open_rows(rows)
     new = 0
     for t in range(order.size):
-        n, c, _ = locate(dense, indptr, has_zeros, order[t], packed_columns, packed_values)
+        n, c, _ = locate(storage, order[t])
         for k in range(c, c + n):
             j = columns[k]
             if counts[j] == 0:
