@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from olbench.api import run
     from olbench.data.load import load_dataset
     from olbench.errors import UserError
-    from olbench.learn.contestants import wrap
-    from olbench.learn.learners import make_algorithm
+    from olbench.learn.algorithm import make_algorithm, wrap
     from olbench.learn.passes import online_pass
     from olbench.protocols.definition import Protocol, protocol
     from olbench.quantities import Quantity
@@ -40,12 +39,12 @@ _HOMES = {
     "load_dataset": "olbench.data.load",
     "load_results": "olbench.report.results",
     "load_plugin": "olbench.algorithms.plugins",
-    "make_algorithm": "olbench.learn.learners",
+    "make_algorithm": "olbench.learn.algorithm",
     "online_pass": "olbench.learn.passes",
     "protocol": "olbench.protocols.definition",
     "run": "olbench.api",
     "second_order": "olbench.algorithms.definition",
-    "wrap": "olbench.learn.contestants",
+    "wrap": "olbench.learn.algorithm",
 }
 
 __all__ = [

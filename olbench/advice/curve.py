@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike
 
 from olbench.advice.learner import AdviceLearner
 from olbench.errors import UserError
+from olbench.learn.algorithm import Algorithm
 from olbench.learn.contestants import ObjectLearner
 from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
-from olbench.learn.learners import Algorithm, FirstOrderLearner, Learner
+from olbench.learn.learners import FirstOrderLearner, Learner
 
 _ONE = np.ones(1)
 

@@ -14,7 +14,7 @@ from olbench.advice.files import RuleFile, read_rules
 from olbench.advice.names import Names, default_features, expand_names
 from olbench.advice.sets import Advice
 from olbench.errors import UserError
-from olbench.learn.learners import make_algorithm
+from olbench.learn.algorithm import make_algorithm
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -1,7 +1,7 @@
 """The learner that takes advice: its state, and what its kernel needs prepared."""
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,13 +9,16 @@ import scipy.sparse as sp
 from olbench.advice.sets import Advice
 from olbench.errors import UserError
 from olbench.learn.examples import Floats
-from olbench.learn.learners import Algorithm, KernelLearner
+from olbench.learn.learners import KernelLearner
+
+if TYPE_CHECKING:
+    from olbench.learn.algorithm import Algorithm
 
 
 class AdviceLearner(KernelLearner):
     """A weight vector w and a vector u >= 0 for the inequalities of every advice set."""
 
-    def __init__(self, algorithm: Algorithm, d: int):
+    def __init__(self, algorithm: "Algorithm", d: int):
         super().__init__(algorithm, d)
         advice = algorithm.advice or Advice((), d)
         if advice.n != d:

@@ -8,8 +8,9 @@ import numpy as np
 from scipy.optimize import linprog, minimize, nnls
 
 from olbench.audit.gaussians import inverse_of
+from olbench.learn.algorithm import Algorithm, make_algorithm
 from olbench.learn.examples import Floats, as_examples
-from olbench.learn.learners import Algorithm, SecondOrderLearner, make_algorithm
+from olbench.learn.learners import SecondOrderLearner
 
 #: Relative slacks that keep a comparator inside its constraints in spite of rounding; the first that does is
 #: taken, since slack makes a bound larger than it need be.

@@ -115,7 +115,7 @@ def real_data(name: str) -> Case:
 
 def count_changes(id: str, X: Any, y: NDArray[np.float64]) -> int:
     """Return how often an algorithm changes its state on these examples."""
-    from olbench.learn.learners import make_algorithm
+    from olbench.learn.algorithm import make_algorithm
     from olbench.learn.passes import online_pass
 
     return online_pass(make_algorithm(id), X, y, curve=1).effective_updates

@@ -85,8 +85,9 @@ def fetch_rows(X: Any, y: Floats, order: NDArray[np.int64]) -> Pass:
 
 def diagonal_parts(id: str, X: Any, y: Floats) -> dict[str, Pass]:
     """Return the parts of a pass with a diagonal covariance, in natural order."""
+    from olbench.learn.algorithm import make_algorithm
     from olbench.learn.examples import as_examples
-    from olbench.learn.learners import DiagonalLearner, make_algorithm
+    from olbench.learn.learners import DiagonalLearner
 
     algorithm = make_algorithm(id, covariance="diag")
     learner = algorithm.start(X.shape[1])

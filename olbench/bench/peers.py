@@ -20,8 +20,8 @@ Step = Callable[[float, float], tuple[float, float]]
 
 def kernel(id: str, X: Any, y: Floats, order: NDArray[np.int64] | None = None, **settings: Any) -> Pass:
     """Return a pass of our kernel over examples that were checked before; by default in natural order."""
+    from olbench.learn.algorithm import make_algorithm
     from olbench.learn.examples import as_examples
-    from olbench.learn.learners import make_algorithm
 
     algorithm = make_algorithm(id, **settings)
     algorithm.start(X.shape[1]).warm_up()

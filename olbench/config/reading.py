@@ -20,7 +20,7 @@ from olbench.config.specs import (
     Tuning,
 )
 from olbench.errors import UserError, expand_home, is_file, is_unicode, shorten
-from olbench.learn.learners import make_algorithm
+from olbench.learn.algorithm import make_algorithm
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.structs import Key, as_node, choice, keys_of, mapping, read_keys, select, text
 from olbench.yaml_lines import Node, from_plain, parse_yaml, read_yaml

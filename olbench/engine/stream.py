@@ -14,8 +14,9 @@ import numpy as np
 from olbench.config.specs import AlgorithmSpec, Config
 from olbench.data.readers.libsvm import BlockReader, TextBlock
 from olbench.errors import UserError
+from olbench.learn.algorithm import Algorithm, make_algorithm
 from olbench.learn.examples import Examples, Floats
-from olbench.learn.learners import Algorithm, Learner, make_algorithm
+from olbench.learn.learners import Learner
 from olbench.memory import memory_limit, show_size
 from olbench.quantities import MISTAKE_RATE
 

@@ -25,7 +25,7 @@ from olbench.forensics.consistency import (
     is_only_by_spread,
     targets,
 )
-from olbench.learn.learners import make_algorithm
+from olbench.learn.algorithm import make_algorithm
 from olbench.papers import Paper, load_paper
 from olbench.protocols import get_protocol, tuning
 from olbench.protocols.definition import Cell, Known

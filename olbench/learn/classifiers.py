@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from olbench.algorithms import get_definition
 from olbench.errors import UserError
+from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import Ints, as_examples
-from olbench.learn.learners import Learner, SecondOrderLearner, make_algorithm
+from olbench.learn.learners import Learner, SecondOrderLearner
 
 Floats = NDArray[np.float64]
 # Replaces a variance that is zero, or negative by rounding.

@@ -5,40 +5,22 @@ batch learners objects with fit and predict (scikit-learn).
 """
 
 import warnings
-from copy import deepcopy
 from inspect import signature
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from olbench.algorithms.definition import Definition
 from olbench.errors import UserError
 from olbench.learn.examples import Floats, Ints, as_matrix
-from olbench.learn.learners import Algorithm, Learner
+from olbench.learn.learners import Learner
+
+if TYPE_CHECKING:
+    from olbench.learn.algorithm import Algorithm
 
 CLASSES = np.array([-1.0, 1.0])
 
 
-def wrap(learner: Any, id: str = "") -> Algorithm:
-    """Return an algorithm that runs an unfitted learner object; every pass starts from a deep copy of it."""
-    name = id or type(learner).__name__
-    _find_style(learner, name)
-    factory, source = Copies(learner), type(learner).__module__
-    return Algorithm(Definition(id=name, title=name, order="object", source=source, factory=factory), {})
-
-
-class Copies:
-    """A function that returns a new copy of an object, and that can be pickled."""
-
-    def __init__(self, original: Any):
-        self.original = original
-
-    def __call__(self) -> Any:
-        """Return a copy."""
-        return deepcopy(self.original)
-
-
-def _find_style(learner: Any, name: str) -> str:
+def find_style(learner: Any, name: str) -> str:
     """Return whether a learner takes single examples ('one') or arrays ('batch')."""
     for style, methods in (("one", ("predict_one", "learn_one")), ("batch", ("predict", "partial_fit"))):
         if all(callable(getattr(learner, method, None)) for method in methods):
@@ -57,14 +39,13 @@ class ObjectLearner(Learner):
     abstains by returning None, the prediction is +1, in line with sign(0) = +1.
     """
 
-    def __init__(self, algorithm: Algorithm, d: int):
-        super().__init__(Algorithm(algorithm.definition, {}), d)
-        self.algorithm = algorithm
+    def __init__(self, algorithm: "Algorithm", d: int):
+        super().__init__(algorithm, d)
         factory = algorithm.definition.factory
         if factory is None:
             raise UserError(f"{algorithm.id} has no factory function that builds it")
         self.model = factory(**algorithm.params)
-        self.style = _find_style(self.model, algorithm.id)
+        self.style = find_style(self.model, algorithm.id)
         takes_classes = self.style == "batch" and "classes" in signature(self.model.partial_fit).parameters
         self.classes = {"classes": CLASSES} if takes_classes else {}
 
@@ -154,7 +135,7 @@ class ObjectLearner(Learner):
 class BatchLearner:
     """A classifier that fits all training examples at once. Sparse examples stay sparse."""
 
-    def __init__(self, algorithm: Algorithm):
+    def __init__(self, algorithm: "Algorithm"):
         factory = algorithm.definition.factory
         if algorithm.definition.online or factory is None:
             raise UserError(f"{algorithm.id} learns online; start it with Algorithm.start")

@@ -2,24 +2,21 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from olbench.algorithms.definition import Definition, Value
-from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
+from olbench.algorithms.definition import Definition
 from olbench.errors import UserError
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, MISTAKES, ROUNDS, UPDATES
 from olbench.learn.examples import Floats, Ints, as_examples
 from olbench.memory import USABLE, available_memory
 
 if TYPE_CHECKING:
-    from olbench.advice.sets import Advice
-    from olbench.learn.contestants import BatchLearner
+    from olbench.algorithms.options import Kernel
+    from olbench.learn.algorithm import Algorithm
 
 # Rows per block of a product with the covariance, which for all rows would be as large as a dense X.
 BLOCK = 1024
@@ -36,105 +33,6 @@ LINE = 8
 CHUNK = 512
 
 
-@dataclass(frozen=True)
-class Algorithm:
-    """A definition with its parameters set; `make_algorithm` returns it and `online_pass` runs it."""
-
-    definition: Definition
-    params: Mapping[str, Value]
-    covariance: Covariance = "full"
-    projection: Projection = "kl"
-    form: Form = "covariance"
-    a: float = 1.0
-    kernel: Kernel | None = None
-    advice: "Advice | None" = None
-
-    @property
-    def id(self) -> str:
-        """The id of the definition."""
-        return self.definition.id
-
-    def __repr__(self) -> str:
-        options = ("covariance", "projection" if self.covariance == "diag" else "form", "a")
-        shown = dict(self.params)
-        if self.definition.order == "second":
-            shown |= {name: getattr(self, name) for name in options}
-        if self.kernel is not None:
-            shown["kernel"] = self.kernel.name
-        settings = "".join(f", {name}={value!r}" for name, value in shown.items())
-        return f"<Algorithm {self.id!r}{settings}>"
-
-    def start(self, d: int) -> "Learner":
-        """Return a learner for d features that has seen no example yet."""
-        if not self.definition.online:
-            raise UserError(
-                f"{self.id} learns from all examples at once and has no online pass; run it in a "
-                "cross-validation, beside the online learners"
-            )
-        if self.definition.order == "object":
-            from olbench.learn.contestants import ObjectLearner
-
-            return ObjectLearner(self, d)
-        if self.definition.order == "advice":
-            from olbench.advice.learner import AdviceLearner
-
-            return AdviceLearner(self, d)
-        if self.definition.order == "first":
-            refuse_wide(self, d)
-            return AveragedLearner(self, d) if self.definition.averaged else FirstOrderLearner(self, d)
-        if self.kernel is not None:
-            return DualLearner(self, d, self.kernel)
-        if self.covariance == "diag":
-            refuse_wide(self, d)
-            if self.definition.product:
-                return ProductLearner(self, d)
-            return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
-        refuse_large(self.definition, d)
-        return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
-
-    def state_bytes(self, d: int) -> int:
-        """Return roughly how many bytes a learner for d features takes, with the weights that it returns."""
-        if self.definition.order == "second" and self.kernel is None:
-            return 8 * d * (d + 12 if self.covariance == "full" else 3)
-        return 8 * d * 3
-
-    def start_batch(self) -> "BatchLearner":
-        """Return a learner that fits all examples at once."""
-        from olbench.learn.contestants import BatchLearner
-
-        return BatchLearner(self)
-
-
-def make_algorithm(id: str, **settings: Any) -> Algorithm:
-    """Return the algorithm `id` with these parameters.
-
-    Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2" for diag; cw and
-    cw-var also have "exact"), form ("covariance" or "root" for full) and the initial variance a. With kernel
-    ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space. Algorithms
-    that take advice take `advice`.
-
-    >>> make_algorithm("scw1", C=0.5).params
-    {'C': 0.5, 'eta': 0.75}
-    """
-    from olbench.algorithms import get_definition
-
-    definition = get_definition(id)
-    options, params = split_options(definition, settings)
-    return Algorithm(definition, definition.resolve(params), **options)
-
-
-def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> Algorithm:
-    """Return the algorithm of an id with these settings, or an algorithm, whose settings are made already."""
-    if isinstance(algorithm, str):
-        return make_algorithm(algorithm, **settings)
-    if settings:
-        given = ", ".join(settings)
-        raise UserError(
-            f"{given}: {algorithm.id} is made already; give its settings to make_algorithm, or its id here"
-        )
-    return algorithm
-
-
 def refuse_large(definition: Definition, d: int, count: int = 1) -> None:
     """Raise a UserError if `count` full covariances of d features do not fit in memory."""
     needed = 8 * d * d * count
@@ -147,7 +45,7 @@ def refuse_large(definition: Definition, d: int, count: int = 1) -> None:
     _refuse_beyond_memory(needed, f"a full covariance of {d:,} features", classes, remedy)
 
 
-def refuse_wide(algorithm: Algorithm, d: int) -> None:
+def refuse_wide(algorithm: "Algorithm", d: int) -> None:
     """Raise a UserError if a learner with a few numbers for each feature does not fit in memory."""
     needed = algorithm.state_bytes(d)
     if needed > LARGE_VECTORS:
@@ -172,11 +70,12 @@ def _refuse_beyond_memory(needed: int, what: str, purpose: str, remedy: str) -> 
 class Learner(ABC):
     """The state that a pass carries from slice to slice, and its counters."""
 
-    def __init__(self, algorithm: Algorithm, d: int):
+    def __init__(self, algorithm: "Algorithm", d: int):
         self.algorithm = algorithm
         self.d = d
         self.counters: Ints = np.zeros(6, dtype=np.int64)
-        self.p: Floats = algorithm.definition.rule_constants(algorithm.params)
+        definition = algorithm.definition
+        self.p: Floats = definition.rule_constants(algorithm.params) if definition.rule else np.empty(0)
         #: A ring of the margins of the last rounds, with the exponents of their scales; see `keep_margins`.
         self.margins: Floats = np.empty((0, 2))
 
@@ -316,8 +215,9 @@ class KernelLearner(Learner):
 class FirstOrderLearner(KernelLearner):
     """A weight vector, stored as a common factor times an array."""
 
-    def __init__(self, algorithm: Algorithm, d: int):
+    def __init__(self, algorithm: "Algorithm", d: int):
         super().__init__(algorithm, d)
+        refuse_wide(algorithm, d)
         self.w: Floats = np.zeros(d)
         self.scalars: Floats = np.array([1.0, 0.0])
         # Sums of squares of w by block, which give ||w||^2; empty for a rule that does not read it. Each is
@@ -363,7 +263,7 @@ class FirstOrderLearner(KernelLearner):
 class AveragedLearner(FirstOrderLearner):
     """A weight vector and its mean over all rounds."""
 
-    def __init__(self, algorithm: Algorithm, d: int):
+    def __init__(self, algorithm: "Algorithm", d: int):
         super().__init__(algorithm, d)
         self.scalars = np.array([1.0, 0.0, 0.0])
         # The sum of w over the rounds is scalars[2] w - deficit. After t rounds with k changes its error is
@@ -423,8 +323,9 @@ class SecondOrderLearner(KernelLearner):
 class CovarianceLearner(SecondOrderLearner):
     """Full covariance as a symmetric matrix, minus the outer products that are still pending."""
 
-    def __init__(self, algorithm: Algorithm, d: int):
+    def __init__(self, algorithm: "Algorithm", d: int):
         super().__init__(algorithm, d)
+        refuse_large(algorithm.definition, d)
         self.mu: Floats = np.zeros(d)
         side = d if d < BLOCKED_FROM else -(-d // TILE) * TILE
         self.sigma: Floats = _aligned_zeros(side, side)
@@ -480,8 +381,9 @@ def choose_depth(d: int) -> int:
 class RootLearner(SecondOrderLearner):
     """Full covariance as a square root: Sigma = R R'."""
 
-    def __init__(self, algorithm: Algorithm, d: int):
+    def __init__(self, algorithm: "Algorithm", d: int):
         super().__init__(algorithm, d)
+        refuse_large(algorithm.definition, d)
         self.mu: Floats = np.zeros(d)
         self.root: Floats = np.zeros((d, d))
         np.fill_diagonal(self.root, np.sqrt(algorithm.a))
@@ -523,8 +425,9 @@ class RootLearner(SecondOrderLearner):
 class DiagonalLearner(SecondOrderLearner):
     """Diagonal covariance."""
 
-    def __init__(self, algorithm: Algorithm, d: int):
+    def __init__(self, algorithm: "Algorithm", d: int):
         super().__init__(algorithm, d)
+        refuse_wide(algorithm, d)
         # Each variance is divided or multiplied once in a change: a relative error of k 2^-51 after k of
         # them.
         self.moments: Floats = np.zeros((d, 2))
@@ -614,7 +517,7 @@ class DualLearner(SecondOrderLearner):
     Support examples are copied, so the learner does not depend on the matrix that it was trained on.
     """
 
-    def __init__(self, algorithm: Algorithm, d: int, kernel: Kernel):
+    def __init__(self, algorithm: "Algorithm", d: int, kernel: "Kernel"):
         super().__init__(algorithm, d)
         kinds = ("linear", "rbf", "poly")
         self.shape = (float(kinds.index(kernel.name)), kernel.gamma, float(kernel.degree), kernel.coef0)

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from olbench.errors import UserError
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ROUNDS, UPDATES
+from olbench.learn.algorithm import Algorithm
 from olbench.learn.examples import Floats, Ints
-from olbench.learn.learners import Algorithm, Learner, refuse_large
+from olbench.learn.learners import Learner, refuse_large
 
 #: The most rounds of a slice, a power of two: room for the margins of every learner.
 RING = 1024

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from olbench.display import facts_html
 from olbench.errors import UserError
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, UPDATES
+from olbench.learn.algorithm import Algorithm, find_algorithm
 from olbench.learn.examples import Floats, Ints, as_examples, as_labels, as_order
-from olbench.learn.learners import Algorithm, Learner, find_algorithm
+from olbench.learn.learners import Learner
 from olbench.learn.one_vs_rest import OneVsRest, as_classes
 
 #: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.

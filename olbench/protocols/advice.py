@@ -22,8 +22,8 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.config.specs import Config, DatasetSpec
 from olbench.data.source import Source
 from olbench.errors import UserError
+from olbench.learn.algorithm import Algorithm, make_algorithm
 from olbench.learn.examples import Floats, Ints, as_examples
-from olbench.learn.learners import Algorithm, make_algorithm
 from olbench.learn.passes import StoppedError
 from olbench.protocols import tuning
 from olbench.protocols.definition import Cell, Key, Known, Protocol, Series, choice, protocol, whole

@@ -24,8 +24,8 @@ from olbench.config.specs import TRAINING_ROWS, Config
 from olbench.data.prepare.scaling import scale_features
 from olbench.data.readers.rows import choose_storage
 from olbench.data.source import OpenData, Source
+from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import Ints, as_examples
-from olbench.learn.learners import make_algorithm
 from olbench.learn.passes import PassResult, Predictor, StoppedError, predict_signs, train
 from olbench.protocols import tuning
 from olbench.protocols.definition import (

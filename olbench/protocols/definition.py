@@ -27,7 +27,7 @@ from olbench.algorithms.definition import Definition, Value, refuse_twice
 from olbench.config.specs import ALL_ROWS, FITTED_SCALES, AlgorithmSpec, Config, DatasetSpec
 from olbench.data.source import Source
 from olbench.errors import UserError, shorten
-from olbench.learn.learners import make_algorithm
+from olbench.learn.algorithm import make_algorithm
 from olbench.protocols import tuning
 from olbench.protocols.tuning import Choice, Grid
 from olbench.quantities import Quantity

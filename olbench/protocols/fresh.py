@@ -15,8 +15,8 @@ from olbench.data.catalog import catalog
 from olbench.data.load import load_run
 from olbench.data.source import Source
 from olbench.errors import UserError
+from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import as_examples
-from olbench.learn.learners import make_algorithm
 from olbench.learn.passes import online_pass, predict_signs
 from olbench.protocols.definition import Cell, Key, Pairing, Protocol, Series, protocol, whole
 from olbench.protocols.online import columns_of, refuse_batch

@@ -7,7 +7,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
 from olbench.config.specs import ALL_ROWS, Config
 from olbench.data.source import Source
-from olbench.learn.learners import Algorithm, make_algorithm
+from olbench.learn.algorithm import Algorithm, make_algorithm
 from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.memory import machine_limit
 from olbench.protocols.definition import Cell, Key, Protocol, Series, choice, protocol, whole

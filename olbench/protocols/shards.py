@@ -19,8 +19,9 @@ from olbench.algorithms.definition import Definition
 from olbench.config.specs import AlgorithmSpec, Config
 from olbench.data.source import Source
 from olbench.errors import UserError
+from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import Floats, Ints, as_examples
-from olbench.learn.learners import DiagonalLearner, FirstOrderLearner, make_algorithm
+from olbench.learn.learners import DiagonalLearner, FirstOrderLearner
 from olbench.learn.passes import SLICE_ROWS, StoppedError
 from olbench.protocols.combination import Columns, Sums, fold
 from olbench.protocols.definition import Cell, Key, Known, Protocol, Series, protocol, whole, wholes

@@ -16,7 +16,7 @@ from pathlib import Path
 import distributed
 
 import olbench.engine.executors.worker  # noqa: F401 - for the workers
-from olbench.learn.learners import make_algorithm
+from olbench.learn.algorithm import make_algorithm
 
 
 async def schedule(file):

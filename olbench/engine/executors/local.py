@@ -25,7 +25,7 @@ from olbench.config.specs import DatasetSpec
 from olbench.data.source import Source, find_source
 from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
 from olbench.errors import UserError, show_name
-from olbench.learn.learners import make_algorithm
+from olbench.learn.algorithm import make_algorithm
 from olbench.learn.passes import StoppedError
 from olbench.protocols import get_protocol
 from olbench.trials.trial import Outcome, Record, Trial

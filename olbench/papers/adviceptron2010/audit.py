@@ -16,8 +16,8 @@ from olbench import audit
 from olbench.advice.feasibility import is_empty
 from olbench.advice.sets import Advice, AdviceSet
 from olbench.audit.definition import Forms, Plain, Tally, Verification
+from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import Floats, as_examples
-from olbench.learn.learners import make_algorithm
 
 check = partial(audit.check, paper="adviceptron2010")
 #: What is below this share of the terms that it is a difference of is rounding.

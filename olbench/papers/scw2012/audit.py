@@ -34,8 +34,8 @@ from olbench.audit.runs import (
     separable,
     tightest_comparator,
 )
+from olbench.learn.algorithm import Algorithm
 from olbench.learn.examples import Floats
-from olbench.learn.learners import Algorithm
 from olbench.papers.cw2008.audit import confidence_loss, factor_6
 
 check = partial(audit.check, paper="scw2012")

@@ -1,0 +1,132 @@
+"""Algorithms with their settings made, ready to start a learner."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from olbench.advice.learner import AdviceLearner
+from olbench.advice.sets import Advice
+from olbench.algorithms import get_definition
+from olbench.algorithms.definition import Definition, Value
+from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
+from olbench.errors import UserError
+from olbench.learn.contestants import BatchLearner, ObjectLearner, find_style
+from olbench.learn.learners import (
+    AveragedLearner,
+    CovarianceLearner,
+    DiagonalLearner,
+    DualLearner,
+    ExactLearner,
+    FirstOrderLearner,
+    Learner,
+    ProductLearner,
+    RootLearner,
+)
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A definition with its parameters set; `make_algorithm` returns it and `online_pass` runs it."""
+
+    definition: Definition
+    params: Mapping[str, Value]
+    covariance: Covariance = "full"
+    projection: Projection = "kl"
+    form: Form = "covariance"
+    a: float = 1.0
+    kernel: Kernel | None = None
+    advice: Advice | None = None
+
+    @property
+    def id(self) -> str:
+        """The id of the definition."""
+        return self.definition.id
+
+    def __repr__(self) -> str:
+        options = ("covariance", "projection" if self.covariance == "diag" else "form", "a")
+        shown = dict(self.params)
+        if self.definition.order == "second":
+            shown |= {name: getattr(self, name) for name in options}
+        if self.kernel is not None:
+            shown["kernel"] = self.kernel.name
+        settings = "".join(f", {name}={value!r}" for name, value in shown.items())
+        return f"<Algorithm {self.id!r}{settings}>"
+
+    def start(self, d: int) -> Learner:
+        """Return a learner for d features that has seen no example yet."""
+        if not self.definition.online:
+            raise UserError(
+                f"{self.id} learns from all examples at once and has no online pass; run it in a "
+                "cross-validation, beside the online learners"
+            )
+        if self.definition.order == "object":
+            return ObjectLearner(self, d)
+        if self.definition.order == "advice":
+            return AdviceLearner(self, d)
+        if self.definition.order == "first":
+            return AveragedLearner(self, d) if self.definition.averaged else FirstOrderLearner(self, d)
+        if self.kernel is not None:
+            return DualLearner(self, d, self.kernel)
+        if self.covariance == "diag" and self.definition.product:
+            return ProductLearner(self, d)
+        if self.covariance == "diag":
+            return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
+        return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
+
+    def state_bytes(self, d: int) -> int:
+        """Return roughly how many bytes a learner for d features takes, with the weights that it returns."""
+        if self.definition.order == "second" and self.kernel is None:
+            return 8 * d * (d + 12 if self.covariance == "full" else 3)
+        return 8 * d * 3
+
+    def start_batch(self) -> BatchLearner:
+        """Return a learner that fits all examples at once."""
+        return BatchLearner(self)
+
+
+def make_algorithm(id: str, **settings: Any) -> Algorithm:
+    """Return the algorithm `id` with these parameters.
+
+    Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2" for diag; cw and
+    cw-var also have "exact"), form ("covariance" or "root" for full) and the initial variance a. With kernel
+    ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space. Algorithms
+    that take advice take `advice`.
+
+    >>> make_algorithm("scw1", C=0.5).params
+    {'C': 0.5, 'eta': 0.75}
+    """
+    definition = get_definition(id)
+    options, params = split_options(definition, settings)
+    return Algorithm(definition, definition.resolve(params), **options)
+
+
+def find_algorithm(algorithm: Algorithm | str, settings: Mapping[str, Any]) -> Algorithm:
+    """Return the algorithm of an id with these settings, or an algorithm, whose settings are made already."""
+    if isinstance(algorithm, str):
+        return make_algorithm(algorithm, **settings)
+    if settings:
+        given = ", ".join(settings)
+        raise UserError(
+            f"{given}: {algorithm.id} is made already; give its settings to make_algorithm, or its id here"
+        )
+    return algorithm
+
+
+def wrap(learner: Any, id: str = "") -> Algorithm:
+    """Return an algorithm that runs an unfitted learner object; every pass starts from a deep copy of it."""
+    name = id or type(learner).__name__
+    find_style(learner, name)
+    factory, source = Copies(learner), type(learner).__module__
+    return Algorithm(Definition(id=name, title=name, order="object", source=source, factory=factory), {})
+
+
+class Copies:
+    """A function that returns a new copy of an object, and that can be pickled."""
+
+    def __init__(self, original: Any):
+        self.original = original
+
+    def __call__(self) -> Any:
+        """Return a copy."""
+        return deepcopy(self.original)
