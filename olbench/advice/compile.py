@@ -40,8 +40,8 @@ def compile_rules(
     """Compile rules for the data that `names` describes.
 
     A condition on a feature that the data lacks is refused, or with missing="drop" left out; a rule of which
-    nothing is left is left out too (`dropped_rules` lists those). `domain` adds 0 <= x <= 1 for 0/1 features
-    to every set. A rule that no example can satisfy is refused.
+    nothing is left is left out too. `domain` adds 0 <= x <= 1 for 0/1 features to every set. A rule that no
+    example can satisfy is refused.
     """
     sets = []
     for rule, source in zip(rules, sources or [""] * len(rules), strict=True):
@@ -61,12 +61,8 @@ def compile_rules(
     return advice
 
 
-def dropped_rules(rules: Sequence[Rule], names: Names) -> list[Rule]:
-    """Return the rules that missing="drop" removes entirely."""
-    return [rule for rule in rules if all(_lacks(names, each) for each in rule.conditions)]
-
-
-def _lacks(names: Names, condition: Condition) -> list[Feature]:
+def list_missing(names: Names, condition: Condition) -> list[Feature]:
+    """Return the features of a condition that the data lacks."""
     return [feature for feature in condition.features if names.column(feature.spellings) is None]
 
 
@@ -107,7 +103,7 @@ class _Compiler:
             ) from None
 
     def _is_kept(self, condition: Condition) -> bool:
-        lacking = _lacks(self.names, condition)
+        lacking = list_missing(self.names, condition)
         if not lacking:
             return True
         if self.missing == "drop":

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from olbench.advice.compile import compile_rules, dropped_rules
+from olbench.advice.compile import compile_rules, list_missing
 from olbench.advice.grammar import Rule, parse_rule
 from olbench.advice.names import Names, expand_names
 from olbench.advice.sets import Advice
 from olbench.advice.tokens import RuleText
 from olbench.errors import UserError, expand_home, is_file, suggest
+from olbench.shipped import find_folder
 from olbench.structs import as_node, choice, flag, line, make_keys, many, read_keys, signs, text
 from olbench.yaml_lines import Node, read_yaml
 
@@ -107,44 +108,30 @@ class RuleFile:
         names = self.names(known)
         if self.missing != "drop":
             return []
-        gone = {id(rule) for rule in dropped_rules(self.rules, names)}
-        found = []
-        for rule in self.rules:
-            lacking = [
-                condition.text
-                for condition in rule.conditions
-                if any(names.column(feature.spellings) is None for feature in condition.features)
-            ]
-            if lacking or id(rule) in gone:
-                found.append((rule, lacking))
-        return found
+        lacking = [
+            [each.text for each in rule.conditions if list_missing(names, each)] for rule in self.rules
+        ]
+        return [(rule, texts) for rule, texts in zip(self.rules, lacking, strict=True) if texts]
 
 
 def read_rules(name_or_path: str | Path) -> RuleFile:
     """Return the rules of a file, or of one that ships with olbench by its name."""
-    path = expand_home(name_or_path)
+    path, name = expand_home(name_or_path), str(name_or_path)
     if not is_file(path):
-        path = _shipped(str(name_or_path))
+        known = shipped_rules()
+        if name not in known:
+            raise UserError(
+                f"there is no rule file '{name}'{suggest(name, list(known))}; "
+                f"olbench ships {', '.join(known)}"
+            )
+        path = known[name]
     text = path.read_text(encoding="utf-8", errors="replace")
     return parse_rules(read_yaml(path), text)
 
 
 def shipped_rules() -> dict[str, Path]:
     """Return the rule files that ship with olbench by name: in the package when installed, else beside it."""
-    package = Path(__file__).resolve().parent.parent
-    for folder in (package / "datasets" / "rules", package.parent / "datasets" / "rules"):
-        if folder.is_dir():
-            return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
-    return {}
-
-
-def _shipped(name: str) -> Path:
-    known = shipped_rules()
-    if name not in known:
-        raise UserError(
-            f"there is no rule file '{name}'{suggest(name, list(known))}; olbench ships {', '.join(known)}"
-        )
-    return known[name]
+    return {path.stem: path for path in sorted((find_folder("datasets") / "rules").glob("*.yaml"))}
 
 
 def parse_rules(root: Node, text: str = "") -> RuleFile:
