@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from olbench import UserError, make_algorithm, online_pass
 from olbench.algorithms import get_definition
-from olbench.algorithms.losses import quantile
+from olbench.algorithms.cw import quantile
 from olbench.learn.examples import as_examples
 from tests.examples import built_in, correlated, noisy
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, make_algorithm, online_pass
-from olbench.algorithms.losses import quantile
+from olbench.algorithms.cw import quantile
 from olbench.learn import learners
 from olbench.learn.examples import as_examples
 from olbench.learn.passes import predict_signs, train

@@ -15,7 +15,7 @@ from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
 
 from olbench import make_algorithm, online_pass
 from olbench.algorithms import get_definition
-from olbench.algorithms.losses import quantile
+from olbench.algorithms.cw import quantile
 
 ROUNDING = 1e-11
 

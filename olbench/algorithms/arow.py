@@ -10,7 +10,7 @@ from olbench.algorithms.definition import (
     Traits,
     second_order,
 )
-from olbench.algorithms.losses import excess
+from olbench.kernels.losses import excess
 
 TRAITS = Traits(True, True, True, False)
 B = Parameter("b", 1.0, "inverse of the variance v above which the covariance shrinks", grid=POWERS_OF_TWO)

@@ -7,9 +7,9 @@ of `olbench.learn.passes.predict_signs` is that of the mean.
 from typing import Any
 
 from olbench.algorithms.definition import Estimator, Traits, first_order
-from olbench.algorithms.losses import excess
 from olbench.algorithms.passive_aggressive import TRAITS, C
 from olbench.algorithms.perceptron import OWN
+from olbench.kernels.losses import excess
 
 SOURCE = "Freund & Schapire, Machine Learning 37 (1999); cw2008, section 5"
 

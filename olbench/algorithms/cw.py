@@ -1,11 +1,18 @@
 """Confidence-weighted learning, with the constraint on the standard deviation or on the variance."""
 
 import math
+from statistics import NormalDist
 from typing import Any
 
 from olbench.algorithms.definition import Estimator, Parameter, Traits, second_order
-from olbench.algorithms.losses import excess, quantile
-from olbench.kernels.compile import helper
+from olbench.kernels.helpers import helper
+from olbench.kernels.losses import excess
+
+
+def quantile(eta: float) -> float:
+    """Return phi = Phi^-1(eta), the standard normal quantile."""
+    return NormalDist().inv_cdf(eta)
+
 
 TRAITS = Traits(True, True, False, True)
 ETA_GRID = tuple(round(0.5 + 0.05 * k, 2) for k in range(10))

@@ -7,13 +7,14 @@ import dis
 import math
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from olbench.algorithms.probing import check_rule, check_source
 from olbench.errors import UserError, count, shorten, show_name, suggest
 
 Rule = Callable[..., tuple[float, float, float]]
@@ -125,13 +126,6 @@ class Definition:
     estimator: Estimator = Estimator()
     doc: str = field(default="", repr=False)
 
-    def __reduce__(self) -> Any:
-        from olbench.algorithms.plugins import restore
-
-        if REGISTRY.get(self.id) is not self:
-            return Definition, tuple(getattr(self, each.name) for each in fields(self))
-        return restore, (self.id, self.module, self.file)
-
     @property
     def module(self) -> str:
         """The name of the module that defines the rule or the factory."""
@@ -238,11 +232,11 @@ class Definition:
     def rule_constants(self, params: Mapping[str, Value]) -> NDArray[np.float64]:
         """Return the array p that the rule receives for these parameters."""
         p = self._find_constants(params)
-        # The rule of an object is never called; that of others reads as many numbers as it was checked with.
-        if self.rule is not None and p.shape != self._shape:
+        # A compiled rule reads as many numbers as it was checked with.
+        if p.shape != (self._count,):
             raise UserError(
                 f"{_find_place(self.constants)}the constants of '{self.id}' are {count(p.size, 'number')} "
-                f"for {dict(params)}, but {self._shape[0]} for its defaults; return equally many for all "
+                f"for {dict(params)}, but {self._count} for its defaults; return equally many for all "
                 "parameters"
             )
         return p
@@ -252,9 +246,9 @@ class Definition:
         return np.array(values, dtype=np.float64)
 
     @cached_property
-    def _shape(self) -> tuple[int, ...]:
-        """The shape of the array p for the default parameters."""
-        return (self._find_constants(self.resolve({})).size,)
+    def _count(self) -> int:
+        """How many constants the rule has for the default parameters."""
+        return self._find_constants(self.resolve({})).size
 
     def find_passive_margin(self, params: Mapping[str, Value]) -> float:
         """Return the margin above which a first-order rule does nothing, or infinity if it makes no promise.
@@ -283,31 +277,22 @@ class Definition:
     @cached_property
     def compiled_rule(self) -> Any:
         """The rule as a first-class compiled function."""
-        from olbench.kernels import compile
+        from olbench.kernels.compile import RULES
 
-        signature: Any = compile.FIRST_ORDER_RULE if self.order == "first" else compile.SECOND_ORDER_RULE
-        if self.order == "advice":
-            from olbench.kernels.advice_sets import ADVICE_STEP as signature  # noqa: N811
-        elif self.rule is not None and not self.module.startswith("olbench."):
-            from olbench.algorithms.probing import check_rule
-
+        if self.rule is not None and self.order != "advice" and not self.module.startswith("olbench."):
             params = self.resolve({})
-            check_rule(
-                self.id, self.order, self.rule, self.rule_constants(params), self.file,
-                self.find_passive_margin(params),
-            )  # fmt: skip
-        return self._compile(signature, self.rule)
+            constants, passive_above = self.rule_constants(params), self.find_passive_margin(params)
+            check_rule(self.id, self.order, self.rule, constants, self.file, passive_above)
+        return self._compile(RULES.get(self.order), self.rule)
 
     @cached_property
     def compiled_exact(self) -> Any:
         """The rule of the exact diagonal step as a first-class compiled function."""
-        from olbench.kernels import compile
+        from olbench.kernels.compile import EXACT_RULE
 
         if self.exact is not None and not self.module.startswith("olbench."):
-            from olbench.algorithms.probing import check_source
-
-            check_source(self.id, self.exact, self._shape[0], self.file)
-        return self._compile(compile.EXACT_RULE, self.exact)
+            check_source(self.id, self.exact, self._count, self.file)
+        return self._compile(EXACT_RULE, self.exact)
 
     def _compile(self, signature: Any, rule: Callable[..., Any] | None) -> Any:
         from numba.core.errors import NumbaError

@@ -3,7 +3,7 @@
 from typing import Any
 
 from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, second_order
-from olbench.algorithms.losses import excess
+from olbench.kernels.losses import excess
 
 
 @second_order(

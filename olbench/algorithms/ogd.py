@@ -4,8 +4,8 @@ import math
 from typing import Any
 
 from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, first_order
-from olbench.algorithms.losses import TOLERANCE, excess
 from olbench.algorithms.perceptron import OWN
+from olbench.kernels.losses import TOLERANCE, excess
 
 LOSSES = ("hinge", "logistic", "squared", "zero-one")
 #: The margin above which a loss and its gradient are zero; the others have none.

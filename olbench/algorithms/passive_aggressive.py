@@ -3,7 +3,7 @@
 from typing import Any
 
 from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, first_order
-from olbench.algorithms.losses import excess
+from olbench.kernels.losses import excess
 
 SOURCE = "Crammer et al., JMLR 7 (2006); scw2012, section 2.2"
 TRAITS = Traits(True, False, True, False)

@@ -1,18 +1,21 @@
 """Algorithms from a user's own file (a plugin)."""
 
+import copyreg
 import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from threading import Thread, local
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from olbench.algorithms.definition import LOADS, REGISTRY, Definition
+from olbench.algorithms.registry import definitions, get_definition
 from olbench.errors import UserError, describe_error, find_line, is_file
 
 PREFIX = "olbench_plugin_"
@@ -25,17 +28,23 @@ PAUSE, PATIENCE = 0.05, 0.5
 
 def restore(id: str, module: str, file: str) -> Definition:
     """Return a pickled definition; load its plugin file if this process has not done so."""
-    from olbench.algorithms import get_definition
-
     if module.startswith(PREFIX) and module not in sys.modules:
         load_plugin(file)
     return get_definition(id)
 
 
+def _reduce(definition: Definition) -> tuple[Any, ...]:
+    """Return how a definition is pickled: a listed one by its id and file, since rules cannot be pickled."""
+    if REGISTRY.get(definition.id) is not definition:
+        return Definition, tuple(getattr(definition, each.name) for each in fields(definition))
+    return restore, (definition.id, definition.module, definition.file)
+
+
+copyreg.pickle(Definition, _reduce)
+
+
 def load_plugin(path: str | Path) -> list[Definition]:
     """Run a Python file once and return the algorithms that it defines."""
-    from olbench.algorithms import definitions
-
     definitions()
     if not is_file(Path(path)):
         raise UserError(f"there is no plugin file {path}")

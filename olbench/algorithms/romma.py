@@ -3,9 +3,9 @@
 from typing import Any
 
 from olbench.algorithms.definition import Estimator, Traits, first_order
-from olbench.algorithms.losses import TOLERANCE, excess
 from olbench.algorithms.perceptron import OWN
-from olbench.kernels.compile import helper
+from olbench.kernels.helpers import helper
+from olbench.kernels.losses import TOLERANCE, excess
 
 SOURCE = "Li & Long, The relaxed online maximum margin algorithm, NIPS 1999"
 TRAITS = Traits(True, False, False, False, source=OWN)

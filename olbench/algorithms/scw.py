@@ -3,9 +3,9 @@
 import math
 from typing import Any
 
-from olbench.algorithms.cw import ETA_DOC, ETA_GRID, confident_step, precision_gain
+from olbench.algorithms.cw import ETA_DOC, ETA_GRID, confident_step, precision_gain, quantile
 from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, second_order
-from olbench.algorithms.losses import excess, quantile
+from olbench.kernels.losses import excess
 
 TRAITS = Traits(True, True, True, True)
 C = Parameter("C", 1.0, "cost of violating the confidence constraint", grid=POWERS_OF_TWO)

@@ -4,8 +4,8 @@ import math
 from typing import Any
 
 from olbench.algorithms.definition import Estimator, Parameter, Traits, first_order
-from olbench.algorithms.losses import excess
 from olbench.algorithms.perceptron import OWN
+from olbench.kernels.losses import excess
 
 STEPS = ("sqrt", "inverse")
 

@@ -10,19 +10,21 @@ from typing import Any
 import numpy as np
 from numba import float64
 
-from olbench.kernels.advice_sets import ADVICE_STEP, SETS, add_row
+from olbench.kernels.advice_sets import add_row
 from olbench.kernels.compile import (
+    ADVICE_STEP,
     READ_1D,
     READ_2D,
+    SETS,
     WRITE_1D,
     WRITE_2D,
     WRITE_INT64,
-    helper,
     kernel,
     pass_kernel,
 )
 from olbench.kernels.cone import factor_shifted, substitute
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
+from olbench.kernels.helpers import helper
 from olbench.kernels.losses import excess
 from olbench.kernels.margins import count_round
 from olbench.kernels.rows import dot, locate, open_rows

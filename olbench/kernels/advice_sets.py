@@ -1,24 +1,13 @@
 """Advice sets as kernels read them, and the steps of u that do not need a pass.
 
 The inequalities of all sets lie below each other as CSR rows, so that a condition on one of many features
-costs one entry. What depends on mu alone is prepared once, by `olbench.advice.learner`. This file compiles
-nothing when it is imported: the listing of the algorithms needs it.
+costs one entry. What depends on mu alone is prepared once, by `olbench.advice.learner`. `compile.SETS` says
+what each part of `sets` is.
 """
 
 from typing import Any
 
-from numba import int64, types, void
-
-from olbench.kernels.compile import READ_1D, READ_INT64, READ_UINT32, WRITE_1D, helper
-
-#: values, columns, row ends (CSR of all D), d, the first row of each set (and the end of the last), the signs
-#: z, then per set (I + mu D D')^-1 from a corner on, B d and c = mu / (1 + mu d'B d), and |D_j|^2 per row
-SETS = types.Tuple((
-    READ_1D, READ_UINT32, READ_INT64, READ_1D, READ_INT64, READ_1D, READ_1D, READ_INT64,
-    READ_1D, READ_1D, READ_1D,
-))  # fmt: skip
-#: (the set, all sets, the parameters, w, u, room): moves the u of one set in place
-ADVICE_STEP = void(int64, SETS, READ_1D, READ_1D, WRITE_1D, WRITE_1D)
+from olbench.kernels.helpers import helper
 
 
 @helper

@@ -13,20 +13,19 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numba
 from numba import boolean, float64, int64, types, uint32, void
 
 from olbench.errors import UserError
+from olbench.kernels.helpers import Function
 
 if numba.config.DISABLE_JIT:
     raise UserError(
         "NUMBA_DISABLE_JIT is set, but olbench runs compiled code only: its kernels take each other's "
         "addresses; unset the variable"
     )
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 READ_1D = types.Array(float64, 1, "C", readonly=True)
 READ_2D = types.Array(float64, 2, "C", readonly=True)
@@ -49,13 +48,17 @@ SECOND_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, int64,
 #: (m, v, p) -> (loss, unit, A, b0, b1, K), the terms of the equation in olbench.kernels.exact
 EXACT_RULE = types.UniTuple(float64, 6)(float64, float64, READ_1D)
 
-
-def helper(function: Function) -> Function:
-    """Compile a function that kernels or rules call.
-
-    It becomes part of its callers and is cached with them, so it has no cache of its own.
-    """
-    return cast(Function, numba.njit(error_model="numpy")(function))
+#: Advice sets: values, columns, row ends (CSR of all D), d, the first row of each set (and the end of the
+#: last), the signs z, then per set (I + mu D D')^-1 from a corner on, B d and c = mu / (1 + mu d'B d), and
+#: |D_j|^2 per row
+SETS = types.Tuple((
+    READ_1D, READ_UINT32, READ_INT64, READ_1D, READ_INT64, READ_1D, READ_1D, READ_INT64,
+    READ_1D, READ_1D, READ_1D,
+))  # fmt: skip
+#: (the set, all sets, the parameters, w, u, room): moves the u of one set in place
+ADVICE_STEP = void(int64, SETS, READ_1D, READ_1D, WRITE_1D, WRITE_1D)
+#: The rule of an algorithm by its order.
+RULES = {"first": FIRST_ORDER_RULE, "second": SECOND_ORDER_RULE, "advice": ADVICE_STEP}
 
 
 def inlined(function: Function) -> Function:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from olbench.kernels.advice_sets import add_row, product
-from olbench.kernels.compile import helper
+from olbench.kernels.helpers import helper
 
 #: Sweeps before pivoting is tried; each further attempt comes after twice as many.
 PATIENCE = 8

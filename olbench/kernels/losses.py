@@ -2,7 +2,7 @@
 
 import math
 
-from olbench.kernels.compile import helper
+from olbench.kernels.helpers import helper
 
 #: A loss below this fraction of its larger term is rounding error.
 TOLERANCE = 1e-12

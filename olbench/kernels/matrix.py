@@ -6,7 +6,8 @@ Entries are always written as matrix[i, j], never through a view of a row: numba
 
 from typing import Any
 
-from olbench.kernels.compile import helper, inlined
+from olbench.kernels.compile import inlined
+from olbench.kernels.helpers import helper
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
 
 # Up to this many entries (128 KiB, within a second-level cache) rows are summed in panels of columns. A panel

@@ -11,16 +11,9 @@ from typing import Any
 import numpy as np
 from numba import boolean
 
-from olbench.kernels.compile import (
-    SECOND_ORDER_RULE,
-    WRITE_1D,
-    WRITE_2D,
-    WRITE_INT64,
-    helper,
-    inlined,
-    pass_kernel,
-)
+from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA
+from olbench.kernels.helpers import helper
 from olbench.kernels.margins import count_round, is_change, is_lost
 from olbench.kernels.matrix import inner_row, largest_column_sum, project, row_sums
 from olbench.kernels.rows import dot, locate, open_rows, squared_norm

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numba import void
 
-from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, helper, inlined, kernel
+from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, inlined, kernel
+from olbench.kernels.helpers import helper
 from olbench.kernels.matrix import inner, inner_row
 from olbench.kernels.vectors import add, four, load, multiply, prefetch, zeros
 

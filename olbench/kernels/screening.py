@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from olbench.kernels.compile import helper, inlined
+from olbench.kernels.compile import inlined
+from olbench.kernels.helpers import helper
 from olbench.kernels.matrix import inner, inner_first, residual_sums, row_sums
 from olbench.kernels.rows import dot, dot_row
 

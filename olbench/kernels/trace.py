@@ -14,8 +14,9 @@ import numpy as np
 from numba import int32, types, void
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
-from olbench.kernels.compile import READ_INT64, WRITE_1D, WRITE_2D_INT64, WRITE_INT64, helper, kernel
+from olbench.kernels.compile import READ_INT64, WRITE_1D, WRITE_2D_INT64, WRITE_INT64, kernel
 from olbench.kernels.counters import MISTAKES, UPDATES
+from olbench.kernels.helpers import helper
 
 _clock_gettime = types.ExternalFunction("clock_gettime", int32(int32, types.voidptr))
 # The clock of time.perf_counter.

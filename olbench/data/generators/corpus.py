@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from olbench.data.readers.rows import csr, narrow
 from olbench.errors import UserError
-from olbench.kernels.compile import READ_1D, READ_INT64, WRITE_1D, WRITE_INT64, helper, kernel
+from olbench.kernels.compile import READ_1D, READ_INT64, WRITE_1D, WRITE_INT64, kernel
+from olbench.kernels.helpers import helper
 from olbench.learn.examples import Floats, Ints
 
 #: Raised whenever the same parameters would give other documents.

@@ -1,0 +1,42 @@
+"""The list of all algorithms that are installed."""
+
+import importlib
+from functools import cache
+
+from olbench.algorithms.definition import REGISTRY, Definition
+from olbench.discovery import import_all, load_entry_points
+from olbench.errors import UserError, show_name, suggest
+
+#: The families that come first in lists, in this order; the other files of this folder follow by name.
+FIRST = (
+    "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
+    "sop", "iellip", "cw", "nherd", "arow", "scw", "batch", "adviceptron",
+)  # fmt: skip
+#: Algorithms that are defined where what they need is.
+ELSEWHERE = ("olbench.advice.batch",)
+ENTRY_POINTS = "olbench.algorithms"
+
+
+@cache
+def _load_installed() -> dict[str, int]:
+    """Import every algorithm that is installed; return the places of the built-in modules in lists."""
+    built_in = [*import_all("olbench.algorithms", FIRST), *ELSEWHERE]
+    for module in ELSEWHERE:
+        importlib.import_module(module)
+    load_entry_points(ENTRY_POINTS, "the algorithms")
+    return {module: place for place, module in enumerate(built_in)}
+
+
+def definitions() -> list[Definition]:
+    """Return all algorithms: the built-in ones in one order whatever was imported before, then the others."""
+    place = _load_installed()
+    return sorted(REGISTRY.values(), key=lambda definition: place.get(definition.module, len(place)))
+
+
+def get_definition(id: str) -> Definition:
+    """Return the algorithm with this id."""
+    _load_installed()
+    if id not in REGISTRY:
+        hint = suggest(id, [definition.id for definition in definitions()])
+        raise UserError(f"unknown algorithm {show_name(id)}{hint}; `olbench algorithms` lists all of them")
+    return REGISTRY[id]

@@ -1,0 +1,38 @@
+"""Functions that kernels and rules call; importing one takes no numba, so neither does listing algorithms."""
+
+from collections.abc import Callable
+from functools import cached_property, update_wrapper
+from typing import Any, TypeVar, cast
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Helper:
+    """A function that is compiled with the first kernel or rule that calls it.
+
+    It becomes part of its callers and is cached with them, so it has no cache of its own.
+    """
+
+    def __init__(self, function: Callable[..., Any]):
+        self.py_func = function
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function."""
+        return self._compiled(*arguments)
+
+    @cached_property
+    def _compiled(self) -> Any:
+        from numba import njit
+
+        return njit(error_model="numpy")(self.py_func)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes it for: its compiled function."""
+        return self._compiled._numba_type_
+
+
+def helper(function: Function) -> Function:
+    """Let kernels and rules call a function."""
+    return cast(Function, Helper(function))
