@@ -11,8 +11,8 @@ import numpy as np
 from numba import boolean
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS
-from olbench.kernels.margins import count_round, is_change
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
+from olbench.kernels.margins import count_round
 from olbench.kernels.rows import announce, locate, open_rows
 from olbench.kernels.vectors import add, divide, four, load, multiply, pack_four, spread, subtract, zeros
 
@@ -114,7 +114,12 @@ def run(
             counters[BREAKDOWNS] += n > 0
             v = 0.0
         loss, alpha, c = rule(m, v, mistake, t, p)
-        if not is_change(counters, v, loss, alpha, c):
+        counters[UPDATES] += loss > 0.0
+        if v == 0.0 or (alpha == 0.0 and c == 0.0):
             continue
+        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
+            counters[BREAKDOWNS] += 1
+            continue
+        counters[EFFECTIVE] += 1
         beta = c / (1.0 + c * v)
         update_row(moments, columns, at, values, o, n, alpha * y[i], c, beta, kl)
