@@ -8,28 +8,31 @@ from typing import Any, NamedTuple
 
 from olbench.report.grid import shorten
 
-WIDTH, MARGIN, AXIS, STEP, BAR = 760, 165, 58, 22, 9
-#: The stacked diagram: what a letter takes, the length of its axis, and where its first row is.
-LETTER, LENGTH, FIRST = 7.2, 150, 58
+#: Pixels: the page's diagram, its margins for names, its axis, and the height of a row.
+WIDTH, MARGIN, AXIS, STEP = 760, 165, 58, 22
+#: Rows: the first bar below the axis, and the distance of the next.
+FIRST_BAR, NEXT_BAR = 0.8, 0.55
+#: The stacked diagram: what a letter takes, the length of its axis, where its first row is, and between bars.
+LETTER, LENGTH, FIRST, GAP = 7.2, 150, 58, 9
 #: The most letters of a name, beside the axis and in a row of its own; the most algorithms that are drawn.
 LETTERS_BESIDE, LETTERS_STACKED, MOST_DRAWN = 18, 26, 40
 
 
 class RankedName(NamedTuple):
-    """A name beside the axis: its row below the bars, and its side."""
+    """A name beside the axis: how many rows below it, and on which side."""
 
     label: str
     rank: float
-    row: int
+    y: float
     left: bool
 
 
 class RankDiagram(NamedTuple):
-    """The names, the ends of the bars from top to bottom, and how many rows the names take."""
+    """The names, the bars (both ends, and rows below the axis), and how many rows all of it takes."""
 
     names: list[RankedName]
-    bars: list[tuple[float, float]]
-    rows: int
+    bars: list[tuple[float, float, float]]
+    height: float
 
 
 def lay_out(ranks: Mapping[str, float], groups: Iterable[Iterable[str]]) -> RankDiagram:
@@ -39,12 +42,17 @@ def lay_out(ranks: Mapping[str, float], groups: Iterable[Iterable[str]]) -> Rank
     """
     ordered = order_ranks(ranks)
     half = (len(ordered) + 1) // 2
+    spans = [[ranks[label] for label in group] for group in groups]
+    wide = [each for each in spans if len(each) > 1]
+    bars = [(min(each), max(each), FIRST_BAR + NEXT_BAR * i) for i, each in enumerate(wide)]
+    top = 1 + NEXT_BAR * len(bars)
     sides = ((ordered[:half], True), (ordered[half:][::-1], False))
     names = [
-        RankedName(label, ranks[label], row, left) for side, left in sides for row, label in enumerate(side)
+        RankedName(label, ranks[label], top + row, left)
+        for side, left in sides
+        for row, label in enumerate(side)
     ]
-    spans = [[ranks[label] for label in group] for group in groups]
-    return RankDiagram(names, [(min(each), max(each)) for each in spans if len(each) > 1], half)
+    return RankDiagram(names, bars, top + half)
 
 
 def order_ranks(ranks: Mapping[str, float]) -> list[str]:
@@ -56,15 +64,18 @@ def critical_difference(
     ranks: Mapping[str, float], groups: Iterable[Iterable[str]], difference: float
 ) -> dict[str, Any]:
     """Return the pixels of axis, labels and bars."""
-    names, bars, rows = lay_out(ranks, groups)
-    highest, top = len(ranks), AXIS + 22 + BAR * len(bars)
+    names, bars, height = lay_out(ranks, groups)
+    highest = len(ranks)
 
     def place(rank: float) -> float:
         return round(MARGIN + (rank - 1) / max(highest - 1, 1) * (WIDTH - 2 * MARGIN), 1)
 
+    def down(rows: float) -> float:
+        return round(AXIS + STEP * rows, 1)
+
     return {
         "width": WIDTH,
-        "height": top + STEP * rows,
+        "height": down(height),
         "axis": AXIS,
         "ticks": [{"x": place(rank), "rank": rank} for rank in range(1, highest + 1)],
         "ruler": {"x1": place(1), "x2": place(1 + difference)},
@@ -73,16 +84,13 @@ def critical_difference(
                 "text": each.label,
                 "rank": each.rank,
                 "x": place(each.rank),
-                "y": top + STEP * each.row,
+                "y": down(each.y),
                 "end": MARGIN - 20 if each.left else WIDTH - MARGIN + 20,
                 "left": each.left,
             }
             for each in names
         ],
-        "bars": [
-            {"x1": place(low) - 4, "x2": place(high) + 4, "y": AXIS + 12 + BAR * number}
-            for number, (low, high) in enumerate(bars)
-        ],
+        "bars": [{"x1": place(low) - 4, "x2": place(high) + 4, "y": down(y)} for low, high, y in bars],
     }
 
 
@@ -113,7 +121,7 @@ def stack_ranks(
     spans = [[rows[label] for label in group if label in rows] for group in groups]
     bars = [(min(ys), max(ys)) for ys in spans if len(ys) > 1]
     return {
-        "width": round(begin + LENGTH + 52 + BAR * len(bars)),
+        "width": round(begin + LENGTH + 52 + GAP * len(bars)),
         "height": FIRST + STEP * len(ordered) - 6,
         "axis": FIRST - 18,
         "begin": round(begin, 1),
@@ -124,7 +132,7 @@ def stack_ranks(
             for (label, y), rank in zip(rows.items(), map(ranks.__getitem__, rows), strict=True)
         ],
         "bars": [
-            {"x": round(begin + LENGTH + 50 + BAR * number, 1), "y1": top - 6, "y2": bottom + 6}
+            {"x": round(begin + LENGTH + 50 + GAP * number, 1), "y1": top - 6, "y2": bottom + 6}
             for number, (top, bottom) in enumerate(bars)
         ],
     }

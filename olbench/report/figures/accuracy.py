@@ -6,27 +6,13 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, StrMethodFormatter
 
 from olbench.errors import UserError
 from olbench.protocols.definition import Series
-from olbench.report.figures.canvas import (
-    LETTER,
-    ROUND,
-    TEXT_WIDTH,
-    add_panel,
-    line_look,
-    line_samples,
-    new_figure,
-    new_page,
-    our_settings,
-    panel_grid,
-    set_ticks,
-    shorten,
-    write_title,
-)
+from olbench.report.figures import canvas
 from olbench.report.figures.contrasts import Contrast, split_label
-from olbench.report.figures.curves import Band, band_of
+from olbench.report.figures.curves import Band, band_of, draw_line
 from olbench.report.figures.palette import Style, display_name, styles
 from olbench.report.grid import capitalise
 from olbench.report.results import Entry
@@ -49,19 +35,20 @@ def epochs_figure(
         raise UserError("no algorithm has a curve over epochs yet, so there is nothing to draw")
     look = styles(dict.fromkeys(split_label(label)[0] for label in labels))
     drawn = {split_label(entry.label)[0] for each in entries.values() for entry in each}
-    samples = line_samples([name for name in look if name in drawn], look)
-    rows, columns = panel_grid(len(entries))
+    samples = canvas.line_samples([name for name in look if name in drawn], look)
+    rows, columns = canvas.panel_grid(len(entries))
     heading = f"Test accuracy (%) after each epoch, mean and deviation over the folds{title}"
-    caption = f"{heading}: {_list(entries)}. A band is one deviation either way."
-    margins = {"above": 0.45, "below": 0.4}
-    with new_page(
-        heading, 0.75 + 1.8 * rows, samples, caption, rows, columns, len(entries), **margins
+    *names, last = entries
+    listed = f"{', '.join(names)} and {last}" if names else last
+    caption = f"{heading}: {listed}. A band is one deviation either way."
+    with canvas.new_page(
+        heading, 0.75 + 1.8 * rows, samples, caption, rows, columns, canvas.panel_titles(entries, columns),
+        above=0.45, below=0.4,
     ) as (figure, panels):  # fmt: skip
-        for place, (panel, dataset) in enumerate(zip(panels, entries, strict=True)):
-            _draw_epochs(panel, [band_of(entry, series) for entry in entries[dataset]], look)
-            panel.set_title(shorten(dataset, TEXT_WIDTH / columns - 0.4))
-            if place + columns >= len(entries):
-                panel.set_xlabel(series.along_title)
+        for panel, own in zip(panels, entries.values(), strict=True):
+            _draw_epochs(panel, [band_of(entry, series) for entry in own], look)
+        for panel in panels[-columns:]:
+            panel.set_xlabel(series.along_title)
     return figure
 
 
@@ -74,14 +61,12 @@ def _draw_epochs(panel: Axes, bands: Sequence[Band], look: Mapping[str, Style]) 
             panel.fill_between(band.points, low, high, color=style.colour, alpha=0.06, linewidth=0, zorder=2)
             for edge in (low, high):
                 panel.plot(band.points, edge, color=style.colour, alpha=0.35, linewidth=0.3, zorder=2)
-        panel.plot(
-            band.points, 100 - band.mean, label=display_name(name), zorder=3 + style.width, **line_look(style)
-        )
+        draw_line(panel, band.points, 100 - band.mean, name, style)
     last = int(max(band.points[-1] for band in bands))
     panel.set_xlim(0.7, last + 0.3)
     panel.xaxis.set_major_locator(FixedLocator([1, *range(2, last + 1, ceil(last / 10) * 2 or 1)]))
     panel.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    set_ticks(panel.yaxis, 5)
+    canvas.set_ticks(panel.yaxis, 5)
 
 
 def contrast_figure(contrasts: Sequence[Contrast], measured: str, title: str = "") -> Figure:
@@ -93,29 +78,23 @@ def contrast_figure(contrasts: Sequence[Contrast], measured: str, title: str = "
     if not contrasts:
         raise UserError("no two algorithms of the run form a pair, so there is nothing to draw")
     look = styles(dict.fromkeys(dataset for each in contrasts for dataset in each.points))
-    names = {dataset: shorten(dataset, NAMES) for dataset in look}
+    names = {dataset: canvas.shorten(dataset, NAMES) for dataset in look}
     side = max(SIDE, ROW * len(look))
+    left = 0.55 + side + 0.35 + canvas.LETTER * max(map(len, names.values()))
     height = 0.3 + len(contrasts) * (side + 0.7)
     heading = f"{capitalise(measured)} (%) by data set{title}"
-    with our_settings():
-        figure = new_figure(height, f"{heading}. {_describe(contrasts)}.")
+    counts = "; ".join(f"{each.y} against {each.x}: {each.count}" for each in contrasts)
+    with canvas.new_page(heading, height, caption=f"{heading}. {counts}.", titles=()) as (figure, _):
         for row, contrast in enumerate(contrasts):
             bottom = height - 0.25 - (row + 1) * (side + 0.7) + 0.4
-            scatter = add_panel(figure, 0.55, bottom, side, side)
-            _draw_scatter(scatter, contrast, look)
-            left = 0.55 + side + 0.35 + LETTER * max(map(len, names.values()))
-            bars = add_panel(figure, left, bottom, TEXT_WIDTH - left - 0.15, side)
+            _draw_scatter(canvas.add_panel(figure, 0.55, bottom, side, side), contrast, look)
+            bars = canvas.add_panel(figure, left, bottom, canvas.TEXT_WIDTH - left - 0.15, side)
             _draw_differences(bars, contrast, look, names)
-        write_title(figure, heading)
     return figure
 
 
-def _describe(contrasts: Sequence[Contrast]) -> str:
-    return "; ".join(f"{each.y} against {each.x}: {each.count}" for each in contrasts)
-
-
 def _mark(style: Style) -> dict[str, Any]:
-    return {**line_look(style), "linestyle": "none", "markersize": 5.5 if style.marker == "*" else 4.2}
+    return {**canvas.line_look(style), "linestyle": "none", "markersize": 5.5 if style.marker == "*" else 4.2}
 
 
 def _draw_scatter(panel: Axes, contrast: Contrast, look: Mapping[str, Style]) -> None:
@@ -130,8 +109,8 @@ def _draw_scatter(panel: Axes, contrast: Contrast, look: Mapping[str, Style]) ->
     panel.set_title(contrast.count)
     panel.set_xlabel(display_name(contrast.x))
     panel.set_ylabel(display_name(contrast.y))
-    set_ticks(panel.xaxis, 5)
-    set_ticks(panel.yaxis, 5)
+    canvas.set_ticks(panel.xaxis, 5)
+    canvas.set_ticks(panel.yaxis, 5)
 
 
 def _limits(values: Sequence[float]) -> tuple[float, float]:
@@ -149,22 +128,12 @@ def _draw_differences(
     for place, (dataset, (x, y)) in enumerate(contrast.points.items()):
         panel.plot([0, y - x], [place, place], color=look[dataset].colour, linewidth=0.7, zorder=2)
         panel.plot([y - x], [place], gid=dataset, zorder=3, **_mark(look[dataset]))
-    panel.set_yticks(range(len(contrast.points)), [names[dataset] for dataset in contrast.points])
-    panel.set_ylim(len(contrast.points) - 0.4, -0.6)
-    panel.tick_params(axis="y", length=0)
-    panel.spines["left"].set_visible(False)
-    panel.grid(axis="x")
+    canvas.name_rows(panel, [names[dataset] for dataset in contrast.points])
     panel.margins(x=0.08)
     panel.set_title(f"{display_name(contrast.y)} minus {display_name(contrast.x)}")
     panel.set_xlabel("difference in percentage points")
-    panel.xaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
-    panel.xaxis.set_major_formatter(FuncFormatter(_signed))
+    canvas.set_ticks(panel.xaxis, 6, format=FuncFormatter(_signed))
 
 
 def _signed(value: float, _: object) -> str:
     return f"{value:+.4g}".replace("-", "\N{MINUS SIGN}") if value else "0"
-
-
-def _list(names: Mapping[str, object]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last

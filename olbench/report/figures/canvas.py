@@ -4,7 +4,7 @@ The same record gives the same bytes: no date, no version and no setting of the 
 """
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from math import ceil
@@ -19,7 +19,7 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import Formatter, MaxNLocator, StrMethodFormatter
 
 from olbench.report import grid
 from olbench.report.figures.palette import Dash, Style, display_name
@@ -73,10 +73,8 @@ class Picture(Figure):
     """A figure that a notebook shows even if pyplot, which would have told it how, was never imported."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        buffer = BytesIO()
-        _write_format(self, buffer, "png")
         width, height = self.get_size_inches()
-        return buffer.getvalue(), {"width": round(SHOWN_DPI * width), "height": round(SHOWN_DPI * height)}
+        return as_bytes(self, "png"), {"width": round(SHOWN_DPI * width), "height": round(SHOWN_DPI * height)}
 
 
 def new_figure(height: float, caption: str = "") -> Figure:
@@ -90,17 +88,22 @@ def new_figure(height: float, caption: str = "") -> Figure:
 @contextmanager
 def new_page(
     heading: str, height: float, samples: Sequence[Artist] = (), caption: str = "", rows: int = 1,
-    columns: int = 1, count: int | None = None, *, above: float = 0.5, below: float = 0.42,
+    columns: int = 1, titles: Sequence[str] | None = None, *, above: float = 0.5, below: float = 0.42,
     left: float = 0.42, right: float = 0.1,
 ) -> Iterator[tuple[Figure, list[Axes]]]:  # fmt: skip
     """Yield a figure and its panels to draw in; then write the heading above and a legend of samples below.
 
-    Margins are in inches; the legend adds to the height and to the margin below.
+    There are as many panels as titles; without titles, the whole grid. Margins are in inches; the legend adds
+    to the height and to the margin below.
     """
     legend = legend_height(samples) if samples else 0.0
     with our_settings():
         figure = new_figure(height + legend, caption)
-        yield figure, add_panels(figure, rows, columns, above, below + legend, left, right, count)
+        count = None if titles is None else len(titles)
+        panels = add_panels(figure, rows, columns, above, below + legend, left, right, count)
+        for panel, title in zip(panels, titles or (), strict=False):
+            panel.set_title(title)
+        yield figure, panels
         write_title(figure, heading)
         if samples:
             draw_legend(figure, samples)
@@ -133,10 +136,21 @@ def add_panel(figure: Figure, left: float, bottom: float, wide: float, high: flo
     return figure.add_axes((left / width, bottom / height, wide / width, high / height))
 
 
-def set_ticks(axis: Axis, most: int, steps: Sequence[float] = ROUND) -> None:
+def set_ticks(
+    axis: Axis, most: int, steps: Sequence[float] = ROUND, format: Formatter | None = None
+) -> None:  # fmt: skip
     """Divide an axis into at most `most` intervals between round numbers."""
     axis.set_major_locator(MaxNLocator(most, steps=steps))
-    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_major_formatter(format or StrMethodFormatter("{x:g}"))
+
+
+def name_rows(panel: Axes, names: Sequence[str]) -> None:
+    """Give a panel one row per name, from the top, with the names instead of an axis."""
+    panel.set_yticks(range(len(names)), names)
+    panel.set_ylim(len(names) - 0.4, -0.6)
+    panel.tick_params(axis="y", length=0)
+    panel.spines["left"].set_visible(False)
+    panel.grid(axis="x")
 
 
 def write(figure: Figure, inches: tuple[float, float], text: str, **how: Any) -> None:
@@ -153,6 +167,11 @@ def write_title(figure: Figure, text: str) -> None:
 def shorten(name: str, inches: float) -> str:
     """Return a name that fits into a width; of a longer one, the end is left out."""
     return grid.shorten(name, int(inches / LETTER))
+
+
+def panel_titles(names: Iterable[str], columns: int) -> list[str]:
+    """Return names that fit above the panels of a page with so many columns."""
+    return [shorten(name, TEXT_WIDTH / columns - 0.4) for name in names]
 
 
 def panel_grid(count: int) -> tuple[int, int]:
@@ -217,10 +236,10 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[P
     return paths
 
 
-def svg_bytes(figure: Figure) -> bytes:
-    """Return a figure as an SVG file."""
+def as_bytes(figure: Figure, format: str) -> bytes:
+    """Return a figure as the content of a file."""
     buffer = BytesIO()
-    _write_format(figure, buffer, "svg")
+    _write_format(figure, buffer, format)
     return buffer.getvalue()
 
 

@@ -6,36 +6,21 @@ The same record gives the same bytes, whatever the date, the versions and the us
 import hashlib
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
 from olbench.errors import UserError
 from olbench.protocols.definition import Series
-from olbench.report.diagram import RankDiagram, RankedName, lay_out
-from olbench.report.figures.canvas import (
-    FORMATS,
-    LETTER,
-    LINE,
-    PAGE_HEIGHT,
-    ROUND,
-    legend_height,
-    line_look,
-    line_samples,
-    new_figure,
-    new_page,
-    our_settings,
-    panel_grid,
-    save,
-    write,
-)
+from olbench.report.diagram import RankDiagram, lay_out
+from olbench.report.figures import canvas
 from olbench.report.figures.palette import Style, display_name, styles
 from olbench.report.results import Entry, Floats, Results
 
@@ -50,7 +35,7 @@ LOG_SPAN = 10.0
 LONGEST_NAME = 160
 #: Inches between the numbers on an axis of ranks, at least.
 RANK_WIDTH = 0.17
-#: The part of the samples at the start that does not determine the limits of the mistake rate.
+#: The part of a curve at its start that does not determine the limits of its axis.
 EARLY = 0.1
 
 
@@ -101,11 +86,13 @@ def curves_figure(
     """
     entries, shown = _entries_on(results, dataset), only or results.protocol.series
     look = styles(run or results.labels)
-    samples = line_samples([entry.label for entry in entries], look)
-    with new_page(dataset, 2.45, samples, columns=len(shown), above=0.48, below=0.4) as (figure, panels):
+    samples = canvas.line_samples([entry.label for entry in entries], look)
+    titles = [_name(series, entries) for series in shown]
+    with canvas.new_page(
+        dataset, 2.45, samples, columns=len(shown), titles=titles, above=0.48, below=0.4
+    ) as (figure, panels):  # fmt: skip
         for panel, series in zip(panels, shown, strict=True):
-            _draw_panel(panel, [band_of(entry, series) for entry in entries], series, look)
-            panel.set_title(_name(series, entries))
+            _draw_panel(panel, entries, series, look)
             panel.set_xlabel(series.along_title)
     return figure
 
@@ -113,7 +100,7 @@ def curves_figure(
 def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, run: Sequence[str] = ()) -> Axes:
     """Draw one series of a data set into axes that somebody else made, with a legend inside."""
     entries = _entries_on(results, dataset)
-    _draw_panel(panel, [band_of(entry, series) for entry in entries], series, styles(run or results.labels))
+    _draw_panel(panel, entries, series, styles(run or results.labels))
     panel.set_title(f"{dataset}: {_name(series, entries)}")
     panel.set_xlabel(series.along_title)
     panel.legend(fontsize="small", frameon=False)
@@ -139,17 +126,17 @@ def overview_figure(results: Results, series: Series | None = None, run: Sequenc
     if not shown:
         raise UserError(f"{results.folder} has no trial yet, so there is nothing to draw")
     everything = [entry for entries in shown.values() for entry in entries]
-    labels = [label for label in results.labels if any(entry.label == label for entry in everything)]
+    drawn = {entry.label for entry in everything}
     look = styles(run or results.labels)
-    rows, columns = panel_grid(len(shown))
-    samples = line_samples(labels, look)
-    height = min(PAGE_HEIGHT - legend_height(samples), 0.65 + 1.75 * rows)
-    title = f"Against the {series.along_title}: {_name(series, everything)}"
-    margins = {"above": 0.45, "below": 0.28}
-    with new_page(title, height, samples, "", rows, columns, len(shown), **margins) as (figure, panels):
-        for panel, (dataset, entries) in zip(panels, shown.items(), strict=True):
-            _draw_panel(panel, [band_of(entry, series) for entry in entries], series, look)
-            panel.set_title(dataset)
+    rows, columns = canvas.panel_grid(len(shown))
+    samples = canvas.line_samples([label for label in results.labels if label in drawn], look)
+    height = min(canvas.PAGE_HEIGHT - canvas.legend_height(samples), 0.65 + 1.75 * rows)
+    heading = f"Against the {series.along_title}: {_name(series, everything)}"
+    with canvas.new_page(
+        heading, height, samples, "", rows, columns, list(shown), above=0.45, below=0.28
+    ) as (figure, panels):  # fmt: skip
+        for panel, entries in zip(panels, shown.values(), strict=True):
+            _draw_panel(panel, entries, series, look)
     return figure
 
 
@@ -161,44 +148,44 @@ def _name(series: Series, entries: Sequence[Entry]) -> str:
     return f"{series.title}, {some}shared"
 
 
-def _draw_panel(panel: Axes, curves: Sequence[Band], series: Series, look: dict[str, Style]) -> None:
+def _draw_panel(
+    panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style]
+) -> None:  # fmt: skip
+    curves = [band_of(entry, series) for entry in entries]
     for place, curve in enumerate(curves):
         style = look[curve.label]
         curve.shade(panel, style.colour, 0.09)
-        panel.plot(
-            curve.points, curve.mean, label=display_name(curve.label),
-            # Wide lines are drawn above the others.
-            zorder=3 + style.width,
-            markevery=_places_of_markers(place, len(curves), curve.points.size), **line_look(style),
-        )  # fmt: skip
-    _scale(panel, curves, series)
-
-
-def _places_of_markers(place: int, count: int, points: int) -> tuple[int, int]:
-    """Return the first marked point and the step: about four markers per curve, staggered between curves."""
-    step = max(1, points // 4)
-    return (place * step) // count, step
-
-
-def _scale(panel: Axes, curves: Sequence[Band], series: Series) -> None:
+        markers = marker_places(place, len(curves), curve.points.size)
+        draw_line(panel, curve.points, curve.mean, curve.label, style, markevery=markers)
     panel.set_xlim(0, 1.01 * max(curve.points[-1] for curve in curves))
-    panel.xaxis.set_major_locator(MaxNLocator(4, steps=ROUND))
-    panel.xaxis.set_major_formatter(EngFormatter(sep=""))
-    if series.is_level:
-        panel.set_ylim(*_level_limits(curves))
-    elif spans_decades(curves):
+    canvas.set_ticks(panel.xaxis, 4, format=EngFormatter(sep=""))
+    numbers = StrMethodFormatter("{x:g}") if series.is_level or series.timed else EngFormatter(sep="")
+    if not series.is_level and spans_decades(curves):
         panel.set_yscale("log")
-    else:
-        panel.set_ylim(bottom=0)
-    if panel.get_yscale() == "log":
         panel.yaxis.set_major_locator(LogLocator(numticks=6))
         panel.yaxis.set_minor_locator(LogLocator(subs=(2, 5), numticks=6))
         panel.yaxis.set_minor_formatter(NullFormatter())
+        panel.yaxis.set_major_formatter(numbers)
+        return
+    if series.is_level:
+        low, high = late_range(curves)
+        margin = 0.04 * (high - low) or 0.01
+        panel.set_ylim(max(0.0, low - margin), high + margin)
     else:
-        panel.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
-    panel.yaxis.set_major_formatter(
-        StrMethodFormatter("{x:g}") if series.is_level or series.timed else EngFormatter(sep="")
-    )
+        panel.set_ylim(bottom=0)
+    canvas.set_ticks(panel.yaxis, 5, format=numbers)
+
+
+def draw_line(panel: Axes, x: Floats, y: Floats, label: str, style: Style, **how: Any) -> None:
+    """Draw the line of an algorithm; wide lines are above the others."""
+    look = canvas.line_look(style)
+    panel.plot(x, y, label=display_name(label), zorder=3 + style.width, **look, **how)
+
+
+def marker_places(place: int, count: int, points: int) -> tuple[int, int]:
+    """Return the first marked point and the step: about four markers per curve, staggered between curves."""
+    step = max(1, points // 4)
+    return (place * step) // count, step
 
 
 def spans_decades(curves: Iterable[Band]) -> bool:
@@ -207,13 +194,12 @@ def spans_decades(curves: Iterable[Band]) -> bool:
     return min(ends) > 0 and max(ends) > LOG_SPAN * min(ends)
 
 
-def _level_limits(curves: Sequence[Band]) -> tuple[float, float]:
-    """Return limits that fit every curve except its start, where a rate jumps between zero and one half."""
+def late_range(curves: Sequence[Band]) -> tuple[float, float]:
+    """Return the range of all bands except their start, where a rate jumps between zero and one half."""
     late = [curve.points >= EARLY * curve.points[-1] for curve in curves]
-    low = min(curve.low[where].min() for curve, where in zip(curves, late, strict=True))
-    high = max(curve.high[where].max() for curve, where in zip(curves, late, strict=True))
-    margin = 0.04 * (high - low) or 0.01
-    return max(0.0, low - margin), high + margin
+    low = min(float(curve.low[where].min()) for curve, where in zip(curves, late, strict=True))
+    high = max(float(curve.high[where].max()) for curve, where in zip(curves, late, strict=True))
+    return low, high
 
 
 def critical_difference_figure(
@@ -224,8 +210,8 @@ def critical_difference_figure(
     `run` has all labels of the run, ranked or not, so that every algorithm looks as in the curves.
     """
     diagram = lay_out(across.ranks, across.groups)
-    with our_settings():
-        figure = new_figure(0.5 + LINE * (_rank_top(diagram) + diagram.rows + 2.6))
+    with canvas.our_settings():
+        figure = canvas.new_figure(0.5 + canvas.LINE * (diagram.height + 2.6))
         side = _side_share(across.labels, figure.get_figwidth())
         panel = figure.add_axes((side, 0, 1 - 2 * side, 1 - 0.42 / figure.get_figheight()))
         _draw_ranks(panel, diagram, across.critical_difference, styles([*run, *across.labels]))
@@ -233,7 +219,7 @@ def critical_difference_figure(
             f"Average ranks by {quantity}: k = {len(across.labels)} algorithms, N = {len(across.datasets)} "
             "data sets, 1 is best.\nA bar joins algorithms that the Nemenyi test at 5% does not separate."
         )
-        write(figure, (0.08, figure.get_figheight() - 0.06), title, va="top", linespacing=1.4)
+        canvas.write(figure, (0.08, figure.get_figheight() - 0.06), title, va="top", linespacing=1.4)
     return figure
 
 
@@ -243,7 +229,7 @@ def draw_ranks(outer: Axes, across: "Across", run: Sequence[str] = ()) -> Axes:
     assert figure is not None
     side = _side_share(across.labels, outer.get_position().width * figure.get_figwidth())
     outer.set_axis_off()
-    with our_settings():  # room is made for names of this size
+    with canvas.our_settings():  # room is made for names of this size
         panel = outer.inset_axes((side, 0, 1 - 2 * side, 1))
         diagram = lay_out(across.ranks, across.groups)
         _draw_ranks(panel, diagram, across.critical_difference, styles([*run, *across.labels]))
@@ -252,23 +238,20 @@ def draw_ranks(outer: Axes, across: "Across", run: Sequence[str] = ()) -> Axes:
 
 def _side_share(labels: Sequence[str], width: float) -> float:
     """Return the part of a width in inches that the names on one side of a diagram of ranks take."""
-    return min((LETTER * (max(len(display_name(label)) for label in labels) + 6) + 0.15) / width, 0.35)
+    longest = max(len(display_name(label)) for label in labels)
+    return min((canvas.LETTER * (longest + 6) + 0.15) / width, 0.35)
 
 
-def _rank_top(diagram: RankDiagram) -> float:
-    """Return the height of the first name, below the bars."""
-    return 1.0 + 0.55 * len(diagram.bars)
-
-
-def _draw_ranks(panel: Axes, diagram: RankDiagram, difference: float, look: dict[str, Style]) -> None:
+def _draw_ranks(panel: Axes, diagram: RankDiagram, difference: float, look: Mapping[str, Style]) -> None:
     """Draw an axis from 1 to k at height 0, bars and names below it, the critical difference above."""
-    highest, top = len(diagram.names), _rank_top(diagram)
+    highest, figure = len(diagram.names), panel.get_figure(root=True)
+    assert figure is not None
     panel.set_axis_off()
     panel.set_xlim(1, highest)
-    panel.set_ylim(top + diagram.rows - 0.3, -2.3)
+    panel.set_ylim(diagram.height - 0.3, -2.3)
     panel.plot([1, highest], [0, 0], color="black", linewidth=0.7, clip_on=False)
     # With many algorithms the numbers would touch.
-    step = ceil(RANK_WIDTH * highest / _width(panel))
+    step = ceil(RANK_WIDTH * highest / (panel.get_window_extent().width / figure.dpi))
     for rank in range(1, highest + 1):
         panel.plot([rank, rank], [0, -0.3], color="black", linewidth=0.6, clip_on=False)
         if (rank - 1) % step == 0:
@@ -278,44 +261,31 @@ def _draw_ranks(panel: Axes, diagram: RankDiagram, difference: float, look: dict
         clip_on=False, gid="CD",
     )  # fmt: skip
     panel.text(1 + difference, -1.7, f"  CD = {difference:.2f}", va="center", fontsize=7)
-    for place, ends in enumerate(diagram.bars):
+    for low, high, y in diagram.bars:
         panel.plot(
-            ends, [0.8 + 0.55 * place] * 2, color="#444444", linewidth=2.2, solid_capstyle="projecting",
-            clip_on=False, gid="group",
+            [low, high], [y, y], color="#444444", linewidth=2.2, solid_capstyle="projecting", clip_on=False,
+            gid="group",
         )  # fmt: skip
-    for name in diagram.names:
-        _draw_rank(panel, name, top + name.row, look[name.label])
+    # A line goes from the rank on the axis down and out to the name at the side.
+    for label, mean, y, left in diagram.names:
+        side = 1 if left else highest
+        panel.plot([mean, mean, side], [0, y, y], color="#888888", linewidth=0.5, zorder=1, clip_on=False)
+        panel.plot([mean], [0], clip_on=False, zorder=4, gid=label, **canvas.line_look(look[label]))
+        title = display_name(label)
+        panel.annotate(
+            f"{title}  {mean:.2f}" if left else f"{mean:.2f}  {title}", (side, y),
+            xytext=(-4 if left else 4, 0), textcoords="offset points", ha="right" if left else "left",
+            va="center", annotation_clip=False,
+        )  # fmt: skip
 
 
-def _width(panel: Axes) -> float:
-    """Return the width of a panel in inches."""
-    figure = panel.get_figure(root=True)
-    assert figure is not None
-    return float(panel.get_window_extent().width / figure.dpi)
-
-
-def _draw_rank(panel: Axes, name: RankedName, height: float, style: Style) -> None:
-    """Draw a line from the rank on the axis down and out to the name at the side."""
-    rank, side = name.rank, panel.get_xlim()[0 if name.left else 1]
-    panel.plot(
-        [rank, rank, side], [0, height, height], color="#888888", linewidth=0.5, zorder=1, clip_on=False
-    )
-    panel.plot([rank], [0], clip_on=False, zorder=4, gid=name.label, **line_look(style))
-    title = display_name(name.label)
-    panel.annotate(
-        f"{title}  {rank:.2f}" if name.left else f"{rank:.2f}  {title}", (side, height),
-        xytext=(-4 if name.left else 4, 0), textcoords="offset points",
-        ha="right" if name.left else "left", va="center", annotation_clip=False,
-    )  # fmt: skip
-
-
-def save_figures(report: "Report", folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+def save_figures(report: "Report", folder: Path, formats: Sequence[str] = canvas.FORMATS) -> list[Path]:
     """Write every figure of the report's sections in each format."""
     from olbench.report.sections import sections_of
 
     folder.mkdir(parents=True, exist_ok=True)
     figures = {name: draw for each in sections_of(report) for name, draw in each.figures(report).items()}
-    return [path for name, draw in figures.items() for path in save(draw(), folder / name, formats)]
+    return [path for name, draw in figures.items() for path in canvas.save(draw(), folder / name, formats)]
 
 
 def file_names(datasets: Sequence[str]) -> dict[str, str]:

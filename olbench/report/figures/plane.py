@@ -3,13 +3,12 @@
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from olbench.advice.files import RuleFile
 from olbench.data.named import NamedDataset
 from olbench.errors import UserError
-from olbench.report.figures.canvas import LINE, line_look, new_figure, our_settings, write_title
-from olbench.report.figures.palette import display_name, styles
+from olbench.report.figures.canvas import LINE, line_look, line_samples, new_page
+from olbench.report.figures.palette import styles
 from olbench.report.results import Entry, Floats, Results
 
 COLOURS = {1: "#1f5fa8", -1: "#b5451d"}
@@ -24,9 +23,9 @@ def plane_figure(results: Results, dataset: str, file: RuleFile, named: NamedDat
         entry.label: plane for entry in results.of(dataset) if (plane := _plane(results, entry)) is not None
     }
     look = styles(results.labels)
-    with our_settings():
-        caption = f"{dataset}: examples, rules (shaded) and planes after the first training set."
-        figure = new_figure(4.6 + LINE * (len(lines) // 4 + 1), caption)
+    heading = f"{dataset}: examples, rules (shaded) and planes after the first training set"
+    height = 4.6 + LINE * (len(lines) // 4 + 1)
+    with new_page(heading, height, caption=f"{heading}.", titles=()) as (figure, _):
         panel = figure.add_axes((0.07, 0.2, 0.9, 0.72))
         limits = [(float(x.min()) - 0.3, float(x.max()) + 0.3) for x in X.T]
         _shade(panel, file, named, limits)
@@ -44,10 +43,8 @@ def plane_figure(results: Results, dataset: str, file: RuleFile, named: NamedDat
         panel.set_ylim(*limits[1])
         panel.set_xlabel(named.names.features[0])
         panel.set_ylabel(named.names.features[1])
-        handles = [Line2D([], [], label=display_name(label), **line_look(look[label])) for label in lines]
-        if handles:
-            figure.legend(handles=handles, loc="lower center", ncols=4)
-        write_title(figure, caption.removesuffix("."))
+        if lines:
+            figure.legend(handles=line_samples(list(lines), look), loc="lower center", ncols=4)
     return figure
 
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from olbench.errors import UserError
 from olbench.quantities import Quantity
-from olbench.report.figures.canvas import LETTER, ROUND, line_look, new_page, set_ticks, shorten
+from olbench.report.figures.canvas import LETTER, ROUND, line_look, name_rows, new_page, set_ticks, shorten
 from olbench.report.figures.palette import Style, display_name, styles
 from olbench.report.results import Entry, Results
 
@@ -57,20 +57,11 @@ def _runs(entries: Sequence[Entry]) -> str:
 
 def group_alike(entries: Sequence[Entry]) -> list[list[Entry]]:
     """Return the entries, those with the same mistakes at every point of every run together."""
-    groups: list[list[Entry]] = []
+    groups: dict[tuple[bytes, ...], list[Entry]] = {}
     for entry in entries:
-        group = next((group for group in groups if _is_alike(group[0], entry)), None)
-        if group is None:
-            groups.append([entry])
-        else:
-            group.append(entry)
-    return groups
-
-
-def _is_alike(one: Entry, other: Entry) -> bool:
-    return np.array_equal(one.points, other.points) and np.array_equal(
-        one.curves["mistakes"], other.curves["mistakes"]
-    )
+        curve = entry.points.tobytes(), entry.curves["mistakes"].tobytes()
+        groups.setdefault(curve, []).append(entry)
+    return list(groups.values())
 
 
 def _name(group: Sequence[Entry]) -> str:
@@ -103,13 +94,9 @@ def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
     ) as (figure, [panel]):  # fmt: skip
         for place, entry in enumerate(entries):
             _draw_errors(panel, quantity, entry, place, look[entry.label])
-        panel.set_yticks(range(len(entries)), names)
-        panel.set_ylim(len(entries) - 0.4, -0.6)
+        name_rows(panel, names)
         panel.set_xlim(left=0)
-        panel.tick_params(axis="y", length=0)
         panel.grid(axis="y", visible=False)
-        panel.grid(axis="x")
-        panel.spines["left"].set_visible(False)
         panel.set_xlabel(quantity.title)
         set_ticks(panel.xaxis, 8)
     return figure

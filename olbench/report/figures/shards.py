@@ -11,21 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import EngFormatter
 
 from olbench.protocols.definition import Series
 from olbench.quantities import Quantity
-from olbench.report.figures.canvas import (
-    DASHES,
-    ROUND,
-    TEXT_WIDTH,
-    line_look,
-    line_samples,
-    new_page,
-    set_ticks,
-    shorten,
-)
-from olbench.report.figures.curves import band_of
+from olbench.report.figures.canvas import DASHES, line_samples, new_page, panel_titles, set_ticks
+from olbench.report.figures.curves import band_of, draw_line, late_range, marker_places
 from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, Style, display_name, styles
 from olbench.report.results import Entry, Floats, Results
 
@@ -34,8 +25,6 @@ TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
 COLOURS = {"average": GREY, "l2": SKY, "kl": BLUE, "counts": ORANGE}
 #: Panels side by side, at most.
 COLUMNS = 3
-#: The part of a curve at its start that does not determine the limits of its axis.
-EARLY = 0.1
 
 
 @dataclass(frozen=True)
@@ -118,25 +107,22 @@ def bars_figure(found: Sequence[Family], singles: Sequence[Family], quantity: Qu
         f"{heading}. Bars: the models of n shards by themselves (average) and combined. Lines: one model "
         "of all training examples."
     )
-    with _grid(heading, [*bars, *lines], caption, len(found)) as (figure, panels):
+    names = [family.dataset for family in found]
+    with _grid(heading, [*bars, *lines], caption, names) as (figure, panels):
         for panel, family in zip(panels, found, strict=True):
             own = [each for each in singles if each.dataset == family.dataset]
             _draw_bars(panel, family, ways, quantity)
             _draw_singles(panel, own, quantity, look)
-            _title(panel, family.dataset, len(found))
             panel.set_xlabel("shards")
     return figure
 
 
 def _grid(
-    heading: str, samples: Sequence[Artist], caption: str, count: int
+    heading: str, samples: Sequence[Artist], caption: str, names: Sequence[str]
 ) -> AbstractContextManager[tuple[Figure, list[Axes]]]:
-    rows = ceil(count / COLUMNS)
-    return new_page(heading, 0.8 + 2.0 * rows, samples, caption, rows, min(count, COLUMNS), count)
-
-
-def _title(panel: Axes, dataset: str, count: int) -> None:
-    panel.set_title(shorten(dataset, TEXT_WIDTH / min(count, COLUMNS) - 0.4))
+    rows, columns = ceil(len(names) / COLUMNS), min(len(names), COLUMNS)
+    titles = panel_titles(names, columns)
+    return new_page(heading, 0.8 + 2.0 * rows, samples, caption, rows, columns, titles)
 
 
 def _scaled(quantity: Quantity, value: float) -> float:
@@ -186,27 +172,22 @@ def examples_figure(found: Mapping[str, Sequence[Family]], series: Series) -> Fi
         samples.append(Line2D([], [], color=GREY, linestyle=DASHES["dot"], label=name))
     heading = "Test accuracy (%) by the number of training examples"
     caption = f"{heading}, one pass of one model. A band is one deviation over the splits either way."
-    with _grid(heading, samples, caption, len(found)) as (figure, panels):
-        for panel, (dataset, own) in zip(panels, found.items(), strict=True):
+    with _grid(heading, samples, caption, list(found)) as (figure, panels):
+        for panel, own in zip(panels, found.values(), strict=True):
             _draw_curves(panel, own, series)
-            _title(panel, dataset, len(found))
             panel.set_xlabel(series.along_title)
     return figure
 
 
 def _draw_curves(panel: Axes, own: Sequence[Family], series: Series) -> None:
     look = styles(family.label for family in own)
-    low, high = np.inf, -np.inf
-    for place, family in enumerate(own):
-        band, style = band_of(family.single, series), look[family.label]
+    bands = [band_of(family.single, series) for family in own]
+    for place, band in enumerate(bands):
+        style = look[band.label]
         band.shade(panel, style.colour, 0.12)
-        step = max(1, band.points.size // 4)
-        panel.plot(
-            band.points, band.mean, zorder=3 + style.width,
-            markevery=((place * step) // max(1, len(own)), step), **line_look(style),
-        )  # fmt: skip
-        late = band.points >= EARLY * band.points[-1]
-        low, high = min(low, band.low[late].min()), max(high, band.high[late].max())
+        markers = marker_places(place, len(own), band.points.size)
+        draw_line(panel, band.points, band.mean, band.label, style, markevery=markers)
+    low, high = late_range(bands)
     if own[0].shards:
         mean = 100 * own[0].best(min(own[0].shards)).mean(series.quantity)
         panel.axhline(mean, color=GREY, linestyle=DASHES["dot"], linewidth=0.9)
@@ -214,6 +195,5 @@ def _draw_curves(panel: Axes, own: Sequence[Family], series: Series) -> None:
     margin = 0.05 * (high - low) or 0.5
     panel.set_ylim(low - margin, high + margin)
     panel.set_xlim(left=0)
-    panel.xaxis.set_major_locator(MaxNLocator(4, steps=ROUND))
-    panel.xaxis.set_major_formatter(EngFormatter(sep=""))
+    set_ticks(panel.xaxis, 4, format=EngFormatter(sep=""))
     set_ticks(panel.yaxis, 5)

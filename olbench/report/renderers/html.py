@@ -70,9 +70,9 @@ def _values(section: Section[Subject], subject: Subject) -> dict[str, Any]:
 
 def _figure(name: str, figure: "Figure") -> dict[str, str]:
     """Return a figure as an image inside the page: an SVG of its own, whose style and ids stay its own."""
-    from olbench.report.figures.canvas import svg_bytes
+    from olbench.report.figures.canvas import as_bytes
 
-    address = f"data:image/svg+xml;base64,{base64.b64encode(svg_bytes(figure)).decode()}"
+    address = f"data:image/svg+xml;base64,{base64.b64encode(as_bytes(figure, 'svg')).decode()}"
     return {"name": name, "caption": str(figure.get_label()), "address": address}
 
 
