@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from olbench.bench import peers
 from olbench.bench.parts import diagonal_parts, fetch_rows
 from olbench.bench.peers import Pass
-from olbench.bench.plain_c import IDS, plain_c
+from olbench.bench.plain_c import IDS, SECOND_ORDER, plain_c
 from olbench.errors import UserError
 
 Contestants = dict[str, Pass | None]
@@ -49,9 +49,7 @@ def dense(n: int, d: int, density: float = 1.0) -> tuple[Any, NDArray[np.float64
     """Return Gaussian examples of a noisy linear concept; about one in ten is on the wrong side."""
     rng = np.random.default_rng(54)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
-    scores = X @ rng.normal(size=d)
-    y = np.where(scores + 0.3 * scores.std() * rng.normal(size=n) >= 0, 1.0, -1.0)
-    return X, y
+    return X, _label(X, rng)
 
 
 def text_like(n: int, d: int, words: int = 100) -> tuple[Any, NDArray[np.float64]]:
@@ -63,9 +61,13 @@ def text_like(n: int, d: int, words: int = 100) -> tuple[Any, NDArray[np.float64
     X = sp.csr_matrix((np.ones(n * words), (rows, features.ravel())), shape=(n, d))
     X.sum_duplicates()
     X.data[:] = np.log1p(X.data)
-    scores = X @ rng.normal(size=d)
-    y = np.where(scores + 0.3 * scores.std() * rng.normal(size=n) >= 0, 1.0, -1.0)
-    return X, y
+    return X, _label(X, rng)
+
+
+def _label(X: Any, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return the labels of a noisy linear concept."""
+    scores = X @ rng.normal(size=X.shape[1])
+    return np.where(scores + 0.3 * scores.std() * rng.normal(size=X.shape[0]) >= 0, 1.0, -1.0)
 
 
 def full_covariance(density: float = 1.0, numpy: bool = False) -> Callable[[int, int], Contestants]:
@@ -75,15 +77,12 @@ def full_covariance(density: float = 1.0, numpy: bool = False) -> Callable[[int,
         X, y = dense(n, d, density)
         ours = sp.csr_matrix(X) if density < 0.5 else X
         passes: Contestants = {}
-        for id in ("arow", "scw1"):
+        for id in IDS:
             passes[id] = peers.kernel(id, ours, y)
-            if numpy:
+            if numpy and id in SECOND_ORDER:
                 passes[f"{id}: plain NumPy loop"] = peers.numpy_loop(id, X, y)
                 passes[f"{id}: tuned NumPy loop"] = peers.tuned_numpy_loop(id, X, y)
                 passes[f"{id}: BLAS floor"] = peers.blas_floor(d, count_changes(id, ours, y))
-            passes[f"{id}: {PLAIN_C}"] = plain_c(id, ours, y)
-        for id in ("perceptron", "pa1"):
-            passes[id] = peers.kernel(id, ours, y)
             passes[f"{id}: {PLAIN_C}"] = plain_c(id, ours, y)
         return passes
 
@@ -141,7 +140,7 @@ def short_diagonal(n: int, d: int) -> Contestants:
 def diagonal_and_plain_c(X: Any, y: NDArray[np.float64]) -> Contestants:
     """Return the kernels of a diagonal covariance and of PA-I beside their loops in C."""
     passes: Contestants = {}
-    for id in ("arow", "scw1"):
+    for id in SECOND_ORDER:
         passes[id] = peers.kernel(id, X, y, covariance="diag")
         for part, run in diagonal_parts(id, X, y).items():
             passes[f"{id}: part up to {part}"] = run
@@ -209,19 +208,15 @@ def measure(case: Case, n: int, repeats: int, peer: str = "") -> list[Timing]:
     best: dict[str, float] = {}
     for _ in range(repeats):
         for name, run in contestants.items():
-            if run is None:
-                continue
-            # The time of this process: other programs would make a difference of many times.
-            clock = time.perf_counter if name.endswith(ELAPSED) else time.process_time
-            started = clock()
-            run()
-            seconds = clock() - started
-            best[name] = min(best.get(name, np.inf), seconds)
-    return [_timing(case.name, name, n, best) for name in contestants]
-
-
-def _timing(case: str, name: str, n: int, best: dict[str, float]) -> Timing:
-    if name not in best:
-        return Timing(case, name, None, None)
-    ours = best[name.split(":")[0]]
-    return Timing(case, name, 1e6 * best[name] / n, best[name] / ours)
+            if run is not None:
+                # The time of this process: other programs would make a difference of many times.
+                clock = time.perf_counter if name.endswith(ELAPSED) else time.process_time
+                started = clock()
+                run()
+                best[name] = min(best.get(name, np.inf), clock() - started)
+    return [
+        Timing(case.name, name, 1e6 * best[name] / n, best[name] / best[name.split(":")[0]])
+        if name in best
+        else Timing(case.name, name, None, None)
+        for name in contestants
+    ]

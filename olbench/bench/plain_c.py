@@ -17,7 +17,8 @@ from olbench.bench.peers import Floats, Pass
 SOURCE = Path(__file__).with_name("plain.c")
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-fPIC", "-c")
 #: The algorithms that plain.c has.
-IDS = ("arow", "scw1", "perceptron", "pa1")
+SECOND_ORDER = ("arow", "scw1")
+IDS = (*SECOND_ORDER, "perceptron", "pa1")
 
 
 def find_compiler() -> str | None:
@@ -61,11 +62,10 @@ def plain_c(
     arrays = [np.ascontiguousarray(array) for array in (*arrays, y, order)]
     function = getattr(library, f"{id}_{storage}")
     function.restype = ctypes.c_int64
-    second_order = id in ("arow", "scw1")
 
     def run() -> object:
         mu, z = np.zeros(d), np.empty(d)
-        sigma = np.empty(0) if not second_order else np.ones(d) if diagonal else np.eye(d)
+        sigma = np.empty(0) if id not in SECOND_ORDER else np.ones(d) if diagonal else np.eye(d)
         pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*arrays, mu, sigma, z)]
         return int(function(ctypes.c_int64(order.size), ctypes.c_int64(d), *pointers))
 

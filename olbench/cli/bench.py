@@ -1,10 +1,15 @@
 """olbench bench: throughput against peers, in one run on one thread."""
 
-from typing import TYPE_CHECKING, Any
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from olbench.errors import count
+from olbench.errors import UserError, count
+from olbench.files import write_text
 
 if TYPE_CHECKING:
     from olbench.bench.cases import Case, Timing
@@ -22,26 +27,17 @@ CASES = (
 @click.option("--data", metavar="NAME", help="Run on this data set or file instead, in a random order.")
 @click.option("--peer", default="", metavar="TEXT", help="Run only the peers whose name contains TEXT.")
 @click.option(
-    "--repeats",
-    default=5,
-    show_default=True,
-    type=click.IntRange(1),
+    "--repeats", default=5, show_default=True, type=click.IntRange(1),
     help="Turns per contestant; the best time counts.",
-)
+)  # fmt: skip
 @click.option(
-    "--scale",
-    default=1.0,
-    show_default=True,
-    type=click.FloatRange(0.001, 10),
+    "--scale", default=1.0, show_default=True, type=click.FloatRange(0.001, 10),
     help="Factor on the number of examples.",
-)
+)  # fmt: skip
 @click.option(
-    "--output",
-    default="bench.json",
-    show_default=True,
-    type=click.Path(dir_okay=False),
+    "--output", default="bench.json", show_default=True, type=click.Path(dir_okay=False),
     help="JSON file for the timings.",
-)
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the timings as JSON instead of tables.")
 @click.option("--parallel", is_flag=True, help="Measure the speed-up from several jobs instead.")
 @click.option(
@@ -81,13 +77,10 @@ def command(
     if cluster is not None:
         show_cluster(cluster or f"local:{jobs}", jobs, scale, repeats)
         return
-    from pathlib import Path
-
     from threadpoolctl import threadpool_limits
 
     from olbench.bench.cases import CASES as ALL
     from olbench.bench.cases import measure, reading_file, real_data
-    from olbench.errors import UserError
 
     if not Path(output).absolute().parent.is_dir():
         raise UserError(f"--output {output}: there is no folder {Path(output).parent}")
@@ -99,9 +92,10 @@ def command(
             if names and case.name not in names:
                 continue
             n = max(10, int(scale * case.n)) if data is None else case.n
-            timings += measure(case, n, repeats, peer)
+            measured = measure(case, n, repeats, peer)
+            timings += measured
             if not as_json:
-                show(case, n, [timing for timing in timings if timing.case == case.name])
+                show(case, n, measured)
     write(output, timings)
     if as_json:
         click.echo(Path(output).read_text(encoding="utf-8"), nl=False)
@@ -112,28 +106,32 @@ def command(
 
 def show(case: "Case", n: int, timings: "list[Timing]") -> None:
     """Print the table of one case."""
+    click.secho(f"{case.name}: n = {n:,}, d = {case.d:,}, {case.text}", bold=True)
+    rows = []
+    for timing in timings:
+        if timing.microseconds is None:
+            rows.append((timing.contestant, "not available", ""))
+        else:
+            ratio = "" if ":" not in timing.contestant else f"{timing.ratio:.2f}"
+            rows.append((timing.contestant, f"{timing.microseconds:.3g}", ratio))
+    show_table(("contestant", "µs per example", "its time / ours"), rows)
+
+
+def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table of a name and numbers per row."""
     from rich.console import Console
     from rich.table import Table
 
-    click.secho(f"{case.name}: n = {n:,}, d = {case.d:,}, {case.text}", bold=True)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("contestant")
-    table.add_column("µs per example", justify="right")
-    table.add_column("its time / ours", justify="right")
-    for timing in timings:
-        if timing.microseconds is None:
-            table.add_row(timing.contestant, "not available", "")
-        else:
-            ratio = "" if ":" not in timing.contestant else f"{timing.ratio:.2f}"
-            table.add_row(timing.contestant, f"{timing.microseconds:.3g}", ratio)
+    table = Table(headings[0], box=None, pad_edge=False)
+    for heading in headings[1:]:
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(*row)
     Console(highlight=False).print(table, "")
 
 
 def show_plain_c(timings: "list[Timing]") -> None:
     """Print the time of plain C divided by ours, one row per case and one column per algorithm."""
-    from rich.console import Console
-    from rich.table import Table
-
     from olbench.bench.cases import PLAIN_C
 
     compared = [timing for timing in timings if timing.contestant.endswith(PLAIN_C)]
@@ -143,24 +141,22 @@ def show_plain_c(timings: "list[Timing]") -> None:
             click.echo("plain C is left out: no C compiler (cc, gcc, clang or $CC) works here")
         return
     ids = list(dict.fromkeys(id for _, id in ratios))
-    table = Table("plain C / ours", box=None, pad_edge=False)
-    for id in ids:
-        table.add_column(id, justify="right")
+    rows = []
     for case in dict.fromkeys(case for case, _ in ratios):
-        row = (ratios.get((case, id)) for id in ids)
-        table.add_row(case, *("" if ratio is None else f"{ratio:.2f}" for ratio in row))
-    Console(highlight=False).print(table, "")
+        own = (ratios.get((case, id)) for id in ids)
+        rows.append((case, *("" if ratio is None else f"{ratio:.2f}" for ratio in own)))
+    show_table(("plain C / ours", *ids), rows)
 
 
 def show_parallel(jobs: int, scale: float, repeats: int) -> None:
     """Run equal long trials with one job and with several, in turns, and print speed-up and memory."""
-    from olbench.bench.parallel import long_cell, measure
+    from olbench.bench.throughput import long_cell, measure_jobs
 
     n, d = max(10, int(scale * 40_000)), 150
     cell = long_cell(n, d, 12 * jobs)
     data, state = cell.source.open().bytes / 2**20, 8 * d * (d + 8) / 2**20
-    measure(cell, jobs)  # the first run also pays one-off costs: compilation, memory arenas
-    turns = [(measure(cell, 1), measure(cell, jobs)) for _ in range(repeats)]
+    measure_jobs(cell, jobs)  # the first run also pays one-off costs: compilation, memory arenas
+    turns = [(measure_jobs(cell, 1), measure_jobs(cell, jobs)) for _ in range(repeats)]
     one, several = (min(runs, key=lambda run: run.seconds) for runs in zip(*turns, strict=True))
     for best in (one, several):
         click.echo(
@@ -173,9 +169,9 @@ def show_parallel(jobs: int, scale: float, repeats: int) -> None:
 
 def show_cluster(where: str, jobs: int, scale: float, repeats: int) -> None:
     """Run equal trials with jobs and on a cluster, in turns, and print throughput and the cost of a task."""
-    from olbench.bench.cluster import measure
+    from olbench.bench.throughput import measure_cluster
 
-    cost = measure(where, jobs, scale, repeats)
+    cost = measure_cluster(where, jobs, scale, repeats)
     click.echo(
         f"{count(cost.trials, 'trial')} with {cost.seconds:.3f} s of a processor each, medians of "
         f"{count(repeats, 'turn')}:"
@@ -187,38 +183,10 @@ def show_cluster(where: str, jobs: int, scale: float, repeats: int) -> None:
 
 def write(path: str, timings: "list[Timing]") -> None:
     """Write the timings, with the machine and the versions."""
-    import json
-    from dataclasses import asdict
-    from pathlib import Path
+    from olbench.trials import provenance
 
-    from olbench.files import write_text
-
-    record = {"machine": machine(), "timings": [asdict(timing) for timing in timings]}
+    facts, versions = provenance.machine(), provenance.versions()
+    machine = {name: facts[name] for name in ("processor", "system")}
+    machine |= {name: versions[name] for name in ("python", "numpy", "scipy", "numba", "scikit-learn")}
+    record = {"machine": machine, "timings": [asdict(timing) for timing in timings]}
     write_text(Path(path), json.dumps(record, indent=2) + "\n")
-
-
-def machine() -> dict[str, Any]:
-    """Return the machine and the package versions that timings depend on."""
-    import platform
-    from importlib.metadata import version
-
-    packages = {name: version(name) for name in ("numpy", "scipy", "numba", "scikit-learn")}
-    return {
-        "processor": processor(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        **packages,
-    }
-
-
-def processor() -> str:
-    """Return the name of the processor, or its architecture if that is unknown."""
-    import platform
-    from pathlib import Path
-
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
