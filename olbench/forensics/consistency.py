@@ -1,7 +1,7 @@
 """Whether a setting agrees with what a paper reports for one row, and how far it is from it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from olbench.papers import Paper, Reported
 from olbench.quantities import (
@@ -49,11 +49,13 @@ class Tolerance:
     shares: Mapping[str, float]
     #: Whether a deviation counts as half a printed unit at least: "0.000" may have been 0.0004.
     unrounded: bool = False
+    #: Whether our deviation counts where it is the larger.
+    by_ours: bool = True
 
     def allowed(self, reported: Reported, own: float) -> float:
         """Return the difference that is allowed to a mean whose own deviation is known."""
         least = reported.half_unit if self.unrounded else 0.0
-        deviation = max(reported.deviation or 0.0, own, least)
+        deviation = max(reported.deviation or 0.0, own if self.by_ours else 0.0, least)
         share = self.shares[reported.quantity] * reported.mean
         return max(self.deviations * deviation + reported.rounding, share)
 
@@ -96,19 +98,15 @@ class Observed:
 
 def distance(observed: Observed, target: Target, tolerance: Tolerance) -> float:
     """Return the largest difference in units of what is allowed: up to 1 is within tolerance."""
-    return max(
-        _share_of_allowed(observed.spread(quantity), target.numbers[quantity.name], tolerance)
-        for quantity in COMPARED
-    )
-
-
-def _share_of_allowed(own: Spread, reported: Reported, tolerance: Tolerance) -> float:
-    difference = abs(own.mean - reported.mean)
-    return difference / tolerance.allowed(reported, own.deviation) if difference else 0.0
+    shares = [0.0]
+    for quantity in COMPARED:
+        own, reported = observed.spread(quantity), target.numbers[quantity.name]
+        if difference := abs(own.mean - reported.mean):
+            shares.append(difference / tolerance.allowed(reported, own.deviation))
+    return max(shares)
 
 
 def is_only_by_spread(observed: Observed, target: Target) -> bool:
     """Return whether a consistent setting is so only because our deviations exceed the reported ones."""
-    still = {name: Spread(spread.mean, 0.0) for name, spread in observed.spreads.items()}
-    without = Observed(observed.permutations, still, observed.broken)
-    return distance(observed, target, CONSISTENT) <= 1.0 < distance(without, target, CONSISTENT)
+    printed = replace(CONSISTENT, by_ours=False)
+    return distance(observed, target, CONSISTENT) <= 1.0 < distance(observed, target, printed)

@@ -288,7 +288,9 @@ def judge(suspect: Suspect, known: Known) -> Finding:
         records = [known.get(trial.key) for trial in suspect.report_trials(params)]
         good = [record for record in records if record is not None and record["status"] == "ok"]
         if len(good) == len(records):
-            settings.append(_setting(params, Observed.of(good), suspect.target))
+            observed, target = Observed.of(good), suspect.target
+            far = distance(observed, target, CONSISTENT)
+            settings.append(Setting(params, observed, far, is_only_by_spread(observed, target)))
     return Finding(
         suspect,
         tuple(sorted(settings, key=lambda setting: setting.rank)),
@@ -297,19 +299,12 @@ def judge(suspect: Suspect, known: Known) -> Finding:
     )
 
 
-def _setting(params: Choice, observed: Observed, target: Target) -> Setting:
-    far = distance(observed, target, CONSISTENT)
-    return Setting(params, observed, far, is_only_by_spread(observed, target))
-
-
 def summary(inquiries: list[Inquiry]) -> str:
     """Return how many pairs are reached, and by what, in one sentence."""
     reached = sum(bool(inquiry.reached) for inquiry in inquiries)
     tuned = sum(any(finding.by_tuning for finding in inquiry.findings) for inquiry in inquiries)
-    variants, wide = (
-        sum(inquiry.only_variant for inquiry in inquiries),
-        sum(inquiry.only_wide for inquiry in inquiries),
-    )
+    variants = sum(inquiry.only_variant for inquiry in inquiries)
+    wide = sum(inquiry.only_wide for inquiry in inquiries)
     return (
         f"{reached} of {len(inquiries)} pairs are reached by some setting ({variants} only by a variant, "
         f"{wide} only by our spread); {tuned} by the tuner's pick; {len(inquiries) - reached} by none"

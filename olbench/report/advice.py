@@ -60,39 +60,27 @@ def describe_rules(file: RuleFile, named: NamedDataset, domain: bool | None = No
         f"{named.data.name}: {count(y.size, 'row')}, {count(len(names.features), 'feature')}; "
         f"{positives:,} {names.title(1)} ({positives / y.size:.1%}), {y.size - positives:,} {names.title(-1)}"
     )
-    gone = [rule for rule, _ in file.dropped(named.names) if _is_gone(rule.source.place, advice)]
+    kept = {each.place for each in advice}
     warnings = [
         f"the rule at {_short(rule.source.place)} is left out: the data has none of its features "
         f"('{' '.join(rule.source.text.split())}')"
-        for rule in gone
+        for rule, _ in file.dropped(named.names)
+        if rule.source.place not in kept
     ]
     return Account(
         headline, y.size, entries, tuple(_summary(advice, masks, y)), (*warnings, *warn(advice, names, masks))
     )
 
 
-def _is_gone(place: str, advice: Advice) -> bool:
-    return all(each.place != place for each in advice)
-
-
 def _coverage(each: AdviceSet, mask: Any, y: Floats, names: Names) -> Coverage:
     rows = tuple(
         describe_row(row, bound, names) for row, bound in zip(each.D[: each.written], each.d, strict=False)
     )
-    added = each.d.size - each.written
-    if added:
+    if added := each.d.size - each.written:
         rows = (*rows, f"and {count(added, 'row')} for 0 <= x <= 1")
-    right = int((y[mask] == each.z).sum())
-    return Coverage(
-        each.text,
-        names.title(each.z),
-        rows,
-        int(mask.sum()),
-        right,
-        _short(each.place),
-        each.source,
-        each.dropped,
-    )
+    covered, right = int(mask.sum()), int((y[mask] == each.z).sum())
+    place, title = _short(each.place), names.title(each.z)
+    return Coverage(each.text, title, rows, covered, right, place, each.source, each.dropped)
 
 
 def _short(place: str) -> str:
@@ -118,17 +106,14 @@ def describe_row(row: Floats, bound: float, names: Names) -> str:
 def _summary(advice: Advice, masks: Any, y: Floats) -> list[str]:
     """Say how much of the data the rules speak about at all, and where they disagree."""
     z = np.array([each.z for each in advice])
-    votes = {
-        sign: masks[z == sign].any(axis=0) if (z == sign).any() else np.zeros(y.size, bool)
-        for sign in (1, -1)
-    }
-    one = votes[1] ^ votes[-1]
-    said = np.where(votes[1], 1, -1)
-    lines = [f"{int((~votes[1] & ~votes[-1]).sum()):,} of {y.size:,} rows are covered by no rule"]
-    if (votes[1] & votes[-1]).any():
-        lines.append(f"{int((votes[1] & votes[-1]).sum()):,} rows are covered by rules of both classes")
+    # Of no rows, any is False in every column.
+    yes, no = (masks[z == sign].any(axis=0) for sign in (1, -1))
+    one, both = yes ^ no, int((yes & no).sum())
+    lines = [f"{int((~yes & ~no).sum()):,} of {y.size:,} rows are covered by no rule"]
+    if both:
+        lines.append(f"{both:,} rows are covered by rules of both classes")
     if one.any():
-        share = (said[one] == y[one]).mean()
+        share = (np.where(yes, 1, -1)[one] == y[one]).mean()
         lines.append(
             f"where rules of one class only apply, {share:.1%} of {int(one.sum()):,} rows have that class"
         )

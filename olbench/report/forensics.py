@@ -6,7 +6,6 @@ from typing import Any
 from olbench.forensics.consistency import COMPARED, Spread
 from olbench.forensics.inquiry import Finding, Inquiry, Setting, summary
 from olbench.papers import Reported
-from olbench.quantities import Quantity
 from olbench.report.document import Document
 from olbench.report.grid import Grid, Part, boxes, left, list_settings
 
@@ -27,12 +26,13 @@ def parts(inquiries: list[Inquiry]) -> list[Part]:
 def _row(inquiry: Inquiry) -> tuple[str, ...]:
     shown = inquiry.shown
     nearest = shown.settings[0]
+    named = "" if inquiry.reached else f"nearest: {shown.variant} " if shown.variant else "nearest: "
     return (
         inquiry.target.dataset,
         inquiry.target.row,
         _spreads_text(inquiry.target.numbers),
         reached_by(inquiry),
-        ("" if inquiry.reached else _nearest(shown)) + list_settings(nearest.params),
+        named + list_settings(nearest.params),
         _spreads_text(nearest.observed.spreads) + notes(nearest),
         list_settings(shown.chosen) if shown.chosen is not None else "none",
         "yes" if shown.by_tuning else "no",
@@ -49,10 +49,6 @@ def reached_by(inquiry: Inquiry) -> str:
     return f"only {names}" if inquiry.only_variant else names
 
 
-def _nearest(finding: Finding) -> str:
-    return f"nearest: {finding.variant} " if finding.variant else "nearest: "
-
-
 def notes(setting: Setting) -> str:
     """Return the caveats about a setting."""
     words = []
@@ -65,12 +61,11 @@ def notes(setting: Setting) -> str:
 
 def _spreads_text(values: Mapping[str, Spread] | Mapping[str, Reported]) -> str:
     """Return the compared quantities as the paper prints them: 0.294 ± 0.011, 702.6 ± 13.5."""
-    return ", ".join(_spread_text(quantity, values[quantity.name]) for quantity in COMPARED)
-
-
-def _spread_text(quantity: Quantity, value: Spread | Reported) -> str:
-    digits = quantity.digits if quantity.digits < 2 else quantity.digits - 1
-    return f"{quantity.text(value.mean, digits)} ± {quantity.text(value.deviation or 0.0, digits)}"
+    texts = []
+    for each in COMPARED:
+        value, digits = values[each.name], each.digits if each.digits < 2 else each.digits - 1
+        texts.append(f"{each.text(value.mean, digits)} ± {each.text(value.deviation or 0.0, digits)}")
+    return ", ".join(texts)
 
 
 def findings_document(inquiries: list[Inquiry]) -> Document[list[Inquiry]]:
