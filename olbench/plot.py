@@ -11,6 +11,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, overload
 
+from olbench.errors import UserError, suggest
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -72,8 +74,6 @@ def curves(
 
 
 def _find_dataset(results: "Results", dataset: str | None) -> str:
-    from olbench.errors import UserError, suggest
-
     names = results.datasets
     if dataset is None and len(names) == 1:
         return names[0]
@@ -85,8 +85,6 @@ def _find_dataset(results: "Results", dataset: str | None) -> str:
 
 
 def _find_series(results: "Results", quantity: str | None) -> "Series":
-    from olbench.errors import UserError
-
     known = results.protocol.series
     if not known:
         raise UserError(f"trials of the protocol {results.protocol.id} record no curves")
@@ -117,7 +115,6 @@ def ranks(results: "Results", *, ax: "Axes | None" = None) -> "Figure | Axes":
     >>> ranks(load_results("scw"))
     <Picture size 700x261.2 with 1 Axes>
     """
-    from olbench.errors import UserError
     from olbench.report.figures import curves as figures
     from olbench.report.model import Report
 

@@ -103,12 +103,9 @@ def _draw_scatter(panel: Axes, contrast: Contrast, look: Mapping[str, Style]) ->
     for dataset, (x, y) in contrast.points.items():
         # Not clipped: the points at 100 lie on the edge.
         panel.plot([x], [y], gid=dataset, zorder=3, clip_on=False, **_mark(look[dataset]))
-    panel.set_xlim(low, high)
-    panel.set_ylim(low, high)
+    panel.set(xlim=(low, high), ylim=(low, high), title=contrast.count)
+    panel.set(xlabel=display_name(contrast.x), ylabel=display_name(contrast.y))
     panel.grid(axis="x")
-    panel.set_title(contrast.count)
-    panel.set_xlabel(display_name(contrast.x))
-    panel.set_ylabel(display_name(contrast.y))
     canvas.set_ticks(panel.xaxis, 5)
     canvas.set_ticks(panel.yaxis, 5)
 
@@ -130,8 +127,8 @@ def _draw_differences(
         panel.plot([y - x], [place], gid=dataset, zorder=3, **_mark(look[dataset]))
     canvas.name_rows(panel, [names[dataset] for dataset in contrast.points])
     panel.margins(x=0.08)
-    panel.set_title(f"{display_name(contrast.y)} minus {display_name(contrast.x)}")
-    panel.set_xlabel("difference in percentage points")
+    title = f"{display_name(contrast.y)} minus {display_name(contrast.x)}"
+    panel.set(title=title, xlabel="difference in percentage points")
     canvas.set_ticks(panel.xaxis, 6, format=FuncFormatter(_signed))
 
 

@@ -44,12 +44,11 @@ def entries_by_epoch(results: Results, tuning: str) -> dict[str, list[Entry]]:
     }
     followed = results.protocol.followed
     labels = {entry.label for entries in found.values() for entry in entries if entry.algorithm in followed}
-    if len(labels) > 1:
-        found = {
-            dataset: [entry for entry in entries if entry.label in labels]
-            for dataset, entries in found.items()
-        }
-    return {dataset: entries for dataset, entries in found.items() if entries}
+    shown = {
+        dataset: [entry for entry in entries if len(labels) < 2 or entry.label in labels]
+        for dataset, entries in found.items()
+    }
+    return {dataset: entries for dataset, entries in shown.items() if entries}
 
 
 def accuracy(error: float) -> float:

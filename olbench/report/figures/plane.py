@@ -30,19 +30,13 @@ def plane_figure(results: Results, dataset: str, file: RuleFile, named: NamedDat
         limits = [(float(x.min()) - 0.3, float(x.max()) + 0.3) for x in X.T]
         _shade(panel, file, named, limits)
         for sign, marker in ((-1, "o"), (1, "+")):
-            own = X[y == sign]
-            panel.scatter(
-                own[:, 0], own[:, 1], s=9, marker=marker, color=COLOURS[sign], linewidths=0.6, zorder=2
-            )
+            x, up = X[y == sign].T
+            panel.scatter(x, up, s=9, marker=marker, color=COLOURS[sign], linewidths=0.6, zorder=2)
         for label, plane in lines.items():
-            ends = _ends(plane, limits)
-            panel.plot(
-                ends[:, 0], ends[:, 1], zorder=4, gid=label, **{**line_look(look[label]), "marker": ""}
-            )
-        panel.set_xlim(*limits[0])
-        panel.set_ylim(*limits[1])
-        panel.set_xlabel(named.names.features[0])
-        panel.set_ylabel(named.names.features[1])
+            own_look = {**line_look(look[label]), "marker": ""}
+            panel.plot(*_ends(plane, limits).T, zorder=4, gid=label, **own_look)
+        panel.set(xlim=limits[0], ylim=limits[1])
+        panel.set(xlabel=named.names.features[0], ylabel=named.names.features[1])
         if lines:
             figure.legend(handles=line_samples(list(lines), look), loc="lower center", ncols=4)
     return figure

@@ -36,8 +36,7 @@ def mistakes_figure(results: Results, dataset: str) -> Figure:
             _draw_mistakes(panel, group, look[group[0].label], place, len(groups))
         panel.set_xlim(0, 1.01 * max(entry.points[-1] for entry in entries))
         panel.set_ylim(bottom=0)
-        panel.set_xlabel("number of examples")
-        panel.set_ylabel("cumulative mistakes")
+        panel.set(xlabel="number of examples", ylabel="cumulative mistakes")
         panel.yaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
     return figure
 

@@ -81,12 +81,8 @@ def _draw_half_planes(panel: Axes, vectors: Floats) -> None:
         panel.add_patch(ellipse(MEAN, COVARIANCE, deviations, edgecolor=BLACK, linewidth=0.8, zorder=3))
     reach = np.array([-8.0, 12.0])
     panel.plot(reach, -EXAMPLE[0] / EXAMPLE[1] * reach, color=BLACK, linewidth=0.9, gid="hyperplane")
-    panel.set_xlim(*reach)
-    panel.set_ylim(-9, 11)
-    panel.set_aspect("equal")
+    panel.set(xlim=reach, ylim=(-9, 11), aspect="equal", title="weight vectors", xlabel="first weight")
     _number(panel)
-    panel.set_title("weight vectors")
-    panel.set_xlabel("first weight")
     panel.set_ylabel("second weight", labelpad=1)
 
 
@@ -100,11 +96,9 @@ def _draw_margins(panel: Axes, margins: Floats, mean: float, deviation: float) -
     for side, colour in ((at >= 0, BLUE), (at <= 0, GREEN)):
         panel.fill_between(at, density, where=side, color=colour, alpha=0.25, linewidth=0, zorder=2)
     panel.axvline(0, color=BLACK, linewidth=0.9)
-    panel.set_xlim(mean - 4 * deviation, mean + 4 * deviation)
+    title = f"their margins: N({mean:g}, {deviation**2:g}), {_normal_cdf(mean / deviation):.1%} above zero"
+    panel.set(xlim=(mean - 4 * deviation, mean + 4 * deviation), title=title, xlabel="margin w · x")
     panel.set_ylim(bottom=0)
-    share = _normal_cdf(mean / deviation)
-    panel.set_title(f"their margins: N({mean:g}, {deviation**2:g}), {share:.1%} above zero")
-    panel.set_xlabel("margin w · x")
     _number(panel)
 
 
@@ -153,31 +147,26 @@ def _draw_features(panel: Axes, X: Floats, y: Floats) -> None:
     reach = 1.05 * float(np.abs(X[:, :2]).max())
     panel.plot([-reach, reach], [-reach, reach], color=BLACK, linewidth=0.9, linestyle=DOTS, gid="separator")
     _square(panel, reach)
-    panel.set_title("data: the two informative features")
-    panel.set_xlabel("first feature")
+    panel.set(title="data: the two informative features", xlabel="first feature")
     panel.set_ylabel("second feature", labelpad=1)
 
 
 def _draw_ellipses(panel: Axes, mean: Floats, covariance: Floats) -> None:
     for first in range(0, mean.size, 2):
         pair = slice(first, first + 2)
-        look: dict[str, Any] = {"edgecolor": GREY, "linewidth": 0.7, "zorder": 2}
-        if first == 0:
-            look = {"edgecolor": BLACK, "linewidth": 1.4, "zorder": 3}
-        panel.add_patch(ellipse(mean[pair], covariance[pair, pair], **look))
+        colour, width, above = (BLACK, 1.4, 3) if first == 0 else (GREY, 0.7, 2)
+        patch = ellipse(mean[pair], covariance[pair, pair], edgecolor=colour, linewidth=width, zorder=above)
+        panel.add_patch(patch)
     reach = 1.08 * float((np.abs(mean) + np.sqrt(np.diag(covariance))).max())
     # The label is the sign of the second feature minus the first.
     panel.plot([0, -reach], [0, reach], color=BLACK, linewidth=0.9, linestyle=DOTS, gid="true weights")
     _square(panel, reach)
-    panel.set_title("weights: one deviation around the mean")
-    panel.set_xlabel("first weight of a pair")
+    panel.set(title="weights: one deviation around the mean", xlabel="first weight of a pair")
     panel.set_ylabel("second weight of a pair", labelpad=1)
 
 
 def _square(panel: Axes, reach: float) -> None:
-    panel.set_xlim(-reach, reach)
-    panel.set_ylim(-reach, reach)
-    panel.set_aspect("equal")
+    panel.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     panel.grid(axis="x")
     _number(panel)
 
