@@ -93,9 +93,10 @@ def test_a_results_folder_with_a_name_that_is_not_unicode_is_reported(tmp_path):
     assert "out?" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_numba_without_its_compiler_is_refused_in_one_sentence(tmp_path):
+@pytest.mark.parametrize("words", [("small.libsvm", "--algorithms", "arow"), ("quick",)])
+def test_numba_without_its_compiler_is_refused_in_one_sentence(tmp_path, words):
     (tmp_path / "small.libsvm").write_text(LINES)
-    code, error = run("run", "small.libsvm", "--algorithms", "arow", cwd=tmp_path, NUMBA_DISABLE_JIT="1")
+    code, error = run("run", *words, cwd=tmp_path, NUMBA_DISABLE_JIT="1")
     assert code == 2
     assert error.startswith("olbench: NUMBA_DISABLE_JIT is set")
     assert error.count("\n") == 1
