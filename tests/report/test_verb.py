@@ -149,6 +149,20 @@ def olbench_alone():
     return call
 
 
+@pytest.mark.parametrize("options", [(), ("--full",)])
+def test_tables_of_a_run_load_no_compiler_and_nothing_that_learns_or_draws(run, options):
+    heavy = ("numba", "llvmlite", "sklearn", "pandas", "matplotlib", "joblib", "jinja2")
+    program = (
+        "import atexit, sys; from olbench.cli import main; "
+        f"loaded = lambda: [name for name in {heavy} if name in sys.modules]; "
+        "atexit.register(lambda: print(loaded(), file=sys.stderr)); "
+        f"sys.argv[1:] = {['report', str(run), *options]}; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("small: 3 data sets")
+    assert done.stderr == "[]\n"
+
+
 def test_the_folder_above_results_that_ship_leads_to_them(here, run):
     shutil.copytree(run, "results/scw/reference")
     code, _, err = here("report", "results/scw")
