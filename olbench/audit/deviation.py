@@ -27,10 +27,38 @@ def quadratic_roots(m: float, v: float, phi: float) -> list[float]:
     return sorted(float(root) for root in roots)
 
 
+def remaining_deviation(alpha: float, v: float, phi: float) -> float:
+    """Return sqrt(u), the deviation of the margin after a step alpha: cw2008, eq. (12)."""
+    return 0.5 * (-alpha * v * phi + math.sqrt((alpha * v * phi) ** 2 + 4.0 * v))
+
+
 def shrinkage(alpha: float, v: float, phi: float) -> float:
     """Return beta of Sigma -= beta Sigma x x' Sigma for a step alpha: cw2008, eqs. (12) and (22)."""
-    deviation = 0.5 * (-alpha * v * phi + math.sqrt((alpha * v * phi) ** 2 + 4.0 * v))
-    return alpha * phi / (deviation + v * alpha * phi)
+    return alpha * phi / (remaining_deviation(alpha, v, phi) + v * alpha * phi)
+
+
+def compare_smaller_root(
+    rng: np.random.Generator, trials: int, least_margin: Callable[[float, float], float]
+) -> Verification:
+    """Compare the smaller root with "always negative", and with negative where m > -least_margin(v, phi).
+
+    Where it is not negative, the corrected form wants another reason to refuse it: the root belongs to the
+    equation with the other sign of the square root, and leaves the margin below phi sqrt(u).
+    """
+    forms = Forms()
+    cases = [(-2.0, 1.0, 1.0)]
+    for _ in range(POINTS * trials):
+        v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
+        cases.append((rng.uniform(-3.0, 1.0) * phi * math.sqrt(v), v, phi))
+    for m, v, phi in cases:
+        smaller, larger = quadratic_roots(m, v, phi)
+        left = [(m + a * v - phi * remaining_deviation(a, v, phi)) / math.sqrt(v) for a in (smaller, larger)]
+        as_said = (smaller < 0.0) == (m > -least_margin(v, phi))
+        refused = left[0] < -1e-6 and abs(left[1]) < 1e-6
+        shown = {"m": m, "v": v, "phi": phi, "smaller root": smaller, "larger root": larger}
+        shown["margin after the smaller"] = m + smaller * v
+        forms.add(float(smaller >= 0.0), float(not (as_said and refused)), **shown)
+    return forms.verify("The larger root is the multiplier all the same: only it meets the constraint")
 
 
 def compare_trigger(

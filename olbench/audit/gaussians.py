@@ -205,3 +205,25 @@ def distance(problem: Problem, mean: Floats, covariance: Floats, best: tuple[Flo
     shift = inverse @ (mean - best[0])
     change = inverse @ (covariance - best[1]) @ inverse.T
     return float(max(np.abs(shift).max(), np.abs(change).max()))
+
+
+def largest_slope(
+    objective: Callable[[Floats, Floats], float], mean: Floats, covariance: Floats, rng: np.random.Generator
+) -> float:
+    """Return the largest of a few central differences of an objective, relative to the precision."""
+    h, slopes = 1e-5 * float(np.linalg.eigvalsh(covariance)[0]), []
+    for _ in range(4):
+        shift, turn = rng.normal(size=len(mean)), rng.normal(size=covariance.shape)
+        turn = h * (turn + turn.T)
+        ends = [objective(mean + sign * h * shift, covariance + sign * turn) for sign in (1.0, -1.0)]
+        slopes.append(abs(ends[0] - ends[1]) / (2.0 * h))
+    return max(slopes) / (1.0 + float(np.abs(np.linalg.inv(covariance)).max()))
+
+
+def matched_draws(rng: np.random.Generator, mean: Floats, covariance: Floats, count: int) -> Floats:
+    """Return draws from a Gaussian, shifted and scaled so that their mean and covariance are those of it."""
+    draws = rng.normal(size=(count, len(mean)))
+    draws -= draws.mean(axis=0)
+    spread = np.linalg.cholesky(draws.T @ draws / count)
+    matched: Floats = mean + np.linalg.solve(spread, draws.T).T @ np.linalg.cholesky(covariance).T
+    return matched

@@ -56,6 +56,11 @@ def bent_upper(constraint):
     return lambda right: lambda step: right(step) * (0.95 if step.constraint == constraint else 1.0)
 
 
+def deviation_quadratic(m, v, phi):
+    """The quadratic of the deviation form, whose smaller root is not always negative."""
+    return [v * v * (1 + phi * phi), 2 * m * v * (1 + phi * phi / 2), m * m - v * phi * phi]
+
+
 def accept_everything(right):
     def comparator(run):
         return Comparator(run.means[-1], run.covariances[-1], 1.0)
@@ -69,6 +74,7 @@ BENT_CORNER = bent_coefficients(corner=lambda a: 1.001 * a * a)
 #: (paper, check, function that says what is true, how it is bent)
 MUTATIONS = [
     ("cw2008", "equation-13", "root_14", times(1.001)),
+    ("cw2008", "smaller-root", "least_margin", times(0.95)),
     ("cw2008", "trigger", "least_margin", times(0.95)),
     ("cw2008", "equation-14", "root_14", times(1.001)),
     ("cw2008", "eta-half", "_rule_step", lambda right: lambda *args: (right(*args)[0], 0.0, 0.0)),
@@ -78,6 +84,7 @@ MUTATIONS = [
     ("cw2008", "equation-21", "DERIVED", BENT_CORNER),
     ("cw2008", "theorem-2", "DERIVED", BENT_BORDER),
     ("cw2008", "lemma-3", "LEARNER", lambda right: "cw-var"),
+    ("cw2008", "loss-variance", "margin_variance", times(1.001)),
     ("cw2008", "lemma-5-1", "confidence_loss", lambda right: lambda x, phi: right(x, phi) + phi / 10**9),
     ("cw2008", "lemma-5-2", "confidence_loss", lambda right: lambda x, phi: right(x, phi).sqrt().sqrt()),
     ("cw2008", "lemma-5-3", "confidence_loss", lambda right: lambda x, phi: right(x, phi) * 99 / 100),
@@ -93,6 +100,14 @@ MUTATIONS = [
     ("cw2008", "chain-18", "implied_margin", times(1.001)),
     ("cw2008", "unit-margin", "nearest_point", times(0.3)),
     ("cw2008", "theorem-4-noise", "tightest_comparator", accept_everything),
+    ("cw2008", "fixed-alpha", "fixed_gain", times(1.001)),
+    ("cw2008", "fixed-alpha", "gradient_step", lambda right: cw2008._optimal_step),
+    ("cw2012", "section-4-prediction", "expected_sign", times(-1.0)),
+    ("cw2012", "section-4-prediction", "expected_sign", times(0.8)),
+    ("cw2012", "section-4-majority", "majority_label", lambda right: lambda p, y: right(p, 1.0)),
+    ("cw2012", "constraint-9", "deviation_term", lambda right: lambda sigma, x: right(sigma, x) ** 2),
+    ("cw2012", "section-5.1-smaller-root", "variance_quadratic", lambda right: deviation_quadratic),
+    ("cw2012", "section-5.2-smaller-root", "least_margin", times(0.95)),
     ("cw2012", "section-3-slack", "clip", lambda right: lambda alpha, C: right(alpha, 1.001 * C)),
     ("cw2012", "section-5-normal", "normal_density", lambda right: lambda v: math.exp(-v * v / 2.001)),
     ("cw2012", "lemma-1", "variance_step", step_times(1.001)),

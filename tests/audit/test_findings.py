@@ -7,6 +7,8 @@ import pytest
 
 from olbench import make_algorithm, online_pass
 from olbench.audit import checks
+from olbench.audit.deviation import quadratic_roots
+from olbench.audit.gaussians import Problem, matched_draws
 from olbench.audit.runs import (
     NotSeparableError,
     confident,
@@ -15,6 +17,8 @@ from olbench.audit.runs import (
     separable,
     tightest_comparator,
 )
+from olbench.papers.cw2008 import audit as cw2008
+from olbench.papers.cw2012 import audit as cw2012
 from olbench.papers.scw2012 import audit as scw2012
 
 
@@ -68,6 +72,80 @@ def test_two_equal_gaussians_combine_to_the_same_precision(results):
     shown = example(results, "cw2012", "section-7.10-kl")
     assert shown["Sigma_c"] == [1, 1]
     assert shown["best Sigma^-1"] == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("paper", "id"), [("cw2008", "smaller-root"), ("cw2012", "section-5.2-smaller-root")]
+)
+def test_both_roots_are_positive_far_on_the_wrong_side(results, paper, id):
+    """2 alpha^2 - 6 alpha + 3 = 0 at m = -2, v = phi = 1; only the larger root meets the constraint."""
+    shown = example(results, paper, id)
+    assert (shown["m"], shown["v"], shown["phi"]) == (-2, 1, 1)
+    small, large = (6 - math.sqrt(12)) / 4, (6 + math.sqrt(12)) / 4
+    assert (shown["smaller root"], shown["larger root"]) == pytest.approx((small, large))
+    left = [alpha - 2 - (-alpha + math.sqrt(alpha**2 + 4)) / 2 for alpha in (small, large)]
+    assert left[0] < -2
+    assert left[1] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("m", [-0.99, 0.0, 0.99])
+def test_the_smaller_root_is_negative_where_the_margin_is_not_as_bad(m):
+    """The control: what the papers say holds for m > -phi sqrt(v)."""
+    smaller, larger = quadratic_roots(m, 1.0, 1.0)
+    assert smaller < 0 < larger
+
+
+def test_the_printed_variance_of_the_confidence_loss_is_zero_before_the_first_update(results):
+    shown = example(results, "cw2008", "loss-variance")
+    assert (shown["mu"], shown["mu' Sigma mu"]) == ([0], 0)
+    assert shown["variance of y w.x"] == pytest.approx(1)
+
+
+def test_matched_draws_have_the_moments_of_their_gaussian():
+    mean, covariance = np.array([1.0, -2.0]), np.array([[2.0, 0.5], [0.5, 1.0]])
+    draws = matched_draws(np.random.default_rng(6), mean, covariance, 50)
+    np.testing.assert_allclose(draws.mean(axis=0), mean, atol=1e-12)
+    np.testing.assert_allclose(np.cov(draws.T, bias=True), covariance, atol=1e-12)
+
+
+@pytest.mark.parametrize(("score", "deviation"), [(0.3, 2.0), (-1.0, 1.0), (50.0, 1.0)])
+def test_the_expected_sign_is_that_of_the_error_function(score, deviation):
+    expected = math.erf(score / (deviation * math.sqrt(2)))
+    assert cw2012.expected_sign(score, deviation) == pytest.approx(expected, abs=1e-10)
+
+
+def test_the_majority_votes_for_minus_one_where_the_paper_says_plus_one(results):
+    shown = example(results, "cw2012", "section-4-majority")
+    assert (shown["mu.x"], shown["y"]) == (-1, -1)
+    assert shown["Pr[M >= 0]"] > 0.5 > shown["votes for +1"]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "means", "missed"), [("deviation", (1.0, 3.0), True), ("variance", (1.0, 9.0), False)]
+)
+def test_the_midpoint_of_two_feasible_points_misses_9_and_not_10(results, constraint, means, missed):
+    """Sigma = 1 and 9 with x = phi = 1; the variance form is the control."""
+    problem = Problem(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0, constraint)
+    points = [(np.array([mean]), np.array([[sigma]])) for mean, sigma in zip(means, (1.0, 9.0), strict=True)]
+    assert [problem.shortfall(*point) for point in points] == [0, 0]
+    halfway = [(one + other) / 2 for one, other in zip(*points, strict=True)]
+    assert (problem.shortfall(*halfway) > 0.2) == missed
+    assert "(2, 5) misses it by 0.236" in results["cw2012", "constraint-9"].outcome.note
+
+
+def test_sop_is_the_variant_with_a_fixed_alpha_and_not_with_the_optimal_step(results):
+    """One mistake: Sigma^-1 mu and Sigma^-1 of SOP gain y x and x x'; alpha = .5 and phi = 1 grant that."""
+    X, y = np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([-1.0, 1.0])
+    run = replay(make_algorithm("sop"), X, y)
+    mistakes, mean, covariance = cw2008._run_fixed(X, y, 0.5, cw2008.gradient_step)
+    assert mistakes == run.mistakes == 2
+    precision = np.eye(2) + X.T @ X
+    np.testing.assert_allclose(covariance, np.linalg.inv(precision))
+    np.testing.assert_allclose(run.covariances[-1], covariance)
+    np.testing.assert_allclose(2 * mean, np.linalg.solve(precision, X.T @ y))
+    np.testing.assert_allclose(run.means[-1], 2 * mean)
+    assert not np.allclose(cw2008._run_fixed(X, y, 0.5, cw2008._optimal_step)[1], mean)
+    assert " 0 of " not in results["cw2008", "fixed-alpha"].outcome.note
 
 
 def soft_step(m, v, phi, C):

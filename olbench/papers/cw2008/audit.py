@@ -1,8 +1,9 @@
 """Crammer, Dredze & Pereira, Exact Convex Confidence-Weighted Learning (NIPS 2008)."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 
@@ -11,13 +12,15 @@ from scipy.optimize import minimize
 
 from olbench import audit
 from olbench.audit.definition import POINTS, Forms, Tally, Verification
-from olbench.audit.deviation import compare_trigger, quadratic_roots
+from olbench.audit.deviation import compare_smaller_root, compare_trigger, quadratic_roots
 from olbench.audit.gaussians import (
     Problem,
     compare_optimum,
     divergence,
     draw_problem,
     inverse_of,
+    largest_slope,
+    matched_draws,
     violated_problems,
 )
 from olbench.audit.representer import (
@@ -44,6 +47,7 @@ from olbench.audit.runs import (
     tightest_comparator,
 )
 from olbench.learn.examples import Floats
+from olbench.learn.learners import make_algorithm
 
 check = partial(audit.check, paper="cw2008")
 LEARNER = "cw"
@@ -101,6 +105,19 @@ def _margins(rng: np.random.Generator, count: int, lowest: float = -5.0) -> Iter
     for _ in range(count):
         phi = rng.uniform(0.05, 3.0)
         yield rng.uniform(lowest, phi), phi
+
+
+@check(
+    id="smaller-root",
+    where="Section 3.2, before (13)",
+    statement="The smaller root of the quadratic for alpha is always negative and thus not a valid Lagrange "
+    "multiplier",
+    correction="It is negative where m > -phi sqrt(v). For m < -phi sqrt(v) both roots are positive, and the "
+    "smaller one is not valid because it does not meet the constraint: squaring has added it",
+)
+def smaller_root(rng: np.random.Generator, trials: int) -> Verification:
+    """Solve the quadratic at margins down to -3 phi sqrt(v), and try both roots in the constraint."""
+    return compare_smaller_root(rng, trials, least_margin)
 
 
 @check(
@@ -336,6 +353,32 @@ def _scale_gap(run: Replay, scaled: Replay, a: float) -> float:
 
 
 # --- the confidence loss, Lemma 5, in fifty digits
+
+
+@check(
+    id="loss-variance",
+    where="Appendix, Confidence Loss, before (23)",
+    statement="The margin's Gaussian has the parameters m = y mu.x and v = mu' Sigma mu",
+    correction="v = x' Sigma x, as in (1) and (11)",
+)
+def loss_variance(rng: np.random.Generator, trials: int) -> Verification:
+    """Measure the variance of y w.x over draws of w whose mean and covariance are exactly mu and Sigma."""
+    forms = Forms(1e-9, "(relative)")
+    first = Problem(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0)
+    for one in (first, *(draw_problem(rng) for _ in range(trials))):
+        margins = one.y * matched_draws(rng, one.mean, one.covariance, 200) @ one.x
+        printed, variance = float(one.mean @ one.covariance @ one.mean), float(margins.var())
+        shown = {"mu": one.mean.tolist(), "Sigma": one.covariance.tolist(), "x": one.x.tolist()}
+        shown |= {"mu' Sigma mu": printed, "variance of y w.x": variance}
+        forms.add(abs(printed / variance - 1.0), abs(margin_variance(one) / variance - 1.0), **shown)
+    return forms.verify(
+        "Before the first update mu is 0, so that m / sqrt(v) would be 0 / 0 for every example"
+    )
+
+
+def margin_variance(one: Problem) -> float:
+    """Return x' Sigma x."""
+    return one.v
 
 
 def confidence_loss(x: Decimal, phi: Decimal) -> Decimal:
@@ -667,3 +710,70 @@ def lemma_7(rng: np.random.Generator, trials: int) -> Verification:
         bound = factor_6(phi) * (2.0 * kl + spread)
         printed.add(losses / bound - 1.0, phi=phi, losses=losses, bound=bound)
     return printed.verify()
+
+
+# --- related work, section 6
+
+
+@check(
+    id="fixed-alpha",
+    where="Section 6, SOP",
+    statement="A variant similar to SOP follows from (5) with a fixed alpha, without the square root and "
+    "with a gradient-descent step",
+)
+def fixed_alpha(rng: np.random.Generator, trials: int) -> Verification:
+    """Take the slope of that Lagrangian at its optimum, and run the variant beside olbench's SOP."""
+    printed, others = Tally(1e-5, "(relative)"), 0
+    for _ in range(trials):
+        one, alpha = draw_problem(rng), rng.lognormal()
+        gain = fixed_gain(alpha, one.phi)
+        optimum = one.step(alpha, gain / (1.0 + gain * one.v))
+        slope = largest_slope(partial(_fixed_lagrangian, one, alpha), *optimum, rng)
+        printed.add(slope, alpha=alpha, **one.shown)
+        X, y = separable(rng, 40, 3)
+        run = replay(make_algorithm("sop"), X, y)
+        mistakes, mean, covariance = _run_fixed(X, y, alpha, gradient_step)
+        gaps = [np.abs(mean / alpha - run.means[-1]).max(), np.abs(covariance - run.covariances[-1]).max()]
+        counts = float(mistakes != run.mistakes)
+        printed.add(float(max(*gaps, counts)), alpha=alpha, mistakes=mistakes, sop_mistakes=run.mistakes)
+        others += _run_fixed(X, y, alpha, _optimal_step)[0] != run.mistakes
+    return printed.verify(
+        "With 2 alpha phi = 1 the variant makes SOP's mistakes, has its Sigma and alpha times its mu. With "
+        f"the optimal step of mu in place of the gradient step, mistakes differ in {others} of {trials} runs"
+    )
+
+
+def fixed_gain(alpha: float, phi: float) -> float:
+    """Return what Sigma^-1 gains along x x' where alpha is fixed and the square root omitted."""
+    return 2.0 * alpha * phi
+
+
+def _fixed_lagrangian(one: Problem, alpha: float, mean: Floats, covariance: Floats) -> float:
+    """Return (5) with the variance in the place of the standard deviation."""
+    shortfall = replace(one, constraint="variance").shortfall(mean, covariance)
+    return divergence(mean, covariance, one.mean, one.covariance) + alpha * shortfall
+
+
+#: (mu, Sigma^-1 before and after the update, alpha y x) -> mu after it.
+MoveMean = Callable[[Floats, Floats, Floats, Floats], Floats]
+
+
+def gradient_step(mean: Floats, before: Floats, after: Floats, push: Floats) -> Floats:
+    """Move Sigma^-1 mu, the vector that SOP keeps, down the gradient of -alpha y w.x."""
+    return np.asarray(np.linalg.solve(after, before @ mean + push), dtype=np.float64)
+
+
+def _optimal_step(mean: Floats, before: Floats, after: Floats, push: Floats) -> Floats:
+    """Move mu to the optimum of the Lagrangian, eq. (6)."""
+    return np.asarray(mean + np.linalg.solve(before, push), dtype=np.float64)
+
+
+def _run_fixed(X: Floats, y: Floats, alpha: float, move: MoveMean) -> tuple[int, Floats, Floats]:
+    """Run the variant with phi = 1 / (2 alpha), mistake-driven as SOP is; return mistakes, mu and Sigma."""
+    mistakes, mean, precision = 0, np.zeros(X.shape[1]), np.eye(X.shape[1])
+    for x, label in zip(X, y, strict=True):
+        if (1.0 if mean @ x >= 0.0 else -1.0) != label:
+            mistakes += 1
+            after = precision + fixed_gain(alpha, 0.5 / alpha) * np.outer(x, x)
+            mean, precision = move(mean, precision, after, alpha * label * x), after
+    return mistakes, mean, inverse_of(precision)

@@ -9,12 +9,13 @@ from itertools import chain, pairwise
 
 import numpy as np
 from scipy.integrate import quad
+from scipy.linalg import sqrtm
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr
 
 from olbench import audit
 from olbench.audit.definition import POINTS, Forms, Plain, Tally, Verification
-from olbench.audit.deviation import compare_trigger, larger_root, shrinkage
+from olbench.audit.deviation import compare_smaller_root, compare_trigger, larger_root, shrinkage
 from olbench.audit.gaussians import (
     Constraint,
     Problem,
@@ -23,6 +24,7 @@ from olbench.audit.gaussians import (
     divergence,
     draw_problem,
     inverse_of,
+    matched_draws,
     random_gaussian,
     violated_problems,
 )
@@ -62,6 +64,68 @@ def section_3_slack(rng: np.random.Generator, trials: int) -> Verification:
     return forms.verify("The step max{alpha, C} even moves w on an example without loss")
 
 
+def majority_label(probability: float, y: float) -> float:
+    """Return the label that most draws predict, given Pr[M >= 0] of the margin M that is signed by y."""
+    return y if probability > 0.5 else -y
+
+
+@check(
+    id="section-4-prediction",
+    where="Section 4, prediction",
+    statement="The average weight vector E[w], the average margin E[M] and E[sign(M)], the average of many "
+    "draws of a Gibbs predictor, predict the same label",
+)
+def section_4_prediction(rng: np.random.Generator, trials: int) -> Verification:
+    """Compare the label of mu with the integral of the sign of the margin, and with the average of draws."""
+    printed, single = Tally(), 0
+    for one in (draw_problem(rng) for _ in range(trials)):
+        score, deviation = float(one.mean @ one.x), math.sqrt(one.v)
+        vote = expected_sign(score, deviation)
+        scores = matched_draws(rng, one.mean, one.covariance, GIBBS_DRAWS) @ one.x
+        errors = 6.0 / math.sqrt(GIBBS_DRAWS)
+        wrong = np.sign(vote) != np.sign(score) or abs(np.sign(scores).mean() - vote) > errors
+        wrong = wrong or abs(float(scores.mean()) - score) > 1e-9 * (abs(score) + deviation)
+        single += int(np.sign(scores[0]) != np.sign(score))
+        printed.add(float(wrong), **{"mu.x": score, "x' Sigma x": one.v, "E[sign]": vote})
+    return printed.verify(
+        f"A single Gibbs draw is another predictor: it contradicts mu in {single} of {trials} instances"
+    )
+
+
+#: How many weight vectors a Gibbs predictor draws.
+GIBBS_DRAWS = 4000
+
+
+def expected_sign(score: float, deviation: float) -> float:
+    """Return E[sign(s)] for s ~ N(score, deviation^2), by integrating the density on either side of 0."""
+    zero = min(max(-score / deviation, -12.0), 12.0)
+    below, above = (quad(normal_density, *ends, epsabs=1e-13)[0] for ends in ((-12.0, zero), (zero, 12.0)))
+    return float(above - below) / math.sqrt(2.0 * math.pi)
+
+
+@check(
+    id="section-4-majority",
+    where="Section 4, the majority",
+    statement="If Pr[M >= 0] is larger than half, the majority votes for y = +1, otherwise for y = -1",
+    correction="It votes for the label y that M = y w.x is signed by, otherwise for -y",
+)
+def section_4_majority(rng: np.random.Generator, trials: int) -> Verification:
+    """Count the votes of drawn weight vectors, where they are not about even."""
+    forms = Forms()
+    one = Problem(-np.ones(1), np.eye(1), np.ones(1), -1.0, 1.0)
+    for each in (one, *(draw_problem(rng) for _ in range(trials))):
+        probability = float(ndtr(each.m / math.sqrt(each.v)))
+        votes = np.sign(matched_draws(rng, each.mean, each.covariance, GIBBS_DRAWS) @ each.x)
+        share = float((votes > 0.0).mean())
+        if abs(share - 0.5) > 3.0 / math.sqrt(GIBBS_DRAWS):
+            label = 1.0 if share > 0.5 else -1.0
+            printed = 1.0 if probability > 0.5 else -1.0
+            shown = {"mu.x": float(each.mean @ each.x), "y": each.y, "Pr[M >= 0]": probability}
+            shown["votes for +1"] = share
+            forms.add(float(printed != label), float(majority_label(probability, each.y) != label), **shown)
+    return forms.verify()
+
+
 @check(
     id="section-5-normal",
     where="Section 5, before (9)",
@@ -91,6 +155,54 @@ def normal_density(v: float) -> float:
     return math.exp(-v * v / 2.0)
 
 
+@check(
+    id="constraint-9",
+    where="Section 5, after (9)",
+    statement="The constraint of (9) is not convex in Sigma, since sqrt(x' Sigma x) is concave in it; those "
+    "of (10) and (19) are convex",
+)
+def constraint_9(rng: np.random.Generator, trials: int) -> Verification:
+    """Go halfway between two points that meet a constraint with equality; only (9) is missed there."""
+    printed = Tally(1e-9)
+    pairs = [(np.ones(1), np.eye(1), 9.0 * np.eye(1))]
+    pairs += [
+        (rng.normal(size=3), random_gaussian(rng, 3)[1], random_gaussian(rng, 3)[1]) for _ in range(trials)
+    ]
+    misses = [_miss_halfway(*pair) for pair in pairs]
+    for (x, *points), (exact, variance, root) in zip(pairs, misses, strict=True):
+        low, high = sorted(deviation_term(each, x) for each in points)
+        # The root of the mean of two squares exceeds the mean of their roots by at least this.
+        least = (high - low) ** 2 / (8.0 * high)
+        printed.add(max(least - exact, abs(variance), root), x=x.tolist(), low=low, high=high, miss=exact)
+    return printed.verify(
+        "(mu, Sigma) = (1, 1) and (3, 9) meet (9) for x = phi = 1, and halfway (2, 5) misses it by "
+        f"{misses[0][0]:.3f}. It takes both: for a fixed mu the constraint is the half-space "
+        "x' Sigma x <= (y mu.x / phi)^2. For phi <= 0 it is convex"
+    )
+
+
+def deviation_term(covariance: Floats, x: Floats) -> float:
+    """Return sqrt(x' Sigma x), the term of (9)."""
+    return math.sqrt(float(x @ covariance @ x))
+
+
+def _miss_halfway(x: Floats, one: Floats, other: Floats) -> tuple[float, float, float]:
+    """Return by how much the midpoint of two points on the boundary misses (9), (10) and (19), at phi = 1.
+
+    The margin y mu.x is linear: halfway it is the mean of the terms that the two points meet.
+    """
+    roots = [np.asarray(sqrtm(each).real, dtype=np.float64) for each in (one, other)]
+    middle, middle_root = 0.5 * (one + other), 0.5 * (roots[0] + roots[1])
+    deviations = [deviation_term(each, x) for each in (one, other)]
+    variances = [float(x @ each @ x) for each in (one, other, middle)]
+    norms = [float(np.linalg.norm(each @ x)) for each in (*roots, middle_root)]
+    return (
+        deviation_term(middle, x) - 0.5 * sum(deviations),
+        variances[2] - 0.5 * (variances[0] + variances[1]),
+        norms[2] - 0.5 * (norms[0] + norms[1]),
+    )
+
+
 def variance_step(m: float, v: float, phi: float) -> tuple[float, float]:
     """Return alpha and beta of Lemma 1, with (15) and (18)."""
     b = 1.0 + 2.0 * phi * m
@@ -111,11 +223,45 @@ def lemma_1(rng: np.random.Generator, trials: int) -> Verification:
     return compare_optimum(problems, lambda at: at.step(*variance_step(at.m, at.v, at.phi))).verify()
 
 
+@check(
+    id="section-5.1-smaller-root",
+    where="Section 5.1.1, before (18)",
+    statement="The smaller root of the quadratic for alpha of the variance form is always negative",
+)
+def section_5_1_smaller_root(rng: np.random.Generator, trials: int) -> Verification:
+    """Solve the quadratic at margins of either sign."""
+    printed = Tally()
+    for _ in range(POINTS * trials):
+        v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
+        m = rng.uniform(-3.0, 3.0) * phi * v
+        smaller = float(min(np.roots(variance_quadratic(m, v, phi))))
+        printed.add(float(smaller >= 0.0), **{"m": m, "v": v, "phi": phi, "smaller root": smaller})
+    return printed.verify("Their product is negative where m < phi v, and elsewhere their sum is")
+
+
+def variance_quadratic(m: float, v: float, phi: float) -> list[float]:
+    """Return the coefficients of the quadratic for alpha of (10)."""
+    return [2.0 * phi * v * v, v * (1.0 + 2.0 * phi * m), m - phi * v]
+
+
 @check(where="Lemma 2", statement="The closed form is the optimum of (19), the deviation form")
 def lemma_2(rng: np.random.Generator, trials: int) -> Verification:
     """Compare with sequential quadratic programming."""
     problems = violated_problems(partial(draw_problem, rng), trials)
     return compare_optimum(problems, lambda at: at.step(*deviation_step(at.m, at.v, at.phi))).verify()
+
+
+@check(
+    id="section-5.2-smaller-root",
+    where="Section 5.2.1, before (30)",
+    statement="The smaller root of the quadratic for alpha is always negative and thus not a valid Lagrange "
+    "multiplier",
+    correction="It is negative where m > -phi sqrt(v). For m < -phi sqrt(v) both roots are positive, and the "
+    "smaller one does not meet the constraint",
+)
+def section_5_2_smaller_root(rng: np.random.Generator, trials: int) -> Verification:
+    """Solve the quadratic at margins down to -3 phi sqrt(v), and try both roots in the constraint."""
+    return compare_smaller_root(rng, trials, least_margin)
 
 
 @check(

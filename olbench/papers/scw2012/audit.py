@@ -20,6 +20,7 @@ from olbench.audit.gaussians import (
     distance,
     divergence,
     draw_problem,
+    largest_slope,
     random_gaussian,
     violated_problems,
 )
@@ -106,7 +107,9 @@ def section_2_4(rng: np.random.Generator, trials: int) -> Verification:
     for case in cases:
         if case.loss > 0.05:
             after = case.closed_form()
-            slopes = [case.largest_slope(share, rng) for share in (0.0, NEW_SHARE)]
+            slopes = [
+                largest_slope(partial(case.objective, share=share), *after, rng) for share in (0.0, NEW_SHARE)
+            ]
             shown = {"y mu.x": 1.0 - case.loss, "v": case.v, "gamma": case.gamma,
                      "objective": case.objective(*after, 0.0),
                      "with Sigma_t kept": case.objective(after[0], case.covariance, 0.0)}  # fmt: skip
@@ -138,20 +141,6 @@ class _Arow(Example):
         spread = share * float(self.x @ covariance @ self.x) + (1.0 - share) * self.v
         change = divergence(mean, covariance, self.mean, self.covariance)
         return change + (hinge * hinge + spread) / (2.0 * self.gamma)
-
-    def largest_slope(self, share: float, rng: np.random.Generator) -> float:
-        """Return the largest of a few central differences at the closed form, relative to the precision."""
-        mean, covariance = self.closed_form()
-        h, slopes = 1e-5 * float(np.linalg.eigvalsh(covariance)[0]), []
-        for _ in range(4):
-            shift, turn = rng.normal(size=len(mean)), rng.normal(size=covariance.shape)
-            turn = h * (turn + turn.T)
-            ends = [
-                self.objective(mean + sign * h * shift, covariance + sign * turn, share)
-                for sign in (1.0, -1.0)
-            ]
-            slopes.append(abs(ends[0] - ends[1]) / (2.0 * h))
-        return max(slopes) / (1.0 + float(np.abs(np.linalg.inv(covariance)).max()))
 
 
 @check(where="Proposition 1", statement="The closed form is the optimum of (4), SCW-I")
