@@ -95,37 +95,35 @@ def main() -> None:
     for name in ("stdout", "stderr"):  # None if closed, as with >&- and 2>&-
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        stream = getattr(sys, name)
         # A file name may hold bytes that no encoding can print.
-        if getattr(getattr(sys, name), "errors", "") == "strict" and hasattr(
-            getattr(sys, name), "reconfigure"
-        ):
-            getattr(sys, name).reconfigure(errors="backslashreplace")
-    debug = "--debug" in sys.argv[1:]
+        if getattr(stream, "errors", "") == "strict" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     try:
         refuse_tight_limit()
         code = run_verb()
         sys.stdout.flush()
         sys.exit(code)
-    except UserError as error:
-        if debug:
-            raise
-        leave(str(error), error.exit_code)
     except BrokenPipeError:  # the reader of the output is gone; click exits with 1 then
         leave("", 1)
-    except OSError as error:
-        if debug:
+    except (UserError, OSError, MemoryError) as error:
+        if "--debug" in sys.argv[1:]:
             raise
-        place = f" ({error.filename})" if error.filename else ""
-        leave(f"{error.strerror or error}{place}", 2)
-    except MemoryError:
-        if debug:
-            raise
-        leave("there is not enough memory for this; take fewer jobs or smaller data, or raise the limit", 2)
+        leave(describe_failure(error), getattr(error, "exit_code", 2))
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         leave("stopped", 130)
+
+
+def describe_failure(error: Exception) -> str:
+    """Return the sentence that the user reads."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this; take fewer jobs or smaller data, or raise the limit"
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
+    return str(error)
 
 
 def refuse_tight_limit() -> None:

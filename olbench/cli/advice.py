@@ -85,10 +85,5 @@ def _table(account: "Account") -> list[str]:
         share = f"{entry.covered / account.n:.1%}"
         cells.append((number, entry.title, f"{entry.covered:,}", share, f"{entry.right:,}", precision))
     widths = [max(len(str(row[k])) for row in cells) for k in range(len(cells[0]))]
-    return [
-        "  ".join(
-            str(cell).ljust(width) if k == 1 else str(cell).rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
+    line = "  ".join(f"{{:{'<' if k == 1 else '>'}{width}}}" for k, width in enumerate(widths))
+    return [line.format(*row).rstrip() for row in cells]

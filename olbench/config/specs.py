@@ -5,6 +5,7 @@ The annotations say what the keys of a config and of run.json may hold, and what
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, Any
 
 from olbench.algorithms.definition import Value
@@ -36,11 +37,8 @@ TIES = ("last", "first", "middle")
 
 def _option(name: str, doc: str, *words: str) -> Key:
     """Return an option of a second-order algorithm, which checks its value itself; without words a number."""
-
-    def read(node: Node, name: str) -> Any:
-        return anything(node, name)
-
-    return Key(name, with_schema(read, {"enum": list(words)} if words else {"type": "number"}), None, doc)
+    schema = {"enum": list(words)} if words else {"type": "number"}
+    return Key(name, with_schema(partial(anything), schema), None, doc)
 
 
 #: The options of a second-order algorithm.
@@ -108,9 +106,7 @@ class Reading:
         """Return the steps that are taken when the file is read, before any trial."""
         return replace(self, scale="", bias=False, fitted="") if self.is_fitted_per_trial else self
 
-    def plain(self) -> dict[str, Any]:
-        """Return the given values by name."""
-        return from_struct(self)
+    plain = from_struct
 
 
 #: All defaults.
@@ -128,9 +124,7 @@ class DatasetSpec:
     labels: Annotated[str, choice("all"), "every label is a class of its own, one-vs-rest"] = ""
     reading: Annotated[Reading, Flat()] = USUAL
 
-    def plain(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return from_struct(self)
+    plain = from_struct
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "DatasetSpec":
@@ -190,9 +184,7 @@ class Config:
         """Return a copy with other values for some of the protocol's keys."""
         return replace(self, settings={**self.settings, **settings})
 
-    def plain(self) -> dict[str, Any]:
-        """Return the config as plain values that `from_plain` reads back."""
-        return from_struct(self)
+    plain = from_struct
 
     @classmethod
     def from_plain(cls, content: Mapping[str, Any]) -> "Config":
