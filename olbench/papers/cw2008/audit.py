@@ -46,8 +46,8 @@ from olbench.audit.runs import (
     separable,
     tightest_comparator,
 )
+from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import Floats
-from olbench.learn.learners import make_algorithm
 
 check = partial(audit.check, paper="cw2008")
 LEARNER = "cw"
