@@ -3,12 +3,12 @@
 What a comparable run must be is data: the keys `requires`, `rows` and `unavailable` of the paper's file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from olbench.algorithms import get_definition
 from olbench.data.catalog import catalog
-from olbench.papers import Paper, Requirements
+from olbench.papers import Paper, Reported, Requirements
 from olbench.report.grid import short
 from olbench.report.results import Entry, Results
 
@@ -55,7 +55,7 @@ def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
         or variant
         or _check_data(results, dataset)
         or _check_settings(results, paper)
-        or _check_trials(entry, _count_needed(paper, entry, row))
+        or _check_trials(entry, paper.of(dataset, row).values())
     )
     return Choice(entry, reason)
 
@@ -124,13 +124,10 @@ def _check_settings(results: Results, paper: Paper) -> str:
     return ""
 
 
-def _count_needed(paper: Paper, entry: Entry, row: str) -> int:
-    """Return how many trials a comparison needs; one is enough if no more are planned or printed."""
-    printed = paper.of(entry.dataset, row).values()
-    return 1 if entry.planned == 1 and all(number.deviation is None for number in printed) else FEWEST
-
-
-def _check_trials(entry: Entry, needed: int) -> str:
+def _check_trials(entry: Entry, printed: Iterable[Reported]) -> str:
+    """Return why the trials do not suffice; one is enough if no more are planned or printed."""
+    alone = entry.planned == 1 and all(number.deviation is None for number in printed)
+    needed = 1 if alone else FEWEST
     if entry.params is None:
         return "its tuning is not finished"
     if entry.failures:
