@@ -132,7 +132,7 @@ def table(results: "Results", quantity: str | None = None) -> "Styler":
 
     A cell is mean ± sample standard deviation. For the quantity that ranks algorithms, which is the default,
     bold marks the best of each data set and all not significantly different from it (paired t-test over the
-    shared trials, 95%). The numbers behind it are those of `results.to_frame()`.
+    shared trials, corrected for folds, 95%). The numbers behind it are those of `results.to_frame()`.
 
     >>> from olbench import load_results
     >>> table(load_results("scw")).data.loc["scw2", "ijcnn1"]

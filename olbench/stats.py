@@ -51,6 +51,8 @@ class PairedTest:
     low: float
     high: float
     p: float
+    #: The smallest difference that it could have detected: `smallest_detectable`.
+    detectable: float
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Difference:
     ties: int
     losses: int
     p: float
-    detectable: float = math.nan
+    detectable: float
 
 
 @dataclass(frozen=True)
@@ -186,16 +188,19 @@ def resampled_t(first: Floats, second: Floats, overlap: float, level: float = LE
     """
     apart = _paired_differences(first, second)
     if not apart.size:
-        return PairedTest(math.nan, math.nan, math.nan, math.nan)
+        return PairedTest(math.nan, math.nan, math.nan, math.nan, math.nan)
     mean = float(apart.mean())
     if apart.size == 1:
-        return PairedTest(mean, math.nan, math.nan, math.nan)
+        return PairedTest(mean, math.nan, math.nan, math.nan, math.nan)
     if not np.ptp(apart):
-        return PairedTest(mean, mean, mean, float(mean == 0))
-    error = float(apart.std(ddof=1)) / math.sqrt(_effective(apart.size, overlap))
+        return PairedTest(mean, mean, mean, float(mean == 0), 0.0)
+    deviation = float(apart.std(ddof=1))
+    error = deviation / math.sqrt(_effective(apart.size, overlap))
     freedom = apart.size - 1
     reach = float(special.stdtrit(freedom, 1 - level / 2)) * error
-    return PairedTest(mean, mean - reach, mean + reach, float(2 * special.stdtr(freedom, -abs(mean / error))))
+    p = float(2 * special.stdtr(freedom, -abs(mean / error)))
+    detectable = smallest_detectable(apart.size, deviation, overlap, level=level)
+    return PairedTest(mean, mean - reach, mean + reach, p, detectable)
 
 
 def _effective(count: int, overlap: float) -> float:
@@ -566,9 +571,7 @@ def _difference(
     test = resampled_t(one, best, overlap)
     low, high = (test.low, test.high) if overlap else _bootstrap(apart, seed, resamples)
     wins, ties, losses = (int(count.sum()) for count in (apart < 0, apart == 0, apart > 0))
-    deviation = float(apart.std(ddof=1)) if apart.size > 1 else math.nan
-    detectable = smallest_detectable(apart.size, deviation, overlap)
-    return Difference(label, test.mean, low, high, wins, ties, losses, test.p, detectable)
+    return Difference(label, test.mean, low, high, wins, ties, losses, test.p, test.detectable)
 
 
 def _bootstrap(apart: Floats, seed: int, resamples: int) -> tuple[float, float]:

@@ -150,13 +150,13 @@ def test_without_overlap_the_corrected_test_is_the_paired_one(table):
 
 def test_the_corrected_test_without_variance_is_as_the_paired_one():
     values = np.array([0.1, 0.2, 0.3, 0.7])
-    assert stats.resampled_t(values, values, 1 / 9) == stats.PairedTest(0, 0, 0, 1)
+    assert stats.resampled_t(values, values, 1 / 9) == stats.PairedTest(0, 0, 0, 1, 0)
     apart = stats.resampled_t(values + 0.01, values, 1 / 9)
     assert (apart.mean, apart.low, apart.high) == pytest.approx((0.01, 0.01, 0.01))
     assert apart.p == 0
     one = stats.resampled_t(np.array([0.2, np.nan]), np.array([0.1, 0.3]), 1 / 9)
     assert one.mean == pytest.approx(0.1)
-    assert all(math.isnan(each) for each in (one.low, one.high, one.p))
+    assert all(math.isnan(each) for each in (one.low, one.high, one.p, one.detectable))
     assert math.isnan(stats.resampled_t(np.array([np.nan]), np.array([0.3]), 1 / 9).mean)
 
 

@@ -178,6 +178,11 @@ class CrossValidation(Protocol):
         """
         return int(trials["n"][trials["arrays"].astype(bool)].sum())
 
+    def overlap(self, setting: Mapping[str, Any]) -> float:
+        """Return the size of a fold over that of the others; a given split is the same in every trial."""
+        folds = setting.get("folds", 1)
+        return 1 / (folds - 1) if folds > 1 else 0.0
+
     def has_curve(self, setting: Mapping[str, Any]) -> bool:
         """Return True: every trial has a curve."""
         return True

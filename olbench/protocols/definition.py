@@ -203,6 +203,13 @@ class Protocol(ABC):
         """Return how many examples the trials of an entry tested in all, each of them counted once."""
         return int(trials["n"].sum()) if "n" in trials else 0
 
+    def overlap(self, setting: Mapping[str, Any]) -> float:
+        """Return n_test / n_train of trials with this setting if each is a division of the same rows, else 0.
+
+        Such trials share training rows, which correlates them; statistics over them are corrected for that.
+        """
+        return 0.0
+
     def name_order(self, setting: Mapping[str, Any]) -> str:
         """Return the noun for the number of a trial with this setting, such as fold."""
         return self.numbered

@@ -96,10 +96,7 @@ def best_on_each(report: Report, rows: list[Entry], room: int) -> Grid:
     columns += right("paper", drop=PAPER) if report.judgements else ()
     hidden = len(body) - room
     note = f"{count(hidden, 'more data set')} in `olbench report --full`. " if hidden > 0 else ""
-    note += (
-        f"As good: not significantly different from the best (paired t-test over the shared "
-        f"{results.numbered}s, 95%)."
-    )
+    note += f"As good: not significantly different from the best ({results.test_text})."
     return Grid(f"Best on each data set: {headline.best} {headline.title}", columns, body[:room], note)
 
 

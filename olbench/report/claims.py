@@ -16,7 +16,7 @@ from olbench.quantities import Quantity, mean_and_deviation
 from olbench.report.comparable import Choice, choose
 from olbench.report.grid import count
 from olbench.report.results import Entry, Floats, Results
-from olbench.stats import LEVEL, mean_ranks, paired_t
+from olbench.stats import LEVEL, PairedTest, mean_ranks, resampled_t
 
 HOLDS, PARTLY, FAILS, NOT_CHECKED = "holds", "holds partly", "fails", "not checked"
 OUTCOMES = (HOLDS, PARTLY, FAILS, NOT_CHECKED)
@@ -57,6 +57,8 @@ class Numbers:
     digits: int
     #: The deviation over trials, where there are several.
     deviations: Mapping[str, float] = field(default_factory=dict)
+    #: The smallest difference that the test between two could have detected, where that is known.
+    detectable: Callable[[str, str], float] = lambda one, other: math.nan
 
     def loss(self, algorithm: str) -> float:
         """Return a mean, negated if higher is better."""
@@ -89,6 +91,8 @@ class Observation:
     true: bool
     numbers: str
     ratios: tuple[float, ...] = ()
+    #: The smallest differences that the tests of a claim of equality could have detected, as shares of means.
+    detectable: tuple[float, ...] = ()
 
 
 def check_claims(results: Results, paper: Paper) -> list[ClaimVerdict]:
@@ -123,7 +127,7 @@ def weigh_printed(paper: Paper, statement: Statement) -> tuple[str, str]:
 def our_numbers(
     chosen: Callable[[str, str], Choice], dataset: str, statement: Statement, quantity: Quantity
 ) -> Numbers:
-    """Return the numbers of a run for a statement; the test is the paired t-test over shared trials."""
+    """Return the numbers of a run for a statement; the test is that of bold."""
     found: dict[str, tuple[Entry, Floats]] = {}
     for name in statement.names:
         row, _, point = name.partition("@")
@@ -135,15 +139,22 @@ def our_numbers(
             found[name] = entry, values
     size = max((entry.planned for entry, _ in found.values()), default=0)
 
-    def test(one: str, other: str) -> float:
+    def compare(one: str, other: str) -> PairedTest:
         first, second = (entry.align(values, size) for entry, values in (found[one], found[other]))
-        return paired_t(first, second)[1]
+        return resampled_t(first, second, max(found[one][0].overlap, found[other][0].overlap))
 
     spreads = {name: mean_and_deviation(values) for name, (_, values) in found.items()}
     # Equal counts in another order of summing are equal means.
     means = {name: round(mean, 12) for name, (mean, _) in spreads.items()}
     several = {name: spreads[name][1] for name, (_, values) in found.items() if values.size > 1}
-    return Numbers(quantity, means, test, quantity.digits, several)
+    return Numbers(
+        quantity,
+        means,
+        lambda one, other: compare(one, other).p,
+        quantity.digits,
+        several,
+        lambda one, other: compare(one, other).detectable,
+    )
 
 
 def printed_numbers(paper: Paper, dataset: str, statement: Statement, quantity: Quantity) -> Numbers:
@@ -241,6 +252,9 @@ def _evidence(statement: Statement, observations: Mapping[str, Observation]) -> 
     ratios = [ratio for each in observations.values() for ratio in each.ratios]
     if ratios:
         text += f", median ratio of the means {median(ratios):.2f}"
+    shares = [share for each in observations.values() for share in each.detectable]
+    if shares:
+        text += f", median smallest difference that could have been detected {median(shares):.0%}"
     show_true = true and (statement.on == "some" or len(observations) == 1)
     word, names = ("true on", true) if show_true else ("not on", false)
     details = ", ".join(f"{name} ({observations[name].numbers})" for name in names)
@@ -280,6 +294,13 @@ def _better(numbers: Numbers, statement: Statement) -> Observation:
     found = _all(lambda numbers, a, b: numbers.excess(a, b) >= least)(numbers, statement)
     shares = ", ".join(f"{numbers.excess(a, b):+.1%}" for a, b in _pairs(statement))
     return replace(found, numbers=f"{found.numbers}, {shares}")
+
+
+def _not_clearly_worse(numbers: Numbers, statement: Statement) -> Observation:
+    """Find whether none is significantly worse, and which differences the tests could have detected."""
+    found = _all(lambda numbers, a, b: not numbers.is_clearly_better(b, a))(numbers, statement)
+    shares = (numbers.detectable(a, b) / (numbers.means[b] or math.nan) for a, b in _pairs(statement))
+    return replace(found, detectable=tuple(share for share in shares if not math.isnan(share)))
 
 
 def _not_better(numbers: Numbers, statement: Statement) -> Observation:
@@ -330,7 +351,7 @@ _FINDERS: dict[str, Finder] = {
     "better": _better,
     "mostly_better": _mostly_better,
     "significantly_better": _all(Numbers.is_clearly_better),
-    "not_significantly_worse": _all(lambda numbers, a, b: not numbers.is_clearly_better(b, a)),
+    "not_significantly_worse": _not_clearly_worse,
     "not_better": _not_better,
     "best_or_joint": _best_or_joint,
     "best_is_better": _best_is_better,

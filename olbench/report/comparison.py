@@ -63,6 +63,11 @@ class ComparedRuns:
         """What the numbers of the trials count."""
         return self.runs[0].protocol.numbered
 
+    @property
+    def test_name(self) -> str:
+        """The test of paired differences."""
+        return self.runs[0].test_name
+
     @cached_property
     def rows(self) -> dict[Key, list[Entry | None]]:
         """The rows that at least two runs have, in the order of the runs: the entry of each run, or None."""
@@ -174,7 +179,7 @@ def change(first: Results, before: Entry, other: Results, after: Entry, quantity
         return MeanChange(difference, None)
     one, two = (entry.align(entry.values(quantity)) for entry in (before, after))
     shared = min(one.size, two.size)
-    _, p = paired_t(two[:shared], one[:shared])
+    _, p = paired_t(two[:shared], one[:shared], max(before.overlap, after.overlap))
     return MeanChange(difference, None if math.isnan(p) else p)
 
 

@@ -161,7 +161,11 @@ class Report:
         for dataset in self.results.datasets:
             entries = self.results.contestants(dataset)
             if len(entries) > 1:
-                differences[dataset] = stats.within(aligned(entries, self.headline), self.headline.better)
+                differences[dataset] = stats.within(
+                    aligned(entries, self.headline),
+                    self.headline.better,
+                    overlap=self.results.overlap(dataset),
+                )
         return differences
 
     @cached_property

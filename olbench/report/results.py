@@ -76,6 +76,11 @@ class Entry(CellFacts):
         return bool(self.done) and all(each == "exclusive" for each in self.columns["timing"])
 
     @property
+    def overlap(self) -> float:
+        """How large a test set is beside its training set, if the trials share training rows; else 0."""
+        return self.protocol.overlap(self.recorded_setting)
+
+    @property
     def timing(self) -> str:
         """How the times were measured: "exclusive" only if every trial ran alone."""
         return "exclusive" if self.exclusive else "shared"
@@ -222,11 +227,29 @@ class Results:
     def best(self) -> dict[str, set[str]]:
         """By data set, the labels with the best mean of the first quantity or not significantly worse ones.
 
-        By the paired t-test over the trials that two entries share.
+        By the paired t-test over the trials that two entries share, corrected if they share training rows.
         """
         headline = self.protocol.headline
         values = {name: aligned(self.contestants(name), headline) for name in self.datasets}
-        return {name: not_worse(own, headline.better) if own else set() for name, own in values.items()}
+        return {
+            name: not_worse(own, headline.better, overlap=self.overlap(name)) if own else set()
+            for name, own in values.items()
+        }
+
+    def overlap(self, dataset: str) -> float:
+        """Return the overlap of the trials on a data set."""
+        return max((entry.overlap for entry in self.of(dataset)), default=0.0)
+
+    @property
+    def test_name(self) -> str:
+        """The test of paired differences over trials, as captions name it."""
+        corrected = any(map(self.overlap, self.datasets))
+        return "corrected resampled t-test of Nadeau and Bengio" if corrected else "paired t-test"
+
+    @property
+    def test_text(self) -> str:
+        """The test with what it is over and its level."""
+        return f"{self.test_name} over the shared {self.numbered}s, 95%"
 
     def is_best(self, entry: Entry) -> bool:
         """Return whether an entry is among the best on its data set; tables print these in bold."""
@@ -237,8 +260,8 @@ class Results:
         """What bold means."""
         headline = self.protocol.headline
         return (
-            f"the {headline.best} mean {headline.title}, and all not significantly different from it (paired "
-            f"t-test over the shared {self.numbered}s, 95%)."
+            f"the {headline.best} mean {headline.title}, and all not significantly different from it "
+            f"({self.test_text})."
         )
 
     @cached_property

@@ -111,7 +111,9 @@ def test_significantly_lower_needs_the_paired_test():
     assert check(chance, "significantly_better").verdict == "fails"
     reverse = {"algorithms": ("arow",), "than": ("scw1",)}
     assert check(clear, "not_significantly_worse", **reverse).verdict == "fails"
-    assert check(chance, "not_significantly_worse", **reverse).verdict == "holds"
+    equal = check(chance, "not_significantly_worse", **reverse)
+    assert equal.verdict == "holds"
+    assert re.search(r", median smallest difference that could have been detected \d+%", equal.evidence)
 
 
 def test_not_lower_is_true_as_soon_as_one_is_as_low():

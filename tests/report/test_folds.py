@@ -19,11 +19,11 @@ from olbench.quantities import TEST_ERROR
 from olbench.report.comparable import choose
 from olbench.report.model import Report
 from olbench.report.renderers import text
-from olbench.report.results import load_results
-from olbench.report.sections import overview, ranks, sections_of, significance, tunings
+from olbench.report.results import aligned, load_results
+from olbench.report.sections import overview, ranks, sections_of, significance, statistics, tunings
 from olbench.report.significance import compare, contrasts, find_mark, stored_errors
 from olbench.report.verdicts import NOT_COMPARABLE, count, judge_tuning, summary
-from olbench.stats import mean_ranks
+from olbench.stats import mean_ranks, not_worse, resampled_t
 from tests.report.pages import render
 from tests.report.test_formats import check_latex
 
@@ -79,6 +79,32 @@ def test_only_entries_of_the_first_tuning_are_compared(report):
         assert [entry.label for entry in results.contestants(dataset)] == NAMES
         assert {each.label for each in report.within[dataset][1]} | {report.within[dataset][0]} == set(NAMES)
     assert {entry.label for entry in report.rows if results.is_best(entry)} <= set(NAMES)
+
+
+def test_folds_overlap_by_what_they_test_over_what_they_train_on_and_a_given_split_does_not():
+    assert CROSSVAL.overlap({"folds": 10}) == pytest.approx(1 / 9)
+    assert CROSSVAL.overlap({"folds": 2}) == 1
+    assert CROSSVAL.overlap({"folds": 1}) == CROSSVAL.overlap({}) == 0
+    assert get_protocol("online").overlap({}) == 0
+
+
+def test_bold_and_the_statistics_of_folds_are_by_the_corrected_test(report):
+    results, headline = report.results, report.headline
+    note = "(corrected resampled t-test of Nadeau and Bengio over the shared folds, 95%)."
+    assert results.best_note.endswith(note)
+    for dataset in results.datasets:
+        [folds] = {entry.recorded_setting["folds"] for entry in results.of(dataset)}
+        values = aligned(results.contestants(dataset), headline)
+        assert results.best[dataset] == not_worse(values, overlap=1 / (folds - 1))
+        best, differences = report.within[dataset]
+        for each in differences:
+            test = resampled_t(values[each.label], values[best], 1 / (folds - 1))
+            assert (each.low, each.high, each.p) == (test.low, test.high, test.p)
+        headings = [column.heading for column in statistics.within(report, dataset).columns]
+        assert headings[2::2] == ["95% corrected t", "p (corrected t)"]
+    page = render(report)
+    assert note.lstrip("(").rstrip(").") in page
+    assert "Paired t-test" not in page
 
 
 def test_the_entry_with_the_required_tuning_stands_for_a_row(report):

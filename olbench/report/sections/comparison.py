@@ -70,8 +70,13 @@ def changes_page(compared: ComparedRuns) -> Mapping[str, Any]:
             listed = [(name, COLOURS[name], counts[name]) for name in COLOURS if counts[name]]
             total = counts.total()
             tallies.append({"title": title, "quantity": quantity.title, "total": total, "counts": listed})
-    first, notes = compared.titles[0], compared.notes
-    return {"first": first, "tallies": tallies, "notes": notes, "numbered": compared.numbered}
+    return {
+        "first": compared.titles[0],
+        "tallies": tallies,
+        "notes": compared.notes,
+        "numbered": compared.numbered,
+        "test": compared.test_name,
+    }
 
 
 def differences_parts(compared: ComparedRuns) -> Iterator[Part]:
@@ -120,8 +125,8 @@ def side_parts(compared: ComparedRuns) -> Iterator[Grid]:
             f"Side by side: {quantity.title}",
             (*left("data set", "algorithm"), *right(*titles), *differences),
             rows,
-            f"* or bold: significant at the 95% level (paired t-test over the {compared.numbered}s of the "
-            "same number, where their orders are shared).",
+            f"* or bold: significant at the 95% level ({compared.test_name} over the {compared.numbered}s of "
+            "the same number, where their orders are shared).",
         )
 
 

@@ -65,7 +65,7 @@ def page(report: Report) -> Mapping[str, Any]:
         "missing": report.results.missing,
         "quantity": report.headline.title,
         "best": report.headline.best,
-        "numbered": report.protocol.numbered,
+        "test": report.results.test_text,
         "winners": [
             {**vars(each), "texts": [report.headline.text(number) for number in each.spread]}
             for each in winners(report)

@@ -30,6 +30,9 @@ def within(report: Report, dataset: str) -> Grid:
     """Return the differences from the best algorithm on one data set."""
     best, differences = report.within[dataset]
     quantity, rows = report.headline, []
+    interval, test = "95% bootstrap", "p (paired t)"
+    if report.results.overlap(dataset):
+        interval, test = "95% corrected t", "p (corrected t)"
     for each in differences:
         mean, low, high = _signed(each, quantity).values()
         counts = f"{each.wins}/{each.ties}/{each.losses}"
@@ -37,8 +40,7 @@ def within(report: Report, dataset: str) -> Grid:
         rows.append(boxes(each.label, mean, f"[{low}, {high}]", counts, *tested))
     return Grid(
         f"Within {dataset}: {quantity.title} minus that of {best}, the {quantity.best}",
-        left("algorithm")
-        + right("difference", "95% bootstrap", "wins/ties/losses", "p (paired t)", "detectable"),
+        left("algorithm") + right("difference", interval, "wins/ties/losses", test, "detectable"),
         rows,
         f"All of this is {CONDITIONAL}. Detectable: the smallest difference that the test finds with a "
         f"probability of {POWER:.0%}; what does not differ significantly may differ by as much.",
@@ -102,6 +104,7 @@ def page(report: Report) -> Mapping[str, Any]:
         "across": _across_page(report.across),
         "quantity": report.headline.title,
         "numbered": report.protocol.numbered,
+        "corrected": any(map(report.results.overlap, report.within)),
     }
 
 
