@@ -97,6 +97,11 @@ class Quantity:
         return "highest" if self.better == "higher" else "lowest"
 
     @property
+    def is_rate(self) -> bool:
+        """Whether it is a share of examples, between 0 and 1."""
+        return self.ratio is not None or self.percent
+
+    @property
     def counted(self) -> str:
         """The plural in a summary."""
         return self.plural or self.title

@@ -173,6 +173,12 @@ class Report:
         """The comparison across data sets, or a text that says why there is none."""
         return stats.across(self.means, self.headline.better)
 
+    @cached_property
+    def against_best(self) -> stats.Control | str:
+        """All algorithms against the best across data sets, or a text that says why not."""
+        rope = stats.ROPE if self.headline.is_rate else None
+        return stats.against_control(self.means, self.headline.better, rope=rope)
+
 
 def make_report(folder: Path) -> Report:
     """Return the report of a results folder."""

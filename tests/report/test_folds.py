@@ -17,7 +17,7 @@ from olbench.papers import read_paper
 from olbench.protocols import get_protocol
 from olbench.quantities import TEST_ERROR
 from olbench.report.comparable import choose
-from olbench.report.model import Report
+from olbench.report.model import Report, make_report
 from olbench.report.renderers import text
 from olbench.report.results import aligned, load_results
 from olbench.report.sections import overview, ranks, sections_of, significance, statistics, tunings
@@ -28,6 +28,7 @@ from tests.report.pages import render
 from tests.report.test_formats import check_latex
 
 FOLDS = Path(__file__).with_name("folds")
+SHIPPED = Path(__file__).parents[2] / "results"
 CROSSVAL = get_protocol("crossval")
 NAMES = ["var-KL", "var-Exact", "perceptron", "pa", "naive-bayes"]
 
@@ -105,6 +106,20 @@ def test_bold_and_the_statistics_of_folds_are_by_the_corrected_test(report):
     page = render(report)
     assert note.lstrip("(").rstrip(").") in page
     assert "Paired t-test" not in page
+
+
+def test_with_five_data_sets_all_are_compared_with_the_best():
+    report = make_report(SHIPPED / "cw-usps" / "reference")
+    grid = list(statistics.parts(report))[-1]
+    found = statistics.data(report)["against_best"]
+    assert grid.title == f"Across data sets: against {found['label']}, which has the best average rank"
+    assert found["rope"] == 0.01
+    assert "where equal is a difference of at most 1.00 of the test error (%)" in grid.note
+    for test, (z, p, adjusted, *shares) in zip(found["tests"], grid_rows(grid).values(), strict=True):
+        assert (z, p, adjusted) == (f"{test['z']:.2f}", f"{test['p']:.3g}", f"{test['adjusted']:.3g}")
+        assert shares == [f"{test['posterior'][side]:.2f}" for side in ("left", "rope", "right")]
+    fewer = statistics.data(Report(load_results(FOLDS), None))["against_best"]
+    assert fewer.startswith("a comparison")
 
 
 def test_the_entry_with_the_required_tuning_stands_for_a_row(report):

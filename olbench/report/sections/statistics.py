@@ -1,6 +1,7 @@
 """The statistics: within each data set over its trials, and across data sets."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ from olbench.report.diagram import critical_difference, fits_beside, order_ranks
 from olbench.report.grid import Grid, Part, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
-from olbench.stats import CONDITIONAL, POWER, Across, Difference, PairTest
+from olbench.stats import CONDITIONAL, POWER, Across, Control, ControlTest, Difference, PairTest
 
 #: Pairs grow with the square of the algorithms: the most in a table, and on the page. JSON has all.
 IN_TABLE, ON_PAGE = 500, 2000
@@ -24,6 +25,8 @@ def parts(report: Report) -> Iterator[Part]:
         return
     yield across(report, report.across)
     yield pairs(report.across)
+    if not isinstance(report.against_best, str):
+        yield against_best(report, report.against_best)
 
 
 def within(report: Report, dataset: str) -> Grid:
@@ -83,9 +86,39 @@ def pairs(comparison: Across) -> Grid:
     )
 
 
+def against_best(report: Report, comparison: Control) -> Grid:
+    """Return every algorithm against the one with the best average rank."""
+    columns = right("z", "p", "adjusted p")
+    note = (
+        "z: the difference of the average ranks in standard errors; adjusted p: with Holm's correction. The "
+        "best was found by the same ranks, so p is somewhat too small."
+    )
+    if comparison.rope is not None:
+        columns += right("better", "equal", "worse")
+        reach = f"{report.headline.text(comparison.rope, 2)} of the {report.headline.title}"
+        note += (
+            f" Better, equal, worse: their probabilities by the Bayesian signed-rank test, where equal is a "
+            f"difference of at most {reach}."
+        )
+    rows = [
+        boxes(each.label, f"{each.z:.2f}", f"{each.p:.3g}", f"{each.adjusted:.3g}", *_posterior(each))
+        for each in comparison.tests
+    ]
+    return Grid(
+        f"Across data sets: against {comparison.label}, which has the best average rank",
+        (*left("algorithm"), *columns),
+        rows,
+        note,
+    )
+
+
+def _posterior(test: ControlTest) -> list[str]:
+    return [f"{share:.2f}" for share in vars(test.posterior).values()] if test.posterior else []
+
+
 def data(report: Report) -> Mapping[str, Any]:
     """Return every difference and the whole comparison across data sets."""
-    comparison = report.across
+    comparison, best = report.across, report.against_best
     return {
         "within": {
             dataset: {"best": best, "differences": [vars(difference) for difference in differences]}
@@ -94,6 +127,7 @@ def data(report: Report) -> Mapping[str, Any]:
         "across": comparison
         if isinstance(comparison, str)
         else {**vars(comparison), "pairs": [vars(p) for p in comparison.pairs]},
+        "against_best": best if isinstance(best, str) else asdict(best),
     }
 
 
