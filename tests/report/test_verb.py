@@ -167,7 +167,8 @@ def test_the_folder_above_results_that_ship_leads_to_them(here, run):
     shutil.copytree(run, "results/scw/reference")
     code, _, err = here("report", "results/scw")
     assert code == 2
-    assert err == "olbench: there is no results/scw/run.json; did you mean results/scw/reference?\n"
+    hint = "(expected results/scw/run.json); did you mean results/scw/reference?"
+    assert err == f"olbench: no run in 'results/scw' {hint}\n"
     code, _, err = here("report", run / "run.json")
     assert (code, err.endswith("is a file; name the folder of a run, such as results/quick\n")) == (2, True)
 
