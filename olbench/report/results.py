@@ -300,20 +300,17 @@ class Results:
         >>> load_results("scw").curves_to_frame().columns.tolist()
         ['dataset', 'algorithm', 'label', 'number', 't', 'mistakes', 'updates', 'seconds']
         """
-        series = self.protocol.series
-        along = series[0].along if series else "t"
+        series, along = self.protocol.series, [each.along for each in self.protocol.series[:1]]
         frames = (
             {
                 **{name: getattr(entry, name) for name in IDENTITY},
                 "number": np.repeat(entry.columns["number"].astype(np.int64), entry.points.size),
-                along: np.tile(entry.points, entry.done),
+                **{name: np.tile(entry.points, entry.done) for name in along},
                 **{each.name: _as_counts(entry.curves[each.name].ravel()) for each in series},
             }
             for entry in self.entries
         )
-        return _concatenate(
-            frames, [*IDENTITY, "number", *([along] if series else []), *(each.name for each in series)]
-        )
+        return _concatenate(frames, [*IDENTITY, "number", *along, *(each.name for each in series)])
 
     def to_parquet(self, folder: str | Path) -> list[Path]:
         """Write `to_frame` to trials.parquet and, if there are any, the curves to curves.parquet.

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from olbench.protocols.definition import Pairing
-from olbench.quantities import Quantity
 from olbench.report.results import Entry, Results
 
 #: Data sets that a comparison of two variants needs, at least.
@@ -95,19 +94,20 @@ def find_contrasts(results: Results, pairing: Pairing) -> list[Contrast]:
         for other, others in facts.items()
         if others == {**own, respect: pairing.y}
     ]
-    found = [_compare(results, pairing.quantity, *pair) for pair in pairs]
-    return [contrast for contrast in found if len(contrast.points) >= FEWEST]
+    means = {
+        (entry.dataset, entry.label): accuracy(entry.mean(pairing.quantity))
+        for entry in results.entries
+        if entry.done and any(entry.label in pair for pair in pairs)
+    }
+    found = []
+    for x, y in pairs:
+        shared = [name for name in results.datasets if (name, x) in means and (name, y) in means]
+        if len(shared) >= FEWEST:
+            (first, tuning), (second, _) = split_label(x), split_label(y)
+            points = {name: (means[name, x], means[name, y]) for name in shared}
+            found.append(Contrast(first, second, tuning, points))
+    return found
 
 
 def _facts(entry: Entry) -> dict[str, Any]:
     return {**entry.options, "algorithm": entry.algorithm, "tuning": split_label(entry.label)[1]}
-
-
-def _compare(results: Results, error: Quantity, x: str, y: str) -> Contrast:
-    points = {}
-    for dataset in results.datasets:
-        entries = {entry.label: entry for entry in results.of(dataset)}
-        if x in entries and y in entries:
-            points[dataset] = accuracy(entries[x].mean(error)), accuracy(entries[y].mean(error))
-    (name, tuning), (other, _) = split_label(x), split_label(y)
-    return Contrast(name, other, tuning, points)

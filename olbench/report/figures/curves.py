@@ -108,24 +108,20 @@ def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, run
 
 
 def _entries_on(results: Results, dataset: str) -> list[Entry]:
-    entries = _drawn_on(results, dataset)
+    """Return the entries of a data set whose curves have points; refuse to draw none."""
+    entries = [entry for entry in results.of(dataset) if entry.points.size]
     if not entries:
         raise UserError(f"there is no trial on {dataset} yet, so there is nothing to draw")
     return entries
 
 
-def _drawn_on(results: Results, dataset: str) -> list[Entry]:
-    """Return the entries of a data set whose curves have points."""
-    return [entry for entry in results.of(dataset) if entry.points.size]
-
-
 def overview_figure(results: Results, series: Series | None = None, run: Sequence[str] = ()) -> Figure:
     """Draw one series, by default the first, for all data sets with trials: one page, one legend."""
     series = series or results.protocol.series[0]
-    shown = {dataset: entries for dataset in results.datasets if (entries := _drawn_on(results, dataset))}
-    if not shown:
+    everything = [entry for entry in results.entries if entry.done and entry.points.size]
+    if not everything:
         raise UserError(f"{results.folder} has no trial yet, so there is nothing to draw")
-    everything = [entry for entries in shown.values() for entry in entries]
+    shown = {name: _entries_on(results, name) for name in dict.fromkeys(each.dataset for each in everything)}
     drawn = {entry.label for entry in everything}
     look = styles(run or results.labels)
     rows, columns = canvas.panel_grid(len(shown))
