@@ -4,7 +4,6 @@ Prints one column per checkout, such as those of two commits, so that a rebuildi
 """
 
 import ast
-import json
 import os
 import statistics
 import subprocess
@@ -18,7 +17,7 @@ from tests.test_architecture import find_cycles, import_graph
 
 LONG, TURNS = 60, 3
 COUNT_CALLS = """
-import json, sys
+import sys
 from pathlib import Path
 from olbench.cli import cli
 from olbench.protocols.definition import Cell
@@ -96,7 +95,7 @@ def run_python(root: Path, *words: str) -> tuple[str, float]:
 def measure_runs(root: Path) -> dict[str, float]:
     """Return what has to be run: counted calls, and the best or median of several measurements."""
     with tempfile.TemporaryDirectory() as folder:
-        calls = json.loads(run_python(root, "-c", COUNT_CALLS, folder)[0].splitlines()[-1])
+        calls = float(run_python(root, "-c", COUNT_CALLS, folder)[0].splitlines()[-1])
     run = partial(run_python, root, "-m", "olbench")
     harness = statistics.median(measure(root)[0] for _ in range(TURNS))
     return {
