@@ -135,13 +135,13 @@ def measure(cells: "Sequence[Cell]", jobs: int, quiet: bool = True) -> "Run":
         return started
 
 
-def repeat(trial: "Trial", source: "Source") -> "Record":
+def repeat(trial: "Trial") -> "Record":
     """Run one trial again and return its record, which is not written anywhere."""
     from olbench.engine.executors.local import attempt
     from olbench.engine.stopping import stop_on_interrupt
 
     with stop_on_interrupt() as stop:
-        finished = attempt(trial, source, stop)
-    if finished is None:
+        record = attempt(trial, stop)
+    if record is None:
         raise KeyboardInterrupt
-    return finished.record
+    return record

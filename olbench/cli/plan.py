@@ -138,12 +138,12 @@ def _compile(cells: "Sequence[Cell]") -> float:
     """Compile all kernels or load them from numba's cache, as a run does; return how long it took."""
     from time import perf_counter
 
-    from olbench.engine.executors.local import Task, warm_up
+    from olbench.engine.executors.local import warm_up
     from olbench.engine.stopping import StopFlag
 
     started = perf_counter()
-    tasks = [Task(cell.trial(cell.start, "report", 0), cell.source) for cell in cells]
-    warm_up([task for task in tasks if not task.is_object], StopFlag())
+    trials = [cell.trial(cell.start, "report", 0) for cell in cells]
+    warm_up([trial for trial in trials if not trial.is_object], StopFlag())
     return perf_counter() - started
 
 

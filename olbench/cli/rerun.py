@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,7 @@ def command(
         click.echo("the data has changed since the trial ran")
     if behaviour(trial.algorithm, trial.options) != trial.code.partition("-")[0]:
         click.echo("the algorithm behaves differently from when the trial ran")
-    sys.exit(show(record, api.repeat(trial, source)))
+    sys.exit(show(record, api.repeat(replace(trial, source=source))))
 
 
 def find_trial(

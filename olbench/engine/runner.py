@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from olbench.engine.estimate import Share
-from olbench.engine.executors.local import Executor, Finished, LocalExecutor, Task, attempt, warm_up
+from olbench.engine.executors.local import Executor, LocalExecutor, attempt, warm_up
 from olbench.engine.progress import Progress, make_progress
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError
@@ -16,7 +16,7 @@ from olbench.protocols.definition import Cell, Kind
 from olbench.trials import run_file
 from olbench.trials.ledger import Ledger, LedgerFullError, open_ledger
 from olbench.trials.run_file import RunFile
-from olbench.trials.trial import Record
+from olbench.trials.trial import Record, Trial
 
 
 @contextmanager
@@ -95,14 +95,10 @@ class Run:
         """Whether anything is left to run; planning many trials takes time and can be stopped."""
         return bool(self.stop.or_none(self.due)) or (self.timing == "exclusive" and any(self._untimed()))
 
-    def due(self, cells: Sequence[Cell] | None = None) -> list[Task]:
-        """Return the trials that can run now: known to be needed, and not done."""
-        tasks: dict[str, Task] = {}
-        for cell in self.cells if cells is None else cells:
-            for trial in cell.trials(self.known):
-                if trial.key not in self.known:
-                    tasks[trial.key] = Task(trial, cell.source)
-        return list(tasks.values())
+    def due(self, cells: Sequence[Cell] | None = None) -> list[Trial]:
+        """Return the trials that can run now: known to be needed, and not done. Cells may share trials."""
+        needed = (trial for cell in cells or self.cells for trial in cell.trials(self.known))
+        return list({trial.key: trial for trial in needed if trial.key not in self.known}.values())
 
     def describe(self, end: str | None) -> RunFile:
         """Return the run file in its current state; with the ledger it is all that a report needs."""
@@ -129,16 +125,16 @@ class Run:
 
     def _count(self, record: bool) -> None:
         """Run in waves: the outcome of a tuning decides which trials come next."""
-        while not self.stop.is_set() and (tasks := self.due()):
+        while not self.stop.is_set() and (trials := self.due()):
             if record:
                 self.write()
             self.progress.expect(self._planned())
-            left = Counter(task.source.name for task in tasks)
-            running = self.executor.execute(tasks, self.stop)
+            left = Counter(trial.dataset for trial in trials)
+            running = self.executor.execute(trials, self.stop)
             try:
                 for finished in running:
                     self._keep(finished)
-                    self._release(finished.record["dataset"], left)
+                    self._release(finished["dataset"], left)
             except LedgerFullError:
                 self.stop.set()
                 for _ in running:  # let the workers finish
@@ -169,41 +165,40 @@ class Run:
         for key in needed & self.known.keys():
             self.progress.add(self.known[key], reused=True)
 
-    def _keep(self, finished: Finished) -> None:
-        record = finished.record
-        self.known[record["key"]] = kept = self.ledger.append(record, finished.arrays)
+    def _keep(self, record: Record) -> None:
+        self.known[record["key"]] = kept = self.ledger.append(record)
         self.fresh.append(kept)
         self.progress.add(record)
 
     def _measure_alone(self) -> None:
         """Run the reported trials again, one at a time and pinned to one core, and keep their times."""
-        tasks = list(self._untimed())
-        warm_up(tasks, self.stop, self.progress.say)
+        trials = list(self._untimed())
+        warm_up(trials, self.stop, self.progress.say)
         with pin_to_one_core():
-            for task in tasks:
-                finished = attempt(task.trial, task.source, self.stop)
-                if finished is None:
+            for trial in trials:
+                record = attempt(trial, self.stop)
+                if record is None:
                     return
-                self._keep(self._time_exclusively(finished))
+                self._keep(self._time_exclusively(record))
 
-    def _untimed(self) -> Iterator[Task]:
+    def _untimed(self) -> Iterator[Trial]:
         """Yield the reported trials that succeeded and have no exclusive time yet."""
         # Cells may share trials, which are timed once.
-        reported = {trial.key: (trial, cell) for cell in self.cells for trial in cell.reported(self.known)}
-        for trial, cell in reported.values():
-            record = self.known.get(trial.key)
+        reported = {trial.key: trial for cell in self.cells for trial in cell.reported(self.known)}
+        for key, trial in reported.items():
+            record = self.known.get(key)
             if record and record["status"] == "ok" and record["timing"] != "exclusive":
-                yield Task(trial, cell.source)
+                yield trial
 
-    def _time_exclusively(self, finished: Finished) -> Finished:
+    def _time_exclusively(self, record: Record) -> Record:
         """Mark a time as exclusive; if a count differs from the shared run, the trial fails."""
-        record, before = finished.record, self.known[finished.record["key"]]
+        before = self.known[record["key"]]
         exact = [quantity.name for quantity in self.cells[0].protocol.exact]
         changed = [name for name in exact if record[name] != before[name]]
         if record["status"] == "ok" and changed:
             error = f"measured alone, {changed[0]} is {record[changed[0]]}, not {before[changed[0]]}"
             record = {**record, "status": "failed", "error": error}
-        return Finished({**record, "timing": "exclusive"}, finished.arrays)
+        return {**record, "timing": "exclusive"}
 
 
 @contextmanager

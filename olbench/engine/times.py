@@ -13,12 +13,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from olbench.engine.executors.local import Task, attempt, warm_up
+from olbench.engine.executors.local import attempt, warm_up
 from olbench.engine.regression import CAUSES, Remark, by_cell
 from olbench.engine.runner import pin_to_one_core
 from olbench.engine.stopping import StopFlag
 from olbench.protocols.definition import Cell, Known
 from olbench.trials.baseline import Baseline, Row
+from olbench.trials.trial import Trial
 
 #: All intervals of a comparison hold together with this probability, if noise is independent.
 LEVEL = 0.95
@@ -72,33 +73,33 @@ def time_trials(
 
     The pace is measured before each trial and treated alike: the shortest of all rounds, then the median.
     """
-    tasks = {
-        trial.key: Task(trial, cell.source)
+    trials = {
+        trial.key: trial
         for cell in cells
         for trial in cell.reported(known)
         if known[trial.key]["status"] == "ok"
     }
-    shortest, paces = dict.fromkeys(tasks, math.inf), dict.fromkeys(tasks, math.inf)
-    warm_up(list(tasks.values()), stop)
+    shortest, paces = dict.fromkeys(trials, math.inf), dict.fromkeys(trials, math.inf)
+    warm_up(list(trials.values()), stop)
     with pin_to_one_core():
         for _ in range(rounds):
-            for key, task in tasks.items():
+            for key, trial in trials.items():
                 paces[key] = min(paces[key], measure_pace())
-                shortest[key] = min(shortest[key], _time_once(task, stop))
+                shortest[key] = min(shortest[key], _time_once(trial, stop))
     return shortest, statistics.median(paces.values())
 
 
-def _time_once(task: Task, stop: StopFlag) -> float:
+def _time_once(trial: Trial, stop: StopFlag) -> float:
     """Return the time of a trial; of a short one, the shortest of as many as fill a round's share."""
     shortest, spent = math.inf, 0.0
     for _ in range(MOST_TIMES):
-        finished = attempt(task.trial, task.source, stop)
-        if finished is None:
+        record = attempt(trial, stop)
+        if record is None:
             raise KeyboardInterrupt
-        if finished.record["status"] != "ok":
+        if record["status"] != "ok":
             break
-        shortest = min(shortest, finished.record["seconds"])
-        spent += finished.record["seconds"]
+        shortest = min(shortest, record["seconds"])
+        spent += record["seconds"]
         if spent >= ROUND_SECONDS:
             break
     return shortest

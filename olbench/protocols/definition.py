@@ -515,6 +515,7 @@ class Cell:
                 **setting,
             },
             code=self._code,
+            source=self.source,
         )
 
 

@@ -8,12 +8,9 @@ import io
 import lzma
 import os
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
-
-from numpy.typing import NDArray
 
 from olbench.data.readers.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
@@ -127,11 +124,15 @@ class Ledger:
             with write_whole(self.path) as draft:
                 draft.write_bytes(content)
 
-    def append(self, record: Record, arrays: Mapping[str, NDArray[Any]] | None = None) -> Record:
-        """Write a record and wait until it is on the disk; return it as this ledger keeps it in memory."""
+    def append(self, record: Record) -> Record:
+        """Write a record and wait until it is on the disk; return it as this ledger keeps it in memory.
+
+        Its arrays go to their own file, and the line says where they are.
+        """
         try:
-            if arrays:
-                record = {**record, "arrays": self.arrays.append(arrays)}
+            if "arrays" in record:
+                others = {name: value for name, value in record.items() if name != "arrays"}
+                record = {**others, "arrays": self.arrays.append(record["arrays"])}
             line = write_line(record)
             if self.file is None:
                 self.file = self._open()

@@ -44,7 +44,9 @@ def success(trial: Trial, outcome: Outcome, numbered: str, seconds: float) -> Re
     measured: Record = {"seconds": round(seconds, 9), **outcome.measured, **outcome.series}
     if outcome.choice:
         measured["choice"] = dict(outcome.choice)
-    return {**_head(trial, numbered), **measured, "timing": "shared", "status": "ok", "error": None}
+    told = {"timing": "shared", "status": "ok", "error": None}
+    arrays = {"arrays": dict(outcome.arrays)} if outcome.arrays else {}
+    return {**_head(trial, numbered), **measured, **told, **arrays}
 
 
 def failure(trial: Trial, error: BaseException, numbered: str, fields: Sequence[str]) -> Record:

@@ -7,13 +7,18 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from olbench.algorithms.definition import Value
+from olbench.algorithms import get_definition
+from olbench.algorithms.definition import Definition, Value
+from olbench.data.source import Source
+from olbench.learn.algorithm import Algorithm, make_algorithm
+from olbench.trials import seeds
 
 #: Made once: `json.dumps` would make one for every key.
 _ENCODER = json.JSONEncoder(sort_keys=True)
-#: A line of the ledger.
+#: A line of the ledger; before it is written, with the arrays themselves in place of where they are.
 Record = dict[str, Any]
 
 
@@ -37,6 +42,8 @@ class Trial:
     setting: Mapping[str, Any]
     #: A hash of how the code behaves; see `behaviour`.
     code: str
+    #: The data that it runs on, which is no part of its record; None for a trial from a ledger.
+    source: Source = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
 
     @classmethod
     def of(cls, record: Record) -> "Trial":
@@ -53,8 +60,26 @@ class Trial:
         text = _ENCODER.encode(self.identity())
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
+    @property
+    def definition(self) -> Definition:
+        """The definition of the algorithm."""
+        return get_definition(self.algorithm)
 
-FIELDS = tuple(each.name for each in fields(Trial))
+    @property
+    def is_object(self) -> bool:
+        """Whether the learner is a Python object, which holds the GIL while it runs."""
+        return self.definition.rule is None
+
+    def make_algorithm(self, **params: Any) -> Algorithm:
+        """Return the algorithm with the parameters of the trial and these."""
+        return make_algorithm(self.algorithm, **{**self.params, **params}, **self.options)
+
+    def generator(self, stream: str, number: int | None = None) -> np.random.Generator:
+        """Return the random numbers of a stream for this trial, or for all trials with another number."""
+        return seeds.generator(self.seed, self.dataset, stream, self.number if number is None else number)
+
+
+FIELDS = tuple(each.name for each in fields(Trial) if each.name != "source")
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ class Experiment:
     def __init__(self, name: str, text: str):
         from olbench.config import read_config
         from olbench.data.source import find_sources
-        from olbench.engine.executors.local import Task, warm_up
+        from olbench.engine.executors.local import warm_up
         from olbench.engine.stopping import StopFlag
         from olbench.protocols import get_protocol
         from olbench.trials import provenance
@@ -150,7 +150,7 @@ class Experiment:
         config = read_config(path)
         sources, _ = find_sources(config.datasets, False)
         self.cells = get_protocol(config.protocol).cells(config, sources)
-        warm_up([Task(trial, cell.source) for cell in self.cells for trial in cell.trials({})], StopFlag())
+        warm_up([trial for cell in self.cells for trial in cell.trials({})], StopFlag())
         provenance.commit()
         self.whole = Path(f"{name}-whole")
         started = time.monotonic()

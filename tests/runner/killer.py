@@ -16,7 +16,7 @@ from pathlib import Path
 from olbench.cli.run import carry_out
 from olbench.config import read_config
 from olbench.data.source import find_sources
-from olbench.engine.executors.local import Task, warm_up
+from olbench.engine.executors.local import warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.protocols import get_protocol
 from olbench.trials import provenance
@@ -26,7 +26,7 @@ def main(path: str, kills: int, seed: int) -> None:
     config = read_config(Path(path))
     sources, _ = find_sources(config.datasets, False)
     planned = get_protocol(config.protocol).cells(config, sources)
-    warm_up([Task(trial, cell.source) for cell in planned for trial in cell.trials({})], StopFlag())
+    warm_up([trial for cell in planned for trial in cell.trials({})], StopFlag())
     provenance.commit()
     moments, ended = random.Random(seed), 0
     while kills:

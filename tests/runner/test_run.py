@@ -68,9 +68,9 @@ def test_a_registered_executor_runs_the_trials_of_its_scheme(here, config, recor
     taken = []
 
     class Registered(LocalExecutor):
-        def execute(self, tasks, stop):
-            taken.extend(task.trial.key for task in tasks)
-            return super().execute(tasks, stop)
+        def execute(self, trials, stop):
+            taken.extend(trial.key for trial in trials)
+            return super().execute(trials, stop)
 
     monkeypatch.setitem(executors.REGISTRY, "mine", lambda where, plugins, say: nullcontext(Registered(1)))
     assert here("run", config(), "--out", "out", "--cluster", "mine:1", "--quiet")[0] == 0
@@ -117,7 +117,7 @@ def test_the_halves_of_holdout_are_disjoint_and_together_all():
 def test_one_job_two_jobs_and_processes_count_the_same(here, config, counts, monkeypatch):
     here("run", config(), "--out", "one", "--jobs", 1)
     here("run", "small.yaml", "--out", "two", "--jobs", 2)
-    monkeypatch.setattr("olbench.engine.executors.local.Task.is_object", True)
+    monkeypatch.setattr("olbench.trials.trial.Trial.is_object", True)
     here("run", "small.yaml", "--out", "processes", "--jobs", 2)
     assert counts("one") == counts("two") == counts("processes")
     assert len(counts("one")) == 26

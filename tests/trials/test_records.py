@@ -133,7 +133,7 @@ def test_a_packed_ledger_is_unpacked_when_a_run_goes_on_from_it(tmp_path):
 )
 def test_an_array_comes_back_as_it_was(array, tmp_path):
     with ledger.open_ledger(tmp_path) as book:
-        kept = book.append(RECORD, {"first": np.zeros(3), "second": array})
+        kept = book.append({**RECORD, "arrays": {"first": np.zeros(3), "second": array}})
     again = read_array(tmp_path, kept["arrays"]["second"])
     assert again.dtype == array.dtype
     np.testing.assert_array_equal(again, array)
@@ -148,11 +148,11 @@ def test_predictions_take_a_bit_each(tmp_path):
 
 def test_what_a_kill_leaves_at_the_end_disturbs_nothing(tmp_path):
     with ledger.open_ledger(tmp_path) as book:
-        first = book.append(RECORD, {"a": np.arange(7)})["arrays"]["a"]
+        first = book.append({**RECORD, "arrays": {"a": np.arange(7)}})["arrays"]["a"]
     with open(tmp_path / ARRAYS, "ab") as file:
         file.write(b"half an array")
     with ledger.open_ledger(tmp_path) as book:
-        second = book.append({**RECORD, "key": "more"}, {"a": np.arange(9)})["arrays"]["a"]
+        second = book.append({**RECORD, "key": "more", "arrays": {"a": np.arange(9)}})["arrays"]["a"]
     assert read_array(tmp_path, first).tolist() == list(range(7))
     assert read_array(tmp_path, second).tolist() == list(range(9))
 

@@ -26,9 +26,10 @@ from typing import Any
 
 from olbench.data.transfer import pack
 from olbench.engine.executors import executor, worker
-from olbench.engine.executors.local import Finished, Task, fail
+from olbench.engine.executors.local import fail, order_by_cost
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.errors import UserError, count
+from olbench.trials.trial import Record, Trial
 
 #: Deaths of workers, each with this trial alone on it, after which a trial fails.
 FATAL_DEATHS = 3
@@ -58,7 +59,7 @@ class SchedulerLostError(UserError):
 class Assignment:
     """A trial on its way: what happened to it so far, and its submission to the scheduler."""
 
-    task: Task
+    trial: Trial
     message: str
     #: Workers that died with nothing but this trial on them.
     deaths: int = 0
@@ -109,10 +110,10 @@ class ClusterExecutor:
         everyone: Mapping[str, int] = self.ask(self.client.nthreads)
         return {address: n for address, n in everyone.items() if address not in self.refused}
 
-    def execute(self, tasks: Sequence[Task], stop: StopFlag) -> Iterator[Finished]:
-        """Yield results as tasks finish; after a stop, only those of tasks that were done in time."""
-        ordered = sorted(tasks, key=lambda task: task.cost, reverse=True)
-        messages = (worker.write_message(task.trial, task.source, self.plugins) for task in ordered)
+    def execute(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
+        """Yield records as trials finish; after a stop, only those of trials that were done in time."""
+        ordered = order_by_cost(trials)
+        messages = (worker.write_message(trial, self.plugins) for trial in ordered)
         wave = _Wave(self, deque(map(Assignment, ordered, messages)), stop)
         try:
             yield from wave.run()
@@ -192,7 +193,7 @@ class _Wave:
         self.workers: dict[str, int] = {}
         self.looked = 0.0
 
-    def run(self) -> Iterator[Finished]:
+    def run(self) -> Iterator[Record]:
         """Yield results as they come, until nothing is left or somebody says stop."""
         self._look_around()
         if not self.workers:
@@ -251,7 +252,7 @@ class _Wave:
         assignment.workers = workers
         assignment.future = self.client.submit(
             worker.run_task, assignment.message, assignment.is_suspect, parcel, pure=False,
-            key=f"olbench-{assignment.task.trial.key}-{uuid.uuid4().hex[:12]}",
+            key=f"olbench-{assignment.trial.key}-{uuid.uuid4().hex[:12]}",
             workers=workers and list(workers),
         )  # fmt: skip
         self.flying[str(assignment.future.key)] = assignment
@@ -265,7 +266,7 @@ class _Wave:
     def _enqueue(self, assignment: Assignment) -> None:
         (self.suspects if assignment.is_suspect else self.queue).appendleft(assignment)
 
-    def _take_departures(self) -> Iterator[Finished]:
+    def _take_departures(self) -> Iterator[Record]:
         """Tell suspects from those that are proven to kill their workers."""
         with suppress(Empty):
             while True:
@@ -277,7 +278,7 @@ class _Wave:
                     self._recall(assignment)
                     yield from self._lose(assignment, was_alone=len(keys) == 1)
 
-    def _lose(self, assignment: Assignment, was_alone: bool) -> Iterator[Finished]:
+    def _lose(self, assignment: Assignment, was_alone: bool) -> Iterator[Record]:
         """Make a trial whose worker died a suspect; the third time it was alone there, it fails."""
         assignment.deaths += was_alone
         assignment.is_suspect = True
@@ -287,9 +288,9 @@ class _Wave:
         reason = (
             f"the worker died {assignment.deaths} times with this trial alone on it; is there enough memory?"
         )
-        yield fail(assignment.task.trial, RuntimeError(reason))
+        yield fail(assignment.trial, RuntimeError(reason))
 
-    def _take(self, future: Any, result: Any) -> Iterator[Finished]:
+    def _take(self, future: Any, result: Any) -> Iterator[Record]:
         """Take what has come of a submission."""
         from distributed.scheduler import KilledWorker
 
@@ -302,18 +303,18 @@ class _Wave:
             # The scheduler has forgotten the task: it is a new one, or a worker died with the data for it.
             if getattr(result, "reason", "") == "scheduler-connection-lost":
                 raise self.executor.lost()  # a new scheduler at the same address knows nothing of this run
-            self.parcels.pop(assignment.task.trial.fingerprint, None)
+            self.parcels.pop(assignment.trial.fingerprint, None)
             yield from self._retry(assignment, "the scheduler forgot it")
         elif isinstance(result[1], KilledWorker):
             yield from self._lose(assignment, was_alone=assignment.is_suspect)
         elif self.executor.check_workers(self.client):
             yield from self._retry(assignment, str(result[1]))
         else:
-            yield fail(assignment.task.trial, result[1])
+            yield fail(assignment.trial, result[1])
 
-    def _take_answer(self, assignment: Assignment, answer: worker.Answer) -> Iterator[Finished]:
+    def _take_answer(self, assignment: Assignment, answer: worker.Answer) -> Iterator[Record]:
         if "record" in answer:
-            yield Finished({**answer["record"], "worker": answer["worker"]}, answer["arrays"])
+            yield {**answer["record"], "worker": answer["worker"]}
         elif "needs_data" in answer:
             self._send_data(assignment)
         elif "refused" in answer:
@@ -323,19 +324,19 @@ class _Wave:
         else:
             yield from self._retry(assignment, "it was cancelled")
 
-    def _retry(self, assignment: Assignment, reason: str) -> Iterator[Finished]:
+    def _retry(self, assignment: Assignment, reason: str) -> Iterator[Record]:
         """Try again what failed for no fault of its own, within limits."""
         assignment.retries += 1
         if assignment.retries > RETRIES:
-            yield fail(assignment.task.trial, RuntimeError(f"given up: {reason}"))
+            yield fail(assignment.trial, RuntimeError(f"given up: {reason}"))
         else:
             self._enqueue(assignment)
 
     def _send_data(self, assignment: Assignment) -> None:
         """Submit a trial with its data; the client sends it once, and workers pass it on to each other."""
-        wanted = assignment.task.trial.fingerprint
+        wanted = assignment.trial.fingerprint
         if wanted not in self.parcels:
-            parcels = [pack(assignment.task.source)]
+            parcels = [pack(assignment.trial.source)]
             try:
                 [self.parcels[wanted]] = self.executor.ask(
                     self.client.scatter, parcels, hash=False, timeout=CONNECT_SECONDS

@@ -31,7 +31,7 @@ from olbench.config.specs import DatasetSpec
 from olbench.data.folders import cache_folder
 from olbench.data.source import Source
 from olbench.data.transfer import OtherDataError, Parcel, find_data, receive
-from olbench.engine.executors.local import Task, attempt, warm_up
+from olbench.engine.executors.local import attempt, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.errors import UserError
 from olbench.files import write_whole
@@ -40,7 +40,7 @@ from olbench.protocols import get_protocol
 from olbench.protocols.combination import fold
 from olbench.protocols.definition import REGISTRY as PROTOCOLS
 from olbench.trials import behaviour as behaviours
-from olbench.trials.trial import Outcome, Trial
+from olbench.trials.trial import Outcome, Record, Trial
 
 PACKAGE = Path(__file__).resolve().parents[2]
 #: Data sets whose examples stay open; those before them are memory maps, and opened again when needed.
@@ -53,8 +53,7 @@ class Answer(TypedDict, total=False):
     """What a worker answers: a finished trial, or why it did not run."""
 
     worker: str
-    record: dict[str, Any]
-    arrays: Mapping[str, Any]
+    record: Record
     #: It lacks the data.
     needs_data: bool
     #: Why this worker must not run trials of this client.
@@ -90,14 +89,14 @@ def write_plugins(paths: Sequence[str]) -> list[dict[str, str]]:
     ]
 
 
-def write_message(trial: Trial, source: Source, plugins: Sequence[Mapping[str, str]]) -> str:
+def write_message(trial: Trial, plugins: Sequence[Mapping[str, str]]) -> str:
     """Return the message that tells a worker to run a trial."""
     return json.dumps(
         {
             "olbench": identify(),
             "trial": trial.identity(),
-            "data": source.spec.plain(),
-            "facts": get_protocol(trial.protocol).facts(source),
+            "data": trial.source.spec.plain(),
+            "facts": get_protocol(trial.protocol).facts(trial.source),
             "plugins": plugins,
         }
     )
@@ -110,35 +109,34 @@ def run_task(text: str, alone: bool = False, parcel: Parcel | None = None) -> An
     """
     worker, stop = _surroundings()
     try:
-        trial, source = _make_ready(json.loads(text), parcel)
+        trial = _make_ready(json.loads(text), parcel)
     except (_RefusalError, OtherDataError) as error:
         return {"worker": worker, "refused": str(error)}
-    if source is None:
+    if trial is None:
         return {"worker": worker, "needs_data": True}
     spread = None
     if not alone and get_protocol(trial.protocol).parts(trial):
-        spread = partial(_spread, text, trial, source, stop)
-    finished = attempt(trial, source, stop, spread)
-    if finished is None:
-        return {"worker": worker}
-    return {"worker": worker, "record": finished.record, "arrays": dict(finished.arrays)}
+        spread = partial(_spread, text, trial, stop)
+    record = attempt(trial, stop, spread)
+    return {"worker": worker} if record is None else {"worker": worker, "record": record}
 
 
-def _make_ready(message: Mapping[str, Any], parcel: Parcel | None = None) -> tuple[Trial, Source | None]:
-    """Return a trial that this worker can run, and its data if it is here."""
+def _make_ready(message: Mapping[str, Any], parcel: Parcel | None = None) -> Trial | None:
+    """Return a trial that this worker can run; None if its data is not here."""
     if message["olbench"] != identify():
         raise _RefusalError(f"it has olbench {identify()}, and this run has {message['olbench']}")
     _limit_threads()
     _load_plugins(message["plugins"])
-    trial = Trial(**message["trial"])
     source = _open_source(message, parcel)
-    if source is not None:
-        source.facts = message["facts"]
-        _prepare(trial, source)
-    return trial, source
+    if source is None:
+        return None
+    source.facts = message["facts"]
+    trial = Trial(**message["trial"], source=source)
+    _prepare(trial)
+    return trial
 
 
-def _spread(text: str, trial: Trial, source: Source, stop: StopFlag) -> Outcome:
+def _spread(text: str, trial: Trial, stop: StopFlag) -> Outcome:
     """Run the parts of a trial on the workers that hold its data, and join them there as a tree.
 
     Dask runs what is lost with a worker again. If it gives up, or the cluster shrinks to this worker, the
@@ -174,8 +172,8 @@ def _spread(text: str, trial: Trial, source: Source, stop: StopFlag) -> Outcome:
                 if stop.is_set():
                     raise StoppedError
                 time.sleep(PAUSE)
-            return protocol.finish(trial, source, joined.result(), stop.is_set)
-    return protocol.run(trial, source, stop.is_set)
+            return protocol.finish(trial, trial.source, joined.result(), stop.is_set)
+    return protocol.run(trial, trial.source, stop.is_set)
 
 
 def can_run(text: str) -> bool:
@@ -187,10 +185,10 @@ def can_run(text: str) -> bool:
 def run_part(text: str, part: int) -> Any:
     """Run one part of the trial of a message on this worker."""
     _, stop = _surroundings()
-    trial, source = _make_ready(json.loads(text))
-    if source is None:
-        raise RuntimeError(f"the worker has lost {trial.dataset}")
-    return get_protocol(trial.protocol).run_part(trial, source, part, stop.is_set)
+    trial = _make_ready(json.loads(text))
+    if trial is None:
+        raise RuntimeError("the worker has lost the data of the trial")
+    return get_protocol(trial.protocol).run_part(trial, trial.source, part, stop.is_set)
 
 
 def join_parts(protocol: str, left: Any, right: Any) -> Any:
@@ -258,13 +256,13 @@ def _open_source(message: Mapping[str, Any], parcel: Parcel | None = None) -> So
         return source
 
 
-def _prepare(trial: Trial, source: Source) -> None:
+def _prepare(trial: Trial) -> None:
     """Compile what a trial needs, and see that it behaves here as it does on the client; both once."""
     kind = trial.algorithm, str(trial.options), trial.code
     with _lock:
         if kind in _prepared:
             return
-        warm_up([Task(trial, source)], StopFlag())
+        warm_up([trial], StopFlag())
         behaviour = behaviours.behaviour(trial.algorithm, trial.options)
         # A protocol of a later version adds "-" and its number.
         if behaviour != trial.code.partition("-")[0]:
