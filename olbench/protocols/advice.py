@@ -18,28 +18,18 @@ from olbench.advice.curve import follow
 from olbench.advice.scaling import Scaling, fit_scaling
 from olbench.advice.sets import Advice
 from olbench.algorithms import get_definition
-from olbench.algorithms.definition import Definition, Value
+from olbench.algorithms.definition import Definition
 from olbench.config.specs import Config, DatasetSpec
 from olbench.data.source import Source
 from olbench.errors import UserError
-from olbench.learn.algorithm import Algorithm, make_algorithm
+from olbench.learn.algorithm import Algorithm
 from olbench.learn.examples import Floats, Ints, as_examples
 from olbench.learn.passes import StoppedError
 from olbench.protocols import tuning
-from olbench.protocols.definition import Cell, Key, Known, Protocol, Series, choice, protocol, whole
-from olbench.protocols.rules import (
-    Plain,
-    by_dataset,
-    compile_for,
-    describe,
-    find_rules,
-    plain_names,
-    read_advice,
-    refuse_unknown,
-    value_for,
-    without_places,
-)
-from olbench.protocols.scores import Scores
+from olbench.protocols.definition import Cell, Key, Protocol, choice, protocol, whole
+from olbench.protocols.keys import by_dataset, refuse_unknown
+from olbench.protocols.rules import Plain, compile_for, describe, find_rules, plain_names, read_advice
+from olbench.protocols.scores import Scores, accuracy_series
 from olbench.protocols.tuning import Choice
 from olbench.quantities import (
     ACCURACY,
@@ -53,7 +43,6 @@ from olbench.quantities import (
     TUNED,
 )
 from olbench.structs import flag
-from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 
 SCALINGS = ("standardise", "none")
@@ -87,16 +76,11 @@ class AdviceProtocol(Protocol):
         "splits", "early", "scaling", "advice", "domain", "missing", "tuning.folds", "tuning.score",
     )  # fmt: skip
     searches = ("nested", "none")
+    tunes_inside = True
     numbered = "split"
     quantities = (ACCURACY, BALANCED_ACCURACY, EARLY_ACCURACY, EARLY_BALANCED_ACCURACY, SECONDS)
     recorded = (ROUNDS, RIGHT, EARLY_RIGHT, TUNED)
-    series = (
-        Series("accuracy", "test accuracy (%)", ACCURACY, along_title="examples learnt", level=True),
-        Series(
-            "balanced_accuracy", "balanced test accuracy (%)", BALANCED_ACCURACY,
-            along_title="examples learnt", level=True,
-        ),
-    )  # fmt: skip
+    series = accuracy_series("examples learnt")
     sections = (
         "headline", "verdicts", "evidence", "results", "curves", "claims", "advice", "tuning", "statistics",
         "algorithms", "datasets", "provenance",
@@ -117,6 +101,10 @@ class AdviceProtocol(Protocol):
         given = self.setting_of(config, "splits")
         return int(max(given.values()) if isinstance(given, Mapping) else given)
 
+    def repeats_of(self, cell: Cell) -> int:
+        """Return how many splits of the data set there are."""
+        return int(self.setting_of(cell.config, "splits", cell.source.name))
+
     def refuse_data(self, spec: DatasetSpec) -> str:
         """Return why rules would not fit the data: they refer to features in the units of the file."""
         if spec.reading.scale or spec.reading.bias:
@@ -131,42 +119,38 @@ class AdviceProtocol(Protocol):
             f"{definition.id} is an object without weights, which protocol: advice tests after each example"
         )
 
-    def value(self, config: Config, name: str, dataset: str) -> Any:
-        """Return the value of a key for a data set."""
-        default = next(key.default for key in self.keys if key.name == name)
-        return value_for(self.setting_of(config, name), dataset, default)
-
     def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
         """Return the cells of a config; rules that the data does not fit are refused here."""
         for setting in (*config.settings.values(), *config.tuning.settings.values()):
             refuse_unknown(setting, [spec.name for spec in config.datasets])
         found: list[Cell] = []
+        advice, domain, missing = (self.setting_of(config, key) for key in ("advice", "domain", "missing"))
         for source in sources:
-            plain = find_rules(*(self.setting_of(config, "advice"), source), *self._ways(config))
+            plain = find_rules(advice, source, domain, missing)
             if plain is not None:
                 compile_for(source, plain)
-            if source.n <= self.value(config, "train", source.name):
+            if source.n <= self.setting_of(config, "train", source.name):
                 raise UserError(
                     f"{source.name} has {source.n} rows, which leaves none for testing; lower 'train'"
                 )
             found += [
-                AdviceCell(self, config, source, spec, entry, self._rules(plain, spec.id, source))
+                Cell(self, config, source, spec, entry, detail=_find_advice(plain, spec.id, source))
                 for entry, spec in enumerate(config.algorithms)
             ]
         return found
 
-    def _ways(self, config: Config) -> tuple[Any, Any]:
-        return self.setting_of(config, "domain"), self.setting_of(config, "missing")
-
-    def _rules(self, plain: Plain | None, algorithm: str, source: Source) -> Plain | None:
-        if not get_definition(algorithm).takes_advice:
-            return None
-        if plain is None:
-            raise UserError(
-                f"{algorithm} takes advice, and there are no rules for {source.name}; write them under the "
-                "key 'advice' of the config, or name a rule file there"
-            )
-        return without_places(plain)
+    def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
+        """Return the rows of a trial, its rules and, if it tunes, its grid."""
+        config, dataset, grid = cell.config, cell.source.name, cell.spec.grid
+        own = {name: self.setting_of(config, name, dataset) for name in ("train", "early", "scaling")}
+        if cell.detail is not None:
+            own["rules"] = dict(cell.detail)
+        if grid:
+            own |= {name: self.tuning_setting_of(config, name, dataset) for name in ("folds", "score")}
+            own["grid"] = {name: list(values) for name, values in grid.items()}
+            own["defaults"] = {name: cell.defaults[name] for name in grid}
+            own["ties"] = config.tuning.ties
+        return own
 
     def has_curve(self, setting: Mapping[str, Any]) -> bool:
         """Return True: every trial has a curve."""
@@ -187,58 +171,16 @@ class AdviceProtocol(Protocol):
         return work.test(chosen, tuned)
 
 
-@dataclass(frozen=True)
-class AdviceCell(Cell):
-    """One algorithm on one data set, with the rules that it takes."""
-
-    rules: Plain | None
-
-    def _value(self, name: str) -> Any:
-        assert isinstance(self.protocol, AdviceProtocol)
-        return self.protocol.value(self.config, name, self.source.name)
-
-    def _tuning_value(self, name: str) -> Any:
-        default = next(key.default for key in self.protocol.tuning_keys if key.name == name)
-        given = self.protocol.tuning_setting_of(self.config, name)
-        return value_for(given, self.source.name, default)
-
-    @property
-    def repeats(self) -> int:
-        """How many splits report it."""
-        return int(self._value("splits"))
-
-    @property
-    def tuning_passes(self) -> int:
-        """How many trials tune: none, since each reported trial tunes inside its training rows."""
-        return 0
-
-    @cached_property
-    def searched(self) -> dict[str, tuple[Value, ...]]:
-        """The parameters that are searched."""
-        return dict(self.spec.grid) if self.config.tuning.search == "nested" else {}
-
-    @cached_property
-    def start(self) -> Choice:
-        """The parameters that are not searched."""
-        resolved = self.definition.resolve(self.spec.params, self.spec.grid)
-        return {name: value for name, value in resolved.items() if name not in self.searched}
-
-    def step(self, known: Known) -> tuning.Step:
-        """Return the fixed parameters: nothing is tuned beforehand."""
-        return tuning.Step((), dict(self.start))
-
-    def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
-        """Return a trial with its rows, its rules and, if it tunes, its grid."""
-        own: dict[str, Any] = {name: self._value(name) for name in ("train", "early", "scaling")}
-        if self.rules is not None:
-            own["rules"] = dict(self.rules)
-        if self.searched:
-            defaults = self.definition.resolve(self.spec.params, self.spec.grid)
-            own |= {name: self._tuning_value(name) for name in ("folds", "score")}
-            own["grid"] = {name: list(values) for name, values in self.searched.items()}
-            own["defaults"] = {name: defaults[name] for name in self.searched}
-            own["ties"] = self.config.tuning.ties
-        return super().trial(choice, role, number, **{**own, **setting})
+def _find_advice(plain: Plain | None, algorithm: str, source: Source) -> Plain | None:
+    """Return the rules that an algorithm takes, without their places: a rule may move to another line."""
+    if not get_definition(algorithm).takes_advice:
+        return None
+    if plain is None:
+        raise UserError(
+            f"{algorithm} takes advice, and there are no rules for {source.name}; write them under the "
+            "key 'advice' of the config, or name a rule file there"
+        )
+    return {**plain, "places": [], "sources": []}
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,16 +228,9 @@ class _Work:
     stopped: Stopped
 
     @cached_property
-    def definition(self) -> Definition:
-        """The definition of the algorithm."""
-        return get_definition(self.trial.algorithm)
-
-    @cached_property
     def order(self) -> Ints:
         """All rows in a random order: the first are learnt in this order, the others tested."""
-        trial = self.trial
-        random = seeds.generator(trial.seed, trial.dataset, "advice split", trial.number)
-        return random.permutation(self.source.n).astype(np.int64)
+        return self.trial.generator("advice split").permutation(self.source.n).astype(np.int64)
 
     @property
     def train(self) -> Ints:
@@ -323,17 +258,15 @@ class _Work:
         return _Fold(parts[0], self.labels[train], parts[1], self.labels[test], counts, advice, scaling)
 
     def _algorithm(self, params: Choice, fold: _Fold) -> Algorithm:
-        given = {**self.trial.params, **params, **self.trial.options}
-        if self.definition.takes_advice:
-            given["advice"] = fold.advice
-        return make_algorithm(self.trial.algorithm, **given)
+        advice = {"advice": fold.advice} if self.trial.definition.takes_advice else {}
+        return self.trial.make_algorithm(**params, **advice)
 
     def _scores(self, params: Choice, fold: _Fold, learnt: int | None = None) -> tuple[Scores, Floats]:
         """Learn the training examples and return the scores on the test examples, and the weights."""
         if self.stopped():
             raise StoppedError
         algorithm = self._algorithm(params, fold)
-        if self.definition.online:
+        if self.trial.definition.online:
             curve = follow(algorithm, fold.X, fold.y, fold.X_test, fold.y_test, None, fold.counts)
             right = np.column_stack([curve.right_negatives, curve.right_positives])
             return Scores(right, np.array([curve.negatives, curve.positives])), curve.weights
@@ -353,26 +286,25 @@ class _Work:
             return dict(setting["defaults"]), False
         folds = [self._fold(train, test) for train, test in self._divide()]
         grid = {name: tuple(values) for name, values in setting["grid"].items()}
-        candidates = tuning.products(grid)
-        scores = [self._score(candidate, folds) for candidate in candidates]
-        winners = [each for each, score in zip(candidates, scores, strict=True) if score == max(scores)]
-        return tuning.pick(winners, setting["ties"]), True
+        candidates = tuple(tuning.products(grid))
+        best = tuning.best(candidates, lambda candidate: self._loss(candidate, folds), setting["ties"])
+        assert best is not None  # every candidate has a loss
+        return best, True
 
-    def _score(self, candidate: Choice, folds: Sequence[_Fold]) -> float:
-        """Return the score of a candidate over all rows, each held out once."""
+    def _loss(self, candidate: Choice, folds: Sequence[_Fold]) -> float:
+        """Return the score of a candidate over all rows, each held out once, with its sign changed."""
         found = [self._scores(candidate, fold)[0] for fold in folds]
         pooled = reduce(add, (Scores(each.right[-1], each.total) for each in found))
         wanted = pooled.accuracy if self.trial.setting["score"] == "accuracy" else pooled.balanced
-        return round(float(wanted), 12)
+        return -round(float(wanted), 12)
 
     def _divide(self) -> Iterator[tuple[Ints, Ints]]:
         """Yield the folds of the training rows, each class spread over all of them."""
-        trial, rows = self.trial, self.train
-        random = seeds.generator(trial.seed, trial.dataset, "advice folds", trial.number)
+        rows, random = self.train, self.trial.generator("advice folds")
         parts = np.empty(rows.size, np.int64)
         for sign in (-1.0, 1.0):
             own = random.permutation(np.flatnonzero(self.labels[rows] == sign))
-            parts[own] = np.arange(own.size) % trial.setting["folds"]
+            parts[own] = np.arange(own.size) % self.trial.setting["folds"]
         for part in np.unique(parts):
             yield rows[parts != part], rows[parts == part]
 
@@ -383,7 +315,7 @@ class _Work:
         fold = self._fold(self.train, first[counts > 0], counts[counts > 0].astype(np.float64))
         scores, weights = self._scores(chosen, fold)
         early = min(int(self.trial.setting["early"]), self.train.size)
-        if self.definition.online:
+        if self.trial.definition.online:
             early_scores, place, times = scores, early, list(range(self.train.size + 1))
         else:
             early_scores, place, times = self._scores(chosen, fold, early)[0], 0, [self.train.size]
@@ -410,7 +342,7 @@ class _Work:
         """Return how long learning alone takes, without any test."""
         algorithm, rows = self._algorithm(chosen, fold), as_examples(fold.X).rows()
         started = time.perf_counter()
-        if self.definition.online:
+        if self.trial.definition.online:
             algorithm.start(fold.X.shape[1]).run(rows, fold.y, np.arange(fold.y.size))
         else:
             algorithm.start_batch().fit(rows, fold.y)

@@ -11,7 +11,6 @@ Parameters and the number of epochs are tuned together, in one of three ways:
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +23,6 @@ from olbench.config.specs import TRAINING_ROWS, Config
 from olbench.data.prepare.scaling import scale_features
 from olbench.data.readers.rows import choose_storage
 from olbench.data.source import OpenData, Source
-from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import Ints, as_examples
 from olbench.learn.passes import PassResult, Predictor, StoppedError, predict_signs, train
 from olbench.protocols import tuning
@@ -43,8 +41,9 @@ from olbench.protocols.definition import (
 from olbench.protocols.folds import (
     DUPLICATES,
     Division,
-    Duplicates,
     divide,
+    find_usable,
+    refuse_duplicates,
     split_stratified,
     thin_positives,
 )
@@ -60,7 +59,6 @@ from olbench.quantities import (
     TRAINING_ROUNDS,
 )
 from olbench.structs import many
-from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 from olbench.yaml_lines import Node
 
@@ -110,6 +108,7 @@ class CrossValidation(Protocol):
     )
     order_free = ("repeats", "epochs", "weights", "tuning.also", "tuning.seed")
     searches = (*TUNINGS, "none")
+    tunes_inside = True
     numbered = "fold"
     quantities = (TEST_ERROR, TRAINING_ERROR, SECONDS)
     recorded = (ROUNDS, ERRORS, TRAINING_ERRORS, TRAINING_ROUNDS, EPOCHS)
@@ -139,9 +138,6 @@ class CrossValidation(Protocol):
         "deviation (n - 1) over the folds."
     )
 
-    def __init__(self) -> None:
-        self.duplicates = Duplicates()
-
     def repeats(self, config: Config) -> int:
         """Return how many folds an online learner is tested on."""
         return int(self.setting_of(config, "folds") * self.setting_of(config, "repeats"))
@@ -150,13 +146,72 @@ class CrossValidation(Protocol):
         """Return a cell for every data set, algorithm and way to tune."""
         policy = self.setting_of(config, "duplicates")
         for source in sources:
-            self.duplicates.check(source, policy)
+            refuse_duplicates(source, policy)
+        first = config.tuning.search
         return [
-            FoldCell(self, config, source, spec, entry, way)
+            Cell(
+                self, config, source, spec, entry,
+                suffix="" if way == first else _in_brackets(way), detail=way,
+            )
             for source in sources
             for entry, spec in enumerate(config.algorithms)
             for way in self.tunings(config)
-        ]
+        ]  # fmt: skip
+
+    def repeats_of(self, cell: Cell) -> int:
+        """Return how many folds report a cell: batch learners depend on no order and get one division."""
+        divisions = self.setting_of(cell.config, "repeats") if cell.definition.online else 1
+        return self._folds(cell) * int(divisions)
+
+    def _folds(self, cell: Cell) -> int:
+        """Return how many folds a division has; a given split has one."""
+        return 1 if cell.source.test_from is not None else int(self.setting_of(cell.config, "folds"))
+
+    def _most_epochs(self, cell: Cell) -> int:
+        return int(self.setting_of(cell.config, "epochs")) if cell.definition.online else 1
+
+    def tuned_settings(self, config: Config) -> Grid:
+        """Return the number of epochs, which is chosen with the parameters."""
+        return {"epochs": ()}
+
+    def tuning_passes(self, cell: Cell) -> int:
+        """Return how many trials score candidates; nested tuning is part of the trials that are reported."""
+        if not cell.spec.grid and not cell.definition.online:
+            return 0
+        return {"paper": 1, "oracle": self._folds(cell)}.get(cell.detail, 0)
+
+    def step(self, cell: Cell, known: Known) -> tuning.Step:
+        """Return the choice of a tuning by trials of its own, once they are known; else what is fixed."""
+        trials = cell.tuning_trials(cell.start)
+        if not trials:
+            epochs = {"epochs": self._most_epochs(cell)} if cell.detail != "nested" else {}
+            return tuning.Step((), {**cell.start, **epochs})
+        records = [known.get(trial.key) for trial in trials]
+        good = [record for record in records if record is not None and record["status"] == "ok"]
+        if len(good) < len(records):
+            return tuning.Step((cell.start,), None)
+        table = _Table.read([record["scores"] for record in good])
+        return tuning.Step((cell.start,), {**cell.start, **table.best(cell.config.tuning.ties)})
+
+    def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
+        """Return the folds of a trial, its grid and what the entry sets."""
+        config, way = cell.config, cell.detail
+        own: dict[str, Any] = {
+            "tuning": way if way == "nested" or role == "tune" else "fixed",
+            "folds": self._folds(cell),
+            "most_epochs": self._most_epochs(cell),
+            "duplicates": self.setting_of(config, "duplicates"),
+        }
+        if own["tuning"] != "fixed":
+            own["grid"] = {name: list(values) for name, values in cell.spec.grid.items()}
+        if own["tuning"] == "nested":
+            own["ties"] = config.tuning.ties
+        # Defaults are left out, so that trials from before these keys existed keep their hashes.
+        usual = {key.name: key.default for key in self.entry_keys}
+        own |= {name: value for name, value in cell.spec.settings.items() if value != usual[name]}
+        if own["tuning"] == "paper" and (split := self.tuning_setting_of(config, "seed")):
+            own["split"] = split
+        return {**super().trial_setting(cell, choice, role), **own}
 
     def tunings(self, config: Config) -> tuple[str, ...]:
         """Return the config's first way to tune, and the further ones."""
@@ -201,10 +256,10 @@ class CrossValidation(Protocol):
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Run a fold, or the trial that scores every candidate."""
-        usable = self.duplicates.usable_rows(source, trial.setting["duplicates"])
+        usable = find_usable(source, trial.setting["duplicates"])
         work = _Work(trial, source.open(), stopped)
         if "positives" in trial.setting:
-            random = seeds.generator(trial.seed, trial.dataset, "positives", 0)
+            random = trial.generator("positives", 0)
             usable = thin_positives(usable, work.data.labels, trial.setting["positives"], random)
         if trial.role == "tune":
             return self._score(work, source, usable)
@@ -212,8 +267,7 @@ class CrossValidation(Protocol):
         chosen: Choice = {}
         scores: Mapping[str, list[Any]] = {}
         if trial.setting["tuning"] == "nested":
-            random = seeds.generator(trial.seed, trial.dataset, "nested", trial.number)
-            inner = split_stratified(division.train, work.data.labels, random)
+            inner = split_stratified(division.train, work.data.labels, trial.generator("nested"))
             table = work.score(inner)
             chosen, scores = table.best(trial.setting["ties"]), table.columns()
         return work.test(division, chosen, scores)
@@ -226,111 +280,16 @@ class CrossValidation(Protocol):
         else:
             rows = usable if source.test_from is None else usable[usable < source.test_from]
             name = "tune" + (f" {trial.setting['split']}" if "split" in trial.setting else "")
-            random = seeds.generator(trial.seed, trial.dataset, name, trial.number)
-            division = split_stratified(rows, work.data.labels, random)
+            division = split_stratified(rows, work.data.labels, trial.generator(name))
         table = work.score(division)
         numbers = {"n": division.test.size, "errors": int(table.errors.min())}
         return Outcome(numbers, {"scores": table.columns()})
 
 
 @dataclass(frozen=True)
-class FoldCell(Cell):
-    """One algorithm on one data set, tuned in one way."""
-
-    way: str
-
-    @property
-    def label(self) -> str:
-        """The name of the entry; a tuning other than the config's first is added in brackets."""
-        name = super().label
-        return name if self.way == self.config.tuning.search else f"{name}{_in_brackets(self.way)}"
-
-    @property
-    def folds(self) -> int:
-        """How many folds a division has; a given split has one."""
-        given = self.source.test_from is not None
-        return 1 if given else int(self.protocol.setting_of(self.config, "folds"))
-
-    @property
-    def repeats(self) -> int:
-        """How many trials report it: batch learners do not depend on an order, so one division is enough."""
-        divisions = self.protocol.setting_of(self.config, "repeats") if self.definition.online else 1
-        return self.folds * int(divisions)
-
-    @cached_property
-    def tuned_settings(self) -> Grid:
-        """The number of epochs, which is chosen with the parameters."""
-        return {"epochs": ()}
-
-    @property
-    def tuning_passes(self) -> int:
-        """How many trials score candidates; nested tuning is part of the trials that are reported."""
-        if not self.searched and not self.definition.online:
-            return 0
-        return {"paper": 1, "oracle": self.folds}.get(self.way, 0)
-
-    @cached_property
-    def searched(self) -> dict[str, tuple[Value, ...]]:
-        """The parameters that are searched."""
-        return dict(self.spec.grid) if self.way != "none" else {}
-
-    @cached_property
-    def start(self) -> Choice:
-        """The parameters that are not searched."""
-        resolved = self.definition.resolve(self.spec.params, self.spec.grid)
-        return {name: value for name, value in resolved.items() if name not in self.searched}
-
-    def step(self, known: Known) -> tuning.Step:
-        """Return the choice of a tuning by trials of its own, once they are known; else what is fixed."""
-        trials = self.tuning_trials({})
-        if not trials:
-            epochs = {"epochs": self._most_epochs} if self.way != "nested" else {}
-            return tuning.Step((), {**self.start, **epochs})
-        records = [known.get(trial.key) for trial in trials]
-        good = [record for record in records if record is not None and record["status"] == "ok"]
-        if len(good) < len(records):
-            return tuning.Step(({},), None)
-        table = _Table.read([record["scores"] for record in good], self._names)
-        return tuning.Step(({},), {**self.start, **table.best(self.config.tuning.ties)})
-
-    @property
-    def _most_epochs(self) -> int:
-        return int(self.protocol.setting_of(self.config, "epochs")) if self.definition.online else 1
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return (*self.searched, "epochs")
-
-    def tuning_trials(self, candidate: Choice) -> list[Trial]:
-        """Return the trials that score all candidates at once."""
-        return self.plan(self.start, "tune", self.tuning_passes)
-
-    def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
-        """Return a trial with its folds, its grid and what the entry sets."""
-        config = self.config
-        own: dict[str, Any] = {
-            "tuning": self.way if self.way == "nested" or role == "tune" else "fixed",
-            "folds": self.folds,
-            "most_epochs": self._most_epochs,
-            "duplicates": self.protocol.setting_of(config, "duplicates"),
-        }
-        if own["tuning"] != "fixed":
-            own["grid"] = {name: list(values) for name, values in self.searched.items()}
-        if own["tuning"] == "nested":
-            own["ties"] = config.tuning.ties
-        # Defaults are left out, so that trials from before these keys existed keep their hashes.
-        usual = {key.name: key.default for key in self.protocol.entry_keys}
-        own |= {name: value for name, value in self.spec.settings.items() if value != usual[name]}
-        if own["tuning"] == "paper" and (split := self.protocol.tuning_setting_of(config, "seed")):
-            own["split"] = split
-        return super().trial(choice, role, number, **{**own, **setting})
-
-
-@dataclass(frozen=True)
 class _Table:
     """The errors of every candidate: one row per combination of parameters, one column per epoch."""
 
-    names: tuple[str, ...]
     candidates: tuple[Choice, ...]
     errors: Ints
 
@@ -342,17 +301,16 @@ class _Table:
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the table as columns of a record."""
-        named = {name: [candidate[name] for candidate in self.candidates] for name in self.names}
+        named = {name: [each[name] for each in self.candidates] for name in self.candidates[0]}
         return {**named, "errors": self.errors.tolist()}
 
     @classmethod
-    def read(cls, scores: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> "_Table":
+    def read(cls, scores: Sequence[Mapping[str, Any]]) -> "_Table":
         """Return the sum of the tables of some records."""
-        params = tuple(name for name in names if name != "epochs")
         errors = np.sum([np.array(each["errors"], np.int64) for each in scores], axis=0)
+        named = {name: values for name, values in scores[0].items() if name != "errors"}
         rows = range(errors.shape[0])
-        candidates = tuple({name: scores[0][name][row] for name in params} for row in rows)
-        return cls(params, candidates, errors)
+        return cls(tuple({name: values[row] for name, values in named.items()} for row in rows), errors)
 
 
 @dataclass(frozen=True)
@@ -372,11 +330,6 @@ class _Work:
     trial: Trial
     data: OpenData
     stopped: Stopped
-
-    @property
-    def is_online(self) -> bool:
-        """Whether the algorithm learns example by example."""
-        return get_definition(self.trial.algorithm).online
 
     def _weigh(self, train: Ints) -> "_Work":
         """Return the same work on scaled and weighted features; the training rows alone decide how."""
@@ -398,14 +351,9 @@ class _Work:
 
     def orders(self, rows: Ints) -> Iterator[Ints]:
         """Yield the order of the training rows in each epoch, the same for every algorithm."""
-        trial = self.trial
-        random = seeds.generator(trial.seed, trial.dataset, f"{trial.role} epochs", trial.number)
-        for _ in range(trial.setting["most_epochs"]):
+        random = self.trial.generator(f"{self.trial.role} epochs")
+        for _ in range(self.trial.setting["most_epochs"]):
             yield rows[random.permutation(rows.size)]
-
-    def make(self, params: Choice) -> Any:
-        """Return the algorithm with these parameters besides the fixed ones."""
-        return make_algorithm(self.trial.algorithm, **{**self.trial.params, **params}, **self.trial.options)
 
     def score(self, division: Division) -> _Table:
         """Return the errors of every candidate on the held-out rows, after every epoch."""
@@ -413,17 +361,24 @@ class _Work:
         grid = self.trial.setting["grid"]
         candidates = tuple(tuning.products({name: tuple(values) for name, values in grid.items()}))
         errors = [self._errors_by_epoch(candidate, division) for candidate in candidates]
-        return _Table(tuple(grid), candidates, np.array(errors, np.int64))
+        return _Table(candidates, np.array(errors, np.int64))
 
     def _errors_by_epoch(self, candidate: Choice, division: Division) -> list[int]:
-        if not self.is_online:
+        if not self.trial.definition.online:
             return [int(np.count_nonzero(self._fit(candidate, division).wrong))]
         epochs = self._run_epochs(candidate, division)
         return [self._count_wrong(result.learner, division.test) for result in epochs]
 
     def _run_epochs(self, candidate: Choice, division: Division) -> Iterator[PassResult]:
         orders = self.orders(division.train)
-        return train(self.make(candidate), self.data.examples, self.data.labels, orders, 1, self.stopped)
+        return train(
+            self.trial.make_algorithm(**candidate),
+            self.data.examples,
+            self.data.labels,
+            orders,
+            1,
+            self.stopped,
+        )
 
     def _find_wrong(self, learner: Predictor, rows: Ints) -> Bools:
         """Return for each row whether the learner is wrong about it."""
@@ -438,7 +393,8 @@ class _Work:
         self = self._weigh(division.train)
         params = {name: value for name, value in chosen.items() if name != "epochs"}
         epochs = int(chosen.get("epochs", self.trial.setting.get("epochs", 1)))
-        fitted = self._train(params, epochs, division) if self.is_online else self._fit(params, division)
+        online = self.trial.definition.online
+        fitted = self._train(params, epochs, division) if online else self._fit(params, division)
         numbers = {
             "n": division.test.size,
             "errors": int(np.count_nonzero(fitted.wrong)),
@@ -461,7 +417,7 @@ class _Work:
         """Fit a batch learner."""
         if self.stopped():
             raise StoppedError
-        learner = self.make(candidate).start_batch()
+        learner = self.trial.make_algorithm(**candidate).start_batch()
         started = time.perf_counter()
         learner.fit(self.data.examples.rows(), self.data.labels, division.train)
         seconds = time.perf_counter() - started

@@ -29,6 +29,7 @@ from olbench.data.source import Source
 from olbench.errors import UserError, shorten
 from olbench.learn.algorithm import make_algorithm
 from olbench.protocols import tuning
+from olbench.protocols.keys import value_for
 from olbench.protocols.tuning import Choice, Grid
 from olbench.quantities import Quantity
 from olbench.structs import Key as Key
@@ -95,6 +96,8 @@ class Protocol(ABC):
     entry_keys: ClassVar[tuple[Key, ...]] = ()
     tuning_keys: ClassVar[tuple[Key, ...]] = ()
     searches: ClassVar[tuple[str, ...]] = ("grid", "coordinate", "none")
+    #: Whether a trial tries all candidates of a tuning by itself; otherwise, each candidate has its trials.
+    tunes_inside: ClassVar[bool] = False
     #: The keys that leave the orders and splits of the trials as they are; those of `tuning` with its name.
     #: Only runs that agree in all other keys can be compared in pairs, trial by trial.
     order_free: ClassVar[tuple[str, ...]] = ()
@@ -157,9 +160,27 @@ class Protocol(ABC):
         """Return how many trials report a cell; by default the value of the key `numbered` + "s"."""
         return int(self.setting_of(config, f"{self.numbered}s"))
 
+    def repeats_of(self, cell: "Cell") -> int:
+        """Return how many trials report this cell, where that depends on its data or algorithm."""
+        return self.repeats(cell.config)
+
     def tuning_repeats(self, config: Config) -> int:
-        """Return how many trials score a candidate of the tuning."""
-        return 1
+        """Return how many trials score a candidate: by default the value of the key of `tuning`, or 1."""
+        return int(self.tuning_setting_of(config, f"{self.numbered}s") or 1)
+
+    def tuning_passes(self, cell: "Cell") -> int:
+        """Return how many trials the tuning of a cell takes."""
+        candidates = tuning.count_candidates(cell.config.tuning.search, cell.grid, cell.start)
+        return self.tuning_repeats(cell.config) * candidates
+
+    def step(self, cell: "Cell", known: Known) -> tuning.Step:
+        """Return how far the tuning of a cell is."""
+        rule = cell.config.tuning
+        return tuning.search(rule.search, cell.grid, cell.start, lambda c: cell.score(c, known), rule.ties)
+
+    def trial_setting(self, cell: "Cell", choice: Choice, role: str) -> dict[str, Any]:
+        """Return the whole setting of a trial of this role, with what was chosen for the cell."""
+        return {**self.setting(cell.config, role), **cell.source_setting, **cell.setting_of(choice)}
 
     def tunings(self, config: Config) -> tuple[str, ...]:
         """Return the ways in which entries are tuned. Those of the first are compared with each other."""
@@ -258,15 +279,13 @@ class Protocol(ABC):
             for entry, spec in enumerate(config.algorithms)
         ]
 
-    def setting_of(self, config: Config, name: str) -> Any:
-        """Return the value of one of the protocol's keys, or its default."""
-        defaults = {key.name: key.default for key in self.keys}
-        return config.settings.get(name, defaults.get(name))
+    def setting_of(self, config: Config, name: str, dataset: str | None = None) -> Any:
+        """Return the value of one of the protocol's keys, or its default; that for one data set, if asked."""
+        return _find_value(self.keys, config.settings, name, dataset)
 
-    def tuning_setting_of(self, config: Config, name: str) -> Any:
+    def tuning_setting_of(self, config: Config, name: str, dataset: str | None = None) -> Any:
         """Return the value of one of the keys that the protocol adds to `tuning`, or its default."""
-        defaults = {key.name: key.default for key in self.tuning_keys}
-        return config.tuning.settings.get(name, defaults.get(name))
+        return _find_value(self.tuning_keys, config.tuning.settings, name, dataset)
 
     def settings(self, config: Config) -> Iterator[tuple[str, Any, Any]]:
         """Yield the name, the value and the default of each of the keys that the protocol adds."""
@@ -326,6 +345,12 @@ class Protocol(ABC):
         return failure(trial, error, self.numbered, [*numbers, *series])
 
 
+def _find_value(keys: Sequence[Key], settings: Mapping[str, Any], name: str, dataset: str | None) -> Any:
+    default = next((key.default for key in keys if key.name == name), None)
+    given = settings.get(name, default)
+    return given if dataset is None else value_for(given, dataset, default)
+
+
 REGISTRY: dict[str, Protocol] = {}
 
 
@@ -347,7 +372,10 @@ def _file_of(definition: type[Protocol]) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """One algorithm on one data set: its tuning, then the trials that are reported."""
+    """One algorithm on one data set: its tuning, then the trials that are reported.
+
+    A protocol may have several cells of an entry and a data set, such as one for each way to tune.
+    """
 
     protocol: Protocol
     config: Config
@@ -355,6 +383,14 @@ class Cell:
     spec: AlgorithmSpec
     #: Which entry of the config's `algorithms` it is.
     entry: int
+    #: What its label has besides the name of the entry.
+    suffix: str = field(default="", kw_only=True)
+    #: The settings that set it apart from other cells of the entry.
+    setting: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    #: Whether an earlier cell reports the same trials, and so owns them.
+    is_view: bool = field(default=False, kw_only=True)
+    #: What else its protocol knows about it.
+    detail: Any = field(default=None, kw_only=True)
     #: The trials planned so far, by what `plan` was asked for.
     _plan: dict[tuple[Any, ...], list[Trial]] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -367,7 +403,12 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """Its name; or else its id and, where several entries have that, what sets this one apart."""
+        """The name of the entry, and the suffix."""
+        return self._name + self.suffix
+
+    @property
+    def _name(self) -> str:
+        """The given name; or else its id and, where several entries have that, what sets this one apart."""
         if self.spec.name:
             return self.spec.name
         nameless = (spec for spec in self.config.algorithms if not spec.name)
@@ -401,13 +442,19 @@ class Cell:
     @property
     def repeats(self) -> int:
         """How many trials report it."""
-        return self.protocol.repeats(self.config)
+        return self.protocol.repeats_of(self)
+
+    @cached_property
+    def defaults(self) -> Mapping[str, Value]:
+        """Every parameter at its given or default value."""
+        return self.definition.resolve(self.spec.params, self.spec.grid)
 
     @cached_property
     def start(self) -> Choice:
-        """Every parameter and tuned setting at its given or default value, where a tuning starts."""
-        settings = {name: values[0] for name, values in self.tuned_settings.items()}
-        return {**self.definition.resolve(self.spec.params, self.spec.grid), **settings}
+        """Where a tuning starts: parameters and tuned settings, without those that trials choose."""
+        settings = {name: values[0] for name, values in self.tuned_settings.items() if values}
+        inside = self.spec.grid if self.protocol.tunes_inside else ()
+        return {name: value for name, value in self.defaults.items() if name not in inside} | settings
 
     @cached_property
     def tuned_settings(self) -> Grid:
@@ -416,25 +463,24 @@ class Cell:
 
     @cached_property
     def grid(self) -> Grid:
-        """Everything that the tuning searches."""
-        return {**self.spec.grid, **self.tuned_settings}
+        """Everything that the tuning searches with trials for each candidate."""
+        return {} if self.protocol.tunes_inside else {**self.spec.grid, **self.tuned_settings}
 
     @property
     def tuning_passes(self) -> int:
         """How many trials the tuning takes."""
-        candidates = tuning.count_candidates(self.config.tuning.search, self.grid, self.start)
-        return self.protocol.tuning_repeats(self.config) * candidates
+        return self.protocol.tuning_passes(self)
 
     def planned(self, known: Known) -> int:
-        """Return how many trials there will be, as far as is known."""
-        return self.tuning_passes + self.repeats
+        """Return how many trials there will be, as far as is known, without those of earlier cells."""
+        return self.tuning_passes + (0 if self.is_view else self.repeats)
 
     def step(self, known: Known) -> tuning.Step:
         """Return how far the tuning is."""
-        rule = self.config.tuning
-        return tuning.search(rule.search, self.grid, self.start, lambda c: self._score(c, known), rule.ties)
+        return self.protocol.step(self, known)
 
-    def _score(self, choice: Choice, known: Known) -> float | None:
+    def score(self, choice: Choice, known: Known) -> float | None:
+        """Return the score of a candidate, lower is better: None while unknown, infinite if it failed."""
         records = [known.get(trial.key) for trial in self.tuning_trials(choice)]
         found = [record for record in records if record is not None]
         if len(found) < len(records):
@@ -459,8 +505,10 @@ class Cell:
         return [] if chosen is None else self.report_trials(chosen)
 
     def tuning_trials(self, candidate: Choice) -> list[Trial]:
-        """Return the trials that score a candidate."""
-        return self.plan(candidate, "tune", self.protocol.tuning_repeats(self.config))
+        """Return the trials that score a candidate, or all candidates where trials tune by themselves."""
+        protocol = self.protocol
+        count = self.tuning_passes if protocol.tunes_inside else protocol.tuning_repeats(self.config)
+        return self.plan(candidate, "tune", count)
 
     def report_trials(self, chosen: Choice) -> list[Trial]:
         """Return the trials that are reported."""
@@ -481,9 +529,10 @@ class Cell:
         """Return a record as this cell reports it."""
         return self.protocol.view(record, self.setting_of({}))
 
-    def setting_of(self, choice: Choice) -> dict[str, Value]:
-        """Return the tuned settings in a choice."""
-        return {name: value for name, value in choice.items() if name in self.tuned_settings}
+    def setting_of(self, choice: Choice) -> dict[str, Any]:
+        """Return what sets it apart, and the tuned settings in a choice."""
+        tuned = {name: value for name, value in choice.items() if name in self.tuned_settings}
+        return {**self.setting, **tuned}
 
     @cached_property
     def source_setting(self) -> dict[str, Any]:
@@ -508,12 +557,7 @@ class Cell:
             seed=self.config.seed,
             role=role,
             number=number,
-            setting={
-                **self.protocol.setting(self.config, role),
-                **self.source_setting,
-                **self.setting_of(choice),
-                **setting,
-            },
+            setting={**self.protocol.trial_setting(self, choice, role), **setting},
             code=self._code,
             source=self.source,
         )

@@ -22,31 +22,27 @@ class Division:
     test: Ints
 
 
-class Duplicates:
-    """The exact duplicates among the rows of sources, found once each."""
+@cache
+def _group_duplicates(source: Source) -> Ints:
+    return duplicate_groups(source.open().examples.matrix())
 
-    def __init__(self) -> None:
-        self.groups = cache(self._find)
 
-    @staticmethod
-    def _find(source: Source) -> Ints:
-        return duplicate_groups(source.open().examples.matrix())
+def find_usable(source: Source, policy: str) -> Ints:
+    """Return the rows that take part: all, or those without an earlier duplicate."""
+    rows = np.arange(source.n, dtype=np.int64)
+    return rows[_group_duplicates(source) == rows] if policy == "remove" else rows
 
-    def usable_rows(self, source: Source, policy: str) -> Ints:
-        """Return the rows that take part: all, or those without an earlier duplicate."""
-        rows = np.arange(source.n, dtype=np.int64)
-        return rows[self.groups(source) == rows] if policy == "remove" else rows
 
-    def check(self, source: Source, policy: str) -> None:
-        """Refuse a data set with duplicates, which folds would share, unless it says what to do with them."""
-        if policy != "refuse":
-            return
-        repeated = int(np.count_nonzero(self.groups(source) != np.arange(source.n)))
-        if repeated:
-            raise UserError(
-                f"{source.name}: {repeated} rows are exact duplicates of others and would be in the training "
-                "and the test rows at once; add `duplicates: remove` to the config, or `duplicates: keep`"
-            )
+def refuse_duplicates(source: Source, policy: str) -> None:
+    """Refuse a data set with duplicates, which folds would share, unless it says what to do with them."""
+    if policy != "refuse":
+        return
+    repeated = int(np.count_nonzero(_group_duplicates(source) != np.arange(source.n)))
+    if repeated:
+        raise UserError(
+            f"{source.name}: {repeated} rows are exact duplicates of others and would be in the training "
+            "and the test rows at once; add `duplicates: remove` to the config, or `duplicates: keep`"
+        )
 
 
 def divide(source: Source, usable: Ints, seed: int, folds: int, number: int) -> Division:

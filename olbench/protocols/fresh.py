@@ -15,7 +15,6 @@ from olbench.data.catalog import catalog
 from olbench.data.load import load_run
 from olbench.data.source import Source
 from olbench.errors import UserError
-from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import as_examples
 from olbench.learn.passes import online_pass, predict_signs
 from olbench.protocols.definition import Cell, Key, Pairing, Protocol, Series, protocol, whole
@@ -83,10 +82,6 @@ class Fresh(Protocol):
                 )
         return super().cells(config, sources)
 
-    def tuning_repeats(self, config: Config) -> int:
-        """Return how many samples score a candidate."""
-        return int(self.tuning_setting_of(config, "runs"))
-
     def setting(self, config: Config, role: str) -> dict[str, Any]:
         """Return how many points a curve has."""
         return {"points": self.setting_of(config, "curve") if role == "report" else 1}
@@ -106,8 +101,8 @@ class Fresh(Protocol):
         examples, labels = as_examples(data.X), np.asarray(data.y)
         rows = np.arange(examples.n)
         train, test = rows[: data.test_from], rows[data.test_from :]
-        algorithm = make_algorithm(trial.algorithm, **trial.params, **trial.options)
-        result = online_pass(algorithm, examples, labels, train, trial.setting["points"], stopped)
+        points = trial.setting["points"]
+        result = online_pass(trial.make_algorithm(), examples, labels, train, points, stopped)
         wrong = predict_signs(result.learner, examples, test) != labels[test]
         numbers = {
             "n": test.size,

@@ -7,7 +7,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
 from olbench.config.specs import ALL_ROWS, Config
 from olbench.data.source import Source
-from olbench.learn.algorithm import Algorithm, make_algorithm
+from olbench.learn.algorithm import make_algorithm
 from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.memory import machine_limit
 from olbench.protocols.definition import Cell, Key, Protocol, Series, choice, protocol, whole
@@ -91,10 +91,6 @@ class Online(Protocol):
         """Return why an algorithm has no online pass, or an empty text."""
         return refuse_batch(definition)
 
-    def tuning_repeats(self, config: Config) -> int:
-        """Return how many orders score a candidate."""
-        return int(self.tuning_setting_of(config, "permutations"))
-
     def setting(self, config: Config, role: str) -> dict[str, Any]:
         """Return the rows that a trial sees, and how many points its curve has."""
         halves = {"tune": seeds.TUNING_HALF, "report": seeds.REPORTED_HALF}
@@ -157,15 +153,15 @@ class Online(Protocol):
 
     def run(self, trial: Trial, source: Source, stopped: Callable[[], bool]) -> Outcome:
         """Run one pass over the trial's order."""
-        algorithm = make_algorithm(trial.algorithm, **trial.params, **trial.options)
-        part, points = trial.setting["part"], trial.setting["points"]
         if _is_windowed(trial.setting):
-            result = _run_windows(algorithm, trial, source, stopped)
-            return Outcome(_numbers(result), {"curve": columns_of(result.curve)})
-        order = seeds.order(trial.seed, trial.dataset, trial.role, trial.number, part, source.n)
-        data = source.open()
-        labels = trial.setting.get("labels", "two")
-        result = online_pass(algorithm, data.examples, data.labels, order, points, stopped, labels)
+            result = _run_windows(trial, source, stopped)
+        else:
+            part, points = trial.setting["part"], trial.setting["points"]
+            order = seeds.order(trial.seed, trial.dataset, trial.role, trial.number, part, source.n)
+            data, labels = source.open(), trial.setting.get("labels", "two")
+            result = online_pass(
+                trial.make_algorithm(), data.examples, data.labels, order, points, stopped, labels
+            )
         return Outcome(_numbers(result), {"curve": columns_of(result.curve)})
 
     def probe_seconds(self, cell: Cell, seconds: float = 0.03) -> float:
@@ -190,9 +186,7 @@ def _is_windowed(setting: Mapping[str, Any]) -> bool:
     return bool(setting.get("order") == "windows")
 
 
-def _run_windows(
-    algorithm: Algorithm, trial: Trial, source: Source, stopped: Callable[[], bool]
-) -> PassResult:
+def _run_windows(trial: Trial, source: Source, stopped: Callable[[], bool]) -> PassResult:
     """Run one pass over an order in windows, of which one is in memory at a time."""
     part, block, window = (trial.setting[name] for name in ("part", "block", "window"))
     order = (trial.seed, trial.dataset, trial.role, trial.number, part, source.n, block, window)
@@ -205,7 +199,7 @@ def _run_windows(
             yield data.examples, data.labels, rows
 
     points, classes = trial.setting["points"], trial.setting.get("classes", 0)
-    return windowed_pass(algorithm, take(), source.d, n, points, stopped, classes)
+    return windowed_pass(trial.make_algorithm(), take(), source.d, n, points, stopped, classes)
 
 
 def _has_windows(cell: Cell) -> bool:

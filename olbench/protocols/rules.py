@@ -1,12 +1,7 @@
-"""The rules of a config under the protocol `advice`: read from it or from files, kept as plain values.
-
-A setting may differ by data set: a mapping from names, in which `*` stands for anything, to values. The first
-name that fits decides.
-"""
+"""The rules of a config under the protocol `advice`: read from it or from files, kept as plain values."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,55 +12,11 @@ from olbench.advice.sets import Advice
 from olbench.data.catalog import catalog
 from olbench.data.named import load_named
 from olbench.data.source import Source
-from olbench.errors import UserError, expand_home, is_file, suggest
+from olbench.errors import UserError, expand_home, is_file
+from olbench.protocols.keys import PerDataset, value_for
 from olbench.yaml_lines import Node
 
 Plain = Mapping[str, Any]
-
-
-class PerDataset(dict[str, Any]):
-    """The values of a setting by names of data sets, with where each was written."""
-
-    def __init__(self, values: Mapping[str, Any], places: Mapping[str, str]):
-        super().__init__(values)
-        self.places = dict(places)
-
-
-def refuse_unknown(setting: Any, datasets: Iterable[str]) -> None:
-    """Raise a UserError for a name that fits neither one of these data sets nor one of the catalogue.
-
-    A run of some of the data sets of a config keeps what the config says about the others.
-    """
-    if not isinstance(setting, PerDataset):
-        return
-    names = list(dict.fromkeys([*datasets, *catalog()]))
-    for pattern, place in setting.places.items():
-        if not any(fnmatchcase(name, pattern) for name in names):
-            raise UserError(f"{place}: there is no data set '{pattern}'{suggest(pattern, names)}")
-
-
-def by_dataset(read: Callable[[Node, str], Any]) -> Callable[[Node, str], Any]:
-    """Return a reader of one value for all data sets, or of a mapping from data sets to values."""
-
-    def reader(node: Node, name: str) -> Any:
-        if not isinstance(node.value, dict):
-            return read(node, name)
-        if not node.value:
-            raise node.fail(f"{name} must not be empty")
-        return PerDataset({pattern: read(item, name) for pattern, item in node.value.items()}, node.keys)
-
-    return reader
-
-
-def value_for(setting: Any, dataset: str, default: Any) -> Any:
-    """Return the value of a setting for a data set.
-
-    >>> value_for({"tb-*": 50, "*": 200}, "tb-bovis", 100), value_for(20, "pima", 100)
-    (50, 20)
-    """
-    if not isinstance(setting, Mapping):
-        return default if setting is None else setting
-    return next((value for pattern, value in setting.items() if fnmatchcase(dataset, pattern)), default)
 
 
 def read_advice(node: Node, name: str) -> dict[str, Plain]:
@@ -98,11 +49,6 @@ def find_rules(advice: Any, source: Source, domain: Any, missing: Any) -> Plain 
         return None
     added = value_for(domain, source.name, plain["domain"])
     return {**plain, "domain": added, "missing": value_for(missing, source.name, plain["missing"])}
-
-
-def without_places(plain: Plain) -> Plain:
-    """Return the parts of rules that decide a result; a rule may move to another line."""
-    return {**plain, "places": [], "sources": []}
 
 
 @cache

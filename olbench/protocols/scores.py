@@ -6,6 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.learn.examples import Floats
+from olbench.protocols.definition import Series
+from olbench.quantities import ACCURACY, BALANCED_ACCURACY
+
+
+def accuracy_series(along: str) -> tuple[Series, ...]:
+    """Return the curves of both accuracies against what is learnt."""
+    titles = {ACCURACY: "test accuracy (%)", BALANCED_ACCURACY: "balanced test accuracy (%)"}
+    return tuple(
+        Series(quantity.name, title, quantity, along_title=along, level=True)
+        for quantity, title in titles.items()
+    )
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ that no split trains or tests on.
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from threading import local
 from typing import Any
 
@@ -19,15 +20,14 @@ from olbench.algorithms.definition import Definition
 from olbench.config.specs import AlgorithmSpec, Config
 from olbench.data.source import Source
 from olbench.errors import UserError
-from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import Floats, Ints, as_examples
 from olbench.learn.learners import DiagonalLearner, FirstOrderLearner
 from olbench.learn.passes import SLICE_ROWS, StoppedError
 from olbench.protocols.combination import Columns, Sums, fold
-from olbench.protocols.definition import Cell, Key, Known, Protocol, Series, protocol, whole, wholes
+from olbench.protocols.definition import Cell, Key, Protocol, protocol, whole, wholes
+from olbench.protocols.keys import by_dataset
 from olbench.protocols.online import Online
-from olbench.protocols.rules import by_dataset, value_for
-from olbench.protocols.scores import Scores
+from olbench.protocols.scores import Scores, accuracy_series
 from olbench.protocols.tuning import Choice
 from olbench.quantities import (
     ACCURACY,
@@ -40,7 +40,6 @@ from olbench.quantities import (
     TRAINING_ROUNDS,
 )
 from olbench.structs import choice, one_or_many
-from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Record, Trial
 
 AVERAGE, L2, KL, COUNTS = "average", "l2", "kl", "counts"
@@ -82,13 +81,7 @@ class Shards(Protocol):
     same_n = True
     quantities = (ACCURACY, BALANCED_ACCURACY, SECONDS)
     recorded = (ROUNDS, RIGHT, TRAINING_ROUNDS, BREAKDOWNS, MODEL_BYTES)
-    series = (
-        Series("accuracy", "test accuracy (%)", ACCURACY, along_title="training examples", level=True),
-        Series(
-            "balanced_accuracy", "balanced test accuracy (%)", BALANCED_ACCURACY,
-            along_title="training examples", level=True,
-        ),
-    )  # fmt: skip
+    series = accuracy_series("training examples")
     sections = (
         "headline", "verdicts", "evidence", "results", "shards", "claims", "tuning", "statistics",
         "algorithms", "datasets", "provenance",
@@ -116,30 +109,29 @@ class Shards(Protocol):
             )
         return ""
 
-    def value(self, config: Config, name: str, dataset: str) -> Any:
-        """Return the value of a key for a data set."""
-        default = next(key.default for key in self.keys if key.name == name)
-        return value_for(self.setting_of(config, name), dataset, default)
-
-    def tuning_rows(self, config: Config, dataset: str) -> int:
-        """Return how many rows of a data set are for tuning."""
-        default = next(key.default for key in self.tuning_keys if key.name == "rows")
-        return int(value_for(self.tuning_setting_of(config, "rows"), dataset, default))
-
     def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
-        """Return, for every algorithm on every data set, a cell for each row of the results."""
+        """Return, for every algorithm on every data set, a cell for each row of the results.
+
+        All combinations of the same shards have the same trials, which are run once.
+        """
         for source in sources:
             self._check_size(config, source)
         return [
-            ShardCell(self, config, source, spec, entry, *kind)
+            Cell(
+                self, config, source, spec, entry,
+                suffix="" if shards == 1 else f" ({shards} shards, {TITLES[way]})",
+                setting={"shards": shards, "combination": way},
+                is_view=way not in (SINGLE, *self._ways(config, spec)[:1]),
+            )
             for source in sources
             for entry, spec in enumerate(config.algorithms)
-            for kind in self._kinds(config, spec)
-        ]
+            for shards, way in self._kinds(config, spec)
+        ]  # fmt: skip
 
     def _check_size(self, config: Config, source: Source) -> None:
         """Refuse a data set that is too small for what is asked of it."""
-        test, tuned = self.value(config, "test", source.name), self.tuning_rows(config, source.name)
+        test = self.setting_of(config, "test", source.name)
+        tuned = self.tuning_setting_of(config, "rows", source.name)
         most = max(self.setting_of(config, "shards"), default=1)
         if source.n - test - tuned < most:
             raise UserError(
@@ -156,17 +148,33 @@ class Shards(Protocol):
 
     def _kinds(self, config: Config, spec: AlgorithmSpec) -> Iterator[tuple[int, str]]:
         """Yield the number of shards and the combination of each row: one model of all the data first."""
+        yield 1, SINGLE
+        yield from product(self.setting_of(config, "shards"), self._ways(config, spec))
+
+    def _ways(self, config: Config, spec: AlgorithmSpec) -> list[str]:
+        """Return the combinations of an algorithm's models."""
         second = get_definition(spec.id).order == "second"
         if second and spec.options.get("covariance") != "diag":
             raise UserError(
                 f"{spec.id}: protocol: shards combines models by feature, which needs covariance: diag"
             )
-        yield 1, SINGLE
-        for shards in self.setting_of(config, "shards"):
-            for way in self.setting_of(config, "combinations"):
-                # Without variances all features weigh the same, and KL is L2.
-                if second or way != KL:
-                    yield shards, way
+        # Without variances all features weigh the same, and KL is L2.
+        return [way for way in self.setting_of(config, "combinations") if second or way != KL]
+
+    def tuning_passes(self, cell: Cell) -> int:
+        """Return how many trials tune; all cells of an algorithm share those of its first."""
+        return super().tuning_passes(cell) if cell.setting["shards"] == 1 else 0
+
+    def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
+        """Return the rows of a trial. What distinguishes the cells that share a trial is not part of it."""
+        config, dataset, shards = cell.config, cell.source.name, cell.setting["shards"]
+        own = {"tuning_rows": self.tuning_setting_of(config, "rows", dataset)}
+        if role == "tune":
+            return {**own, "folds": self.tuning_setting_of(config, "folds")}
+        own |= {"test": self.setting_of(config, "test", dataset), "shards": shards}
+        if shards == 1:
+            return {**own, "every": self.setting_of(config, "every", dataset)}
+        return {**own, "combinations": self._ways(config, cell.spec)}
 
     def has_curve(self, setting: Mapping[str, Any]) -> bool:
         """Return whether one model is trained, whose curve is recorded."""
@@ -180,7 +188,7 @@ class Shards(Protocol):
 
     def probe_seconds(self, cell: Cell) -> float:
         """Return an estimate of the seconds that a pass takes, from its first examples."""
-        return Online().probe_seconds(cell) if isinstance(cell, ShardCell) and cell.owns_trials else 0.0
+        return 0.0 if cell.is_view else Online().probe_seconds(cell)
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Score a candidate of the tuning, train one model, or train and combine those of the shards."""
@@ -213,65 +221,6 @@ class Shards(Protocol):
     def finish(self, trial: Trial, source: Source, joined: "Part", stopped: Stopped) -> Outcome:
         """Return the outcome of a trial from the combination of its shards."""
         return _Work(trial, source, stopped).finish(joined)
-
-
-@dataclass(frozen=True)
-class ShardCell(Cell):
-    """One algorithm on one data set, as one model or as several combined in one way.
-
-    All combinations of the same shards have the same trials, which are run once.
-    """
-
-    shards: int
-    combination: str
-
-    @property
-    def label(self) -> str:
-        """The name of the entry, and what is reported of how many shards."""
-        name = super().label
-        return name if self.shards == 1 else f"{name} ({self.shards} shards, {TITLES[self.combination]})"
-
-    @property
-    def owns_trials(self) -> bool:
-        """Whether it is the first of the cells that share its trials."""
-        assert isinstance(self.protocol, Shards)
-        return self.shards == 1 or self.combination == self._combinations[0]
-
-    @property
-    def _combinations(self) -> list[str]:
-        assert isinstance(self.protocol, Shards)
-        kinds = self.protocol._kinds(self.config, self.spec)
-        return [way for shards, way in kinds if shards == self.shards]
-
-    @property
-    def tuning_passes(self) -> int:
-        """How many trials tune; all cells of an algorithm share those of its first."""
-        return super().tuning_passes if self.shards == 1 else 0
-
-    def planned(self, known: Known) -> int:
-        """Return how many trials there will be, without those that another cell has as well."""
-        return self.tuning_passes + (self.repeats if self.owns_trials else 0)
-
-    def setting_of(self, choice: Choice) -> dict[str, Any]:
-        """Return the number of shards and the combination."""
-        return {"shards": self.shards, "combination": self.combination}
-
-    def trial(self, choice: Choice, role: str, number: int, **setting: Any) -> Trial:
-        """Return a trial. What distinguishes the cells that share a trial is not part of it."""
-        assert isinstance(self.protocol, Shards)
-        name = self.source.name
-        own: dict[str, Any] = {"tuning_rows": self.protocol.tuning_rows(self.config, name)}
-        if role == "tune":
-            own["folds"] = self.protocol.tuning_setting_of(self.config, "folds")
-        else:
-            own["test"] = self.protocol.value(self.config, "test", name)
-            own["shards"] = self.shards
-            if self.shards == 1:
-                own["every"] = self.protocol.value(self.config, "every", name)
-            else:
-                own["combinations"] = self._combinations
-        trial = super().trial(choice, role, number, **setting)
-        return replace(trial, setting={**own, **setting})
 
 
 class _Test:
@@ -316,8 +265,7 @@ class _Work:
     @cached_property
     def learner(self) -> FirstOrderLearner | DiagonalLearner:
         """The only dense buffer of the trial."""
-        algorithm = make_algorithm(self.trial.algorithm, **self.trial.params, **self.trial.options)
-        learner = algorithm.start(self.source.d)
+        learner = self.trial.make_algorithm().start(self.source.d)
         assert isinstance(learner, FirstOrderLearner | DiagonalLearner)
         return learner
 
@@ -333,18 +281,17 @@ class _Work:
 
     def _rows(self) -> tuple[Ints, Ints]:
         """Return the rows for tuning and all others, in the same order for all trials."""
-        trial = self.trial
-        random = seeds.generator(trial.seed, trial.dataset, "shards tuning", 0)
-        order = random.permutation(self.source.n).astype(np.int64)
-        return order[: trial.setting["tuning_rows"]], order[trial.setting["tuning_rows"] :]
+        order = self.trial.generator("shards tuning", 0).permutation(self.source.n).astype(np.int64)
+        first, others = np.split(order, [self.trial.setting["tuning_rows"]])
+        return first, others
 
     @cached_property
     def split(self) -> tuple[Ints, Ints]:
         """The training rows in the order of the pass, and the test rows."""
-        trial, others = self.trial, self._rows()[1]
-        random = seeds.generator(trial.seed, trial.dataset, "shards split", trial.number)
-        order = others[random.permutation(others.size)]
-        return order[trial.setting["test"] :], order[: trial.setting["test"]]
+        others = self._rows()[1]
+        order = others[self.trial.generator("shards split").permutation(others.size)]
+        test, train = np.split(order, [self.trial.setting["test"]])
+        return train, test
 
     def _learn(self, order: Ints) -> float:
         """Learn some rows and return the seconds that this took, in slices between which it may stop."""

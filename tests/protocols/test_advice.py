@@ -13,7 +13,8 @@ from olbench.data.source import make_source
 from olbench.errors import UserError
 from olbench.protocols import get_protocol
 from olbench.protocols.advice import _Work
-from olbench.protocols.rules import compile_for, value_for
+from olbench.protocols.keys import value_for
+from olbench.protocols.rules import compile_for
 from olbench.quantities import BALANCED_ACCURACY
 from tests.runner.conftest import own_folder  # noqa: F401
 

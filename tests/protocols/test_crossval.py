@@ -13,7 +13,13 @@ from olbench.errors import UserError
 from olbench.learn.passes import predict_signs, train
 from olbench.protocols import get_protocol
 from olbench.protocols.crossval import _Table
-from olbench.protocols.folds import Duplicates, divide, split_stratified, thin_positives
+from olbench.protocols.folds import (
+    divide,
+    find_usable,
+    refuse_duplicates,
+    split_stratified,
+    thin_positives,
+)
 from olbench.protocols.tuning import pick
 from olbench.trials import seeds
 from tests.runner.conftest import config, own_folder, records  # noqa: F401
@@ -100,8 +106,8 @@ def test_duplicates_across_folds_are_caught():
     with pytest.raises(
         UserError, match=r"twins: 5 rows are exact duplicates of others .* `duplicates: remove`"
     ):
-        Duplicates().check(source, "refuse")
-    usable = Duplicates().usable_rows(source, "remove")
+        refuse_duplicates(source, "refuse")
+    usable = find_usable(source, "remove")
     assert usable.tolist() == [*range(40), *range(45, 60)]
     for number in range(10):
         division = divide(source, usable, 1, 10, number)
@@ -181,7 +187,7 @@ def test_a_fold_is_what_training_by_hand_gives():
 
 
 def test_of_equal_candidates_the_middle_one_wins():
-    table = _Table(("phi",), ({"phi": 0.1}, {"phi": 1.0}), np.array([[5, 3, 3], [3, 3, 4]]))
+    table = _Table(({"phi": 0.1}, {"phi": 1.0}), np.array([[5, 3, 3], [3, 3, 4]]))
     assert table.best("first") == {"phi": 0.1, "epochs": 2}
     assert table.best("last") == {"phi": 1.0, "epochs": 2}
     assert table.best("middle") == {"phi": 1.0, "epochs": 1}

@@ -112,7 +112,7 @@ def test_combinations_are_those_of_models_trained_by_themselves(source, id):
     second = id in ("cw-var", "arow")
     spec = AlgorithmSpec(id, options=DIAGONAL if second else {})
     cell = cells_of(source, spec, combinations=("average", "l2", "kl", "counts"))[-1]
-    assert cell.shards == 4
+    assert cell.setting["shards"] == 4
     _, outcome = run(cell)
     train, test = work_of(cell).split
     data, X = source.open(), source.open().examples.matrix()
