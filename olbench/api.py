@@ -4,8 +4,9 @@ The verbs run, check, forensics and rerun do what is here between reading their 
 `olbench.run(config)` does what `olbench run CONFIG` does, and returns the results.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
     from olbench.config.specs import Config
     from olbench.data.source import Source
     from olbench.engine.executors.local import Executor
+    from olbench.engine.regression import Comparison
     from olbench.engine.runner import Run
+    from olbench.forensics.inquiry import Inquiry, Suspect
     from olbench.protocols.definition import Cell
     from olbench.report.results import Results
-    from olbench.trials.trial import Record, Trial
+    from olbench.trials.baseline import Baseline
+    from olbench.trials.trial import Record
 
 
 def run(
@@ -121,27 +125,110 @@ def complete(
     return started
 
 
-def measure(cells: "Sequence[Cell]", jobs: int, quiet: bool = True) -> "Run":
-    """Run all trials of some cells and keep no record of them."""
+def measure(plan: Plan, rounds: int = 0, quiet: bool = True) -> "tuple[Run, Baseline]":
+    """Run all trials of a plan, keep no record of them, and return the run with its baseline.
+
+    With rounds, each reported trial is then timed alone as often, unless trials failed.
+    """
     from tempfile import TemporaryDirectory
 
     from olbench.engine.runner import open_run
+    from olbench.engine.stopping import stop_on_interrupt
+    from olbench.engine.times import time_trials
+    from olbench.trials.baseline import baseline_of
 
     with TemporaryDirectory(prefix="olbench-check-") as folder:
-        with open_run(Path(folder), cells, jobs, quiet=quiet) as started:
+        with open_run(Path(folder), plan.cells, plan.jobs, quiet=quiet) as started:
             started.complete()
         if started.stop.is_set():
             raise KeyboardInterrupt
-        return started
+    seconds: dict[str, float] = {}
+    pace = 0.0
+    if rounds and not started.failed:
+        with stop_on_interrupt() as stop:
+            seconds, pace = time_trials(plan.cells, started.known, rounds, stop)
+    return started, baseline_of(plan.cells, started.known, seconds, pace)
 
 
-def repeat(trial: "Trial") -> "Record":
-    """Run one trial again and return its record, which is not written anywhere."""
+def compare(
+    plan: Plan, before: "Baseline", now: "Baseline", *, tolerance: float = 0.0, slower: float = 0.0,
+    partly: bool = False,
+) -> "Comparison":  # fmt: skip
+    """Compare a plan's baseline with an earlier one; with a ratio for `slower`, the times as well.
+
+    The plan may leave out what is not downloaded. With `partly`, it may leave out any data set.
+    """
+    from olbench.engine.regression import compare
+    from olbench.engine.times import compare_times
+
+    present = {source.name for source in plan.sources}
+    kept = [
+        row
+        for row in before.rows
+        if row["dataset"] in present or not (partly or row["dataset"] in plan.skipped)
+    ]
+    before = replace(before, rows=tuple(kept))
+    comparison = compare(before, now, tolerance, plan.cells[0].protocol)
+    if not slower:
+        return comparison
+    _, found = compare_times(before, now, slower, comparison.findings)
+    return replace(comparison, findings=(*comparison.findings, *found))
+
+
+def repeat(folder: Path, record: "Record", say: Callable[[str], None] = print) -> "Record":
+    """Run the trial of a record again and return the new record, which is not written anywhere.
+
+    `say` is told if the data or the algorithm has changed since.
+    """
+    from olbench.data.source import find_named
     from olbench.engine.executors.local import attempt
     from olbench.engine.stopping import stop_on_interrupt
+    from olbench.trials import run_file
+    from olbench.trials.behaviour import behaviour
+    from olbench.trials.trial import Trial
 
+    trial = Trial.of(record)
+    source = find_named(run_file.read_config(folder).datasets, trial.dataset)
+    if source.fingerprint != trial.fingerprint:
+        say("the data has changed since the trial ran")
+    if behaviour(trial.algorithm, trial.options) != trial.code.partition("-")[0]:
+        say("the algorithm behaves differently from when the trial ran")
     with stop_on_interrupt() as stop:
-        record = attempt(trial, stop)
-    if record is None:
+        again = attempt(replace(trial, source=source), stop)
+    if again is None:
         raise KeyboardInterrupt
-    return record
+    return again
+
+
+#: The keys of the findings; the other keys say when, where and with which versions they were made.
+FINDINGS = ("summary", "rows", "config", "data", "cells")
+
+
+def investigate(
+    candidates: "Sequence[Suspect]", folder: Path, jobs: int, quiet: bool = True
+) -> "tuple[Run, list[Inquiry]]":
+    """Run the trials of an inquiry that a folder lacks, and write its findings there; return both."""
+    from olbench.engine.runner import open_run
+    from olbench.forensics.inquiry import inquire
+    from olbench.report.forensics import content
+    from olbench.trials import run_file
+
+    name = "forensics.json"
+    with open_run(folder, candidates, jobs, quiet=quiet) as started:
+        started.complete()
+        judged = inquire(list(candidates), started.known)
+        end = None if started.stop.is_set() else run_file.now()
+        record = {**content(judged), **started.describe(end).plain()}
+        if started.fresh or not _has_findings(folder / name, record):
+            run_file.write(folder, record, name)
+    return started, judged
+
+
+def _has_findings(path: Path, record: dict[str, Any]) -> bool:
+    """Return whether a file is finished and has the same findings as a record, whenever they were made."""
+    try:
+        existing = json.loads(path.read_text(encoding="utf-8"))
+        old, new = ({name: each[name] for name in FINDINGS} for each in (existing, record))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return bool(existing.get("end")) and json.dumps(old) == json.dumps(new)

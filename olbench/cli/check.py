@@ -1,7 +1,6 @@
 """olbench check: compare the counts, and if asked for the times, of an experiment with a baseline."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,10 +63,6 @@ def command(
     """
     from olbench import api
     from olbench.config import read_config
-    from olbench.engine import times
-    from olbench.engine.regression import compare
-    from olbench.engine.stopping import stop_on_interrupt
-    from olbench.protocols import get_protocol
     from olbench.shipped import find_config
     from olbench.trials import baseline
 
@@ -78,29 +73,15 @@ def command(
     plan = api.plan(experiment, jobs, skip_missing)
     if plan.skipped:
         click.echo(f"skipped: {', '.join(plan.skipped)} not downloaded", err=True)
-    # A check may leave out the large data sets of a run; a baseline file covers its whole config.
-    present = {source.name for source in plan.sources}
-    kept = [
-        row
-        for row in before.rows
-        if row["dataset"] in present or not (against.is_dir() or row["dataset"] in plan.skipped)
-    ]
-    before = replace(before, rows=tuple(kept))
-    run = api.measure(plan.cells, plan.jobs, quiet)
-    seconds: dict[str, float] = {}
-    pace = 0.0
-    if timed and not run.failed:
-        with stop_on_interrupt() as stop:
-            seconds, pace = times.time_trials(plan.cells, run.known, rounds, stop)
-    now = baseline.baseline_of(plan.cells, run.known, seconds, pace)
+    run, now = api.measure(plan, rounds if timed else 0, quiet)
     if update and not run.failed:
         baseline.write(against, now)
         click.echo(f"{against}: {count(len(now.rows), 'row')} written")
         return
-    comparison = compare(before, now, tolerance, get_protocol(experiment.protocol))
-    if timed:
-        _, found = times.compare_times(before, now, slower, comparison.findings)
-        comparison = replace(comparison, findings=(*comparison.findings, *found))
+    # A check may leave out the large data sets of a run; a baseline file covers its whole config.
+    comparison = api.compare(
+        plan, before, now, tolerance=tolerance, slower=slower if timed else 0.0, partly=against.is_dir()
+    )
     click.echo(render(comparison, run, form, str(config)), nl=False)
     sys.exit(verdict(run, comparison))
 

@@ -1,9 +1,8 @@
 """olbench forensics: find the settings that could have produced the numbers of a paper."""
 
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,12 +12,8 @@ from olbench.errors import UserError
 from olbench.report.grid import Grid, boxes, count, left, right
 
 if TYPE_CHECKING:
-    from olbench.engine.runner import Run
-    from olbench.forensics.inquiry import Inquiry, Suspect
+    from olbench.forensics.inquiry import Suspect
 
-NAME = "forensics.json"
-#: The keys of the findings; the other keys say when, where and with which versions they were candidates.
-FINDINGS = ("summary", "rows", "config", "data", "cells")
 #: Columns of text: more than any table needs.
 WIDTH = 1000
 
@@ -74,46 +69,18 @@ def command(
     if dry_run:
         show_plan(candidates, plan.jobs)
         return
-    run, inquiries = investigate(candidates, out or Path("results") / config.stem, plan.jobs, quiet)
+    folder = out or Path("results") / config.stem
+    if not quiet:
+        click.echo(plan_line(candidates), err=True)
+    run, inquiries = api.investigate(candidates, folder, plan.jobs, quiet)
+    if not quiet:
+        counts = f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused"
+        click.echo(f"{counts}; the record is in {folder}", err=True)
     if output is not None or not quiet or form != "text":
         # Wider than a terminal rather than cut: a dropped column would be the finding.
         text = render(findings_document(inquiries), form, output, WIDTH)
         deliver(text, output, None if quiet else "table of findings")
     sys.exit(exit_code(run) or (0 if inquiries else 4))
-
-
-def investigate(
-    candidates: "list[Suspect]", folder: Path, jobs: int, quiet: bool
-) -> "tuple[Run, list[Inquiry]]":  # fmt: skip
-    """Run the missing trials in a folder, write the findings there, and return them."""
-    from olbench.engine.runner import open_run
-    from olbench.forensics.inquiry import inquire
-    from olbench.report.forensics import content
-    from olbench.trials import run_file
-
-    with open_run(folder, candidates, jobs, quiet=quiet) as run:
-        if not quiet:
-            click.echo(plan_line(candidates), err=True)
-        run.complete()
-        judged = inquire(candidates, run.known)
-        end = None if run.stop.is_set() else run_file.now()
-        record = {**content(judged), **run.describe(end).plain()}
-        if run.fresh or not is_recorded(folder / NAME, record):
-            run_file.write(folder, record, NAME)
-    if not quiet:
-        counts = f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused"
-        click.echo(f"{counts}; the record is in {folder}", err=True)
-    return run, judged
-
-
-def is_recorded(path: Path, record: dict[str, Any]) -> bool:
-    """Return whether a file is finished and has the same findings as a record, whenever they were made."""
-    try:
-        existing = json.loads(path.read_text(encoding="utf-8"))
-        old, new = ({name: each[name] for name in FINDINGS} for each in (existing, record))
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    return bool(existing.get("end")) and json.dumps(old) == json.dumps(new)
 
 
 def plan_line(candidates: "list[Suspect]") -> str:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from olbench.errors import UserError, escape_controls, suggest
 from olbench.report.grid import list_some
 
 if TYPE_CHECKING:
-    from olbench.protocols import Protocol
     from olbench.trials.trial import Record
 
 
@@ -41,11 +39,8 @@ def command(
       olbench rerun results/quick 3f2a
     """
     from olbench import api
-    from olbench.data.source import find_named
     from olbench.shipped import find_run
-    from olbench.trials import ledger, run_file
-    from olbench.trials.behaviour import behaviour
-    from olbench.trials.trial import Trial
+    from olbench.trials import ledger
 
     if bool(key) == bool(dataset or algorithm or number is not None):
         raise UserError(
@@ -56,13 +51,7 @@ def command(
     recorded = ledger.current(folder)
     chosen = ledger.find_key(recorded, key, folder) if key else ""
     record = recorded[chosen or find_trial(folder, recorded, dataset, algorithm, number or 0)]
-    trial = Trial.of(record)
-    source = find_named(run_file.read_config(folder).datasets, trial.dataset)
-    if source.fingerprint != trial.fingerprint:
-        click.echo("the data has changed since the trial ran")
-    if behaviour(trial.algorithm, trial.options) != trial.code.partition("-")[0]:
-        click.echo("the algorithm behaves differently from when the trial ran")
-    sys.exit(show(record, api.repeat(replace(trial, source=source))))
+    sys.exit(show(record, api.repeat(folder, record, click.echo)))
 
 
 def find_trial(
@@ -111,20 +100,15 @@ def show(record: "Record", again: "Record") -> int:
         before, now = record.get(each.name), again[each.name]
         mark = "  DIFFERS" if each in exact and now != before else ""
         click.echo(f"{each.title:18} {before!s:>12} in the record {now!s:>12} now{mark}")
-    return conclude(record, again, protocol)
-
-
-def conclude(record: "Record", again: "Record", protocol: "Protocol") -> int:
-    """Say in words whether the counts are the same; return the exit code."""
-    titles = {each.name: each.title for each in protocol.exact}
-    different = {name: title for name, title in titles.items() if record.get(name) != again[name]}
-    if not different:
-        reported = {name for each in protocol.quantities for name in (each.ratio or (each.name,))[:1]}
-        counts = ", ".join(f"{title} {again[name]}" for name, title in titles.items() if name in reported)
-        click.echo(f"the same counts: {counts}")
-        return 0
-    changes = ", ".join(
-        f"{title} {again[name]} instead of {record.get(name)}" for name, title in different.items()
-    )
-    click.echo(f"differs: {changes}")
-    return 1
+    changes = [
+        f"{each.title} {again[each.name]} instead of {record.get(each.name)}"
+        for each in exact
+        if record.get(each.name) != again[each.name]
+    ]
+    if changes:
+        click.echo(f"differs: {', '.join(changes)}")
+        return 1
+    reported = {name for each in protocol.quantities for name in (each.ratio or (each.name,))[:1]}
+    counts = [f"{each.title} {again[each.name]}" for each in exact if each.name in reported]
+    click.echo(f"the same counts: {', '.join(counts)}")
+    return 0

@@ -5,7 +5,6 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Mapping
 from contextlib import suppress
-from types import TracebackType
 from typing import Any
 
 from olbench.engine.estimate import Share, TimeLeft, duration, rate
@@ -29,14 +28,6 @@ class Progress:
         self.time_left = TimeLeft({}, 1)
         #: When trials of this run ended, and the seconds of all trials by then; the recent past only.
         self.past: deque[tuple[float, float]] = deque()
-
-    def __enter__(self) -> "Progress":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def rank_by(self, quantity: Quantity) -> None:
         """Set the quantity that decides which algorithm is best so far."""

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from olbench.trials import run_file
 from olbench.trials.ledger import Ledger, LedgerFullError, open_ledger
 from olbench.trials.run_file import RunFile
 from olbench.trials.trial import Record, Trial
+from olbench.trials.verify import check_record
 
 
 @contextmanager
@@ -27,7 +28,11 @@ def open_run(
     """Yield a run in a folder: locked, with its ledger open, its progress shown and Ctrl-C caught."""
     config = cells[0].config
     refuse_too_many(cells)
-    with open_ledger(folder) as ledger, stop_on_interrupt() as stop, make_progress(quiet) as progress:
+    with (
+        open_ledger(folder) as ledger,
+        stop_on_interrupt() as stop,
+        closing(make_progress(quiet)) as progress,
+    ):
         progress.rank_by(cells[0].protocol.headline)
         own = executor or LocalExecutor(jobs, config.plugins, progress.say)
         yield Run(cells, ledger, own, stop, progress, timing, folder)
@@ -67,17 +72,10 @@ class Run:
         # A trial that failed in an earlier run is tried again, so it does not count as known.
         self.known = {key: record for key, record in self.ledger.records.items() if record["status"] == "ok"}
         self.fresh: list[Record] = []
-        self._refuse_defects()
-
-    def _refuse_defects(self) -> None:
-        """Refuse records that lack what a tuning or a table needs; only an edited ledger has them."""
         protocol = self.cells[0].protocol
-        for key, record in self.known.items():
-            if record["protocol"] == protocol.id and (defect := protocol.find_defect(record)):
-                raise UserError(
-                    f"{self.ledger.path}: the trial {key} cannot be reused, because {defect}; remove its "
-                    "line, and the next run computes that trial again"
-                )
+        for record in self.known.values():
+            if record["protocol"] == protocol.id:
+                check_record(record, protocol, self.ledger.path, "reused")
 
     @property
     def failed(self) -> list[Record]:

@@ -16,6 +16,20 @@ from olbench.trials.trial import Record, Trial
 SHARED = ("seed", "fingerprint", "options", "role", "code")
 
 
+def check_record(record: Record, protocol: Protocol, path: Path, use: str) -> None:
+    """Refuse a record that lacks what a tuning or a table needs; only an edited ledger has one."""
+    if defect := protocol.find_defect(record):
+        raise refuse_record(record, path, use, defect)
+
+
+def refuse_record(record: Record, path: Path, use: str, reason: str) -> UserError:
+    """Return the error of a record that cannot be used: reused in a run, or reported."""
+    return UserError(
+        f"{path}: the trial {record['key']} cannot be {use}, because {reason}; remove its line, and the next "
+        "run computes that trial again"
+    )
+
+
 class Recorded:
     """A run file with the records of its folder."""
 
@@ -36,19 +50,14 @@ class Recorded:
 
     def check(self, record: Record) -> None:
         """Refuse an edited record even if its checksum fits."""
-        defect = self.protocol.find_defect(record)
+        check_record(record, self.protocol, self.folder / ledger.NAME, "reported")
         # The keys of the first version were computed from other fields.
-        if not defect and record["version"] != 1 and not _has_own_key(record):
-            defect = "its key is not that of its fields"
-        if defect:
-            raise self.refuse(record, defect)
+        if record["version"] != 1 and not _has_own_key(record):
+            raise self.refuse(record, "its key is not that of its fields")
 
     def refuse(self, record: Record, reason: str) -> UserError:
         """Return the error of a record that cannot be reported."""
-        return UserError(
-            f"{self.folder / ledger.NAME}: the trial {record['key']} cannot be reported, because {reason}; "
-            "remove its line, and the next run computes that trial again"
-        )
+        return refuse_record(record, self.folder / ledger.NAME, "reported", reason)
 
     def _check_cell(self, cell: CellFacts, records: Sequence[Record]) -> None:
         stated = {"protocol": self.protocol.id, "dataset": cell.dataset, "algorithm": cell.algorithm}

@@ -1,6 +1,7 @@
 """What a run shows while it runs: how far it is, who leads, and a time left that can be believed."""
 
 import re
+from contextlib import closing
 
 import pytest
 
@@ -114,7 +115,7 @@ def test_the_pace_is_that_of_the_recent_past(monkeypatch):
 
 
 def test_bars_draw_on_a_terminal():
-    with Bars() as progress:
+    with closing(Bars()) as progress:
         progress.rank_by(MISTAKE_RATE)
         progress.start({SHORT: Share(1, 1.0)}, jobs=1)
         progress.add(record())

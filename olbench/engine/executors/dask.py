@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from types import TracebackType
 from typing import Any
 
 from olbench.data.transfer import pack
@@ -72,30 +71,22 @@ class Assignment:
 
 
 @executor("")
-class ClusterExecutor:
+class ClusterExecutor(ExitStack):
     """Trials on the workers of a Dask cluster; it connects when the first trial is due."""
 
     def __init__(self, where: str, plugins: Sequence[str] = (), say: Callable[[str], None] = print):
+        super().__init__()
         self.where, self.say = where, say
         self.plugins = worker.write_plugins(plugins)
         self.refused: dict[str, str] = {}
         #: Workers that have gone, the keys of the tasks that each had, and whether a kill or crash was why.
         self.departures: SimpleQueue[tuple[str, frozenset[str], bool]] = SimpleQueue()
         self.has_newcomers = False
-        self._stack = ExitStack()
-
-    def __enter__(self) -> "ClusterExecutor":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
 
     @cached_property
     def client(self) -> Any:
         """The connection to the scheduler."""
-        client = self._stack.enter_context(connect(self.where))
+        client = self.enter_context(connect(self.where))
         client.subscribe_topic("all", self._note_event)
         self.check_workers(client)
         return client
