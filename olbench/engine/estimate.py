@@ -1,5 +1,7 @@
 """The remaining time of a run, estimated from its finished trials."""
 
+import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -59,6 +61,20 @@ class TimeLeft:
             return share.seconds / share.timed
         cost = sum(other.timed * other.cost for other in self.shares.values())
         return share.cost * self.done / cost if cost else 0.0
+
+
+class RecentPast(deque[tuple[float, float]]):
+    """How much was done at which moments of the last seconds: a run gets faster or slower."""
+
+    def __init__(self, seconds: float):
+        super().__init__()
+        self.seconds = seconds
+
+    def note(self, done: float) -> None:
+        """Take note of how much is done now, and forget what is too old; two moments stay in any case."""
+        self.append((time.monotonic(), done))
+        while len(self) > 2 and self[-1][0] - self[1][0] > self.seconds:
+            self.popleft()
 
 
 def duration(seconds: float) -> str:

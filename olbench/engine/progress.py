@@ -2,12 +2,12 @@
 
 import sys
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from olbench.engine.estimate import Share, TimeLeft, duration, rate
+from olbench.engine.estimate import RecentPast, Share, TimeLeft, duration, rate
 from olbench.protocols.definition import Kind
 from olbench.quantities import Quantity
 from olbench.trials.trial import Record
@@ -27,7 +27,7 @@ class Progress:
         self.fresh = 0
         self.time_left = TimeLeft({}, 1)
         #: When trials of this run ended, and the seconds of all trials by then; the recent past only.
-        self.past: deque[tuple[float, float]] = deque()
+        self.past = RecentPast(RECENT)
 
     def rank_by(self, quantity: Quantity) -> None:
         """Set the quantity that decides which algorithm is best so far."""
@@ -55,9 +55,7 @@ class Progress:
         self.time_left.take(record, reused)
         if not reused:
             # What came before the first trial went into compilation and says nothing about the rest.
-            self.past.append((time.monotonic(), self.time_left.done))
-            while len(self.past) > 2 and self.past[-1][0] - self.past[1][0] > RECENT:
-                self.past.popleft()
+            self.past.note(self.time_left.done)
         self.fresh += not reused
         if self.quantity and record["status"] == "ok" and record["role"] == "report":
             # A config can list an algorithm several times; the entries differ in at least one of these.

@@ -2,11 +2,11 @@
 
 import os
 import time
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from olbench.engine.estimate import duration, rate
+from olbench.engine.estimate import RecentPast, duration, rate
 from olbench.trials import ledger, run_file
 from olbench.trials.run_file import CellFacts, RunFile
 from olbench.trials.trial import Record
@@ -62,14 +62,12 @@ class Watch:
     """Follows a run, and measures its rate between looks: a record does not say when a trial ended."""
 
     folder: Path
-    past: deque[tuple[float, int]] = field(default_factory=deque)
+    past: RecentPast = field(default_factory=lambda: RecentPast(RECENT))
 
     def look(self) -> Standing:
         """Return how far the run is now."""
         standing = read_standing(self.folder)
-        self.past.append((time.monotonic(), standing.done.total()))
-        while len(self.past) > 2 and self.past[-1][0] - self.past[1][0] > RECENT:
-            self.past.popleft()
+        self.past.note(standing.done.total())
         return standing
 
     def describe(self, standing: Standing) -> str:

@@ -81,6 +81,7 @@ class AdviceProtocol(Protocol):
     quantities = (ACCURACY, BALANCED_ACCURACY, EARLY_ACCURACY, EARLY_BALANCED_ACCURACY, SECONDS)
     recorded = (ROUNDS, RIGHT, EARLY_RIGHT, TUNED)
     series = accuracy_series("examples learnt")
+    curved = True
     sections = (
         "headline", "verdicts", "evidence", "results", "curves", "claims", "advice", "tuning", "statistics",
         "algorithms", "datasets", "provenance",
@@ -151,10 +152,6 @@ class AdviceProtocol(Protocol):
             own["defaults"] = {name: cell.defaults[name] for name in grid}
             own["ties"] = config.tuning.ties
         return own
-
-    def has_curve(self, setting: Mapping[str, Any]) -> bool:
-        """Return True: every trial has a curve."""
-        return True
 
     def facts(self, source: Source) -> Mapping[str, Any]:
         """Return the names of features and classes, which come from the file."""

@@ -24,7 +24,7 @@ from olbench.data.prepare.scaling import scale_features
 from olbench.data.readers.rows import choose_storage
 from olbench.data.source import OpenData, Source
 from olbench.learn.examples import Ints, as_examples
-from olbench.learn.passes import PassResult, Predictor, StoppedError, predict_signs, train
+from olbench.learn.passes import Predictor, StoppedError, predict_signs, train
 from olbench.protocols import tuning
 from olbench.protocols.definition import (
     Cell,
@@ -118,6 +118,7 @@ class CrossValidation(Protocol):
             along_title="epochs over the training rows", level=True,
         ),
     )  # fmt: skip
+    curved = True
     sections = (
         "headline", "overview", "verdicts", "evidence", "ranks", "significance", "results", "curves",
         "epochs", "training", "constraint", "claims", "tunings", "statistics", "algorithms", "datasets",
@@ -238,10 +239,6 @@ class CrossValidation(Protocol):
         folds = setting.get("folds", 1)
         return 1 / (folds - 1) if folds > 1 else 0.0
 
-    def has_curve(self, setting: Mapping[str, Any]) -> bool:
-        """Return True: every trial has a curve."""
-        return True
-
     def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
         """Return how features are scaled, if the training rows of each trial decide."""
         reading = source.spec.reading
@@ -314,16 +311,6 @@ class _Table:
 
 
 @dataclass(frozen=True)
-class _Fitted:
-    """A learner on its test rows: which are wrong, its training errors, its time, its curve."""
-
-    wrong: Bools
-    training_errors: int
-    seconds: float
-    by_epoch: list[float]
-
-
-@dataclass(frozen=True)
 class _Work:
     """What one trial does with the data."""
 
@@ -360,25 +347,25 @@ class _Work:
         self = self._weigh(division.train)
         grid = self.trial.setting["grid"]
         candidates = tuple(tuning.products({name: tuple(values) for name, values in grid.items()}))
-        errors = [self._errors_by_epoch(candidate, division) for candidate in candidates]
+        errors = [
+            [self._count_wrong(learner, division.test) for learner, _ in self._learn(candidate, division)]
+            for candidate in candidates
+        ]
         return _Table(candidates, np.array(errors, np.int64))
 
-    def _errors_by_epoch(self, candidate: Choice, division: Division) -> list[int]:
-        if not self.trial.definition.online:
-            return [int(np.count_nonzero(self._fit(candidate, division).wrong))]
-        epochs = self._run_epochs(candidate, division)
-        return [self._count_wrong(result.learner, division.test) for result in epochs]
-
-    def _run_epochs(self, candidate: Choice, division: Division) -> Iterator[PassResult]:
-        orders = self.orders(division.train)
-        return train(
-            self.trial.make_algorithm(**candidate),
-            self.data.examples,
-            self.data.labels,
-            orders,
-            1,
-            self.stopped,
-        )
+    def _learn(self, params: Choice, division: Division) -> Iterator[tuple[Predictor, float]]:
+        """Yield the learner after every epoch, or a batch learner once, and the seconds that this took."""
+        algorithm, data = self.trial.make_algorithm(**params), self.data
+        if self.trial.definition.online:
+            orders = self.orders(division.train)
+            for result in train(algorithm, data.examples, data.labels, orders, 1, self.stopped):
+                yield result.learner, result.seconds
+            return
+        if self.stopped():
+            raise StoppedError
+        learner, started = algorithm.start_batch(), time.perf_counter()
+        learner.fit(data.examples.rows(), data.labels, division.train)
+        yield learner, time.perf_counter() - started
 
     def _find_wrong(self, learner: Predictor, rows: Ints) -> Bools:
         """Return for each row whether the learner is wrong about it."""
@@ -393,46 +380,28 @@ class _Work:
         self = self._weigh(division.train)
         params = {name: value for name, value in chosen.items() if name != "epochs"}
         epochs = int(chosen.get("epochs", self.trial.setting.get("epochs", 1)))
-        online = self.trial.definition.online
-        fitted = self._train(params, epochs, division) if online else self._fit(params, division)
-        numbers = {
-            "n": division.test.size,
-            "errors": int(np.count_nonzero(fitted.wrong)),
-            "training_n": division.train.size,
-            "training_errors": fitted.training_errors,
-            "epochs": epochs,
-            "seconds": round(fitted.seconds, 9),
-        }
-        epoch_numbers = list(range(1, len(fitted.by_epoch) + 1))
+        by_epoch: list[float] = []
+        taken = 0.0
+        # The curve may go on after the chosen epoch, whose learner counts.
+        for learner, seconds in self._learn(params, division):
+            taken += seconds
+            found = self._find_wrong(learner, division.test)
+            by_epoch.append(round(float(found.mean()), 6))
+            if len(by_epoch) == epochs:
+                wrong = found
+                numbers = {
+                    "n": division.test.size,
+                    "errors": int(np.count_nonzero(wrong)),
+                    "training_n": division.train.size,
+                    "training_errors": self._count_wrong(learner, division.train),
+                    "epochs": epochs,
+                    "seconds": round(taken, 9),
+                }
         series: dict[str, Mapping[str, list[Any]]] = {
-            "by_epoch": {"epoch": epoch_numbers, "test_error": fitted.by_epoch}
+            "by_epoch": {"epoch": list(range(1, len(by_epoch) + 1)), "test_error": by_epoch}
         }
         if scores:
             series["scores"] = scores
         # One division is enough for McNemar's test, in which every row counts once.
         first = self.trial.number < self.trial.setting["folds"]
-        return Outcome(numbers, series, chosen, {"wrong": fitted.wrong} if first else {})
-
-    def _fit(self, candidate: Choice, division: Division) -> _Fitted:
-        """Fit a batch learner."""
-        if self.stopped():
-            raise StoppedError
-        learner = self.trial.make_algorithm(**candidate).start_batch()
-        started = time.perf_counter()
-        learner.fit(self.data.examples.rows(), self.data.labels, division.train)
-        seconds = time.perf_counter() - started
-        wrong = self._find_wrong(learner, division.test)
-        errors = self._count_wrong(learner, division.train)
-        return _Fitted(wrong, errors, seconds, [round(float(wrong.mean()), 6)])
-
-    def _train(self, params: Choice, epochs: int, division: Division) -> _Fitted:
-        """Train an online learner as long as its curve needs; keep its state after the chosen epoch."""
-        by_epoch, seconds, kept = [], 0.0, None
-        for result in self._run_epochs(params, division):
-            seconds += result.seconds
-            wrong = self._find_wrong(result.learner, division.test)
-            by_epoch.append(round(float(wrong.mean()), 6))
-            if len(by_epoch) == epochs:
-                kept = _Fitted(wrong, self._count_wrong(result.learner, division.train), seconds, by_epoch)
-        assert kept is not None
-        return kept
+        return Outcome(numbers, series, chosen, {"wrong": wrong} if first else {})

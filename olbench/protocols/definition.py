@@ -114,6 +114,8 @@ class Protocol(ABC):
     #: What a tuning minimises or maximises; the first quantity unless said otherwise.
     scored_by: ClassVar[Quantity | None] = None
     series: ClassVar[tuple[Series, ...]] = ()
+    #: Whether the curves of every reported trial have at least one point.
+    curved: ClassVar[bool] = False
     #: What sections compare, by the id of the section.
     pairings: ClassVar[Mapping[str, Pairing]] = {}
     #: The algorithms whose curves over epochs are shown if a run has two of them; otherwise all are.
@@ -248,7 +250,7 @@ class Protocol(ABC):
 
     def has_curve(self, setting: Mapping[str, Any]) -> bool:
         """Return whether the curves of every reported trial with this setting have at least one point."""
-        return False
+        return self.curved
 
     def view(self, record: Record, setting: Mapping[str, Any]) -> Record:
         """Return a record as a cell with these settings reports it, where several cells share a trial."""

@@ -18,7 +18,7 @@ from olbench.errors import UserError
 from olbench.learn.examples import as_examples
 from olbench.learn.passes import online_pass, predict_signs
 from olbench.protocols.definition import Cell, Key, Pairing, Protocol, Series, protocol, whole
-from olbench.protocols.online import columns_of, refuse_batch
+from olbench.protocols.online import columns_of, counts_of, refuse_batch
 from olbench.quantities import (
     BREAKDOWNS,
     EFFECTIVE_UPDATES,
@@ -56,6 +56,7 @@ class Fresh(Protocol):
         Series("mistakes", "cumulative number of mistakes", MISTAKES),
         Series("updates", "cumulative number of updates", UPDATES),
     )
+    curved = True
     orders_text = (
         "{} runs, each with a random sample of its own, the same for every algorithm: one pass over its "
         "training rows, then a test on the others. Tuning uses other samples."
@@ -86,10 +87,6 @@ class Fresh(Protocol):
         """Return how many points a curve has."""
         return {"points": self.setting_of(config, "curve") if role == "report" else 1}
 
-    def has_curve(self, setting: Mapping[str, Any]) -> bool:
-        """Return True: every trial has a curve."""
-        return True
-
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
         """Return roughly how many multiplications a run takes."""
         return float(source.n) * source.d * (source.d if options.get("covariance") == "full" else 1)
@@ -104,14 +101,6 @@ class Fresh(Protocol):
         points = trial.setting["points"]
         result = online_pass(trial.make_algorithm(), examples, labels, train, points, stopped)
         wrong = predict_signs(result.learner, examples, test) != labels[test]
-        numbers = {
-            "n": test.size,
-            "errors": int(np.count_nonzero(wrong)),
-            "mistakes": result.mistakes,
-            "updates": result.updates,
-            "effective_updates": result.effective_updates,
-            "breakdowns": result.breakdowns,
-            "seconds": round(result.seconds, 9),
-        }
+        numbers = {"n": test.size, "errors": int(np.count_nonzero(wrong)), **counts_of(result)}
         curve = columns_of(result.curve)
         return Outcome(numbers, {"curve": {name: curve[name] for name in ("t", "mistakes", "updates")}})

@@ -71,6 +71,7 @@ class Online(Protocol):
         Series("updates", "cumulative number of updates", UPDATES),
         Series("seconds", "cumulative time (s)", SECONDS, timed=True),
     )
+    curved = True
     fitted_on = ALL_ROWS
     orders_text = (
         "{} random permutations of each data set, the same for every algorithm. There is no test set: each "
@@ -111,10 +112,6 @@ class Online(Protocol):
             return {}
         block = max(1, source.n * BLOCK_BYTES // max(1, source.bytes))
         return {"order": "windows", "block": block, "window": WINDOW_BLOCKS * block}
-
-    def has_curve(self, setting: Mapping[str, Any]) -> bool:
-        """Return True: every trial has a curve."""
-        return True
 
     def name_order(self, setting: Mapping[str, Any]) -> str:
         """Return "windowed order" for orders that are no permutations of all rows."""
@@ -162,7 +159,8 @@ class Online(Protocol):
             result = online_pass(
                 trial.make_algorithm(), data.examples, data.labels, order, points, stopped, labels
             )
-        return Outcome(_numbers(result), {"curve": columns_of(result.curve)})
+        numbers = {"n": result.n, **counts_of(result), "cpu_seconds": round(result.cpu_seconds, 9)}
+        return Outcome(numbers, {"curve": columns_of(result.curve)})
 
     def probe_seconds(self, cell: Cell, seconds: float = 0.03) -> float:
         """Return an estimate of the seconds that a pass takes, from its first examples."""
@@ -214,15 +212,14 @@ def refuse_batch(definition: Definition) -> str:
     return f"{definition.id} learns from all examples at once; it runs under protocol: crossval"
 
 
-def _numbers(result: PassResult) -> dict[str, float | int]:
+def counts_of(result: PassResult) -> dict[str, float | int]:
+    """Return the counts and the time of a pass as a record keeps them."""
     return {
-        "n": result.n,
         "mistakes": result.mistakes,
         "updates": result.updates,
         "effective_updates": result.effective_updates,
         "breakdowns": result.breakdowns,
         "seconds": round(result.seconds, 9),
-        "cpu_seconds": round(result.cpu_seconds, 9),
     }
 
 
