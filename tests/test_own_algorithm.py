@@ -29,6 +29,17 @@ def examples():
     return noisy(n=300, d=6)
 
 
+@pytest.fixture
+def load_text(tmp_path):
+    """Return a function that loads a plugin with some text, from the file mine.py."""
+
+    def load(text):
+        (tmp_path / "mine.py").write_text(text)
+        return load_plugin(tmp_path / "mine.py")
+
+    return load
+
+
 def test_the_documents_show_the_example_files():
     text = (DOCS / "own-algorithm.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
@@ -404,12 +415,10 @@ FORM = r"\(m, v, mistake, t, p\) -> \(loss, alpha, c\)"
         (TAKES, "return p[False], 0.5, 0.5", "mine.py:6: the rule of 'mine-.*' uses p in a way" + REMEDY),
     ],
 )
-def test_a_rule_that_reads_or_returns_what_it_should_not_is_refused(tmp_path, request, takes, body, message):
+def test_a_rule_that_reads_or_returns_what_it_should_not_is_refused(load_text, request, takes, body, message):
     """Compiled code would read stray memory, and exit 0 with a plausible rate."""
-    file = tmp_path / "mine.py"
     id = f"mine-{abs(hash(request.node.name))}"
-    file.write_text(MINE.format(id=id, takes=takes, body=body, grid=""))
-    load_plugin(file)
+    load_text(MINE.format(id=id, takes=takes, body=body, grid=""))
     with pytest.raises(UserError, match=message):
         online_pass(make_algorithm(id), *noisy(20, 3))
 
@@ -422,47 +431,39 @@ def test_a_rule_that_reads_or_returns_what_it_should_not_is_refused(tmp_path, re
         "return max(0.0, 1.0 - m), math.log(v) / p[-1], 0.1",
     ],
 )
-def test_a_rule_may_unpack_its_parameters_and_leave_a_number_undefined(tmp_path, request, body):
-    file = tmp_path / "mine.py"
+def test_a_rule_may_unpack_its_parameters_and_leave_a_number_undefined(load_text, request, body):
     id = f"mine-{abs(hash(request.node.name))}"
-    file.write_text(MINE.format(id=id, takes=TAKES, body=body, grid=""))
-    load_plugin(file)
+    load_text(MINE.format(id=id, takes=TAKES, body=body, grid=""))
     assert online_pass(make_algorithm(id), *noisy(20, 3)).n == 20
 
 
-def test_parameters_of_the_same_name_in_the_decorator_are_another_matter(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text(
+def test_parameters_of_the_same_name_in_the_decorator_are_another_matter(load_text):
+    load_text(
         "from olbench import Parameter, second_order\n"
         "@second_order('mine-p', parameters=(Parameter('p', 1.0, 'x'),), constants=lambda p: (p, p))\n"
         "def mine(m, v, mistake, t, p):\n"
         "    return max(0.0, 1.0 - m), p[0], p[1]\n"
     )
-    load_plugin(file)
     assert online_pass(make_algorithm("mine-p"), *noisy(20, 3)).n == 20
 
 
-def test_other_functions_of_the_file_may_use_their_arguments_as_they_like(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text(
+def test_other_functions_of_the_file_may_use_their_arguments_as_they_like(load_text):
+    load_text(
         "from olbench import second_order\n"
         "def unused(m, v, mistake, t, p):\n    return p[5]\n"
         "@second_order('mine-beside')\n"
         "def mine(m, v, mistake, t, p):\n    return max(0.0, 1.0 - m), 0.1, 0.1\n"
     )
-    load_plugin(file)
     assert online_pass(make_algorithm("mine-beside"), *noisy(20, 3)).n == 20
 
 
-def test_a_function_of_ones_own_may_have_the_name_of_one_that_talks(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text(
+def test_a_function_of_ones_own_may_have_the_name_of_one_that_talks(load_text):
+    load_text(
         "import numba; from olbench import second_order\n"
         "print = numba.njit(lambda m: 0.1 * m)\n"
         "@second_order('mine-print')\n"
         "def mine(m, v, mistake, t, p):\n    return max(0.0, 1.0 - m), print(1.0), 0.1\n"
     )
-    load_plugin(file)
     assert online_pass(make_algorithm("mine-print"), *noisy(20, 3)).n == 20
 
 
@@ -474,50 +475,42 @@ def test_a_plugin_is_a_python_file(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_processes_forked_after_a_plugin_was_loaded_live(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text("from olbench import second_order\n")
-    load_plugin(file)
+def test_processes_forked_after_a_plugin_was_loaded_live(load_text):
+    load_text("from olbench import second_order\n")
     child = os.fork()
     if child == 0:
         os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
-def test_a_lambda_is_checked_like_any_rule(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text(
+def test_a_lambda_is_checked_like_any_rule(load_text):
+    load_text(
         "from olbench import second_order\n"
         "second_order('mine-lambda')(\n    lambda m, v, mistake, t, p: (\n        1.0, 0.1, p[0])\n)\n"
     )
-    load_plugin(file)
     with pytest.raises(UserError, match=r"mine.py:4: the rule of 'mine-lambda' reads p\[0\], but has 0 par"):
         online_pass(make_algorithm("mine-lambda"), *noisy(20, 3))
 
 
-def test_a_rule_of_the_exact_step_is_checked_too(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text(
+def test_a_rule_of_the_exact_step_is_checked_too(load_text):
+    load_text(
         "from olbench import second_order\n"
         "def step(m, v, p):\n    return 1.0, 0.1, 0.1, 0.1, 0.1, p[7]\n"
         "@second_order('mine-exact', exact=step)\n"
         "def mine(m, v, mistake, t, p):\n    return 1.0, 0.1, 0.1\n"
     )
-    load_plugin(file)
     with pytest.raises(UserError, match=r"mine.py:3: the rule of 'mine-exact' reads p\[7\], but has 0 par"):
         online_pass(make_algorithm("mine-exact", covariance="diag", projection="exact"), *noisy(20, 3))
 
 
-def test_as_many_constants_for_all_parameters_or_none(tmp_path):
+def test_as_many_constants_for_all_parameters_or_none(load_text):
     """A rule is checked with its defaults; with fewer constants it would read stray memory."""
-    file = tmp_path / "mine.py"
-    file.write_text(
+    load_text(
         "from olbench import Parameter, second_order\n"
         "@second_order('mine-few', parameters=(Parameter('r', 1.0, 'x'),),\n"
         "    constants=lambda r: (r, r) if r < 2.0 else (r,))\n"
         "def mine(m, v, mistake, t, p):\n    return 1.0, p[0], p[1]\n"
     )
-    load_plugin(file)
     assert online_pass(make_algorithm("mine-few"), *noisy(20, 3)).n == 20
     message = (
         r"mine.py:3: the constants of 'mine-few' are 1 number for {'r': 4.0}, but 2 for its defaults; return"
@@ -526,15 +519,13 @@ def test_as_many_constants_for_all_parameters_or_none(tmp_path):
         online_pass(make_algorithm("mine-few", r=4.0), *noisy(20, 3))
 
 
-def test_a_promise_to_be_passive_that_does_not_hold_is_refused(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text(
+def test_a_promise_to_be_passive_that_does_not_hold_is_refused(load_text):
+    load_text(
         "from olbench import first_order\n\n\n"
         "@first_order('mine-passive', passive_above=lambda: 1.0)\n"
         "def mine(m, s, mistake, q, t, k, p):\n"
         "    return (1.0, 1.0, 0.1) if m < 6.0 else (0.0, 1.0, 0.0)\n"
     )
-    load_plugin(file)
     with pytest.raises(
         UserError,
         match=r":4: the rule of 'mine-passive' is declared passive above a margin of 1, but at 5 it returns "
