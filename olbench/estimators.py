@@ -37,7 +37,7 @@ def _make_estimator(definition: Definition) -> type[OnlineClassifier]:
 
 def _choose_bases(definition: Definition) -> tuple[type[Any], ...]:
     if definition.order == "advice":
-        return TakesAdvice, OnlineClassifier
+        return (TakesAdvice,)
     if definition.order == "first":
         return (OnlineClassifier,)
     return (SecondOrderClassifier if definition.estimator.gaussian else EllipsoidClassifier,)

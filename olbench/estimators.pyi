@@ -153,7 +153,7 @@ class SCW2Libol(SecondOrderClassifier):
     eta: float = ...
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Adviceptron(TakesAdvice, OnlineClassifier):
+class Adviceptron(TakesAdvice):
     """Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper)."""
 
     lam: float = ...
@@ -162,7 +162,7 @@ class Adviceptron(TakesAdvice, OnlineClassifier):
     heads: str = ...
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AdviceptronPrinted(TakesAdvice, OnlineClassifier):
+class AdviceptronPrinted(TakesAdvice):
     """The Adviceptron with eq. (13) to the letter."""
 
     lam: float = ...
@@ -171,7 +171,7 @@ class AdviceptronPrinted(TakesAdvice, OnlineClassifier):
     heads: str = ...
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AdviceptronExact(TakesAdvice, OnlineClassifier):
+class AdviceptronExact(TakesAdvice):
     """The Adviceptron with the exact solution of its cone problem."""
 
     lam: float = ...

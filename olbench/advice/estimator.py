@@ -15,11 +15,12 @@ from olbench.advice.names import Names, default_features, expand_names
 from olbench.advice.sets import Advice
 from olbench.errors import UserError
 from olbench.learn.algorithm import make_algorithm
+from olbench.learn.classifiers import OnlineClassifier
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TakesAdvice:
-    """A mixin for estimators over learners that take advice.
+class TakesAdvice(OnlineClassifier):
+    """The base of estimators over learners that take advice.
 
     Parameters
     ----------
@@ -40,18 +41,16 @@ class TakesAdvice:
     domain: bool = False
 
     def _settings(self) -> dict[str, Any]:
-        settings: dict[str, Any] = super()._settings()  # type: ignore[misc]
-        return {
-            name: value for name, value in settings.items() if name not in TakesAdvice.__dataclass_fields__
-        }
+        own = TakesAdvice.__dataclass_fields__
+        return {name: value for name, value in super()._settings().items() if name not in own}
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit from scratch, with the rules compiled for X."""
-        return self._learn_from(X, lambda: super(TakesAdvice, self).fit(X, y))  # type: ignore[misc]
+        return self._learn_from(X, lambda: super(TakesAdvice, self).fit(X, y))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn these examples in the given order; the first call compiles the rules."""
-        return self._learn_from(X, lambda: super(TakesAdvice, self).partial_fit(X, y, classes))  # type: ignore[misc]
+        return self._learn_from(X, lambda: super(TakesAdvice, self).partial_fit(X, y, classes))
 
     def _learn_from(self, X: Any, learn: Callable[[], Self]) -> Self:
         # Whether a feature is whole or 0/1 decides what some rules mean; the first examples tell.
@@ -62,12 +61,12 @@ class TakesAdvice:
             self._first_data = None
 
     def _start(self, classes: NDArray[Any]) -> None:
-        super()._start(classes)  # type: ignore[misc]
+        super()._start(classes)
         self.advice_: list[Advice] = []
         if self.rules is None:
             return
         names = Names(self._feature_names()).with_values(self._first_data)
-        algorithm = make_algorithm(self.algorithm_id, **self._settings())  # type: ignore[attr-defined]
+        algorithm = make_algorithm(self.algorithm_id, **self._settings())
         two = classes.size == 2
         rules = self._read_rules()
         for positive in classes[1:] if two else classes:
@@ -77,8 +76,7 @@ class TakesAdvice:
         self.learners_ = [replace(algorithm, advice=advice).start(advice.n) for advice in self.advice_]
 
     def _feature_names(self) -> tuple[str, ...]:
-        d: int = self.n_features_in_  # type: ignore[attr-defined]
-        given = self.feature_names
+        given, d = self.feature_names, self.n_features_in_
         if given is None:
             given = getattr(self, "feature_names_in_", default_features(d))
         names = expand_names([str(name) for name in given])
@@ -98,7 +96,7 @@ class TakesAdvice:
             if self.missing not in ("refuse", "drop"):
                 raise UserError(f"missing must be 'refuse' or 'drop', not {self.missing!r}")
             advice = compile_texts(rules, names, self.missing, self.domain)
-        if self.fit_intercept:  # type: ignore[attr-defined]
+        if self.fit_intercept:
             return advice.with_constant()
         self._warn_of_origin(advice)
         return advice

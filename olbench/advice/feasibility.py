@@ -25,18 +25,14 @@ def is_empty(D: Floats, d: Floats) -> bool:
     return bool(outcome.status == 2)
 
 
-def intersect(left: tuple[Floats, Floats], right: tuple[Floats, Floats]) -> bool:
-    """Return whether two polyhedra (D, d) have a point in common."""
-    return not is_empty(np.vstack([left[0], right[0]]), np.append(left[1], right[1]))
-
-
 def conflicts(advice: Advice) -> list[tuple[int, int]]:
     """Return the pairs of sets, by number from 0, that imply different signs where they intersect."""
     return [
         (i, j)
         for i, left in enumerate(advice)
         for j, right in enumerate(advice)
-        if i < j and left.z != right.z and intersect((left.D, left.d), (right.D, right.d))
+        if i < j and left.z != right.z
+        if not is_empty(np.vstack([left.D, right.D]), np.append(left.d, right.d))
     ]
 
 
