@@ -294,7 +294,7 @@ def describe_datasets(_: str, page: str) -> str:
 
 
 def _where(entry: Any) -> str:
-    if entry.needs_files:
+    if entry.files:
         return "`olbench data fetch`"
     return "scikit-learn" if entry.bundled else "generated"
 

@@ -12,8 +12,7 @@ from threading import Event, Thread
 
 from olbench.bench.cases import dense
 from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
-from olbench.data.dataset import Dataset
-from olbench.data.fingerprint import fingerprint
+from olbench.data.dataset import Dataset, fingerprint
 from olbench.data.source import Source, make_source
 from olbench.engine.executors import open_executor
 from olbench.engine.executors.local import Executor

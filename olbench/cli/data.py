@@ -86,7 +86,7 @@ def _describe_state(entry: "CatalogEntry", mirror: str | None) -> str:
     from olbench.data.fetch import local_files
     from olbench.data.folders import downloads_folder
 
-    if not entry.needs_files:
+    if not entry.files:
         return "built in"
     files = local_files(entry, mirror)
     if files is None:
@@ -233,7 +233,7 @@ def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
     """Fetch one data set; return the reason if that fails, so that the others continue."""
     from olbench.data.fetch import fetch, local_files
 
-    if not entry.needs_files:
+    if not entry.files:
         click.echo(f"{entry.name}: built in, nothing to fetch")
         return ""
     try:
@@ -340,8 +340,7 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
 
 def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
     """Read a data set's files, not the cache; return whether they agree with the catalogue, and a message."""
-    from olbench.data.dataset import Dataset
-    from olbench.data.fingerprint import fingerprint
+    from olbench.data.dataset import Dataset, fingerprint
     from olbench.data.readers.registry import problems, read_examples
 
     try:

@@ -11,10 +11,8 @@ import numpy as np
 
 from olbench.config.specs import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading
 from olbench.data import cache
-from olbench.data.catalog import CatalogEntry, find, resolve
-from olbench.data.catalog.entry import TABLES_VERSION
-from olbench.data.dataset import Dataset
-from olbench.data.fingerprint import fingerprint
+from olbench.data.catalog import TABLES_VERSION, CatalogEntry, find, resolve
+from olbench.data.dataset import Dataset, fingerprint
 from olbench.data.folders import parsed_folder
 from olbench.data.prepare.labels import Labels, label_text, read_label
 from olbench.data.readers.compressed import base_name, is_pipe, show_path

@@ -13,9 +13,8 @@ import numpy as np
 from olbench.config.specs import DatasetSpec
 from olbench.data import cache
 from olbench.data.catalog import catalog
-from olbench.data.dataset import Dataset
+from olbench.data.dataset import Dataset, fingerprint
 from olbench.data.fetch import fetch, local_files, mirror_place
-from olbench.data.fingerprint import fingerprint
 from olbench.data.load import load_spec
 from olbench.data.readers.rows import assemble
 from olbench.data.source import Source

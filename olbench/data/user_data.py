@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from olbench.config.specs import Reading
-from olbench.data.catalog.entry import CatalogEntry
+from olbench.data.catalog import CatalogEntry
 from olbench.data.dataset import About
 from olbench.data.prepare.encode import encode, encode_targets
 from olbench.data.prepare.scaling import describe_scaling, scale_features

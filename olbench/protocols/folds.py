@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from olbench.data.prepare.duplicates import duplicate_groups
+from olbench.data.duplicates import duplicate_groups
 from olbench.data.source import Source
 from olbench.errors import UserError
 from olbench.learn.examples import Floats, Ints

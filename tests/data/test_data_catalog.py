@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset
-from olbench.data.catalog import catalog, find, parse_catalog
-from olbench.data.catalog.file import STEP_NAMES
+from olbench.data.catalog import STEP_NAMES, catalog, find, parse_catalog
 from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
 
 #: Table 2 of scw2012: examples and features. The text of the paper lacks the 8 features of cod-rna.
@@ -54,7 +53,7 @@ def test_every_step_has_its_function():
 
 
 #: Generated documents have tests of their own: a million of them take minutes.
-BUILT_IN = [entry.name for entry in catalog().values() if not entry.needs_files and entry.format != "corpus"]
+BUILT_IN = [entry.name for entry in catalog().values() if not entry.files and entry.format != "corpus"]
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -171,7 +170,8 @@ FACTS = {
         ({"labels": "{0: 1, 1: 1}"}, "9: unknown key '0' in labels"),
         (
             {"format": "libsvn"},
-            "4: unknown format 'libsvn' (did you mean 'libsvm'?)",
+            "4: format must be one of libsvm, idx, csv, spoligotypes, posts, reviews, feature-counts, "
+            "scikit-learn, synthetic, clusters, corpus, not 'libsvn' (did you mean 'libsvm'?)",
         ),
         (
             {"format": "synthetic"},
@@ -193,7 +193,8 @@ FACTS = {
         ),
         (
             {"preprocess": "normgray"},
-            "11: unknown step 'normgray' (did you mean 'normgrey'?)",
+            "11: preprocess must be one of divide-by-255, unit-range, normgrey, pixel-products, "
+            "drop-duplicates, not 'normgray' (did you mean 'normgrey'?)",
         ),
         ({"fingerprint": "abc"}, "11: a fingerprint has 32 hexadecimal digits"),
         ({"sha256": "{other: abc}"}, "11: 'other' is not one of the files"),

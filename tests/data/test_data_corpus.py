@@ -7,7 +7,7 @@ import pytest
 
 from olbench import UserError, load_dataset, make_algorithm, online_pass
 from olbench.data.catalog import find
-from olbench.data.fingerprint import fingerprint
+from olbench.data.dataset import fingerprint
 from olbench.data.generators.corpus import Corpus
 from olbench.data.load import load_entry
 

@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from olbench import UserError
-from olbench.data.catalog import parse_catalog
-from olbench.data.catalog.entry import TextRecipe
+from olbench.data.catalog import TextRecipe, parse_catalog
 from olbench.data.fetch import fetch, local_files
 from olbench.data.load import load_entry
-from olbench.data.prepare.vocabulary import Bags
-from olbench.data.readers.documents import keep_headers, read_feature_counts, read_posts, read_reviews
+from olbench.data.readers.documents import Bags, keep_headers, read_feature_counts, read_posts, read_reviews
 
 POSTS = {
     "news/train/pc/2": "From: b\nSubject: Re: Disk\n\nThe disk\tis FULL\n",

@@ -6,8 +6,8 @@ from sklearn.datasets import load_svmlight_file
 
 from olbench import load_dataset
 from olbench.data.catalog import catalog, find
+from olbench.data.duplicates import duplicate_groups
 from olbench.data.fetch import fetch, local_files
-from olbench.data.prepare.duplicates import duplicate_groups
 
 TEXT = [entry.name for entry in catalog().values() if any(file.startswith("text/") for file in entry.files)]
 #: The printed errors of Maxent on USPS (cw2012, Table 4).

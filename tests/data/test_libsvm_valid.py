@@ -17,7 +17,7 @@ from libsvm_reference import rows_of
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from olbench import UserError, load_dataset
-from olbench.data.fingerprint import fingerprint
+from olbench.data.dataset import fingerprint
 from olbench.data.readers.libsvm import read_libsvm
 
 
@@ -305,7 +305,7 @@ def test_a_file_is_read_where_no_thread_may_start(libsvm_file, monkeypatch):
 
 MEMORY = """
 import resource, sys
-from olbench.data.fingerprint import fingerprint
+from olbench.data.dataset import fingerprint
 from olbench.data.readers.libsvm import read_libsvm
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

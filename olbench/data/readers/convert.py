@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from olbench.data.cache import CHUNK, Draft, GrowingArray
-from olbench.data.catalog.entry import CatalogEntry
+from olbench.data.catalog import CatalogEntry
 from olbench.data.prepare.labels import as_targets
 from olbench.data.readers.compressed import open_content, show_path
 from olbench.data.readers.libsvm import BlockReader, TextBlock

@@ -11,18 +11,65 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from olbench.data.catalog.entry import TextRecipe
-from olbench.data.prepare.vocabulary import Bags
+from olbench.data.catalog import TextRecipe
 from olbench.data.readers.archive import read_members
 from olbench.data.readers.quoting import quote_bytes
 from olbench.errors import UserError
+from olbench.learn.examples import Ints
 
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _WHOLE_NUMBER = re.compile(rb"[+-]?[0-9]{1,15}")
 _COUNT = re.compile(rb"0*[1-9][0-9]{0,14}")
 _LABELS = {b"#label#:negative": -1.0, b"#label#:positive": 1.0}
 _LABEL_TOKENS = "#label#:negative or #label#:positive"
+
+
+class Bags:
+    """Bags of terms, one per document, that become the rows of a matrix.
+
+    Columns are in the byte order of their terms, so the matrix does not depend on the order in which the
+    documents were read.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: dict[bytes, int] = {}
+        self.terms = array("q")
+        self.lengths = array("q")
+
+    def add(self, terms: Sequence[bytes]) -> None:
+        """Append a document."""
+        numbers = self.numbers
+        self.terms.extend([numbers.setdefault(term, len(numbers)) for term in terms])
+        self.lengths.append(len(terms))
+
+    def matrix(self, counts: Any = None) -> Any:
+        """Return the documents as rows with the counts of their terms, by default one per occurrence."""
+        rows, columns = self._locate()
+        return self._assemble(rows, columns, np.ones(columns.size) if counts is None else counts, 0)
+
+    def matrix_with_pairs(self) -> Any:
+        """Return the counts of terms, followed by the counts of pairs of neighbouring terms."""
+        rows, columns = self._locate()
+        width = len(self.numbers)
+        inside = rows[1:] == rows[:-1]
+        pairs, places = np.unique(columns[:-1][inside] * width + columns[1:][inside], return_inverse=True)
+        rows = np.concatenate([rows, rows[1:][inside]])
+        columns = np.concatenate([columns, width + places])
+        return self._assemble(rows, columns, np.ones(columns.size), pairs.size)
+
+    def _locate(self) -> tuple[Ints, Ints]:
+        """Return the row and the column of each term, in the order of the text."""
+        ranks = np.empty(len(self.numbers), dtype=np.int64)
+        ranks[[self.numbers[term] for term in sorted(self.numbers)]] = np.arange(ranks.size)
+        rows = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        return rows, ranks[np.frombuffer(self.terms, dtype=np.int64)]
+
+    def _assemble(self, rows: Ints, columns: Ints, values: Any, pairs: int) -> Any:
+        # A matrix has at least one column, even if no document has a term.
+        shape = (len(self.lengths), max(1, len(self.numbers) + pairs))
+        return sp.csr_matrix((values, (rows, columns)), shape=shape)
 
 
 def read_posts(

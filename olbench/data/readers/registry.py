@@ -85,9 +85,11 @@ def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> list[tuple[Any, A
     """Return features and labels of each file."""
     limit = entry.max_bytes or None
     if entry.format == "scikit-learn":
-        from olbench.data.generators.bundled import read_bundled
+        from sklearn import datasets
 
-        return [read_bundled(entry.bundled)]
+        loaders = {"breast-cancer": datasets.load_breast_cancer, "digits": datasets.load_digits}
+        X, labels = loaders[entry.bundled](return_X_y=True)
+        return [(X, labels.astype(np.float64))]
     if entry.format == "idx":
         from olbench.data.readers.idx import read_images
 

@@ -1,0 +1,281 @@
+"""The catalogue: data sets by name, read from YAML; every error names the line."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from olbench.config.specs import USUAL, Reading
+from olbench.errors import UserError, expand_home, suggest
+from olbench.structs import (
+    anything,
+    choice,
+    keys_of,
+    line,
+    mapping,
+    number,
+    one_or_many,
+    read_keys,
+    signs,
+    text,
+    whole,
+)
+from olbench.yaml_lines import Node, parse_yaml
+
+#: Archives of documents: one per file, one per line, or one per line with its features counted already.
+ARCHIVES = ("posts", "reviews", "feature-counts")
+FILES = ("libsvm", "idx", "csv", "spoligotypes", *ARCHIVES)
+FORMATS = (*FILES, "scikit-learn", "synthetic", "clusters", "corpus")
+STEP_NAMES = ("divide-by-255", "unit-range", "normgrey", "pixel-products", "drop-duplicates")
+Count = Annotated[int, whole(1)]
+Line = Annotated[str, line]
+Lines = Annotated[tuple[str, ...], one_or_many(line, 0)]
+Labels = Annotated[tuple[float | str, ...] | None, one_or_many(number)]
+
+#: Increase it whenever a table is read, encoded or scaled otherwise: the cache depends on it.
+TABLES_VERSION = 2
+
+
+def read_members(node: Node, name: str) -> dict[str, int | None]:
+    """Return patterns of files with their labels: a mapping where files have labels, else a list."""
+    if not isinstance(node.value, dict):
+        return dict.fromkeys(one_or_many(line)(node, name))
+    members = {pattern: label.value for pattern, label in node.value.items()}
+    if any(label not in (-1, 1) for label in members.values()) or len(set(members.values())) != 2:
+        raise node.fail(f"{name} must give patterns the labels -1 and 1")
+    return members
+
+
+@dataclass(frozen=True)
+class TextRecipe:
+    """How documents become features."""
+
+    #: The headers of a post that are kept; None keeps all.
+    headers: tuple[str, ...] | None = None
+    #: Whether ASCII letters become lower case.
+    lower: bool = False
+    #: 1: words; 2: words and pairs of neighbouring words.
+    ngrams: Annotated[int, whole(1, 2)] = 1
+    #: "counts", or "binary" for whether a word occurs.
+    values: Annotated[str, choice("binary", "counts")] = "counts"
+
+
+@dataclass(frozen=True)
+class CatalogEntry:
+    """One data set: where its files come from, how they become examples, and the facts to check."""
+
+    name: str
+    title: Line
+    format: Annotated[str, choice(*FORMATS)]
+    rows: Count
+    features: Count
+    #: The number of examples labelled -1 and +1; empty if it is unknown and not checked.
+    labels: Annotated[dict[int, int], signs(whole(1))]
+    source: Line
+    fingerprint: Line = ""
+    #: File names, all in one format, read one after the other; for IDX, images and labels alternate.
+    files: Lines = ()
+    #: Web addresses of folders with the files.
+    upstream: Lines = ()
+    #: The page where a person finds the data set.
+    page: Line = ""
+    #: As far as it is known; "not stated" if it is not.
+    licence: Line = ""
+    #: How the files are made from what the page has, if they are not there as such.
+    by_hand: Line = ""
+    #: SHA-256 of the uncompressed files, if known.
+    sha256: dict[str, str] = field(default_factory=dict)
+    #: The largest permitted size of a file, compressed or not.
+    max_bytes: Count = 1 << 30
+    positive: Labels = None
+    negative: Labels = None
+    #: Whether every label is a class of its own; y then holds the numbers of the classes.
+    multiclass: bool = False
+    label_column: Line = "last"
+    preprocess: Annotated[tuple[str, ...], one_or_many(choice(*STEP_NAMES), 0)] = ()
+    #: The name of the data set in scikit-learn, or the parameters of a synthetic one.
+    bundled: Line = ""
+    generator: Annotated[dict[str, float], mapping(anything)] = field(default_factory=dict)
+    #: Patterns of the files inside an archive, each with the label of its documents, or None if it is in the
+    #: file.
+    members: Annotated[dict[str, int | None], read_members] = field(default_factory=dict)
+    text: TextRecipe = TextRecipe()
+    #: "given" if the last file, or the last rows of a synthetic set, are for testing.
+    split: Annotated[str, choice("given")] = ""
+    #: The number of rows for testing, if the split is given.
+    test_rows: Count = 0
+    #: "per-run" if every run draws a new sample of a synthetic set; the entry describes that of run 0.
+    sample: Annotated[str, choice("fixed", "per-run")] = "fixed"
+    citation: Line = ""
+    note: Line = ""
+    variant_of: Line = ""
+    #: What rules call the features, where stem(1-43) stands for stem1 to stem43, and the classes by sign.
+    feature_names: Lines = ()
+    class_names: Annotated[dict[int, str], signs(line)] = field(default_factory=dict)
+    #: Features in which a zero stands for a missing value.
+    missing_zeros: Lines = ()
+    #: Whether it is a user's own file, and how that is read.
+    is_own: bool = False
+    reading: Reading = USUAL
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether olbench draws all examples itself, so that there is no other place to get them."""
+        return not self.files and not self.bundled
+
+    def recipe(self) -> dict[str, Any]:
+        """Return the plain values that, with the content of the files, determine the examples."""
+        keys = "format positive negative label_column preprocess bundled generator features"
+        recipe = {key: getattr(self, key) for key in keys.split()}
+        # Left out where they have no meaning, so that the names of older cache entries stay valid.
+        if self.members:
+            recipe |= {"members": list(self.members.items()), "text": asdict(self.text)}
+        if self.multiclass:
+            recipe["multiclass"] = True
+        if self.split:
+            recipe["split"] = self.split
+        if self.format == "corpus":
+            recipe["rows"] = self.rows
+        if self.is_own and (self.format != "libsvm" or self.reading != USUAL):
+            recipe |= {"table": TABLES_VERSION, "reading": self.reading.plain()}
+        return recipe
+
+
+#: The keys of an entry; the other fields are not for the catalogue.
+KEYS = keys_of(CatalogEntry, "name", "multiclass", "is_own", "reading")
+#: What a variant does not inherit.
+OWN_KEYS = ("name", "fingerprint", "variant_of", "preprocess", "note")
+
+
+def parse_catalog(text: str, name: str) -> dict[str, CatalogEntry]:
+    """Return the entries of a YAML catalogue; errors name the line."""
+    root = parse_yaml(text, name)
+    datasets = root.value.get("datasets") if isinstance(root.value, dict) else None
+    if datasets is None or not isinstance(datasets.value, dict):
+        raise root.fail("a catalogue is a mapping with the key 'datasets'")
+    entries: dict[str, CatalogEntry] = {}
+    for key, node in datasets.value.items():
+        # A mistake without a key is reported at the name.
+        entries[key] = _read_entry(key, Node(node.value, datasets.keys[key], node.keys), entries)
+    return entries
+
+
+def _read_entry(name: str, node: Node, others: dict[str, CatalogEntry]) -> CatalogEntry:
+    """Return an entry; a variant inherits the keys that it does not set."""
+    if not re.fullmatch(r"(?=.*[a-z])[a-z0-9][a-z0-9.-]*", name):
+        raise node.fail(f"data set '{name}': a name consists of lower-case letters, digits, dots and hyphens")
+    content = node.mapping(f"the data set '{name}'")
+    base = text(content["variant_of"], "variant_of") if "variant_of" in content else ""
+    if base and base not in others:
+        raise content["variant_of"].fail(f"data set '{name}': no data set '{base}' is defined above it")
+    keys = [replace(key, default=None) for key in KEYS] if base else KEYS
+    given = read_keys(keys, node, f"the data set '{name}'")
+    inherited = {f.name: getattr(others[base], f.name) for f in fields(CatalogEntry) if base}
+    kept = {key: value for key, value in inherited.items() if key not in OWN_KEYS}
+    entry = CatalogEntry(**{**kept, **given, "name": name})
+    for key, reason in _find_faults(entry):
+        raise UserError(f"{node.keys.get(key, node.place)}: data set '{name}': {reason}")
+    return entry
+
+
+def _find_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
+    """Yield the keys that do not fit together, each with what is wrong."""
+    format, files = entry.format, entry.files
+    if set(entry.labels) != {-1, 1}:
+        yield "labels", "'labels' must give the number of examples for -1 and for 1"
+    if (total := sum(entry.labels.values())) != entry.rows:
+        yield "labels", f"the labels add up to {total}, but there are {entry.rows} rows"
+    if bool(files) != (format in FILES):
+        yield "files", f"the format '{format}' {'needs no' if files else 'needs'} 'files'"
+    if files and not entry.upstream and not entry.page:
+        yield "files", "its files need an 'upstream' or a 'page'"
+    if format == "idx" and len(files) % 2:
+        yield "files", "IDX files come in pairs: images, labels"
+    for file in files:
+        path = PurePosixPath(file)
+        if path.is_absolute() or ".." in path.parts or "\\" in file:
+            yield "files", f"'{file}' must be a path below the data folder"
+    for key, addresses in (("upstream", entry.upstream), ("page", (entry.page,) if entry.page else ())):
+        for address in addresses:
+            if urlsplit(address).scheme not in ("http", "https"):
+                yield key, f"'{address}' is not an http(s) address"
+    yield from _find_member_faults(entry)
+    yield from _find_split_faults(entry)
+    if entry.fingerprint and not re.fullmatch(r"[0-9a-f]{32}", entry.fingerprint):
+        yield "fingerprint", "a fingerprint has 32 hexadecimal digits"
+    for file in entry.sha256:
+        if file not in files:
+            yield "sha256", f"'{file}' is not one of the files"
+
+
+def _find_member_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
+    format, labels = entry.format, list(entry.members.values())
+    if bool(entry.members) != (format in ARCHIVES):
+        yield "members", f"the format '{format}' {'needs no' if entry.members else 'needs'} 'members'"
+    if format in ARCHIVES and len(entry.files) != 1:
+        yield "files", f"the format '{format}' is read from one archive"
+    if labels and (None in labels) == (format == "posts"):
+        kind = "a mapping of patterns to labels" if format == "posts" else "a list of patterns"
+        yield "members", f"the 'members' of '{format}' must be {kind}"
+    if entry.text.headers is not None and format != "posts":
+        yield "text", f"the format '{format}' has no headers"
+    if format == "feature-counts" and (entry.text.lower or entry.text.ngrams != 1):
+        yield "text", "the features of 'feature-counts' cannot be changed, only their 'values'"
+
+
+def _find_split_faults(entry: CatalogEntry) -> Iterator[tuple[str, str]]:
+    if bool(entry.split) != bool(entry.test_rows):
+        yield "split", "'split' and 'test_rows' need each other"
+    fewest = {"idx": 4, "synthetic": 0}.get(entry.format, 2)
+    if entry.split and len(entry.files) < fewest:
+        yield "split", "a given split needs a file for training and another for testing"
+    if entry.test_rows >= entry.rows:
+        yield "test_rows", f"{entry.test_rows} of {entry.rows} rows for testing leave none for training"
+    if entry.sample == "per-run" and entry.format != "synthetic":
+        yield "sample", "only a synthetic set can draw a sample per run"
+
+
+def catalog_path() -> Path:
+    """Return the path of the catalogue: inside an installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    for path in (package / "datasets" / "catalog.yaml", package.parent / "datasets" / "catalog.yaml"):
+        if path.is_file():
+            return path
+    raise UserError(f"the catalogue of data sets is missing from {package}; install olbench again")
+
+
+@cache
+def catalog() -> dict[str, CatalogEntry]:
+    """Return all data sets by name, in the order of the catalogue."""
+    path = catalog_path()
+    return parse_catalog(path.read_text(encoding="utf-8"), path.name)
+
+
+def find(name: str) -> CatalogEntry:
+    """Return a data set of the catalogue; an unknown name is refused with a suggestion."""
+    entries = catalog()
+    if name not in entries:
+        raise UserError(
+            f"there is no data set '{name}'{suggest(name, list(entries))}; `olbench data list` shows all, "
+            "and a path to a LIBSVM file works as well"
+        )
+    return entries[name]
+
+
+def resolve(name_or_path: str | Path) -> CatalogEntry | Path:
+    """Return the catalogue entry, or the path of a file or of a cached entry; a name takes precedence."""
+    text = str(name_or_path)
+    if isinstance(name_or_path, str) and text in catalog():
+        return catalog()[text]
+    path = expand_home(name_or_path)
+    if path.is_file() or (path / "meta.json").is_file():
+        return path
+    if path.is_dir():
+        raise UserError(f"{text} is a folder; a data set is a file or a name from `olbench data list`")
+    raise UserError(
+        f"there is neither a file nor a data set '{text}'{suggest(text, list(catalog()))}; "
+        "`olbench data list` shows the names"
+    )
