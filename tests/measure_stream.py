@@ -85,7 +85,7 @@ WARM = """
 import sys, time
 from pathlib import Path
 from olbench import load_dataset
-from olbench.data import cache, load
+from olbench.data import cache, entries
 Path(sys.argv[1] + ".warm").write_text("+1 1:1\\n-1 2:1\\n")
 """
 TIMED = """
@@ -94,7 +94,12 @@ started = time.process_time()
 load_dataset(sys.argv[1])
 print(time.process_time() - started)
 """
-WAYS = {"blocks": WARM + TIMED, "memory": WARM + "load._convert = load._read_and_store\n" + TIMED}
+IN_MEMORY = """
+def read_and_keep(entry, paths, where, key):
+    return cache.keep(key, entries.read_examples(entry, paths, where))
+entries._convert = read_and_keep
+"""
+WAYS = {"blocks": WARM + TIMED, "memory": WARM + IN_MEMORY + TIMED}
 
 
 if __name__ == "__main__":

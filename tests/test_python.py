@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import olbench
 from olbench import UserError
-from olbench.data.load import Dataset
+from olbench.data.dataset import Dataset
 
 
 @pytest.fixture(scope="module")

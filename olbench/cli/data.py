@@ -340,19 +340,18 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
 
 def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
     """Read a data set's files, not the cache; return whether they agree with the catalogue, and a message."""
-    from olbench.data.dataset import Dataset, fingerprint
-    from olbench.data.readers.registry import problems, read_examples
+    from olbench.data.entries import problems
+    from olbench.data.readers.registry import read_examples
 
     try:
-        X, y, test_from = read_examples(entry, files, entry.name)
+        data = read_examples(entry, files)
     except UserError as error:
         return False, f"DIFFERS: {error}"
-    digest = fingerprint(X, y)
-    wrong = problems(entry, Dataset(entry.name, X, y, digest, test_from))
+    wrong = problems(entry, data)
     if wrong:
         return False, f"DIFFERS: {'; '.join(wrong)}"
     if not entry.fingerprint:
-        return True, f"agrees with the catalogue, which lacks the fingerprint {digest}"
+        return True, f"agrees with the catalogue, which lacks the fingerprint {data.fingerprint}"
     return True, "agrees with the catalogue"
 
 

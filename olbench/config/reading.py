@@ -254,7 +254,7 @@ def _find_dataset(name: str, node: Node, folder: Path) -> DatasetSpec:
 def _find_file(name: str, node: Node, folder: Path) -> DatasetSpec:
     from olbench.data.cache import is_entry
     from olbench.data.readers.compressed import base_name
-    from olbench.data.user_data import plain_name
+    from olbench.data.readers.tables import plain_name
 
     with place_errors(node):
         path = folder / expand_home(name)

@@ -53,6 +53,13 @@ class Dataset:
     #: The names of features and labels and what was done when it was read, for users' tables and frames.
     about: About = UNKNOWN
 
+    @classmethod
+    def make(
+        cls, name: str, X: Any, y: Any, test_from: int | None = None, about: About = UNKNOWN
+    ) -> "Dataset":
+        """Return examples with their fingerprint."""
+        return cls(name, X, y, fingerprint(X, y), test_from, about)
+
     @property
     def storage(self) -> str:
         """ "dense" or "sparse"."""

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote, urlsplit
 
 from olbench.data.catalog import CatalogEntry, resolve
+from olbench.data.entries import load_entry
 from olbench.data.folders import downloads_folder
 from olbench.data.readers.compressed import SUFFIXES, base_name, open_content
 from olbench.errors import UserError, expand_home
@@ -232,8 +233,6 @@ def _check_bytes(entry: CatalogEntry, file: str, path: Path) -> None:
 
 
 def _check_examples(entry: CatalogEntry, paths: list[Path]) -> None:
-    from olbench.data.load import load_entry
-
     try:
         load_entry(entry, paths)
     except UserError as error:

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from olbench.config.specs import Reading
-from olbench.data.prepare.encode import MOST_CATEGORIES, read_labels
+from olbench.data.prepare.encode import MOST_CATEGORIES, prepare_table, read_labels
 from olbench.data.prepare.labels import is_number, show_label
 from olbench.data.readers.cells import Table
 from olbench.data.readers.compressed import base_name
-from olbench.data.readers.tables import is_table, read_table_file
-from olbench.data.user_data import format_of, prepare_table, refuse_reading
+from olbench.data.readers.tables import format_of, is_table, read_table_file, refuse_reading
 from olbench.errors import UserError, escape_controls
 from olbench.learn.examples import Floats
 

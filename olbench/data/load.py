@@ -1,7 +1,6 @@
-"""Loading a data set by name or path, checked against the catalogue."""
+"""Loading a data set by name or path, or from a frame."""
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
@@ -11,22 +10,16 @@ import numpy as np
 
 from olbench.config.specs import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading
 from olbench.data import cache
-from olbench.data.catalog import TABLES_VERSION, CatalogEntry, find, resolve
-from olbench.data.dataset import Dataset, fingerprint
+from olbench.data.catalog import CatalogEntry, find, resolve
+from olbench.data.dataset import Dataset
+from olbench.data.entries import entry_key, load_entry
+from olbench.data.fetch import fetch, fetch_command, local_files
 from olbench.data.folders import parsed_folder
 from olbench.data.prepare.labels import Labels, label_text, read_label
 from olbench.data.readers.compressed import base_name, is_pipe, show_path
-from olbench.data.readers.registry import problems, read_examples
-from olbench.data.readers.tables import is_table
-from olbench.data.user_data import (
-    format_of,
-    plain_name,
-    read_frame,
-    read_own,
-    refuse_reading,
-)
+from olbench.data.readers.registry import read_examples
+from olbench.data.readers.tables import format_of, plain_name, refuse_reading
 from olbench.errors import UserError
-from olbench.memory import memory_limit, show_size
 
 
 def load_dataset(
@@ -72,143 +65,118 @@ def load_dataset(
     >>> data.about.features, data.X[1].tolist(), data.y.tolist()
     (('size', 'colour=blue', 'colour=red'), [3.0, 1.0, 0.0], [-1.0, 1.0])
     """
-    reading = _check_reading(Reading(label, delimiter, missing, categorical, scale, bias))
+    reading = Reading(label, delimiter, missing, categorical, scale, bias)
+    for key, words in (("missing", MISSING), ("categorical", CATEGORICAL), ("scale", SCALES)):
+        value = getattr(reading, key)
+        if value and value not in words:
+            raise UserError(f"{key} must be one of {', '.join(words)}, not {value!r}")
     if labels not in ("two", "all"):
         raise UserError(f"labels must be 'two' or 'all', not {labels!r}")
-    multiclass = labels == "all"
-    if multiclass and (positive is not None or negative is not None):
+    if labels == "all" and (positive is not None or negative is not None):
         raise UserError("positive and negative cannot be combined with labels='all'")
+    spec = DatasetSpec(
+        name,
+        positive=_as_tuple(positive),
+        negative=_as_tuple(negative),
+        labels="all" if labels == "all" else "",
+        reading=reading,
+    )
     if not isinstance(data, str | Path):
-        X, y, about = read_frame(data, _as_tuple(positive), _as_tuple(negative), reading, multiclass)
-        return Dataset(name or "frame", X, y, fingerprint(X, y), None, about)
-    found = _load(data, positive, negative, reading, multiclass, download, mirror)
+        from olbench.data.readers.frames import read_frame
+
+        return read_frame(data, spec)
+    found = _load(data, spec, download, mirror)
     return replace(found, name=name) if name else found
 
 
 def load_spec(spec: DatasetSpec) -> Dataset:
     """Return the data set of a config, as far as it can be prepared before its trials; nothing is fetched."""
-    reading, multiclass = spec.reading.before_trials(), spec.labels == "all"
-    return _load(spec.path or spec.name, spec.positive, spec.negative, reading, multiclass, download=False)
+    positive, negative = _as_tuple(spec.positive), _as_tuple(spec.negative)
+    spec = replace(spec, positive=positive, negative=negative, reading=spec.reading.before_trials())
+    return _load(spec.path or spec.name, spec, download=False)
 
 
-def _check_reading(reading: Reading) -> Reading:
-    known = (("missing", MISSING), ("categorical", CATEGORICAL), ("scale", SCALES))
-    for key, words in known:
-        value = getattr(reading, key)
-        if value and value not in words:
-            raise UserError(f"{key} must be one of {', '.join(words)}, not {value!r}")
-    return reading
+def _load(name_or_path: str | Path, spec: DatasetSpec, download: bool, mirror: str | None = None) -> Dataset:
+    """Return a data set of the catalogue or a user's file, with the labels and the reading of a spec."""
+    place = Path(name_or_path) if is_pipe(name_or_path) else resolve(name_or_path)
+    if isinstance(place, CatalogEntry):
+        return _load_listed(place, spec, download, mirror)
+    if spec.labels == "all" and (is_pipe(place) or place.is_dir()):
+        raise UserError(f"{place}: labels='all' needs a file that can be read again; write it to one")
+    if is_pipe(place):
+        if spec.reading != USUAL:
+            raise UserError(f"{show_path(place)} can be read only once; write it to a file to prepare it")
+        return cache_pipe(place, spec.positive, spec.negative)[0]
+    if place.is_dir():
+        if spec.positive is not None or spec.negative is not None:
+            raise UserError(f"{place}: its labels were chosen when it was read; they cannot be chosen again")
+        return _load_folder(place)
+    own = _describe_file(place, place.name, spec)
+    refuse_reading(spec.reading, own.format, str(place))
+    return load_entry(own, [place], where=str(place))
 
 
-def _load(
-    name_or_path: str | Path,
-    positive: Labels,
-    negative: Labels,
-    reading: Reading,
-    multiclass: bool,
-    download: bool,
-    mirror: str | None = None,
-) -> Dataset:
-    """Return a data set of the catalogue or a user's file, with a class for every label if asked for."""
-    entry = Path(name_or_path) if is_pipe(name_or_path) else resolve(name_or_path)
-    if not isinstance(entry, Path):
-        return _load_listed(entry, positive, negative, reading, multiclass, download, mirror)
-    if multiclass and (is_pipe(entry) or entry.is_dir()):
-        raise UserError(f"{entry}: labels='all' needs a file that can be read again; write it to one")
-    if is_pipe(entry):
-        if reading != USUAL:
-            raise UserError(f"{show_path(entry)} can be read only once; write it to a file to prepare it")
-        return cache_pipe(entry, positive, negative)[0]
-    if entry.is_dir():
-        return _load_folder(entry, positive, negative)
-    described = _describe_file(entry, entry.name, positive, negative)
-    refuse_reading(reading, described.format, str(entry))
-    own = replace(described, is_own=True, reading=reading, multiclass=multiclass)
-    return load_entry(own, [entry], where=str(entry))
-
-
-def _load_listed(
-    entry: CatalogEntry,
-    positive: Labels,
-    negative: Labels,
-    reading: Reading,
-    multiclass: bool,
-    download: bool,
-    mirror: str | None,
-) -> Dataset:
+def _load_listed(entry: CatalogEntry, spec: DatasetSpec, download: bool, mirror: str | None) -> Dataset:
     """Return a data set of the catalogue, with other labels if they are given."""
-    if reading != USUAL:
-        raise UserError(
-            f"{entry.name} is read as the catalogue says; {next(iter(reading.plain()))} is for your own files"
-        )
-    if multiclass and entry.format == "corpus":
+    if spec.reading != USUAL:
+        key = next(iter(spec.reading.plain()))
+        raise UserError(f"{entry.name} is read as the catalogue says; {key} is for your own files")
+    if spec.labels == "all" and entry.format == "corpus":
         raise UserError(f"{entry.name} has two classes by construction; leave out labels='all'")
-    paths = _find_paths(entry, download, mirror)
-    if multiclass:
-        entry = replace(_replace_labels(entry, None, None), name=f"{entry.name}[all]", multiclass=True)
-    elif positive is not None or negative is not None:
-        entry = _replace_labels(entry, positive, negative)
+    paths = local_files(entry, mirror)
+    if paths is None and not download:
+        raise UserError(
+            f"the data set {entry.name} is not downloaded; get it with `{fetch_command([entry.name])}`"
+        )
+    if paths is None:
+        paths = fetch(entry, mirror)
+    if spec.labels == "all" or spec.positive is not None or spec.negative is not None:
+        entry = _replace_labels(entry, spec)
     return load_entry(entry, paths)
 
 
-def _replace_labels(entry: CatalogEntry, positive: Labels, negative: Labels) -> CatalogEntry:
+def _replace_labels(entry: CatalogEntry, spec: DatasetSpec) -> CatalogEntry:
     """Return an entry with other labels than the catalogue's, and without facts to check."""
-    plus, minus = _as_tuple(positive), _as_tuple(negative)
+    plus, minus, multiclass = spec.positive, spec.negative, spec.labels == "all"
     label = "+".join(map(label_text, plus or ())) + "".join(f"-vs-{label_text(k)}" for k in minus or ())
-    name = f"{entry.name}[{label}]"
-    return replace(entry, name=name, positive=plus, negative=minus, labels={}, fingerprint="")
+    return replace(
+        entry,
+        name=f"{entry.name}[{'all' if multiclass else label}]",
+        positive=plus,
+        negative=minus,
+        multiclass=multiclass,
+        labels={},
+        fingerprint="",
+    )
 
 
-def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
-    """Return the checked examples of an entry, from the cache or from its files."""
-    if not paths and entry.format != "corpus":
-        return _check(entry, paths, _read(entry, paths, where))
-    key = _key(entry, paths)
-    cached = cache.load(key, entry.name)
-    if cached is not None:
-        return _check(entry, paths, cached)
-    is_plain = entry.reading == USUAL and not entry.preprocess
-    if entry.format == "corpus" or (entry.format == "libsvm" and is_plain):
-        return _convert(entry, paths, where, key)
-    return _read_and_store(entry, paths, where, key)
+def _describe_file(path: Path, title: str, spec: DatasetSpec) -> CatalogEntry:
+    """Return the entry of a user's file: there are no facts to check and no size limit."""
+    name = base_name(Path(title).name)
+    return CatalogEntry(
+        name=plain_name(name),
+        title=name,
+        format=format_of(name),
+        rows=0,
+        features=0,
+        labels={},
+        source=str(path),
+        positive=spec.positive,
+        negative=spec.negative,
+        multiclass=spec.labels == "all",
+        max_bytes=0,
+        is_own=not is_pipe(path),
+        reading=spec.reading,
+    )
 
 
-def _read_and_store(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset:
-    """Read the examples into memory, and map them if the cache can take them."""
-    return cache.keep(key, _check(entry, paths, _read(entry, paths, where)))
-
-
-def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset:
-    """Write LIBSVM files or generated documents to the cache in blocks, or read them into memory."""
-    from olbench.data.readers.convert import convert_corpus, convert_libsvm
-
-    try:
-        with cache.open_draft() as draft:
-            if entry.format == "corpus":
-                X, y, test_from = *convert_corpus(entry, draft), None
-            else:
-                X, y, test_from = convert_libsvm(entry, paths, where or entry.name, draft)
-            data = _check(entry, paths, Dataset(entry.name, X, y, fingerprint(X, y), test_from))
-            draft.install(key, data)
-    except cache.UnwritableError as error:
-        _refuse_large_files(paths, error)
-        cache.warn_unwritable(error)
-    else:
-        cached = cache.load(key, entry.name)
-        if cached is not None:
-            return cached
-    return _check(entry, paths, _read(entry, paths, where))
-
-
-def _refuse_large_files(paths: Sequence[Path], error: cache.UnwritableError) -> None:
-    """Raise a UserError if files that the cache cannot take are too large for memory as well."""
-    size, limit = sum(path.stat().st_size for path in paths), memory_limit()
-    if size > limit:
-        raise UserError(
-            f"{', '.join(map(str, paths))} has {show_size(size)}, more than the {show_size(limit)} of memory "
-            f"that may be used, and the cache in {parsed_folder()} cannot be written "
-            f"({error}); set OLBENCH_CACHE to a writable folder with free space"
-        )
+def _as_tuple(labels: Labels) -> tuple[float | str, ...] | None:
+    if labels is None:
+        return None
+    listed = [labels] if isinstance(labels, str) else np.atleast_1d(np.asarray(labels, dtype=object)).ravel()
+    if any(isinstance(label, bool) or not isinstance(label, str | Real) for label in listed):
+        raise UserError(f"positive and negative are labels or lists of labels, not {labels!r}")
+    return tuple(map(read_label, listed))
 
 
 def load_run(name: str, run: int) -> Dataset:
@@ -222,61 +190,7 @@ def load_run(name: str, run: int) -> Dataset:
     entry = find(name)
     if entry.sample != "per-run":
         raise UserError(f"the data set {name} is the same in every run; load it with load_dataset")
-    X, y, test_from = read_examples(entry, [], name, run)
-    return Dataset(name, X, y, fingerprint(X, y), test_from)
-
-
-def _read(entry: CatalogEntry, paths: Sequence[Path], where: str) -> Dataset:
-    if entry.is_own and (entry.format != "libsvm" or entry.reading != USUAL):
-        X, y, about = read_own(entry, paths[0], where)
-        return Dataset(entry.name, X, y, fingerprint(X, y), None, about)
-    X, y, test_from = read_examples(entry, paths, where or entry.name)
-    return Dataset(entry.name, X, y, fingerprint(X, y), test_from)
-
-
-def _check(entry: CatalogEntry, paths: Sequence[Path], data: Dataset) -> Dataset:
-    """Return the examples; refuse them if they differ from the catalogue."""
-    wrong = problems(entry, data) if entry.labels else []
-    if wrong:
-        files = ", ".join(str(path) for path in paths)
-        raise UserError(
-            f"{entry.name}: {files or 'its content'} differs from the catalogue: {wrong[0]}"
-            + (f"; replace it with `olbench data fetch --force {entry.name}`" if paths else "")
-        )
-    return data
-
-
-def _key(entry: CatalogEntry, paths: Sequence[Path]) -> str:
-    try:
-        hashes = [cache.content_hash(path) for path in paths]
-    except OSError as error:
-        raise UserError(f"cannot read {error.filename}: {error.strerror or error}") from None
-    return _entry_key(entry, hashes)
-
-
-def _entry_key(entry: CatalogEntry, hashes: list[str]) -> str:
-    if entry.format == "corpus":
-        from olbench.data.generators.corpus import VERSION
-
-        return cache.entry_key({"corpus": VERSION, **entry.recipe()})
-    from olbench.data.readers.libsvm import READER_VERSION
-
-    is_prepared = is_table(entry.format) or entry.reading != USUAL
-    versions = {"reader": READER_VERSION, **({"tables": TABLES_VERSION} if is_prepared else {})}
-    return cache.entry_key({**versions, "files": hashes, **entry.recipe()})
-
-
-def _find_paths(entry: CatalogEntry, download: bool, mirror: str | None) -> list[Path]:
-    from olbench.data.fetch import fetch, fetch_command, local_files
-
-    files = local_files(entry, mirror)
-    if files is not None:
-        return files
-    if download:
-        return fetch(entry, mirror)
-    raise UserError(
-        f"the data set {entry.name} is not downloaded; get it with `{fetch_command([entry.name])}`"
-    )
+    return read_examples(entry, [], run=run)
 
 
 def cache_pipe(path: str | Path, positive: Labels = None, negative: Labels = None) -> tuple[Dataset, Path]:
@@ -287,13 +201,14 @@ def cache_pipe(path: str | Path, positive: Labels = None, negative: Labels = Non
     from olbench.data.readers.convert import convert_libsvm
 
     name = show_path(path)
-    entry = _describe_file(Path(path), name, positive, negative)
+    spec = DatasetSpec(name, positive=_as_tuple(positive), negative=_as_tuple(negative))
+    entry = _describe_file(Path(path), name, spec)
     digest = hashlib.sha256()
     try:
         with cache.open_draft() as draft:
-            X, y, _ = convert_libsvm(entry, [Path(path)], name, draft, [digest])
-            key = _entry_key(entry, [digest.hexdigest()])
-            draft.install(key, Dataset(name, X, y, fingerprint(X, y)))
+            data = convert_libsvm(entry, [Path(path)], name, draft, [digest])
+            key = entry_key(entry, [digest.hexdigest()])
+            draft.install(key, data)
     except cache.UnwritableError as error:
         raise UserError(
             f"{name} can be read only once, and the cache in {parsed_folder()} cannot be written ({error}); "
@@ -303,37 +218,9 @@ def cache_pipe(path: str | Path, positive: Labels = None, negative: Labels = Non
     return replace(_load_folder(folder), name=entry.title), folder
 
 
-def _load_folder(folder: Path, positive: Labels = None, negative: Labels = None) -> Dataset:
+def _load_folder(folder: Path) -> Dataset:
     """Load an entry of the cache by its folder."""
-    if positive is not None or negative is not None:
-        raise UserError(f"{folder}: its labels were chosen when it was read; they cannot be chosen again")
     cached = cache.load_folder(folder, folder.name)
     if cached is None:
         raise UserError(f"{folder} is damaged; read its original again")
     return cached
-
-
-def _describe_file(path: Path, title: str, positive: Labels, negative: Labels) -> CatalogEntry:
-    """Return the entry of a user's file: there are no facts to check and no size limit."""
-    name = base_name(Path(title).name)
-    return CatalogEntry(
-        name=plain_name(name),
-        title=name,
-        format=format_of(name),
-        rows=0,
-        features=0,
-        labels={},
-        source=str(path),
-        positive=_as_tuple(positive),
-        negative=_as_tuple(negative),
-        max_bytes=0,
-    )
-
-
-def _as_tuple(labels: Labels) -> tuple[float | str, ...] | None:
-    if labels is None:
-        return None
-    listed = [labels] if isinstance(labels, str) else np.atleast_1d(np.asarray(labels, dtype=object)).ravel()
-    if any(isinstance(label, bool) or not isinstance(label, str | Real) for label in listed):
-        raise UserError(f"positive and negative are labels or lists of labels, not {labels!r}")
-    return tuple(map(read_label, listed))

@@ -30,7 +30,7 @@ def no_parsing(monkeypatch):
 
     def forbid():
         monkeypatch.setattr(
-            "olbench.data.load.read_examples", lambda *_: pytest.fail("the file was parsed again")
+            "olbench.data.entries.read_examples", lambda *_: pytest.fail("the file was parsed again")
         )
 
     return forbid

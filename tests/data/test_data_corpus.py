@@ -8,8 +8,8 @@ import pytest
 from olbench import UserError, load_dataset, make_algorithm, online_pass
 from olbench.data.catalog import find
 from olbench.data.dataset import fingerprint
+from olbench.data.entries import load_entry
 from olbench.data.generators.corpus import Corpus
-from olbench.data.load import load_entry
 
 SMALL = Corpus(words=60_000, length=40, seed=3)
 

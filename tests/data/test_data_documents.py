@@ -10,8 +10,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from olbench import UserError
 from olbench.data.catalog import TextRecipe, parse_catalog
+from olbench.data.entries import load_entry
 from olbench.data.fetch import fetch, local_files
-from olbench.data.load import load_entry
 from olbench.data.readers.documents import Bags, keep_headers, read_feature_counts, read_posts, read_reviews
 
 POSTS = {
@@ -187,7 +187,7 @@ def test_an_archive_is_loaded_cached_and_checked_like_any_other_file(archive, mo
     entry = parse_catalog(TOY.format(preprocess="[]", rows=3, labels="{-1: 2, 1: 1}"), "toy.yaml")["toy"]
     path = archive(REVIEWS, "toy.tar.xz")
     first = load_entry(entry, [path])
-    monkeypatch.setattr("olbench.data.load.read_examples", lambda *_: pytest.fail("parsed again"))
+    monkeypatch.setattr("olbench.data.entries.read_examples", lambda *_: pytest.fail("parsed again"))
     second = load_entry(entry, [path])
     assert first.fingerprint == second.fingerprint
     assert (first.X.toarray() == second.X.toarray()).all()

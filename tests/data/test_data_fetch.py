@@ -14,8 +14,8 @@ from olbench import UserError, load_dataset
 from olbench.data import fetch as fetching
 from olbench.data.catalog import parse_catalog
 from olbench.data.dataset import fingerprint
+from olbench.data.entries import load_entry
 from olbench.data.fetch import download, fetch, fetch_command, is_present, local_files
-from olbench.data.load import load_entry
 
 TEXT = "".join(f"{(-1) ** k:+d} 1:{k + 1} 2:0.5 {k % 7 + 3}:2\n" for k in range(200)).encode()
 LIES = TEXT.replace(b"2:0.5", b"2:0.6")

@@ -4,7 +4,7 @@ import pytest
 
 from olbench import UserError, load_dataset
 from olbench.data.catalog import find, parse_catalog
-from olbench.data.load import load_entry
+from olbench.data.entries import load_entry
 
 TRAIN = "1 1:1 2:5\n2 1:2\n3 1:3\n1 1:4\n"
 TEST = "3 1:5\n2 1:2\n1 1:7\n"
@@ -42,7 +42,7 @@ def test_the_test_file_starts_where_the_training_file_ends(files, monkeypatch):
     data = load_entry(toy(), files)
     assert data.X[:, 0].tolist() == [1, 2, 4, 2, 7]
     assert data.test_from == 3
-    monkeypatch.setattr("olbench.data.load.read_examples", lambda *_: pytest.fail("parsed again"))
+    monkeypatch.setattr("olbench.data.entries.read_examples", lambda *_: pytest.fail("parsed again"))
     assert load_entry(toy(), files).test_from == 3
 
 

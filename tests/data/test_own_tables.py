@@ -367,13 +367,13 @@ def test_init_names_a_label_column_without_a_heading_of_its_own_by_number(table)
 
 
 def test_what_an_older_reader_cached_of_a_table_is_not_taken(table, monkeypatch):
-    import olbench.data.load as load
-    from olbench.data.user_data import read_own
+    from olbench.data import entries
+    from olbench.data.readers.registry import read_examples
 
     path, read = table("a,y\n1,0\n2,1\n"), []
     with monkeypatch.context() as older:
-        older.setattr(load, "TABLES_VERSION", load.TABLES_VERSION - 1)
+        older.setattr(entries, "TABLES_VERSION", entries.TABLES_VERSION - 1)
         before = load_dataset(path)
-    monkeypatch.setattr(load, "read_own", lambda *given: read.append(given) or read_own(*given))
+    monkeypatch.setattr(entries, "read_examples", lambda *given: read.append(given) or read_examples(*given))
     assert np.array_equal(load_dataset(path).X, before.X)
     assert len(read) == 1

@@ -12,8 +12,8 @@ from olbench.cli.init import make_config
 from olbench.config import read_config
 from olbench.config.specs import Reading
 from olbench.data.load import load_spec
+from olbench.data.prepare.encode import prepare_table
 from olbench.data.readers.tables import read_table_file
-from olbench.data.user_data import prepare_table
 from olbench.errors import UserError
 from tests.fuzz.harness import Difference, expect_sentence
 from tests.fuzz.mutate import change_bytes, change_lines

@@ -335,8 +335,7 @@ def run_cells(folder, nursery, cells, say):
 def make_cells(path, X, y):
     """Return the cells of a data set that has a path, but whose examples are these."""
     from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
-    from olbench.data.dataset import fingerprint
-    from olbench.data.load import Dataset
+    from olbench.data.dataset import Dataset, fingerprint
     from olbench.data.source import Source
     from olbench.protocols import get_protocol
 

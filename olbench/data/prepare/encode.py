@@ -8,6 +8,7 @@ import numpy as np
 from olbench.config.specs import Reading
 from olbench.data.dataset import About
 from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, label_text, show_label
+from olbench.data.prepare.scaling import scale_as_read
 from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
 from olbench.data.readers.quoting import quote
 from olbench.errors import UserError
@@ -19,6 +20,16 @@ MOST_CATEGORIES = 1000
 LONGEST_LABEL = 300
 #: How many labels or columns a sentence lists.
 MOST_LISTED = 10
+
+
+def prepare_table(
+    table: Table, positive: Any, negative: Any, reading: Reading, multiclass: bool
+) -> tuple[Any, Any, About]:
+    """Return (X, y) of a table, and what was done with it."""
+    X, labels, about = encode(table, reading)
+    X, y, about = encode_targets(X, labels, about, positive, negative, table.where, multiclass)
+    X, about = scale_as_read(X, about, reading)
+    return X, y, about
 
 
 def encode(table: Table, reading: Reading) -> tuple[Floats, Any, About]:

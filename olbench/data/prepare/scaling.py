@@ -1,14 +1,16 @@
 """Scaling the features of a user's data, and adding one that is always 1."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.config.specs import TRAINING_ROWS
+from olbench.config.specs import TRAINING_ROWS, Reading
+from olbench.data.dataset import About
 from olbench.data.prepare.preprocess import as_dense
+from olbench.data.readers.rows import choose_storage
 from olbench.errors import UserError
 from olbench.learn.examples import Floats
 from olbench.memory import memory_limit, show_size
@@ -156,6 +158,15 @@ def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any
     elif scale:
         X = fit_scaler(X if fitted_on is None else X[fitted_on], scale).apply(X)
     return add_bias(X) if bias else X
+
+
+def scale_as_read(X: Any, about: About, reading: Reading) -> tuple[Any, About]:
+    """Scale, add a bias and choose the storage; return the rows, and what has been done in all."""
+    if reading.scale or reading.bias:
+        X = scale_features(X, reading.scale, reading.bias)
+    steps = describe_scaling(reading.scale, reading.bias, reading.fitted)
+    names = (*about.features, "bias") if reading.bias and about.features else about.features
+    return choose_storage(X), replace(about, features=names, steps=(*about.steps, *steps))
 
 
 def describe_scaling(scale: str, bias: bool, fitted: str) -> list[str]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from olbench.data.cache import CHUNK, Draft, GrowingArray
 from olbench.data.catalog import CatalogEntry
+from olbench.data.dataset import Dataset
 from olbench.data.prepare.labels import as_targets
 from olbench.data.readers.compressed import open_content, show_path
 from olbench.data.readers.libsvm import BlockReader, TextBlock
@@ -26,8 +27,8 @@ AT_ONCE = CHUNK // 8
 
 def convert_libsvm(
     entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft, digests: Sequence[Any] = ()
-) -> tuple[Any, Any, int | None]:
-    """Write the examples of an entry into a draft; return (X, y, first row for testing), memory-mapped.
+) -> Dataset:
+    """Write the examples of an entry into a draft; return them, memory-mapped.
 
     `digests`, if given, has a hash for each path, which is updated with the bytes that are read. An
     UnwritableError means that the draft cannot be written; all other failures are a UserError.
@@ -38,8 +39,8 @@ def convert_libsvm(
     return text.finish(where)
 
 
-def convert_corpus(entry: CatalogEntry, draft: Draft) -> tuple[Any, Any]:
-    """Write the generated documents of an entry into a draft; return (X, y), memory-mapped."""
+def convert_corpus(entry: CatalogEntry, draft: Draft) -> Dataset:
+    """Write the generated documents of an entry into a draft; return them, memory-mapped."""
     from olbench.data.generators.corpus import Corpus
 
     kinds = {"indices": np.int32, "data": np.float64, "y": np.float64}
@@ -52,7 +53,7 @@ def convert_corpus(entry: CatalogEntry, draft: Draft) -> tuple[Any, Any]:
         features = block.features
     draft.add("indptr", narrow(np.concatenate(ends)))
     indices, data, y = (draft.finish(name) for name in files)
-    return csr(data, indices, draft.map("indptr"), features), y
+    return Dataset.make(entry.name, csr(data, indices, draft.map("indptr"), features), y)
 
 
 class _Conversion:
@@ -89,7 +90,7 @@ class _Conversion:
         self.data.append(rows.data[:entries])
         self.labels.append(rows.labels[: rows.n])
 
-    def finish(self, where: str) -> tuple[Any, Any, int | None]:
+    def finish(self, where: str) -> Dataset:
         """Bring the arrays into their final form."""
         draft, entries = self.draft, self.data.length
         entry = self.entry
@@ -106,7 +107,7 @@ class _Conversion:
         else:
             X = csr(data, indices, self._write_indptr(offsets, entries), d)
         draft.drop("offsets")
-        return X, y, self.last_start if self.entry.split else None
+        return Dataset.make(entry.name, X, y, self.last_start if entry.split else None)
 
     def _write_targets(self, labels: Floats, targets: Floats) -> Any:
         """Write what each of the sorted labels becomes in place of it."""

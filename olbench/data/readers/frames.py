@@ -1,14 +1,53 @@
-"""Frames and arrays in memory as tables."""
+"""Frames and arrays in memory as tables and data sets."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from olbench.config.specs import DatasetSpec
+from olbench.data.dataset import Dataset
+from olbench.data.prepare.encode import encode, encode_targets, prepare_table
+from olbench.data.prepare.scaling import scale_as_read
 from olbench.data.readers.cells import GAPS, NO_TEXT, Table, TextColumn
 from olbench.errors import UserError
+
+
+def read_frame(data: Any, spec: DatasetSpec) -> Dataset:
+    """Return a pandas frame with a label column, a pair (X, y) or scikit-learn's Bunch as a data set."""
+    reading = spec.reading
+    if reading.delimiter:
+        raise UserError("a frame has no delimiter; leave it out")
+    if is_frame(data):
+        if not reading.label:
+            raise UserError(f"say which column is the label, as in label={str(data.columns[-1])!r}")
+        table = table_of(data, "the frame")
+    else:
+        X, labels = _as_pair(data)
+        if reading.label:
+            raise UserError("X and y come apart here, so leave out label")
+        if sp.issparse(X):
+            return _read_sparse(X, labels, spec)
+        table = _pair_table(X, labels, "the data")
+    X, y, about = prepare_table(table, spec.positive, spec.negative, reading, spec.labels == "all")
+    return Dataset.make(spec.name or "frame", X, y, about=about)
+
+
+def _read_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
+    """Return the data set of a sparse matrix, which never becomes a table, and of its labels."""
+    _, labels, about = encode(_pair_table(np.zeros((X.shape[0], 1)), y, "the data"), spec.reading)
+    matrix = sp.csr_matrix(X, dtype=np.float64)
+    if not np.isfinite(matrix.data).all():
+        raise UserError("the data: X has values that are not finite; a sparse X may have no missing values")
+    about = replace(about, features=(), label="label")
+    matrix, signs, about = encode_targets(
+        matrix, labels, about, spec.positive, spec.negative, "the data", spec.labels == "all"
+    )
+    matrix, about = scale_as_read(matrix, about, spec.reading)
+    return Dataset.make(spec.name or "frame", matrix, signs, about=about)
 
 
 def table_of(frame: Any, where: str) -> Table:
@@ -72,8 +111,8 @@ def _text_column(values: Any, where: str) -> TextColumn:
     return TextColumn(tuple(known), places[codes])
 
 
-def as_pair(data: Any) -> tuple[Any, Any] | None:
-    """Return (X, y) of a pair or of what scikit-learn's loaders return; None for anything else."""
+def _as_pair(data: Any) -> tuple[Any, Any]:
+    """Return (X, y) of a pair or of what scikit-learn's loaders return; refuse anything else."""
     if isinstance(data, tuple) and len(data) == 2:
         return data
     if isinstance(data, Mapping) and "data" in data and "target" in data:
@@ -82,7 +121,10 @@ def as_pair(data: Any) -> tuple[Any, Any] | None:
                 "the Bunch has no target; fetch it with target_column, or pass its frame with label"
             )
         return data["data"], data["target"]
-    return None
+    raise UserError(
+        f"load_dataset takes a name, a path, a pandas frame, a pair (X, y) or scikit-learn's Bunch, not "
+        f"{type(data).__name__}"
+    )
 
 
 def is_frame(data: Any) -> bool:
@@ -92,7 +134,7 @@ def is_frame(data: Any) -> bool:
     )
 
 
-def pair_table(X: Any, y: Any, where: str) -> Table:
+def _pair_table(X: Any, y: Any, where: str) -> Table:
     """Return features and labels as one table with the label last."""
     import pandas as pd
 

@@ -6,40 +6,50 @@ from typing import Any
 
 import numpy as np
 
-from olbench.config.specs import Reading
+from olbench.config.specs import USUAL, Reading
 from olbench.data.catalog import CatalogEntry
-from olbench.data.dataset import Dataset
-from olbench.data.prepare.encode import encode
+from olbench.data.dataset import UNKNOWN, Dataset
+from olbench.data.prepare.encode import encode, prepare_table
 from olbench.data.prepare.labels import as_targets
 from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
+from olbench.data.prepare.scaling import scale_as_read
 from olbench.data.readers.rows import choose_storage
 from olbench.data.readers.tables import is_table, read_table_file
 from olbench.errors import UserError
 
 
-def read_examples(
-    entry: CatalogEntry, paths: Sequence[Path], where: str, run: int = 0
-) -> tuple[Any, Any, int | None]:
-    """Return (X, y, first row for testing) of an entry from its files; nothing is cached or checked here.
+def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "", run: int = 0) -> Dataset:
+    """Return the examples of an entry from its files; nothing is cached or checked here.
 
-    The last is None unless the split is given. `run` is the number of the sample of a synthetic set.
+    Errors name `where`, by default the entry. `run` is the number of the sample of a synthetic set.
     """
-    if entry.format == "libsvm":
-        X, y, boundary = _read_libsvm_examples(entry, paths, where)
-    else:
-        X, labels, boundary = _read_table(entry, paths, run)
-        y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
-        X = X if mask.all() else X[mask]
-        boundary = int(np.count_nonzero(mask[:boundary]))
+    where = where or entry.name
+    if entry.is_own and is_table(entry.format):
+        table = read_table_file(paths[0], entry.format, entry.reading.delimiter)
+        X, y, about = prepare_table(table, entry.positive, entry.negative, entry.reading, entry.multiclass)
+        return Dataset.make(entry.name, X, y, about=about)
+    X, y, boundary = _read_targets(entry, paths, where, run)
     for step in entry.preprocess:
         if step in ROW_STEPS:
             kept = ROW_STEPS[step](X)
             X, y, boundary = X[kept], y[kept], int(np.searchsorted(kept, boundary))
         else:
             X = STEPS[step](X)
+    if entry.reading != USUAL:
+        X, about = scale_as_read(X, UNKNOWN, entry.reading)
+        return Dataset.make(entry.name, X, y, about=about)
     if entry.format != "libsvm" or entry.preprocess:
         X = choose_storage(X)
-    return X, y, boundary if entry.split else None
+    return Dataset.make(entry.name, X, y, boundary if entry.split else None)
+
+
+def _read_targets(entry: CatalogEntry, paths: Sequence[Path], where: str, run: int) -> tuple[Any, Any, int]:
+    """Return features, -1 and +1 or the numbers of classes, and the first row of the last part."""
+    if entry.format == "libsvm":
+        return _read_libsvm_examples(entry, paths, where)
+    X, labels, boundary = _read_table(entry, paths, run)
+    y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
+    return (X if mask.all() else X[mask]), y, int(np.count_nonzero(mask[:boundary]))
 
 
 def _read_libsvm_examples(entry: CatalogEntry, paths: Sequence[Path], where: str) -> tuple[Any, Any, int]:
@@ -117,23 +127,3 @@ def _select_digits(part: tuple[Any, Any], entry: CatalogEntry) -> tuple[Any, Any
         mask = np.isin(labels, [*entry.positive, *entry.negative])
         X, labels = X[mask], labels[mask]
     return X.astype(np.float64), labels
-
-
-def problems(entry: CatalogEntry, data: Dataset) -> list[str]:
-    """Return the differences between these examples and the catalogue."""
-    n, d = data.X.shape
-    differences = []
-    if n != entry.rows:
-        differences.append(f"{n:,} rows instead of {entry.rows:,}")
-    if d != entry.features:
-        differences.append(f"{d:,} features instead of {entry.features:,}")
-    if differences:
-        return differences
-    positives = int(np.count_nonzero(np.asarray(data.y) > 0))
-    if positives != entry.labels[1]:
-        return [f"{positives:,} positive examples instead of {entry.labels[1]:,}"]
-    if data.test_from is not None and n - data.test_from != entry.test_rows:
-        return [f"{n - data.test_from:,} rows for testing instead of {entry.test_rows:,}"]
-    if entry.fingerprint and data.fingerprint != entry.fingerprint:
-        return [f"the fingerprint {data.fingerprint} instead of {entry.fingerprint}"]
-    return []

@@ -9,8 +9,10 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from olbench.config.specs import Reading
 from olbench.data.readers.cells import Table
 from olbench.discovery import import_all
+from olbench.errors import UserError
 
 
 @cache
@@ -23,6 +25,28 @@ def table_suffixes() -> dict[str, str]:
 def is_table(format: str) -> bool:
     """Return whether files of a format are tables."""
     return format in table_suffixes().values()
+
+
+def format_of(name: str) -> str:
+    """Return the format of a file by its name, without the end that says how it is compressed."""
+    return table_suffixes().get(Path(name).suffix.lower(), "libsvm")
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a data set: a table's file name without its end."""
+    return Path(name).stem if is_table(format_of(name)) else name
+
+
+def refuse_reading(reading: Reading, format: str, where: str) -> None:
+    """Refuse options that mean nothing to a file of this format."""
+    given = [key for key in ("label", "delimiter", "missing", "categorical") if getattr(reading, key)]
+    if given and not is_table(format):
+        raise UserError(
+            f"{where} is read as a LIBSVM file, where --{given[0]} does not apply; a table's name ends in "
+            f"{', '.join(table_suffixes())}: rename the file if it is one"
+        )
+    if format != "csv" and reading.delimiter:
+        raise UserError(f"{where} is not a file of separated values, so leave out --delimiter")
 
 
 def read_table_file(path: Path, format: str, delimiter: str = "", limit: int | None = None) -> Table:
