@@ -154,7 +154,7 @@ def show_parallel(jobs: int, scale: float, repeats: int) -> None:
 
     n, d = max(10, int(scale * 40_000)), 150
     cell = long_cell(n, d, 12 * jobs)
-    data, state = cell.source.open().bytes / 2**20, 8 * d * (d + 8) / 2**20
+    data, state = cell.source.bytes / 2**20, 8 * d * (d + 8) / 2**20
     measure_jobs(cell, jobs)  # the first run also pays one-off costs: compilation, memory arenas
     turns = [(measure_jobs(cell, 1), measure_jobs(cell, jobs)) for _ in range(repeats)]
     one, several = (min(runs, key=lambda run: run.seconds) for runs in zip(*turns, strict=True))

@@ -2,11 +2,13 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from olbench.display import facts_html
+from olbench.learn.examples import Examples, Floats, as_examples
 
 #: Values that are hashed at once, which bounds the memory; the result does not depend on it.
 VALUES_AT_ONCE = 1 << 20
@@ -59,6 +61,17 @@ class Dataset:
     ) -> "Dataset":
         """Return examples with their fingerprint."""
         return cls(name, X, y, fingerprint(X, y), test_from, about)
+
+    @cached_property
+    def examples(self) -> Examples:
+        """X as kernels read it, checked once and shared by every trial."""
+        return as_examples(self.X)
+
+    @property
+    def labels(self) -> Floats:
+        """The labels of `examples`."""
+        labels: Floats = self.y
+        return labels
 
     @property
     def storage(self) -> str:

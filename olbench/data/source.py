@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache, cached_property
 from threading import Lock
 from typing import Any
@@ -15,24 +15,10 @@ from olbench.data.cache import is_mapped
 from olbench.data.dataset import Dataset
 from olbench.data.prepare.scaling import describe_scaling
 from olbench.errors import UserError
-from olbench.learn.examples import Examples, Floats, as_examples, as_labels
+from olbench.learn.examples import as_labels
 
 #: How many labels are counted at a time.
 LABELS_AT_ONCE = 1 << 20
-
-
-@dataclass(frozen=True)
-class OpenData:
-    """The examples of a source as kernels read them, checked once and shared by every trial."""
-
-    examples: Examples
-    labels: Floats
-
-    @property
-    def bytes(self) -> int:
-        """The size of the examples in memory."""
-        e = self.examples
-        return sum(int(array.nbytes) for array in (e.dense, e.data, e.columns, e.indptr, self.labels))
 
 
 class Source:
@@ -62,17 +48,17 @@ class Source:
         self._data: Dataset | None = data
         #: What a protocol told about the data to a machine that may not have its file; see `Protocol.facts`.
         self.facts: Mapping[str, Any] = {}
-        self._open: OpenData | None = None
+        self._open: Dataset | None = None
         self._lock = Lock()
 
-    def open(self) -> OpenData:
+    def open(self) -> Dataset:
         """Return the examples; all callers share them until `close`."""
         with self._lock:
             if self._open is None:
                 data = self._read()
-                examples = as_examples(data.X)
-                _ = examples.norms  # computed here, before threads share it
-                self._open = OpenData(examples, self._check_labels(data.y, self.n))
+                opened = self._select(data, data.X, data.y)
+                _ = opened.examples.norms  # computed here, before threads share it
+                self._open = opened
             return self._open
 
     @cached_property
@@ -95,26 +81,24 @@ class Source:
         """Whether the examples are held in memory."""
         return self._open is not None
 
-    def blocks(self, size: int) -> Iterator[OpenData]:
+    def blocks(self, size: int) -> Iterator[Dataset]:
         """Yield the rows in their order, `size` at a time, without holding all of them."""
         data = self._read()
         for begin in range(0, self.n, size):
             part = slice(begin, begin + size)
-            rows = as_examples(data.X[part])
-            yield OpenData(rows, self._check_labels(data.y[part], rows.n))
+            yield self._select(data, data.X[part], data.y[part])
 
-    def take(self, places: Sequence[slice]) -> OpenData:
+    def take(self, places: Sequence[slice]) -> Dataset:
         """Return copies of some ranges of rows, one after the other, without opening all of them."""
         data = self._read()
         parts = [data.X[place] for place in places]
         X = np.concatenate(parts) if data.storage == "dense" else vstack(parts, format="csr")
-        rows = as_examples(X)
-        labels = np.concatenate([data.y[place] for place in places])
-        return OpenData(rows, self._check_labels(labels, rows.n))
+        return self._select(data, X, np.concatenate([data.y[place] for place in places]))
 
-    def _check_labels(self, y: Any, n: int) -> Floats:
-        """Return -1 and +1, or the numbers of the classes."""
-        return np.ascontiguousarray(y, dtype=np.float64) if self.classes else as_labels(y, n)
+    def _select(self, data: Dataset, X: Any, y: Any) -> Dataset:
+        """Return some rows of a data set; their labels must be -1 and +1, or numbers of classes."""
+        labels = np.ascontiguousarray(y, dtype=np.float64) if self.classes else as_labels(y, X.shape[0])
+        return replace(data, X=X, y=labels)
 
     def _read(self) -> Dataset:
         if self._data is None:

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Value
 from olbench.config.specs import TRAINING_ROWS, Config
+from olbench.data.dataset import Dataset
 from olbench.data.prepare.scaling import scale_features
 from olbench.data.readers.rows import choose_storage
-from olbench.data.source import OpenData, Source
-from olbench.learn.examples import Ints, as_examples
+from olbench.data.source import Source
+from olbench.learn.examples import Ints
 from olbench.learn.passes import Predictor, StoppedError, predict_signs, train
 from olbench.protocols import tuning
 from olbench.protocols.definition import (
@@ -315,7 +316,7 @@ class _Work:
     """What one trial does with the data."""
 
     trial: Trial
-    data: OpenData
+    data: Dataset
     stopped: Stopped
 
     def _weigh(self, train: Ints) -> "_Work":
@@ -326,15 +327,14 @@ class _Work:
             scaled = scale_features(
                 self.data.examples.matrix(), setting["scale"], setting.get("bias", False), train
             )
-            examples = as_examples(choose_storage(scaled))
-            self = replace(self, data=replace(self.data, examples=examples))
+            self = replace(self, data=replace(self.data, X=choose_storage(scaled)))
         if weights == "none":
             return self
         from sklearn.feature_extraction.text import TfidfTransformer
 
         matrix = sp.csr_matrix(self.data.examples.matrix())
         weighted = TfidfTransformer(use_idf=weights == "tfidf").fit(matrix[train]).transform(matrix)
-        return replace(self, data=replace(self.data, examples=as_examples(weighted)))
+        return replace(self, data=replace(self.data, X=weighted))
 
     def orders(self, rows: Ints) -> Iterator[Ints]:
         """Yield the order of the training rows in each epoch, the same for every algorithm."""
