@@ -1,12 +1,10 @@
-"""Parcels: the examples of a data set as plain arrays that travel to another machine, found by fingerprint.
+"""Data sets that travel to another machine, where they are found by their fingerprint.
 
-A machine that has received a parcel keeps it in its cache of parsed data, under the fingerprint.
+A machine that has received one keeps it in its cache of parsed data, under the fingerprint.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,35 +18,31 @@ from olbench.data.readers.rows import assemble
 from olbench.data.source import Source
 from olbench.errors import UserError
 
-Parcel = dict[str, Any]
-
 
 class OtherDataError(UserError):
     """Examples that are not those with the fingerprint that was asked for."""
 
 
-def pack(source: Source) -> Parcel:
-    """Return the examples of a source as arrays and plain values."""
+def pack(source: Source) -> Dataset:
+    """Return the examples of a source as arrays of their own, which no file is mapped to."""
     data = source.open()
-    parts = Dataset(source.name, data.examples.matrix(), data.labels, source.fingerprint).arrays
+    parts = replace(data, X=data.examples.matrix()).arrays
     arrays = {name: np.asarray(part) for name, part in parts.items()}
-    return {"arrays": arrays, "features": source.d, "test_from": source.test_from}
+    return Dataset("", assemble(arrays, source.d), arrays["y"], source.fingerprint, source.test_from)
 
 
-def receive(wanted: str, parcel: Mapping[str, Any]) -> Dataset:
-    """Check a parcel and keep it in the cache; return its examples, mapped from there where possible."""
-    arrays = parcel["arrays"]
-    X = assemble(arrays, parcel["features"])
-    received = fingerprint(X, arrays["y"])
+def receive(wanted: str, parcel: Dataset) -> Dataset:
+    """Check examples and keep them in the cache; return them, mapped from there where possible."""
+    received = fingerprint(parcel.X, parcel.y)
     if received != wanted:
         raise OtherDataError(
             f"the data arrived with the fingerprint {received}, and it was sent with {wanted}"
         )
-    return cache.keep(_key(wanted), Dataset("", X, arrays["y"], wanted, parcel["test_from"]))
+    return cache.keep(_key(wanted), parcel)
 
 
 def find_received(name: str, wanted: str) -> Dataset | None:
-    """Return the examples with a fingerprint from the parcels received before, or None."""
+    """Return the examples with a fingerprint from those received before, or None."""
     kept = cache.load(_key(wanted), name)
     return kept if kept is not None and kept.fingerprint == wanted else None
 

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numba import float64, int32, types
-from numpy.typing import NDArray
 
 from olbench.data.readers.rows import csr, narrow
 from olbench.errors import UserError
@@ -103,8 +103,11 @@ class Corpus:
             begin += size
         return weights
 
-    def blocks(self, rows: int) -> Iterator["Documents"]:
-        """Yield that many documents, some thousands at a time."""
+    def blocks(self, rows: int) -> Iterator[tuple[Any, Floats]]:
+        """Yield that many documents as CSR matrices with their labels, some thousands of rows at a time.
+
+        A matrix has a column for each word that has occurred up to its end.
+        """
         if rows < 1:
             raise UserError(f"cannot generate {rows} documents; the minimum is 1")
         numbers = np.zeros(self.words, dtype=np.int32)
@@ -119,7 +122,7 @@ class Corpus:
             starts = drawn[0][: size + 1]
             indices, data = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
             _count_words(starts, drawn[1], numbers, known, indptr, indices, data)
-            yield Documents(indptr, indices[: indptr[-1]], data[: indptr[-1]], y, int(known[0]))
+            yield csr(data[: indptr[-1]], indices[: indptr[-1]], narrow(indptr), int(known[0])), y
 
     def _draw(self, random: np.random.Generator, size: int) -> tuple[Floats, Any, tuple[Ints, Any]]:
         """Return scores, flips and tokens of the next documents; the first do not depend on the size."""
@@ -135,37 +138,21 @@ class Corpus:
 
     def draw(self, rows: int) -> tuple[Any, Floats]:
         """Return that many documents as a CSR matrix, and their labels."""
-        blocks = list(self.blocks(rows))
-        ends = np.cumsum([0, *(block.indptr[-1] for block in blocks)])
-        indptr = np.concatenate([
-            [0], *(block.indptr[1:] + end for block, end in zip(blocks, ends[:-1], strict=True))
-        ])  # fmt: skip
-        indices = np.concatenate([block.indices for block in blocks])
-        data = np.concatenate([block.data for block in blocks])
-        y = np.concatenate([block.y for block in blocks])
-        return csr(data, indices, narrow(indptr), blocks[-1].features), y
+        blocks, labels = zip(*self.blocks(rows), strict=True)
+        for block in blocks:
+            block.resize(block.shape[0], blocks[-1].shape[1])
+        return sp.vstack(blocks, format="csr"), np.concatenate(labels)
 
     def lines(self, rows: int) -> Iterator[str]:
         """Yield LIBSVM text for that many documents, some thousands of lines at a time."""
-        for block in self.blocks(rows):
-            columns, counts = (block.indices + 1).tolist(), block.data.astype(np.int64).tolist()
+        for X, y in self.blocks(rows):
+            columns, counts = (X.indices + 1).tolist(), X.data.astype(np.int64).tolist()
             entries = [f"{column}:{value}" for column, value in zip(columns, counts, strict=True)]
-            ends = block.indptr.tolist()
+            ends = X.indptr.tolist()
             yield "".join(
                 f"{int(label):+d} {' '.join(entries[begin:end])}\n"
-                for label, begin, end in zip(block.y.tolist(), ends[:-1], ends[1:], strict=True)
+                for label, begin, end in zip(y.tolist(), ends[:-1], ends[1:], strict=True)
             )
-
-
-@dataclass(frozen=True, eq=False)
-class Documents:
-    """Some documents as rows of a CSR matrix, and how many features have occurred up to their end."""
-
-    indptr: Ints
-    indices: NDArray[np.int32]
-    data: Floats
-    y: Floats
-    features: int
 
 
 @helper

@@ -46,11 +46,11 @@ def convert_corpus(entry: CatalogEntry, draft: Draft) -> Dataset:
     kinds = {"indices": np.int32, "data": np.float64, "y": np.float64}
     files = {name: draft.start(name, kind) for name, kind in kinds.items()}
     ends, features = [np.zeros(1, np.int64)], 0
-    for block in Corpus(**entry.generator).blocks(entry.rows):  # type: ignore[arg-type]
-        ends.append(block.indptr[1:] + files["data"].length)
-        for name, file in files.items():
-            file.append(getattr(block, name))
-        features = block.features
+    for X, labels in Corpus(**entry.generator).blocks(entry.rows):  # type: ignore[arg-type]
+        ends.append(X.indptr[1:] + files["data"].length)
+        for name, part in (("indices", X.indices), ("data", X.data), ("y", labels)):
+            files[name].append(part)
+        features = X.shape[1]
     draft.add("indptr", narrow(np.concatenate(ends)))
     indices, data, y = (draft.finish(name) for name in files)
     return Dataset.make(entry.name, csr(data, indices, draft.map("indptr"), features), y)

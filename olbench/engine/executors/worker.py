@@ -28,9 +28,10 @@ from olbench import __version__
 from olbench.algorithms.definition import REGISTRY as ALGORITHMS
 from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import DatasetSpec
+from olbench.data.dataset import Dataset
 from olbench.data.folders import cache_folder
 from olbench.data.source import Source
-from olbench.data.transfer import OtherDataError, Parcel, find_data, receive
+from olbench.data.transfer import OtherDataError, find_data, receive
 from olbench.engine.executors.local import attempt, warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.errors import UserError
@@ -102,7 +103,7 @@ def write_message(trial: Trial, plugins: Sequence[Mapping[str, str]]) -> str:
     )
 
 
-def run_task(text: str, alone: bool = False, parcel: Parcel | None = None) -> Answer:
+def run_task(text: str, alone: bool = False, parcel: Dataset | None = None) -> Answer:
     """Run the trial of a message on this worker, or spread its parts over the cluster unless it is alone.
 
     The parcel has its data, if a worker answered before that it lacks it.
@@ -121,7 +122,7 @@ def run_task(text: str, alone: bool = False, parcel: Parcel | None = None) -> An
     return {"worker": worker} if record is None else {"worker": worker, "record": record}
 
 
-def _make_ready(message: Mapping[str, Any], parcel: Parcel | None = None) -> Trial | None:
+def _make_ready(message: Mapping[str, Any], parcel: Dataset | None = None) -> Trial | None:
     """Return a trial that this worker can run; None if its data is not here."""
     if message["olbench"] != identify():
         raise _RefusalError(f"it has olbench {identify()}, and this run has {message['olbench']}")
@@ -237,7 +238,7 @@ def _limit_threads() -> None:
     threadpool_limits(1)
 
 
-def _open_source(message: Mapping[str, Any], parcel: Parcel | None = None) -> Source | None:
+def _open_source(message: Mapping[str, Any], parcel: Dataset | None = None) -> Source | None:
     """Return the data of a message, one object for all trials of this process; None if it is not here."""
     name, wanted = message["trial"]["dataset"], message["trial"]["fingerprint"]
     spec = DatasetSpec.from_plain(message["data"])
