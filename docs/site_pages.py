@@ -312,7 +312,7 @@ def _reproductions() -> dict[str, Any]:
 
 def describe_paper(id: str, page: str) -> str:
     """Return what the runs that ship say about a paper: verdicts on its numbers, then on its claims."""
-    from olbench.report.claims import NOT_CHECKED, OUTCOMES
+    from olbench.report.claims import OUTCOMES
     from olbench.report.verdicts import VERDICTS, summary
 
     found = _reproductions()[id]
@@ -331,13 +331,13 @@ def describe_paper(id: str, page: str) -> str:
             for quantity in (report.judged if report.judgements else ())
         ]
         lines += [""]
-    claims: dict[str, Any] = {}
-    for claim in (claim for report in found.reports for claim in report.claims):
-        if claims.get(claim.id, claim).verdict == NOT_CHECKED or claim.id not in claims:
-            claims[claim.id] = claim
     totals = ", ".join(f"{each} {found.claims[each]}" for each in OUTCOMES if found.claims[each])
     lines += ["## Claims", "", f"Of {found.claims.total()} claims: {totals}.", ""]
-    rows = [(each.text, each.where, f"**{each.verdict}**", each.evidence) for each in claims.values()]
+    rows = [
+        (claim.text, claim.where, f"{report.results.name}: **{claim.verdict}**", claim.evidence)
+        for own in found.deciding.values()
+        for report, claim in own
+    ]
     lines += [*table(("claim", "where", "here", "evidence"), rows), ""]
     return "\n".join(lines)
 

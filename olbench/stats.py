@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -683,3 +683,18 @@ def _power(n: int, k: int, critical: float, level: float) -> str:
         f"detected at the {level:.0%} level, and Wilcoxon's test with Holm's correction over {pairs} pairs "
         f"detects nothing with fewer than {needed} data sets."
     )
+
+
+def derangements(size: int, most: int) -> NDArray[np.int64]:
+    """Return permutations that leave nothing in its place: all if they are at most `most`, or random ones.
+
+    >>> derangements(3, 10).tolist()
+    [[1, 2, 0], [2, 0, 1]]
+    """
+    places = np.arange(size)
+    # Of all permutations, about one in e is a derangement.
+    if math.factorial(size) <= math.e * (most + 1):
+        orders = np.array(list(permutations(range(size))), np.int64).reshape(-1, size)
+    else:
+        orders = np.random.default_rng(0).permuted(np.tile(places, (4 * most, 1)), axis=1)
+    return orders[(orders != places).all(axis=1)][:most]

@@ -87,8 +87,9 @@ def test_the_groups_are_what_the_algorithms_declare():
 
 def test_claims_are_about_algorithms_and_data_sets_that_are_here():
     for claim in PAPER.claims:
-        assert {*claim.says.algorithms, *claim.says.than} <= set(PAPER.groups["compared"])
-        assert set(claim.says.datasets) <= set(PAPER.datasets)
+        [says] = claim.parts
+        assert {*says.algorithms, *says.than} <= set(PAPER.groups["compared"])
+        assert set(says.datasets) <= set(PAPER.datasets)
         assert claim.where.startswith(("Section", "Abstract"))
         assert claim.text.endswith(".")
 

@@ -14,7 +14,7 @@ def paper():
 
 
 def test_rows_are_algorithms_that_are_here(paper):
-    rows = {row for claim in paper.claims for row in claim.says.names}
+    rows = {row for claim in paper.claims for row in claim.parts[0].names}
     assert rows == {*paper.groups["first_order"], *paper.groups["averaged"], *paper.groups["second_order"]}
     for row in rows:
         spec = paper.row_spec(row)
@@ -22,7 +22,7 @@ def test_rows_are_algorithms_that_are_here(paper):
 
 
 def test_the_claims_have_the_printed_bounds_and_ratios(paper):
-    says = {claim.id: claim.says for claim in paper.claims}
+    says = {claim.id: claim.parts[0] for claim in paper.claims}
     assert says["second-order-below-80-mistakes"].value == 80
     assert says["first-order-at-least-129-mistakes"].value == 129
     assert says["var-diagonal-makes-8-percent-more"].by == pytest.approx(0.075)

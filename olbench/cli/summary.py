@@ -16,8 +16,10 @@ from olbench.cli.output import deliver, render
 def command(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
     """Sum up the papers: how many of their numbers are reproduced, and how many of their claims hold.
 
-    Without DIR: every finished run of a paper below results/, your own rather than the one that ships. If a
-    paper has several runs, a number counts in the first of them that can be compared.
+    Without DIR: the finished runs of papers that ship, and yours below results/. Of two runs of one name, the
+    more complete one speaks, then the one with more trials, then yours; a quick look, with fewer
+    permutations than the paper has, never does. A number counts in the most complete run that can judge it.
+    Claims on which runs disagree are listed.
 
     \b
     Examples:

@@ -124,6 +124,8 @@ class Statement:
     by: float | None = None
     #: The algorithms that are ranked together; those of the statement unless there are more.
     ranked: tuple[str, ...] = ()
+    #: What it says, if it is one part of a claim.
+    text: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -138,7 +140,8 @@ class Claim:
     id: str
     text: str
     where: str
-    says: Statement
+    #: What it says; several statements if one sentence needs several checks.
+    parts: tuple[Statement, ...]
 
 
 @dataclass(frozen=True)

@@ -249,13 +249,23 @@ class PaperFile:
 
     def _claim(self, id: str, node: Node, datasets: Sequence[str]) -> Claim:
         given = read_keys(make_keys({"text": text, "where": text, "says": as_node}), node, "a claim")
-        return Claim(id, given["text"], given["where"], self._statement(given["says"], datasets))
+        says = given["says"]
+        nodes = says.items("says") if isinstance(says.value, list) else [says]
+        parts = tuple(self._statement(each, datasets) for each in nodes)
+        for each, part in zip(nodes, parts, strict=True):
+            if bool(part.text) != (len(parts) > 1):
+                raise each.fail(
+                    "the key 'text' belongs to each part of a claim that has several, and only there"
+                )
+        return Claim(id, given["text"], given["where"], parts)
 
     def _statement(self, node: Node, datasets: Sequence[str]) -> Statement:
         """Return a statement; it is about all data sets unless it names some."""
         names = self._names
         required = {"kind": choice(*KINDS), "quantity": self._quantity, "algorithms": names, "for": as_node}
-        keys = make_keys(required, than=names, among=names, value=number, by=_read_share, ranked=names)
+        keys = make_keys(
+            required, than=names, among=names, value=number, by=_read_share, ranked=names, text=text
+        )
         given = read_keys(keys, node, "a statement")
         kind, where, among = given["kind"], given.pop("for"), given.pop("among", tuple(datasets))
         rival = "value" if kind in VALUED_KINDS else "than"

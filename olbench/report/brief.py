@@ -7,7 +7,7 @@ from collections import Counter
 from olbench.algorithms import get_definition
 from olbench.config.specs import AlgorithmSpec
 from olbench.errors import UserError
-from olbench.report.claims import FAILS, HOLDS, NOT_CHECKED, PARTLY
+from olbench.report.claims import HOLDS, OPEN, PARTLY, REVERSED, UNCLEAR
 from olbench.report.grid import DETAIL, PAPER, Column, Grid, Part, boxes, count, left, list_some, right
 from olbench.report.guessing import describe_guesses
 from olbench.report.model import Report
@@ -34,8 +34,9 @@ FEWEST, AROUND = 5, 8
 CLAIMS = {
     HOLDS: ("holds", "hold"),
     PARTLY: ("holds partly", "hold partly"),
-    FAILS: ("fails", "fail"),
-    NOT_CHECKED: ("is not checked", "are not checked"),
+    UNCLEAR: ("is not significant", "are not significant"),
+    REVERSED: ("is reversed", "are reversed"),
+    OPEN: ("is not decided", "are not decided"),
 }
 
 

@@ -2,27 +2,30 @@
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import product
 from statistics import median
 
+import numpy as np
 from scipy import special
 
 from olbench.papers import OVERALL, Claim, Paper, Reported, Statement, standard_error
 from olbench.protocols import get_protocol
 from olbench.quantities import Quantity, mean_and_deviation
-from olbench.report.comparable import Choice, choose
+from olbench.report.comparable import Choice, choose, find_other_size
 from olbench.report.grid import count
 from olbench.report.results import Entry, Floats, Results
-from olbench.stats import LEVEL, PairedTest, mean_ranks, resampled_t
+from olbench.stats import LEVEL, PairedTest, derangements, mean_ranks, resampled_t, wilcoxon
 
-HOLDS, PARTLY, FAILS, NOT_CHECKED = "holds", "holds partly", "fails", "not checked"
-OUTCOMES = (HOLDS, PARTLY, FAILS, NOT_CHECKED)
+HOLDS, PARTLY, UNCLEAR, REVERSED, OPEN = "holds", "holds partly", "not significant", "reversed", "not decided"
+#: The outcomes of a claim. One that is not true is reversed if its opposite is significant on at least half
+#: of the data sets where it could be checked; otherwise the run does not contradict it significantly.
+OUTCOMES = (HOLDS, PARTLY, UNCLEAR, REVERSED, OPEN)
 #: On how many of n data sets a claim must be true, from the strongest word to the weakest. Papers do not
 #: define "most" and "many"; here they mean more than half and at least a third. A claim holds partly if it
-#: would hold with the next weaker word.
+#: would hold with the next weaker word, or is true on half of the data sets.
 NEEDED: dict[str, Callable[[int], int]] = {
     "every": lambda n: n,
     "most": lambda n: n // 2 + 1,
@@ -30,6 +33,9 @@ NEEDED: dict[str, Callable[[int], int]] = {
     "some": lambda n: 1,
 }
 RANK = Quantity("rank", "mean rank", 2)
+TIMES = "Times are those of our implementations, each trial alone; the authors' may differ in what is slow."
+#: How many derangements a claim is tried with.
+DERANGED = 200
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,21 @@ class ClaimVerdict:
     own_verdict: str
     #: The evidence in the paper's own table.
     own_table: str
+    #: The data sets where it could be checked here.
+    datasets: tuple[str, ...] = ()
+    #: Those of them that have another size than the paper's.
+    other_size: tuple[str, ...] = ()
+    #: Its parts, if several checks belong to one printed sentence: text, verdict, evidence.
+    parts: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What comes of a statement: the verdict, the evidence, and the data sets where it could be checked."""
+
+    verdict: str
+    evidence: str
+    datasets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,8 +76,11 @@ class Numbers:
     test: Callable[[str, str], float]
     #: Digits that evidence shows.
     digits: int
-    #: The deviation over trials, where there are several.
+    #: The deviation over trials, where there are several, and over how many.
     deviations: Mapping[str, float] = field(default_factory=dict)
+    trials: Mapping[str, int] = field(default_factory=dict)
+    #: What the reader must know of an algorithm, such as trials that were left out.
+    remarks: Mapping[str, str] = field(default_factory=dict)
     #: The smallest difference that the test between two could have detected, where that is known.
     detectable: Callable[[str, str], float] = lambda one, other: math.nan
 
@@ -71,6 +95,24 @@ class Numbers:
     def is_clearly_better(self, one: str, other: str) -> bool:
         """Return whether one mean is significantly better than the other."""
         return self.is_better(one, other) and self.test(one, other) < LEVEL
+
+    def is_clearly_steadier(self, one: str, other: str) -> bool:
+        """Return whether one deviation is significantly smaller, by the F-test of two variances."""
+        if not {one, other} <= self.trials.keys() or self.deviations[other] <= self.deviations[one]:
+            return False
+        freedom = self.trials[other] - 1, self.trials[one] - 1
+        ratio = (self.deviations[other] / self.deviations[one]) ** 2 if self.deviations[one] else math.inf
+        return bool(2 * special.fdtrc(*freedom, ratio) < LEVEL)
+
+    def rename(self, names: Mapping[str, str]) -> "Numbers":
+        """Return the numbers with other names: what `names` maps a name to is found under that name."""
+        return replace(
+            self,
+            means={name: self.means[other] for name, other in names.items()},
+            test=lambda one, other: self.test(names[one], names[other]),
+            deviations={n: self.deviations[o] for n, o in names.items() if o in self.deviations},
+            trials={name: self.trials[other] for name, other in names.items() if other in self.trials},
+        )
 
     def excess(self, one: str, other: str) -> float:
         """Return by which share the mean of the other is worse; no share of zero."""
@@ -93,30 +135,79 @@ class Observation:
     ratios: tuple[float, ...] = ()
     #: The smallest differences that the tests of a claim of equality could have detected, as shares of means.
     detectable: tuple[float, ...] = ()
+    #: Whether its opposite is significant, and whether something weaker than it is true.
+    is_reversed: bool = False
+    is_weaker: bool = False
 
 
 def check_claims(results: Results, paper: Paper) -> list[ClaimVerdict]:
     """Return the verdict on each claim of a paper."""
     chosen = cache(partial(choose, results, paper))
     alone = all(entry.exclusive for entry in results.entries if entry.done)
-    return [_check(claim, paper, chosen, alone) for claim in paper.claims]
+    other = {name for name in results.datasets if find_other_size(results, paper, name)}
+    return [_check(claim, paper, chosen, alone, other) for claim in paper.claims]
 
 
-def _check(claim: Claim, paper: Paper, chosen: Callable[[str, str], Choice], alone: bool) -> ClaimVerdict:
-    """Return the verdict on a claim; `alone` tells whether every trial of the run was timed alone."""
-    statement = claim.says
-    quantity = get_protocol(paper.protocol).quantity(statement.quantity)
-    ours = {name: our_numbers(chosen, name, statement, quantity) for name in statement.datasets}
-    verdict, evidence = _weigh(statement, ours)
-    if not quantity.exact:
-        shown = f"; here {evidence}" if alone else ", and were measured while other trials ran"
-        verdict, evidence = NOT_CHECKED, f"times are not judged{shown}"
+def _check(
+    claim: Claim, paper: Paper, chosen: Callable[[str, str], Choice], alone: bool, other: Container[str]
+) -> ClaimVerdict:
+    """Return the verdict on a claim.
+
+    `alone` tells whether every trial of the run was timed alone, `other` which data sets have another size
+    than the paper's.
+    """
+    here = [_weigh_ours(part, paper, chosen, alone) for part in claim.parts]
+    checked = tuple(dict.fromkeys(name for each in here for name in each.datasets))
+    printed = [weigh_printed(paper, part) for part in claim.parts]
     return ClaimVerdict(
-        claim.id, claim.text, claim.where, verdict, evidence, *weigh_printed(paper, statement)
+        claim.id,
+        claim.text,
+        claim.where,
+        combine(each.verdict for each in here),
+        _join(claim, here),
+        combine(each.verdict for each in printed),
+        _join(claim, printed),
+        checked,
+        tuple(name for name in checked if name in other),
+        tuple((part.text, each.verdict, each.evidence) for part, each in zip(claim.parts, here, strict=True))
+        if len(here) > 1
+        else (),
     )
 
 
-def weigh_printed(paper: Paper, statement: Statement) -> tuple[str, str]:
+def combine(verdicts: Iterable[str]) -> str:
+    """Return the verdict on a claim from those on its parts, or from several runs."""
+    decided = [each for each in verdicts if each != OPEN]
+    if not decided:
+        return OPEN
+    if len(set(decided)) == 1:
+        return decided[0]
+    if HOLDS in decided or PARTLY in decided:
+        return PARTLY
+    return REVERSED if 2 * decided.count(REVERSED) >= len(decided) else UNCLEAR
+
+
+def _join(claim: Claim, parts: Sequence[Weighed]) -> str:
+    if len(parts) == 1:
+        return parts[0].evidence
+    texts = zip(claim.parts, parts, strict=True)
+    return "; ".join(f"{part.text}: {each.verdict}, {each.evidence}" for part, each in texts)
+
+
+def _weigh_ours(
+    statement: Statement, paper: Paper, chosen: Callable[[str, str], Choice], alone: bool
+) -> Weighed:
+    quantity = get_protocol(paper.protocol).quantity(statement.quantity)
+    numbers = {name: our_numbers(chosen, name, statement.names, quantity) for name in statement.datasets}
+    found = _weigh(statement, numbers)
+    if quantity.exact or found.verdict == OPEN:
+        return found
+    if not alone:
+        return Weighed(OPEN, "times are judged only if every trial ran alone")
+    return replace(found, evidence=f"{found.evidence}. {TIMES}")
+
+
+def weigh_printed(paper: Paper, statement: Statement) -> Weighed:
     """Return the verdict on a statement by the numbers that the paper prints, and the evidence."""
     quantity = get_protocol(paper.protocol).quantity(statement.quantity)
     return _weigh(
@@ -124,21 +215,77 @@ def weigh_printed(paper: Paper, statement: Statement) -> tuple[str, str]:
     )
 
 
+def chance_of_holding(results: Results, paper: Paper) -> dict[str, float]:
+    """Return how often each claim holds if every algorithm gets the results of another one.
+
+    A claim that any data would satisfy holds for most such derangements. Only rows that the run has on all
+    data sets of the claim change places; a claim that cannot be checked so is left out.
+    """
+    chosen = cache(partial(choose, results, paper))
+    named = [name.partition("@")[0] for claim in paper.claims for part in claim.parts for name in part.names]
+    rows = list(dict.fromkeys((*paper.algorithms, *named)))
+    return {
+        claim.id: share
+        for claim in paper.claims
+        if (share := _hold_deranged(claim, paper, chosen, rows)) is not None
+    }
+
+
+def _hold_deranged(
+    claim: Claim, paper: Paper, chosen: Callable[[str, str], Choice], rows: Sequence[str]
+) -> float | None:
+    """Return the share of derangements in which a claim holds, or None."""
+    datasets = list(dict.fromkeys(name for part in claim.parts for name in part.datasets))
+    named = {name.partition("@")[0] for part in claim.parts for name in part.names}
+    checked = [name for name in datasets if all(chosen(name, row).usable for row in named)]
+    present = [row for row in rows if all(chosen(name, row).usable for name in checked)]
+    if not checked or len(present) < 3:
+        return None
+    tables = []
+    for part in claim.parts:
+        quantity = get_protocol(paper.protocol).quantity(part.quantity)
+        points = dict.fromkeys(name.partition("@")[1:] for name in part.names)
+        names = [row + "".join(point) for point in points for row in present]
+        own = [name for name in part.datasets if name in checked]
+        tables.append({name: our_numbers(chosen, name, names, quantity) for name in own})
+    held = 0
+    orders = list(derangements(len(present), DERANGED))
+    for order in orders:
+        deranged = {row: present[place] for row, place in zip(present, order, strict=True)}
+        outcomes = []
+        for part, table in zip(claim.parts, tables, strict=True):
+            others = {name: _put(deranged, name) for name in part.names}
+            outcomes.append(_weigh(part, {d: each.rename(others) for d, each in table.items()}).verdict)
+        held += combine(outcomes) == HOLDS
+    return held / len(orders)
+
+
+def _put(deranged: Mapping[str, str], name: str) -> str:
+    """Return another row in place of that of a name, at the same point of its curve."""
+    row, sign, point = name.partition("@")
+    return f"{deranged[row]}{sign}{point}"
+
+
 def our_numbers(
-    chosen: Callable[[str, str], Choice], dataset: str, statement: Statement, quantity: Quantity
+    chosen: Callable[[str, str], Choice], dataset: str, names: Iterable[str], quantity: Quantity
 ) -> Numbers:
-    """Return the numbers of a run for a statement; the test is that of bold."""
+    """Return what a run has for some rows; the test is that of bold."""
     found: dict[str, tuple[Entry, Floats]] = {}
-    for name in statement.names:
+    remarks = {}
+    for name in names:
         row, _, point = name.partition("@")
-        entry, reason = chosen(dataset, row)
-        if entry is None or reason:
+        choice = chosen(dataset, row)
+        entry = choice.usable
+        if entry is None:
             continue
         values = entry.values_at(quantity, entry.point_at(point)) if point else entry.values(quantity)
         if values is not None:
             found[name] = entry, values
+            if choice.reason:
+                remarks[row] = f"of {row} on {dataset}, {choice.reason} and are left out"
     size = max((entry.planned for entry, _ in found.values()), default=0)
 
+    @cache
     def compare(one: str, other: str) -> PairedTest:
         first, second = (entry.align(values, size) for entry, values in (found[one], found[other]))
         return resampled_t(first, second, max(found[one][0].overlap, found[other][0].overlap))
@@ -146,14 +293,16 @@ def our_numbers(
     spreads = {name: mean_and_deviation(values) for name, (_, values) in found.items()}
     # Equal counts in another order of summing are equal means.
     means = {name: round(mean, 12) for name, (mean, _) in spreads.items()}
-    several = {name: spreads[name][1] for name, (_, values) in found.items() if values.size > 1}
+    trials = {name: values.size for name, (_, values) in found.items() if values.size > 1}
     return Numbers(
         quantity,
         means,
         lambda one, other: compare(one, other).p,
         quantity.digits,
-        several,
-        lambda one, other: compare(one, other).detectable,
+        deviations={name: spreads[name][1] for name in trials},
+        trials=trials,
+        remarks=remarks,
+        detectable=lambda one, other: compare(one, other).detectable,
     )
 
 
@@ -169,7 +318,8 @@ def printed_numbers(paper: Paper, dataset: str, statement: Statement, quantity: 
     deviations = {name: n.deviation for name, n in printed.items() if n.deviation is not None}
     # How many digits are printed after the decimal point.
     digits = [len(number.printed.partition(" ")[0].partition(".")[2]) for number in printed.values()]
-    return Numbers(quantity, means, test, max(digits, default=0), deviations)
+    trials = {name: number.n for name, number in printed.items() if name in deviations and number.n}
+    return Numbers(quantity, means, test, max(digits, default=0), deviations, trials)
 
 
 def printed_test(one: Reported, other: Reported) -> float:
@@ -195,20 +345,32 @@ def _variance(reported: Reported) -> float:
     return max(reported.deviation, reported.half_unit) ** 2 / (reported.n or 1)
 
 
-def _weigh(statement: Statement, numbers: Mapping[str, Numbers]) -> tuple[str, str]:
+def _weigh(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighed:
     """Return the verdict over the data sets where a statement can be checked, and the evidence."""
     lacking = {name: _lacking(statement, each) for name, each in numbers.items()}
     whole = {name: each for name, each in numbers.items() if not lacking[name]}
     if not whole:
         fewest = min(lacking.values(), key=lambda names: len(names))
-        return NOT_CHECKED, f"no comparable number for {', '.join(fewest)}"
+        return Weighed(OPEN, f"no comparable number for {', '.join(fewest)}")
     if statement.on == OVERALL:
         return _weigh_ranks(statement, whole)
     found = {name: find(statement, each) for name, each in whole.items()}
+    return Weighed(_decide(statement.on, found), _evidence(statement, found, whole), tuple(found))
+
+
+def _decide(on: str, found: Mapping[str, Observation]) -> str:
+    """Return the verdict on a statement from what is seen on each data set."""
     true = sum(each.true for each in found.values())
-    needed, weaker = _needed(statement.on, len(found))
-    verdict = HOLDS if true >= needed else PARTLY if true >= weaker else FAILS
-    return verdict, _evidence(statement, found)
+    needed, weaker = _needed(on, len(found))
+    if true >= needed:
+        return HOLDS
+    if (
+        2 * true >= len(found)
+        or true >= weaker
+        or all(each.true or each.is_weaker for each in found.values())
+    ):
+        return PARTLY
+    return REVERSED if 2 * sum(each.is_reversed for each in found.values()) >= len(found) else UNCLEAR
 
 
 def _lacking(statement: Statement, numbers: Numbers) -> list[str]:
@@ -216,14 +378,18 @@ def _lacking(statement: Statement, numbers: Numbers) -> list[str]:
     return [name for name in statement.names if name not in known]
 
 
-def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> tuple[str, str]:
-    """Return the verdict on what is said of mean ranks over the data sets, and the evidence."""
+def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighed:
+    """Return the verdict on what is said of mean ranks; two algorithms are tested by Wilcoxon's test."""
     losses = {
         dataset: {name: each.loss(name) for name in statement.names} for dataset, each in numbers.items()
     }
-    ranks = Numbers(RANK, mean_ranks(losses), lambda one, other: math.nan, RANK.digits)
+
+    def test(one: str, other: str) -> float:
+        return wilcoxon(np.array([row[one] - row[other] for row in losses.values()]))[0]
+
+    ranks = Numbers(RANK, mean_ranks(losses), test, RANK.digits)
     evidence = f"mean ranks over {count(len(numbers), 'data set')}: {ranks.text(*statement.names)}"
-    return HOLDS if find(statement, ranks).true else FAILS, evidence
+    return Weighed(_decide("every", {OVERALL: find(statement, ranks)}), evidence, tuple(numbers))
 
 
 def _needed(on: str, n: int) -> tuple[int, int]:
@@ -239,7 +405,9 @@ def _needed(on: str, n: int) -> tuple[int, int]:
     return -(-true * n // all_of_them), NEEDED["most" if 2 * true > all_of_them else "many"](n)
 
 
-def _evidence(statement: Statement, observations: Mapping[str, Observation]) -> str:
+def _evidence(
+    statement: Statement, observations: Mapping[str, Observation], numbers: Mapping[str, Numbers]
+) -> str:
     """Return on how many data sets a statement is true, and the numbers where it is not.
 
     A statement about "some" data sets, or about one, shows the numbers where it is true.
@@ -247,6 +415,8 @@ def _evidence(statement: Statement, observations: Mapping[str, Observation]) -> 
     true = [name for name, each in observations.items() if each.true]
     false = [name for name, each in observations.items() if not each.true]
     text = f"on {len(true)} of {count(len(observations), 'data set')}"
+    if backwards := sum(observations[name].is_reversed for name in false):
+        text += f", reversed on {backwards}"
     if len(observations) < len(statement.datasets):
         text += f" ({len(statement.datasets) - len(observations)} more could not be checked)"
     ratios = [ratio for each in observations.values() for ratio in each.ratios]
@@ -258,7 +428,8 @@ def _evidence(statement: Statement, observations: Mapping[str, Observation]) -> 
     show_true = true and (statement.on == "some" or len(observations) == 1)
     word, names = ("true on", true) if show_true else ("not on", false)
     details = ", ".join(f"{name} ({observations[name].numbers})" for name in names)
-    return f"{text}; {word} {details}" if details else text
+    remarks = dict.fromkeys(remark for each in numbers.values() for remark in each.remarks.values())
+    return "; ".join(filter(None, (text, f"{word} {details}" if details else "", *remarks)))
 
 
 def find(statement: Statement, numbers: Numbers) -> Observation:
@@ -274,26 +445,36 @@ def _pairs(statement: Statement) -> list[tuple[str, str]]:
 
 
 def _all(true: Callable[[Numbers, str, str], bool]) -> Finder:
-    """Return a finder for what must be true of every pair; it shows the first pair of which it is not."""
+    """Return a finder for what must be true of every pair; it shows the first pair of which it is not.
+
+    It is reversed if at least half of the pairs differ significantly the other way.
+    """
 
     def finder(numbers: Numbers, statement: Statement) -> Observation:
         pairs, means = _pairs(statement), numbers.means
         wrong = [pair for pair in pairs if not true(numbers, *pair)]
         nearest = max(pairs, key=lambda pair: numbers.loss(pair[0]) - numbers.loss(pair[1]))
         ratios = tuple(means[a] / means[b] for a, b in pairs if means[b])
-        return Observation(not wrong, numbers.text(*(wrong[0] if wrong else nearest)), ratios)
+        shown = numbers.text(*(wrong[0] if wrong else nearest))
+        return Observation(not wrong, shown, ratios, bool(wrong) and _is_opposed(numbers, pairs))
 
     return finder
 
 
+def _is_opposed(numbers: Numbers, pairs: Sequence[tuple[str, str]]) -> bool:
+    """Return whether the second is significantly better in at least half of the pairs."""
+    return 2 * sum(numbers.is_clearly_better(b, a) for a, b in pairs) >= len(pairs)
+
+
 def _better(numbers: Numbers, statement: Statement) -> Observation:
     """Find whether each is better than each other, by a share where one is given."""
+    plain = _all(Numbers.is_better)(numbers, statement)
     if statement.by is None:
-        return _all(Numbers.is_better)(numbers, statement)
+        return plain
     least = statement.by
     found = _all(lambda numbers, a, b: numbers.excess(a, b) >= least)(numbers, statement)
     shares = ", ".join(f"{numbers.excess(a, b):+.1%}" for a, b in _pairs(statement))
-    return replace(found, numbers=f"{found.numbers}, {shares}")
+    return replace(found, numbers=f"{found.numbers}, {shares}", is_weaker=plain.true)
 
 
 def _not_clearly_worse(numbers: Numbers, statement: Statement) -> Observation:
@@ -305,17 +486,21 @@ def _not_clearly_worse(numbers: Numbers, statement: Statement) -> Observation:
 
 def _not_better(numbers: Numbers, statement: Statement) -> Observation:
     found = _all(Numbers.is_better)(numbers, statement)
-    return replace(found, true=not found.true)
+    clearly = all(numbers.is_clearly_better(a, b) for a, b in _pairs(statement))
+    return replace(found, true=not found.true, is_reversed=clearly)
 
 
 def _mostly_better(numbers: Numbers, statement: Statement) -> Observation:
-    better = [numbers.is_better(a, b) for a, b in _pairs(statement)]
-    return Observation(2 * sum(better) > len(better), f"{sum(better)} of {len(better)} pairs")
+    pairs = _pairs(statement)
+    better = sum(numbers.is_better(a, b) for a, b in pairs)
+    shown = f"{better} of {len(pairs)} pairs"
+    return Observation(2 * better > len(pairs), shown, is_reversed=_is_opposed(numbers, pairs))
 
 
 def _best_is_better(numbers: Numbers, statement: Statement) -> Observation:
     best, rival = (min(names, key=numbers.loss) for names in (statement.algorithms, statement.than))
-    return Observation(numbers.is_better(best, rival), numbers.text(best, rival))
+    opposed = numbers.is_clearly_better(rival, best)
+    return Observation(numbers.is_better(best, rival), numbers.text(best, rival), is_reversed=opposed)
 
 
 def _best_or_joint(numbers: Numbers, statement: Statement) -> Observation:
@@ -323,7 +508,7 @@ def _best_or_joint(numbers: Numbers, statement: Statement) -> Observation:
     best = min(statement.than, key=numbers.loss)
     joint = [name for name in statement.algorithms if not numbers.is_clearly_better(best, name)]
     ours = min(statement.algorithms, key=numbers.loss)
-    return Observation(bool(joint), numbers.text(*dict.fromkeys((ours, best))))
+    return Observation(bool(joint), numbers.text(*dict.fromkeys((ours, best))), is_reversed=not joint)
 
 
 def _steadier(numbers: Numbers, statement: Statement) -> Observation:
@@ -333,18 +518,30 @@ def _steadier(numbers: Numbers, statement: Statement) -> Observation:
     wrong = [(a, b) for a, b in pairs if deviations[a] >= deviations[b]]
     pair = wrong[0] if wrong else max(pairs, key=lambda pair: deviations[pair[0]] - deviations[pair[1]])
     shown = (f"{each} ± {numbers.quantity.text(deviations[each], numbers.digits)}" for each in pair)
-    return Observation(not wrong, ", ".join(shown))
+    opposed = 2 * sum(numbers.is_clearly_steadier(b, a) for a, b in pairs) >= len(pairs)
+    return Observation(not wrong, ", ".join(shown), is_reversed=opposed)
 
 
 def _compared_with_value(true: Callable[[float, float], bool]) -> Finder:
     """Return a finder for means on one side of a value; it shows those on the other side, or all."""
 
     def finder(numbers: Numbers, statement: Statement) -> Observation:
-        assert statement.value is not None
-        wrong = [name for name in statement.algorithms if not true(numbers.means[name], statement.value)]
-        return Observation(not wrong, numbers.text(*(wrong or statement.algorithms)))
+        value = statement.value
+        assert value is not None
+        wrong = [name for name in statement.algorithms if not true(numbers.means[name], value)]
+        opposed = [name for name in wrong if abs(numbers.means[name] - value) > _reach(numbers, name)]
+        shown = numbers.text(*(wrong or statement.algorithms))
+        return Observation(not wrong, shown, is_reversed=2 * len(opposed) >= len(statement.algorithms))
 
     return finder
+
+
+def _reach(numbers: Numbers, name: str) -> float:
+    """Return how far a mean may be from a value by chance: half of its 95% interval."""
+    trials = numbers.trials.get(name, 0)
+    if trials < 2:
+        return math.inf
+    return float(special.stdtrit(trials - 1, 1 - LEVEL / 2)) * numbers.deviations[name] / math.sqrt(trials)
 
 
 _FINDERS: dict[str, Finder] = {

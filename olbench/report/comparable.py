@@ -14,6 +14,8 @@ from olbench.report.results import Entry, Results
 
 #: A deviation needs two numbers; a share of a known sample, printed without one, needs none.
 FEWEST = 2
+#: Up to this difference, the share of a class is the paper's.
+SAME_SHARE = 0.01
 
 
 class Choice(NamedTuple):
@@ -21,6 +23,13 @@ class Choice(NamedTuple):
 
     entry: Entry | None
     reason: str
+    #: The entry without trials that break down, if these are the only reason.
+    sound: Entry | None = None
+
+    @property
+    def usable(self) -> Entry | None:
+        """The entry whose trials can be compared with those of others, if there is one."""
+        return self.sound if self.reason else self.entry
 
 
 def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
@@ -57,7 +66,11 @@ def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
         or _check_settings(results, paper)
         or _check_trials(entry, paper.of(dataset, row).values())
     )
-    return Choice(entry, reason)
+    if reason or not entry.flagged:
+        return Choice(entry, reason)
+    # What comes after a breakdown is a matter of rounding, and no number of the algorithm.
+    reason = f"{entry.flagged} of {entry.done} trials break down numerically"
+    return Choice(entry, reason, entry.drop_flagged() if 2 * entry.flagged <= entry.done else None)
 
 
 def _explain_absence(results: Results, dataset: str) -> str:
@@ -109,6 +122,24 @@ def _check_data(results: Results, dataset: str) -> str:
     return "" if facts.fingerprint == known else "the data differs from the catalogue's data set of this name"
 
 
+def find_other_size(results: Results, paper: Paper, dataset: str) -> str:
+    """Return how the size of a data set, or the share of its classes, differs from what the paper prints."""
+    facts, printed = results.run.data.get(dataset), paper.shapes.get(dataset, {})
+    if facts is None:
+        return ""
+    different = [
+        f"{getattr(facts, key):,} {key} here, {value:,} in the paper"
+        for key, value in printed.items()
+        if hasattr(facts, key) and getattr(facts, key) != value
+    ]
+    if facts.majority is not None and {"positives", "rows"} <= printed.keys():
+        here, there = facts.majority / facts.rows, printed["positives"] / printed["rows"]
+        there = max(there, 1 - there)
+        if abs(here - there) > SAME_SHARE:
+            different.append(f"{here:.0%} in the larger class here, {there:.0%} in the paper")
+    return "; ".join(different)
+
+
 def _check_protocol(results: Results, paper: Paper) -> str:
     given = results.config.protocol
     return "" if given == paper.protocol else f"its protocol is {given}, the paper's is {paper.protocol}"
@@ -135,5 +166,4 @@ def _check_trials(entry: Entry, printed: Iterable[Reported]) -> str:
     if entry.done < needed:
         numbered = entry.protocol.numbered
         return f"no {numbered} is done" if needed == 1 else f"fewer than {needed} {numbered}s are done"
-    # What comes after a breakdown is a matter of rounding, and no number of the algorithm.
-    return f"{entry.flagged} of {entry.done} trials break down numerically" if entry.flagged else ""
+    return ""

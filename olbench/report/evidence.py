@@ -8,7 +8,6 @@ The *identification* forgets the name of a printed row and asks which learner of
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
 from statistics import median
 
 import numpy as np
@@ -18,14 +17,15 @@ from olbench.papers import Reported, standard_error
 from olbench.quantities import REPRODUCED, Quantity
 from olbench.report.results import Entry, Results
 from olbench.report.verdicts import NOT_COMPARABLE, VERDICTS, Judgement, own_error, verdict
+from olbench.stats import derangements
 
 #: The share of printed numbers that no learner explains: a misprint, other parameters, other data. One such
 #: number then costs a learner a bounded amount of likelihood, however far away it is.
 UNEXPLAINED = 0.05
 #: By how much log-likelihood a learner must lead to be identified: by a factor of 20.
 DECISIVE = math.log(20.0)
-#: Up to this many rows, all derangements are counted (at most 14,833); beyond, as many random ones.
-ENUMERATED, SAMPLED = 8, 10_000
+#: How many derangements of the rows are counted: all of up to seven rows, or random ones.
+DERANGED = 10_000
 
 
 @dataclass(frozen=True)
@@ -196,17 +196,9 @@ def _others(counts: Mapping[str, int], right: str) -> dict[str, int]:
 
 def _derange(matrix: NDArray[np.int64]) -> tuple[int, float, int] | None:
     """Return the fewest, median and most numbers reproduced when no row keeps its learner."""
-    size = len(matrix)
-    if size < 2:
+    if len(matrix) < 2:
         return None
-    places = np.arange(size)
-    if size <= ENUMERATED:
-        orders = np.array(list(permutations(range(size))))
-    else:
-        # About one in e random permutations is a derangement.
-        orders = np.random.default_rng(0).permuted(np.tile(places, (4 * SAMPLED, 1)), axis=1)
-    orders = orders[(orders != places).all(axis=1)][: max(SAMPLED, math.factorial(ENUMERATED))]
-    sums = matrix[places, orders].sum(axis=1)
+    sums = matrix[np.arange(len(matrix)), derangements(len(matrix), DERANGED)].sum(axis=1)
     return int(sums.min()), float(np.median(sums)), int(sums.max())
 
 

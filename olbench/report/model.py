@@ -145,6 +145,11 @@ class Report:
         return claims.check_claims(self.results, self.paper) if self.paper else []
 
     @cached_property
+    def claim_controls(self) -> dict[str, float]:
+        """How often each claim would hold with the algorithms deranged, by id."""
+        return claims.chance_of_holding(self.results, self.paper) if self.paper else {}
+
+    @cached_property
     def guesses(self) -> list[Guess]:
         """The rows that are no better than always predicting the more frequent class."""
         return list(guessing.find_guesses(self.results))

@@ -85,11 +85,24 @@ class Entry(CellFacts):
         """How the times were measured: "exclusive" only if every trial ran alone."""
         return "exclusive" if self.exclusive else "shared"
 
-    @cached_property
+    @property
     def flagged(self) -> int:
         """How many trials have a number that casts doubt on the others, such as a numerical breakdown."""
+        return int(self._flags.sum())
+
+    @cached_property
+    def _flags(self) -> NDArray[np.bool_]:
         flags = [self.columns[each.name] > 0 for each in self.protocol.recorded if each.flag]
-        return int(np.any(flags, axis=0).sum()) if flags else 0
+        return np.asarray(np.any([np.zeros(self.done, bool), *flags], axis=0))
+
+    def drop_flagged(self) -> "Entry":
+        """Return the entry without the flagged trials."""
+        sound = ~self._flags
+        return replace(
+            self,
+            columns={name: column[sound] for name, column in self.columns.items()},
+            curves={name: curve[sound] for name, curve in self.curves.items()},
+        )
 
     def values(self, quantity: Quantity) -> Floats:
         """Return the values of a quantity, one per trial."""

@@ -36,7 +36,7 @@ def contrasts(results: Results, paper: Paper) -> tuple[ErrorContrast, ...]:
 
     @cache
     def errors(dataset: str, row: str) -> dict[int, Bools]:
-        entry, reason = choose(results, paper, dataset, row)
+        entry, reason, _ = choose(results, paper, dataset, row)
         return {} if entry is None or reason else stored_errors(results, entry)
 
     return tuple(

@@ -1,5 +1,6 @@
 """Several papers on one page: what each run makes of its paper's numbers and claims."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,18 +11,25 @@ from typing import Any
 from olbench.errors import UserError
 from olbench.papers import Paper, load_paper
 from olbench.quantities import Quantity
-from olbench.report import verdicts
-from olbench.report.claims import NOT_CHECKED, OUTCOMES
+from olbench.report import evidence, verdicts
+from olbench.report.claims import OPEN, OUTCOMES, ClaimVerdict, combine
 from olbench.report.document import Document
 from olbench.report.grid import Grid, boxes, left, right
 from olbench.report.model import Report, make_report
 from olbench.report.sections import Section
+from olbench.report.verdicts import NOT_COMPARABLE, Judgement
+from olbench.shipped import runs
 from olbench.trials import run_file
+from olbench.trials.run_file import RunFile
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The runs that speak for a paper; a number or a claim counts in the first run that can decide it."""
+    """The runs that speak for a paper, the most complete first.
+
+    A number counts in the first run that can judge it. A claim counts in every run, unless another run
+    checks it on the same data sets and more. Where the runs that are left disagree, it holds partly or not.
+    """
 
     paper: Paper
     reports: tuple[Report, ...]
@@ -32,48 +40,119 @@ class Reproduction:
         judged = {each.name: each for report in self.reports for each in report.judged}
         return {quantity: verdicts.count(self.judgements, quantity) for quantity in judged.values()}
 
+    @cached_property
+    def controls(self) -> dict[Quantity, evidence.WrongLearners]:
+        """What wrong learners would reproduce, by quantity."""
+        return {quantity: evidence.control(self.printed_cells, quantity) for quantity in self.counts}
+
+    @cached_property
+    def identification(self) -> evidence.Identification:
+        """Which learner each row of the paper names, blind."""
+        return evidence.identify(self.printed_cells)
+
+    @cached_property
+    def deciding(self) -> dict[str, list[tuple[Report, ClaimVerdict]]]:
+        """By the id of a claim, the runs that decide it and what they say."""
+        found: dict[str, list[tuple[Report, ClaimVerdict]]] = {}
+        for report in self.reports:
+            for claim in report.claims:
+                found.setdefault(claim.id, []).append((report, claim))
+        return {id: _drop_subsumed(each) for id, each in found.items()}
+
     @property
     def claims(self) -> Counter[str]:
         """How many claims have each verdict."""
-        decided: dict[str, str] = {}
-        for claim in (claim for report in self.reports for claim in report.claims):
-            if decided.get(claim.id, NOT_CHECKED) == NOT_CHECKED:
-                decided[claim.id] = claim.verdict
-        return Counter(decided.values())
+        return Counter(
+            combine(claim.verdict for _, claim in each) if each else OPEN for each in self.deciding.values()
+        )
+
+    @property
+    def conflicts(self) -> dict[str, list[tuple[Report, ClaimVerdict]]]:
+        """The claims on which runs disagree."""
+        verdicts_of = {id: {claim.verdict for _, claim in each} for id, each in self.deciding.items()}
+        return {id: each for id, each in self.deciding.items() if len(verdicts_of[id]) > 1}
 
     @cached_property
-    def judgements(self) -> list[verdicts.Judgement]:
+    def judgements(self) -> list[Judgement]:
         """The verdict on every reported number, from the first run that can judge it."""
-        decided: dict[str, verdicts.Judgement] = {}
-        for each in (each for report in self.reports for each in report.judgements):
-            known = decided.get(each.key)
-            if known is None or known.verdict == verdicts.NOT_COMPARABLE:
-                decided[each.key] = each
-        return list(decided.values())
+        return [judgement for _, judgement in self._decided.values()]
+
+    @cached_property
+    def _decided(self) -> dict[str, tuple[Report, Judgement]]:
+        decided: dict[str, tuple[Report, Judgement]] = {}
+        for report in self.reports:
+            for each in report.judgements:
+                known = decided.get(each.key)
+                if known is None or (known[1].verdict == NOT_COMPARABLE != each.verdict):
+                    decided[each.key] = report, each
+        return decided
+
+    @cached_property
+    def printed_cells(self) -> list[evidence.PrintedCell]:
+        """The cells that can be compared, each in the run that speaks for it."""
+        found = []
+        for report in self.reports:
+            own = [judgement for deciding, judgement in self._decided.values() if deciding is report]
+            found += evidence.printed_cells(report.results, own)
+        return found
+
+
+def _drop_subsumed(found: list[tuple[Report, ClaimVerdict]]) -> list[tuple[Report, ClaimVerdict]]:
+    """Return who decides a claim: not a run that checks it where another one does, and no more."""
+    decided = [(report, claim) for report, claim in found if claim.verdict != OPEN]
+    kept: list[tuple[Report, ClaimVerdict]] = []
+    for report, claim in sorted(decided, key=lambda each: -len(each[1].datasets)):
+        if not any(set(claim.datasets) <= set(other.datasets) for _, other in kept):
+            kept.append((report, claim))
+    return kept
 
 
 def find_runs(root: Path) -> list[Path]:
-    """Return the finished runs of papers: the user's own, then those that ship and have no counterpart."""
-    found: dict[str, Path] = {}
-    for pattern, level in ((f"*/{run_file.NAME}", 0), (f"*/{run_file.REFERENCE}/{run_file.NAME}", 1)):
-        for path in sorted(root.glob(pattern)):
-            try:
-                run = run_file.read(path.parent)
-            except UserError:
-                continue  # skip folders that are not runs
-            if run.config.paper and run.end:
-                found.setdefault(path.parents[level].name, path.parent)
-    return list(found.values())
+    """Return the finished runs of papers: of those below `root` and those that ship, one for each name.
+
+    Of several runs of one name the most complete speaks, then the one with the most trials, then the user's
+    own. Quick looks, with fewer permutations than the paper has, never speak.
+    """
+    best: dict[str, tuple[tuple[int, int, bool], Path]] = {}
+    own = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{run_file.NAME}"))}
+    for name, folder, is_own in (
+        *((name, folder, True) for name, folder in own.items()),
+        *((name, folder, False) for name, folder in runs().items()),
+    ):
+        try:
+            run = run_file.read(folder)
+        except UserError:
+            continue  # skip folders that are not runs
+        if run.config.paper and run.end and not _is_quick_look(run):
+            done = [len(cell.keys) for cell in run.cells if cell.params is not None]
+            standing = len(done), sum(done), is_own
+            if name not in best or standing > best[name][0]:
+                best[name] = standing, folder
+    return [folder for _, folder in best.values()]
+
+
+def _is_quick_look(run: RunFile) -> bool:
+    """Return whether a run has fewer trials than the numbers that the paper prints with a deviation."""
+    assert run.config.paper is not None
+    paper = load_paper(run.config.paper).under(run.config.protocol)
+    needed = max((each.n or 0 for each in paper.numbers if each.deviation is not None), default=0)
+    return run_file.protocol_of(run.config).repeats(run.config) < needed
 
 
 def reproductions(folders: Sequence[Path]) -> list[Reproduction]:
-    """Return the findings on the papers of some runs, by the papers' ids."""
+    """Return what is known of the papers of some runs, by the papers' ids."""
     reports: dict[str, list[Report]] = {}
     for folder in folders:
         report = make_report(folder)
         if report.results.config.paper:
             reports.setdefault(report.results.config.paper, []).append(report)
-    return [Reproduction(load_paper(id), tuple(reports[id])) for id in sorted(reports)]
+    return [Reproduction(load_paper(id), tuple(sorted(reports[id], key=_standing))) for id in sorted(reports)]
+
+
+def _standing(report: Report) -> tuple[int, int, str]:
+    """Return what sorts runs: those that judge the most numbers first, then those with the most trials."""
+    judged = sum(each.verdict != NOT_COMPARABLE for each in report.judgements)
+    return -judged, -sum(entry.done for entry in report.results.entries), report.results.name
 
 
 def _numbers(found: Sequence[Reproduction]) -> Grid:
@@ -92,6 +171,28 @@ def _numbers(found: Sequence[Reproduction]) -> Grid:
     return Grid("Published numbers, ours beside them", columns, rows, note)
 
 
+def _evidence(found: Sequence[Reproduction]) -> Grid:
+    """Return what the verdicts prove: the controls, and whom blind matching names."""
+    rows = []
+    for each in found:
+        named = each.identification.rows
+        for quantity, control in each.controls.items():
+            if control.rows:
+                fewest, middle, most = control.deranged or (0, math.nan, 0)
+                right_ones = f"{control.reproduced} of {control.total}"
+                names = f"{sum(row.is_right for row in named)} of {len(named)}"
+                sure = str(sum(row.is_identified for row in named))
+                wrong_ones = f"{middle:g} ({fewest} to {most})"
+                rows.append(boxes(each.paper.id, quantity.counted, right_ones, wrong_ones, names, sure))
+    note = (
+        "Wrong learners: the median, and the range, when every row gets the learner of another row. Rows "
+        "named right: blind matching, by all quantities of the row together, finds the learner of the row; "
+        "decisively, if by a factor of 20."
+    )
+    columns = right("right learners", "wrong learners", "rows named right", "decisively")
+    return Grid("What the verdicts prove", (*left("paper", "numbers"), *columns), rows, note)
+
+
 def _claims(found: Sequence[Reproduction]) -> Grid:
     rows = [
         boxes(each.paper.id, str(each.claims.total()), *(str(each.claims[outcome]) for outcome in OUTCOMES))
@@ -100,17 +201,33 @@ def _claims(found: Sequence[Reproduction]) -> Grid:
     return Grid("Claims, checked on our runs", (*left("paper"), *right("all", *OUTCOMES)), rows)
 
 
+def _conflicts(found: Sequence[Reproduction]) -> Grid:
+    """Return the claims on which runs disagree."""
+    rows = [
+        boxes(each.paper.id, own[0][1].text, "; ".join(f"{r.results.name}: {c.verdict}" for r, c in own))
+        for each in found
+        for own in each.conflicts.values()
+    ]
+    return Grid("Claims on which runs disagree", left("paper", "claim", "runs"), rows)
+
+
 def _runs(found: Sequence[Reproduction]) -> Grid:
+    names = {folder: name for name, folder in runs().items()}
     rows = []
-    for paper, report in ((each.paper, report) for each in found for report in each.reports):
-        folder = report.results.folder
-        rows.append(boxes(paper.id, paper.citation, str(folder), report.made, f"olbench report {folder}"))
-    return Grid("Runs", left("paper", "citation", "folder", "ended", "in full"), rows)
+    for each in found:
+        for report in each.reports:
+            folder = report.results.folder
+            name = names.get(folder, str(folder))
+            rows.append(
+                boxes(each.paper.id, each.paper.citation, name, report.made, f"olbench report {name}")
+            )
+    return Grid("Runs", left("paper", "citation", "run", "ended", "in full"), rows)
 
 
 def summary_document(found: Sequence[Reproduction]) -> Document[Sequence[Reproduction]]:
     """Return the summary; on its page, every table is a section."""
-    tables = [_numbers(found), _claims(found), _runs(found)]
+    tables = [_numbers(found), _evidence(found), _claims(found), _conflicts(found), _runs(found)]
+    tables = [table for table in tables if table.rows]
 
     def section(number: int, table: Grid) -> Section[Sequence[Reproduction]]:
         return Section(f"part-{number}", table.title, lambda _: [table])
@@ -131,5 +248,11 @@ def _content(found: Reproduction) -> dict[str, Any]:
         "title": found.paper.title,
         "folders": [str(report.results.folder) for report in found.reports],
         "numbers": {quantity.name: dict(counts) for quantity, counts in found.counts.items()},
+        "wrong_learners": {quantity.name: each.deranged for quantity, each in found.controls.items()},
+        "rows_named_right": sum(row.is_right for row in found.identification.rows),
         "claims": dict(found.claims),
+        "conflicts": {
+            id: {report.results.name: claim.verdict for report, claim in own}
+            for id, own in found.conflicts.items()
+        },
     }

@@ -13,7 +13,7 @@ from olbench.quantities import CLOSE as CLOSE
 from olbench.quantities import CLOSE_RATIO, SECONDS, TOLERANCES, Quantity
 from olbench.quantities import REPRODUCED as REPRODUCED
 from olbench.report.claims import OUTCOMES, ClaimVerdict
-from olbench.report.comparable import Choice, choose
+from olbench.report.comparable import Choice, choose, find_other_size
 from olbench.report.results import Entry, Results
 from olbench.stats import kendall_tau
 from olbench.structs import choice
@@ -31,6 +31,7 @@ LEANS_MEANING = "only by our larger deviation; by the paper's own it would be wo
 #: The mark of a verdict that proves little.
 WEAK = "~"
 WEAK_MEANING = "at least half of the other learners would be reproduced as well"
+OTHER_SIZE, OTHER_SIZE_MEANING = "#", "our data have another size than the paper's"
 MEANINGS = {
     REPRODUCED: f"within {TOLERANCES[REPRODUCED]:g} deviations (the larger of the paper's and ours) plus "
     "half a unit of the last printed digit",
@@ -68,6 +69,8 @@ class Judgement:
     basis: str
     #: The verdict by the paper's own deviation, however large ours is.
     by_paper: str
+    #: How the size of our data differs from what the paper prints, or an empty text.
+    other_size: str
     #: Whether at least half of the other learners of the run would be reproduced here too.
     weak: bool = False
 
@@ -88,8 +91,9 @@ class Judgement:
 
     @property
     def letter(self) -> str:
-        """The verdict in tables: its letter, marked if it rests on our larger deviation or proves little."""
-        return LETTERS[self.verdict] + LEANS * self.leans + WEAK * self.weak
+        """The verdict in tables: its letter, and the marks of what weakens it."""
+        marks = LEANS * self.leans + WEAK * self.weak + OTHER_SIZE * bool(self.other_size)
+        return LETTERS[self.verdict] + (marks if self.verdict != NOT_COMPARABLE else "")
 
     @property
     def reported_data(self) -> dict[str, float | None]:
@@ -108,7 +112,7 @@ def judge(results: Results, paper: Paper) -> list[Judgement]:
     judged = {quantity.name: quantity for quantity in get_protocol(paper.protocol).judged}
     chosen = cache(partial(choose, results, paper))
     return [
-        _judgement(results, number, judged[number.quantity], chosen(number.dataset, number.row))
+        _judgement(results, paper, number, judged[number.quantity], chosen(number.dataset, number.row))
         for number in paper.numbers
         if number.quantity in judged
     ]
@@ -198,7 +202,7 @@ def taus(results: Results, paper: Paper) -> dict[str, float]:
     quantity = results.protocol.headline
     means: dict[str, list[tuple[float, float]]] = {}
     for number in (number for number in paper.numbers if number.quantity == quantity.name):
-        entry, reason = choose(results, paper, number.dataset, number.row)
+        entry, reason, _ = choose(results, paper, number.dataset, number.row)
         if entry and not reason:
             means.setdefault(number.dataset, []).append((entry.mean(quantity), number.mean))
     found = {name: kendall_tau(*zip(*pairs, strict=True)) for name, pairs in means.items() if len(pairs) > 1}
@@ -244,8 +248,10 @@ def _verdicts(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict]) -
     }
 
 
-def _judgement(results: Results, reported: Reported, quantity: Quantity, choice: Choice) -> Judgement:
-    entry, reason = choice
+def _judgement(
+    results: Results, paper: Paper, reported: Reported, quantity: Quantity, choice: Choice
+) -> Judgement:
+    entry, reason = choice.entry, choice.reason
     mean, deviation = entry.spread(quantity) if entry and entry.done else (None, None)
     if entry is None or entry.done < 2:
         deviation = None
@@ -273,6 +279,7 @@ def _judgement(results: Results, reported: Reported, quantity: Quantity, choice:
         reason=reason,
         basis="binomial" if reported.deviation is None else "deviation",
         by_paper=by_paper,
+        other_size=find_other_size(results, paper, reported.dataset),
     )
 
 

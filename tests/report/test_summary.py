@@ -6,38 +6,66 @@ from pathlib import Path
 
 import pytest
 
+from olbench.report import summary
+from olbench.report.summary import find_runs
+
 SMALL = Path(__file__).with_name("small")
+RUN = Path("results/scw/reference")
 
 
 @pytest.fixture(autouse=True)
 def run(tmp_path, monkeypatch):
-    """Work in a folder where results/scw/reference is the only run."""
+    """Work in a folder where results/scw/reference is a run, and no other one ships."""
     monkeypatch.chdir(tmp_path)
-    return Path(shutil.copytree(SMALL, Path("results") / "scw" / "reference"))
+    monkeypatch.setattr(summary, "runs", lambda: {"scw": RUN})
+    return Path(shutil.copytree(SMALL, RUN))
+
+
+def make_run(name: str, permutations: int = 20, cells: int | None = None, **changes: object) -> Path:
+    """Make a run of so many permutations and cells."""
+    folder = Path(shutil.copytree(SMALL, name, dirs_exist_ok=True))
+    facts = json.loads((folder / "run.json").read_text())
+    facts["config"]["permutations"] = permutations
+    (folder / "run.json").write_text(json.dumps(facts | {"cells": facts["cells"][:cells]} | changes))
+    return folder
+
+
+def summarise(here, *folders: str) -> dict:
+    code, out, _ = here("summary", "--format", "json", *folders)
+    assert code == 0
+    return json.loads(out)["scw2012"]
 
 
 def test_it_counts_the_verdicts_and_claims_of_each_paper(here):
-    code, out, _ = here("summary", "--format", "json")
-    assert code == 0
-    [(paper, found)] = json.loads(out).items()
-    assert (paper, found["folders"]) == ("scw2012", ["results/scw/reference"])
+    found = summarise(here, str(RUN))
+    assert found["folders"] == [str(RUN)]
     assert found["numbers"]["mistake_rate"] == {"reproduced": 5, "close": 1, "not comparable": 66}
     assert sum(found["claims"].values()) == 24
+    assert found["rows_named_right"] == 2
 
 
-def test_ones_own_run_comes_before_those_that_ship_and_replaces_the_one_of_its_name(here, run):
-    shutil.copytree(run, "results/variants/reference")
-    for path in run.iterdir():
-        shutil.copy(path, "results/scw")
-    content = json.loads(here("summary", "--format", "json")[1])["scw2012"]
-    assert content["folders"] == ["results/scw", "results/variants/reference"]
-    assert sum(content["claims"].values()) == 24
-    assert sum(content["numbers"]["mistake_rate"].values()) == 72
+def test_quick_looks_never_speak():
+    """The paper has 20 permutations; a run of five is a first impression."""
+    assert find_runs(Path("results")) == []
+    make_run("results/quick", permutations=5)
+    assert find_runs(Path("results")) == []
+    make_run(str(RUN))
+    assert find_runs(Path("results")) == [RUN]
+
+
+def test_of_two_runs_of_a_name_the_more_complete_one_speaks():
+    make_run(str(RUN))
+    own = make_run("results/scw", cells=3)
+    assert find_runs(Path("results")) == [RUN]
+    make_run("results/scw")
+    assert find_runs(Path("results")) == [own]
+    other = make_run("results/other", cells=3)
+    assert set(find_runs(Path("results"))) == {own, other}
 
 
 def test_several_runs_speak_for_one_paper(here, run):
     """A number that one run lacks counts as the other run has it."""
-    whole = json.loads(here("summary", "--format", "json")[1])["scw2012"]["numbers"]["mistake_rate"]
+    whole = summarise(here, str(RUN))["numbers"]["mistake_rate"]
     facts = json.loads((run / "run.json").read_text())
     names = sorted({cell["dataset"] for cell in facts["cells"]})
     for number, kept in enumerate((names[:1], names[1:])):
@@ -45,24 +73,22 @@ def test_several_runs_speak_for_one_paper(here, run):
         cells = [cell for cell in facts["cells"] if cell["dataset"] in kept]
         (part / "run.json").write_text(json.dumps(facts | {"cells": cells}))
     found = [
-        json.loads(here("summary", "--format", "json", *names)[1])["scw2012"]["numbers"]["mistake_rate"]
+        summarise(here, *names)["numbers"]["mistake_rate"]
         for names in (["results/part0"], ["results/part0", "results/part1"])
     ]
     assert found[0] != whole
     assert found[1] == whole
 
 
-def test_a_run_that_is_not_finished_does_not_count(here, run):
-    content = json.loads((run / "run.json").read_text()) | {"end": None}
-    (run / "run.json").write_text(json.dumps(content))
+def test_a_run_that_is_not_finished_does_not_count(here):
+    make_run(str(RUN), end=None)
     code, _, err = here("summary")
     assert (code, err) == (4, "olbench: there is no finished run of a paper below results/\n")
 
 
 @pytest.mark.parametrize("form", ["text", "md", "html"])
-def test_every_format_names_the_paper_and_its_counts(here, form):
-    code, out, _ = here("summary", "--format", form)
+def test_every_format_names_the_paper_its_counts_and_the_controls(here, form):
+    code, out, _ = here("summary", "--format", form, str(RUN))
     assert code == 0
-    assert "scw2012" in out
-    assert "mistake rates" in out
-    assert "olbench report results/scw/reference" in out
+    for text in ("scw2012", "mistake rates", "wrong learners", "olbench report scw"):
+        assert text in out

@@ -15,6 +15,8 @@ from olbench.report.verdicts import (
     LEANS_MEANING,
     LETTERS,
     NOT_COMPARABLE,
+    OTHER_SIZE,
+    OTHER_SIZE_MEANING,
     REPRODUCED,
     WEAK,
     WEAK_MEANING,
@@ -29,6 +31,7 @@ def legend(report: Report) -> str:
     marks = {
         f"{LEANS} {LEANS_MEANING}": any(each.leans for each in report.judgements),
         f"{WEAK} {WEAK_MEANING}": any(each.weak for each in report.judgements),
+        f"{OTHER_SIZE} {OTHER_SIZE_MEANING}": any(each.other_size for each in report.judgements),
     }
     return ", ".join((LEGEND, *(text for text, is_used in marks.items() if is_used)))
 
