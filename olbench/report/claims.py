@@ -456,7 +456,8 @@ def _all(true: Callable[[Numbers, str, str], bool]) -> Finder:
         nearest = max(pairs, key=lambda pair: numbers.loss(pair[0]) - numbers.loss(pair[1]))
         ratios = tuple(means[a] / means[b] for a, b in pairs if means[b])
         shown = numbers.text(*(wrong[0] if wrong else nearest))
-        return Observation(not wrong, shown, ratios, bool(wrong) and _is_opposed(numbers, pairs))
+        opposed = bool(wrong) and _is_opposed(numbers, pairs)
+        return Observation(not wrong, shown, ratios, is_reversed=opposed)
 
     return finder
 
