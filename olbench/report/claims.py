@@ -222,7 +222,7 @@ def chance_of_holding(results: Results, paper: Paper) -> dict[str, float]:
     data sets of the claim change places; a claim that cannot be checked so is left out.
     """
     chosen = cache(partial(choose, results, paper))
-    named = [name.partition("@")[0] for claim in paper.claims for part in claim.parts for name in part.names]
+    named = [_row(name) for claim in paper.claims for part in claim.parts for name in part.names]
     rows = list(dict.fromkeys((*paper.algorithms, *named)))
     return {
         claim.id: share
@@ -235,35 +235,39 @@ def _hold_deranged(
     claim: Claim, paper: Paper, chosen: Callable[[str, str], Choice], rows: Sequence[str]
 ) -> float | None:
     """Return the share of derangements in which a claim holds, or None."""
-    datasets = list(dict.fromkeys(name for part in claim.parts for name in part.datasets))
-    named = {name.partition("@")[0] for part in claim.parts for name in part.names}
+    named = {_row(name) for part in claim.parts for name in part.names}
+    datasets = dict.fromkeys(name for part in claim.parts for name in part.datasets)
     checked = [name for name in datasets if all(chosen(name, row).usable for row in named)]
-    present = [row for row in rows if all(chosen(name, row).usable for name in checked)]
-    if not checked or len(present) < 3:
-        return None
-    tables = []
+    tables, present = [], list(rows)
     for part in claim.parts:
         quantity = get_protocol(paper.protocol).quantity(part.quantity)
-        points = dict.fromkeys(name.partition("@")[1:] for name in part.names)
-        names = [row + "".join(point) for point in points for row in present]
-        own = [name for name in part.datasets if name in checked]
-        tables.append({name: our_numbers(chosen, name, names, quantity) for name in own})
+        # Another row takes the place of each name, at the same point of its curve.
+        ends = dict.fromkeys(name.removeprefix(_row(name)) for name in part.names)
+        names = [row + end for row in rows for end in ends]
+        table = {d: our_numbers(chosen, d, names, quantity) for d in part.datasets if d in checked}
+        tables.append(table)
+        present = [
+            row
+            for row in present
+            if all(row + end in numbers.means for numbers in table.values() for end in ends)
+        ]
+    if not checked or not named <= set(present) or len(present) < 3:
+        return None
     held = 0
-    orders = list(derangements(len(present), DERANGED))
+    orders = derangements(len(present), DERANGED)
     for order in orders:
-        deranged = {row: present[place] for row, place in zip(present, order, strict=True)}
+        other = dict(zip(present, (present[place] for place in order), strict=True))
         outcomes = []
         for part, table in zip(claim.parts, tables, strict=True):
-            others = {name: _put(deranged, name) for name in part.names}
-            outcomes.append(_weigh(part, {d: each.rename(others) for d, each in table.items()}).verdict)
+            renamed = {name: other[_row(name)] + name.removeprefix(_row(name)) for name in part.names}
+            outcomes.append(_weigh(part, {d: each.rename(renamed) for d, each in table.items()}).verdict)
         held += combine(outcomes) == HOLDS
     return held / len(orders)
 
 
-def _put(deranged: Mapping[str, str], name: str) -> str:
-    """Return another row in place of that of a name, at the same point of its curve."""
-    row, sign, point = name.partition("@")
-    return f"{deranged[row]}{sign}{point}"
+def _row(name: str) -> str:
+    """Return the row of a name like "pa@5"."""
+    return name.partition("@")[0]
 
 
 def our_numbers(

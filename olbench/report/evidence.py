@@ -264,13 +264,12 @@ def describe_identification(found: Identification) -> str:
     """Return how well the rows name their learners, in one sentence; empty without rows."""
     if not found.rows:
         return ""
-    right = [row for row in found.rows if row.is_right]
+    right = sum(row.is_right for row in found.rows)
     decisive = sum(row.is_identified for row in found.rows)
-    sure = "each" if decisive == len(found.rows) else str(decisive)
     cells = sum(cell.is_right for cell in found.cells.values())
     return (
-        f"Blind matching names the right learner in {len(right)} of {len(found.rows)} rows ({sure} by a "
-        f"factor of 20 or more) and {cells} of {len(found.cells)} cells (chance: {found.chance:.0f})"
+        f"Blind matching names the right learner in {right} of {len(found.rows)} rows, {decisive} decisively, "
+        f"and {cells} of {len(found.cells)} cells (chance: {found.chance:.0f})"
     )
 
 

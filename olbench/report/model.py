@@ -9,7 +9,7 @@ from olbench.papers import Paper, load_paper
 from olbench.protocols import Protocol
 from olbench.quantities import Quantity
 from olbench.report import claims, evidence, guessing, verdicts
-from olbench.report.claims import ClaimVerdict
+from olbench.report.claims import OPEN, ClaimVerdict
 from olbench.report.evidence import Identification, PrintedCell, WrongLearners
 from olbench.report.guessing import Guess
 from olbench.report.results import Entry, Results, aligned, load_results
@@ -146,8 +146,11 @@ class Report:
 
     @cached_property
     def claim_controls(self) -> dict[str, float]:
-        """How often each claim would hold with the algorithms deranged, by id."""
-        return claims.chance_of_holding(self.results, self.paper) if self.paper else {}
+        """How often each claim that is decided would hold with the algorithms deranged, by id."""
+        shares = claims.chance_of_holding(self.results, self.paper) if self.paper else {}
+        return {
+            each.id: shares[each.id] for each in self.claims if each.verdict != OPEN and each.id in shares
+        }
 
     @cached_property
     def guesses(self) -> list[Guess]:

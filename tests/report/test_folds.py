@@ -128,7 +128,7 @@ def test_the_entry_with_the_required_tuning_stands_for_a_row(report):
     only = dataclasses.replace(
         results, entries=tuple(e for e in results.entries if results.tuning_of(e) == "oracle")
     )
-    entry, reason = choose(only, paper, "breast-cancer", "var-kl")
+    entry, reason, _ = choose(only, paper, "breast-cancer", "var-kl")
     assert (entry.label, reason) == ("var-KL [oracle]", "its tuning is oracle; only nested is compared")
     for way in results.tunings:
         found = judge_tuning(results, paper, way)
@@ -345,14 +345,14 @@ def test_an_algorithm_that_lacks_a_tuning_is_left_out_of_the_means(report):
 def test_claims_about_epochs_are_read_from_the_curves(report):
     found = {claim.id: claim for claim in report.claims}
     for claim in found.values():
-        assert claim.verdict != "not checked"
+        assert claim.verdict != "not decided"
     [entry] = [e for e in report.results.of("breast-cancer") if e.label == "pa"]
     after = entry.curves["test_error"].mean(axis=0)
     evidence = found["epochs-help"].evidence
     assert entry.points.tolist() == [1, 2, 3]
     if after[2] >= after[0]:
         assert f"breast-cancer (pa@3 {100 * after[2]:.2f}, pa@1 {100 * after[0]:.2f})" in evidence
-    assert found["epochs-help"].own_verdict == "not checked"
+    assert found["epochs-help"].own_verdict == "not decided"
     assert found["variants-win"].own_table.startswith("on 2 of 3 data sets")
 
 
