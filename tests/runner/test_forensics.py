@@ -305,14 +305,12 @@ def test_without_a_paper_it_is_refused_and_with_nothing_to_compare_it_exits_4(pa
 
 
 def test_failing_trials_exit_3_and_the_rest_is_judged(paper, config, here, monkeypatch):
-    import olbench.protocols.online as online
-
     def make(id, **settings):
         if settings.get("r") == 4.0:
             raise RuntimeError("no")
         return make_algorithm(id, **settings)
 
-    monkeypatch.setattr(online, "make_algorithm", make)
+    monkeypatch.setattr("olbench.trials.trial.make_algorithm", make)
     path = config(CONFIG.format(paper=paper(), datasets="synthetic-noise", algorithms="arow"))
     code, out, err = here("forensics", path, "--format", "json")
     assert code == 3
