@@ -268,8 +268,8 @@ def describe_identification(found: Identification) -> str:
     decisive = sum(row.is_identified for row in found.rows)
     cells = sum(cell.is_right for cell in found.cells.values())
     return (
-        f"Blind matching names the right learner in {right} of {len(found.rows)} rows, {decisive} decisively, "
-        f"and {cells} of {len(found.cells)} cells (chance: {found.chance:.0f})"
+        f"Blind matching names the right learner in {right} of {len(found.rows)} rows "
+        f"({decisive} decisively), {cells} of {len(found.cells)} cells (chance: {found.chance:.0f})"
     )
 
 
@@ -279,4 +279,4 @@ def describe_joint(judgements: Iterable[Judgement], quantities: Sequence[Quantit
     if len(quantities) < 2 or not joint:
         return ""
     names = " and ".join(quantity.counted for quantity in quantities)
-    return f"{joint.count(REPRODUCED)} of {len(joint)} cells reproduced in {names} together"
+    return f"{joint.count(REPRODUCED)} of {len(joint)} cells reproduced in {names}"

@@ -21,7 +21,8 @@ MATCHING_NOTE = (
     "Blind matching asks which learner of the run gives the printed means of a row the highest likelihood "
     "(normal, with the deviations of both sides and the rounding; one number in "
     f"{1 / UNEXPLAINED:.0f} may be anywhere). The margin is the log-likelihood above the best other learner; "
-    "3 or more, a factor of 20, is decisive. Jointly reproduced: in every quantity that the paper prints for the cell."
+    "3 or more, a factor of 20, is decisive. Jointly reproduced: in every quantity that the paper prints for "
+    "the cell."
 )
 
 
