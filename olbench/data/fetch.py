@@ -13,13 +13,15 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from olbench.data.catalog import CatalogEntry, resolve
-from olbench.data.entries import load_entry
 from olbench.data.folders import downloads_folder
 from olbench.data.readers.compressed import SUFFIXES, base_name, open_content
 from olbench.errors import UserError, expand_home
+
+if TYPE_CHECKING:
+    from olbench.data.catalog import CatalogEntry
 
 ATTEMPTS = 3
 PAUSE = 0.5
@@ -40,6 +42,8 @@ class FailedError(Exception):
 
 def is_present(name: str, mirror: str | None = None) -> bool:
     """Return whether a catalogue data set or a file can be loaded without a download."""
+    from olbench.data.catalog import resolve
+
     entry = resolve(name)
     return isinstance(entry, Path) or local_files(entry, mirror) is not None
 
@@ -49,7 +53,7 @@ def fetch_command(names: Sequence[str]) -> str:
     return f"olbench data fetch {' '.join(names)}"
 
 
-def local_files(entry: CatalogEntry, mirror: str | None = None) -> list[Path] | None:
+def local_files(entry: "CatalogEntry", mirror: str | None = None) -> list[Path] | None:
     """Return an entry's files from the downloads or from a mirror folder, or None if one is missing."""
     files = _find_all(downloads_folder(), entry)
     if files is not None:
@@ -58,7 +62,7 @@ def local_files(entry: CatalogEntry, mirror: str | None = None) -> list[Path] | 
     return _find_all(place, entry) if isinstance(place, Path) else None
 
 
-def _find_all(folder: Path, entry: CatalogEntry) -> list[Path] | None:
+def _find_all(folder: Path, entry: "CatalogEntry") -> list[Path] | None:
     paths = [path for file in entry.files if (path := _find_file(folder, file))]
     return paths if len(paths) == len(entry.files) else None
 
@@ -105,7 +109,7 @@ def hide_password(address: str) -> str:
 
 
 def fetch(
-    entry: CatalogEntry, mirror: str | None = None, force: bool = False, progress: Progress | None = None
+    entry: "CatalogEntry", mirror: str | None = None, force: bool = False, progress: Progress | None = None
 ) -> list[Path]:
     """Return the files of an entry in the downloads folder; fetch them if they are not there."""
     files = _find_all(downloads_folder(), entry)
@@ -122,7 +126,7 @@ def fetch(
     raise UserError(_explain_by_hand(entry, reasons))
 
 
-def _explain_by_hand(entry: CatalogEntry, reasons: list[str]) -> str:
+def _explain_by_hand(entry: "CatalogEntry", reasons: list[str]) -> str:
     """Describe the failed attempts, and how to get the files by hand."""
     downloads = downloads_folder()
     missing = [file for file in entry.files if not _find_file(downloads, file)] or list(entry.files)
@@ -134,7 +138,7 @@ def _explain_by_hand(entry: CatalogEntry, reasons: list[str]) -> str:
     )
 
 
-def _list_places(entry: CatalogEntry, mirror: str | None) -> Iterator[tuple[Path | str, bool]]:
+def _list_places(entry: "CatalogEntry", mirror: str | None) -> Iterator[tuple[Path | str, bool]]:
     """Yield the folders and addresses to try, each with whether it is a mirror."""
     place = mirror_place(mirror)
     if place is not None:
@@ -180,7 +184,7 @@ def _find_file(folder: Path, file: str) -> Path | None:
 
 
 def _fetch_from(
-    place: Path | str, is_mirror: bool, entry: CatalogEntry, progress: Progress | None
+    place: Path | str, is_mirror: bool, entry: "CatalogEntry", progress: Progress | None
 ) -> list[Path]:
     """Fetch all files of an entry from one place, check them, and move them into the downloads folder."""
     with _staging() as staging:
@@ -212,7 +216,7 @@ def _staging() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _check_bytes(entry: CatalogEntry, file: str, path: Path) -> None:
+def _check_bytes(entry: "CatalogEntry", file: str, path: Path) -> None:
     """Compare the uncompressed bytes with their checksum, if the catalogue has one."""
     if file not in entry.sha256:
         return
@@ -232,7 +236,9 @@ def _check_bytes(entry: CatalogEntry, file: str, path: Path) -> None:
         raise FailedError(f"{path.name} does not match the checksum in the catalogue")
 
 
-def _check_examples(entry: CatalogEntry, paths: list[Path]) -> None:
+def _check_examples(entry: "CatalogEntry", paths: list[Path]) -> None:
+    from olbench.data.entries import load_entry  # it takes SciPy, which finding a file does not
+
     try:
         load_entry(entry, paths)
     except UserError as error:
