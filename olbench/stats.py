@@ -697,4 +697,4 @@ def derangements(size: int, most: int) -> NDArray[np.int64]:
         orders = np.array(list(permutations(range(size))), np.int64).reshape(-1, size)
     else:
         orders = np.random.default_rng(0).permuted(np.tile(places, (4 * most, 1)), axis=1)
-    return orders[(orders != places).all(axis=1)][:most]
+    return np.asarray(orders[(orders != places).all(axis=1)][:most])

@@ -279,4 +279,4 @@ def describe_joint(judgements: Iterable[Judgement], quantities: Sequence[Quantit
     if len(quantities) < 2 or not joint:
         return ""
     names = " and ".join(quantity.counted for quantity in quantities)
-    return f"{joint.count(REPRODUCED)} of {len(joint)} cells reproduced in {names}"
+    return f"{joint.count(REPRODUCED)} of {len(joint)} cells reproduced in {names} at once"

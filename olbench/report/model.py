@@ -124,10 +124,13 @@ class Report:
     @property
     def verdict_lines(self) -> list[str]:
         """The verdicts in a few lines, each with its control; none without a paper."""
-        lines = [self.describe_verdicts(quantity) for quantity in self.judged]
-        lines.append(evidence.describe_joint(self.judgements, self.judged))
-        lines.append(evidence.describe_identification(self.identification))
-        return list(filter(None, lines))
+        return [*map(self.describe_verdicts, self.judged), *self.matches]
+
+    @property
+    def matches(self) -> list[str]:
+        """How many cells are reproduced in all quantities, and whom blind matching names."""
+        joint = evidence.describe_joint(self.judgements, self.judged)
+        return list(filter(None, (joint, evidence.describe_identification(self.identification))))
 
     def describe_verdicts(self, quantity: Quantity) -> str:
         """Return how many numbers are reproduced, and how many wrong learners would reproduce."""

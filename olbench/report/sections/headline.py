@@ -5,6 +5,7 @@ from typing import Any
 
 from olbench.quantities import Quantity
 from olbench.report import verdicts
+from olbench.report.evidence import describe_control
 from olbench.report.grid import count
 from olbench.report.guessing import describe_guesses
 from olbench.report.model import Report
@@ -78,6 +79,7 @@ def page(report: Report) -> Mapping[str, Any]:
             {"name": name, "letter": letter, "meaning": verdicts.MEANINGS[name]}
             for name, letter in verdicts.LETTERS.items()
         ],
+        "matches": report.matches,
         "claims": [claim.verdict for claim in report.claims],
         "guesses": describe_guesses(report.guesses),
     }
@@ -93,6 +95,7 @@ def _tally(report: Report, quantity: Quantity) -> dict[str, Any]:
         "leaning": verdicts.count_leaning(report.judgements, quantity),
         "mark": verdicts.LEANS,
         "apart": verdicts.summary_apart(report.judgements, quantity),
+        "control": describe_control(report.controls[quantity]),
     }
 
 

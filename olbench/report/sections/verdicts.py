@@ -175,7 +175,11 @@ def data(report: Report) -> Mapping[str, Any]:
 def page(report: Report) -> Mapping[str, Any]:
     """Return one map per judged quantity."""
     maps = [_map(report, quantity) for quantity in report.judged]
-    return {"maps": maps, "wheres": list(report.paper.tables) if report.paper else []}
+    return {
+        "maps": maps,
+        "wheres": list(report.paper.tables) if report.paper else [],
+        "legend": legend(report),
+    }
 
 
 def _map(report: Report, quantity: Quantity) -> dict[str, Any]:
