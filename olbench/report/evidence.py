@@ -278,5 +278,5 @@ def describe_joint(judgements: Iterable[Judgement], quantities: Sequence[Quantit
     joint = list(joint_verdicts(judgements).values())
     if len(quantities) < 2 or not joint:
         return ""
-    names = " and ".join(quantity.counted for quantity in quantities)
-    return f"{joint.count(REPRODUCED)} of {len(joint)} cells reproduced in {names} at once"
+    every = "both" if len(quantities) == 2 else "every quantity"
+    return f"{joint.count(REPRODUCED)} of {len(joint)} cells reproduced in {every}"
