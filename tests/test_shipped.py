@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from olbench import UserError, load_results, run, shipped
+from olbench.report.summary import find_runs
 from tests.runner.conftest import own_folder  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,6 +21,15 @@ def test_names_stand_for_configs_and_runs():
     assert shipped.find_config("configs/my.yaml") == Path("configs/my.yaml")
     with pytest.raises(UserError, match=r"no config 'quik' \(did you mean 'quick'\?\); `olbench configs`"):
         shipped.find_config("quik")
+
+
+def test_the_same_runs_speak_for_the_papers_anywhere(here, own_folder):  # noqa: F811
+    """In an empty folder, and beside a quick look, as in a checkout."""
+    everywhere = find_runs(Path("nothing"))
+    assert everywhere
+    assert set(everywhere) <= set(shipped.runs().values())
+    assert here("run", "quick", "--set", "permutations=1", "--set", "algorithms=[cw]", "--quiet")[0] == 0
+    assert find_runs(Path("results")) == everywhere
 
 
 @pytest.mark.parametrize("name", shipped.configs())
