@@ -1,6 +1,7 @@
 """What ships works by name, in an empty folder, from a wheel as from a checkout."""
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from olbench import UserError, load_results, run, shipped
+from olbench.papers import paper_ids
 from olbench.report.summary import find_runs
 from tests.runner.conftest import own_folder  # noqa: F401
 
@@ -35,6 +37,19 @@ def test_the_same_runs_speak_for_the_papers_anywhere(here, own_folder):  # noqa:
 @pytest.mark.parametrize("name", shipped.configs())
 def test_every_config_says_in_its_head_what_it_runs(name):
     assert 20 < len(shipped.describe(shipped.configs()[name])) < 250
+
+
+def test_make_reproduce_runs_every_config_of_a_paper_or_names_it_in_its_help():
+    makefile = (ROOT / "Makefile").read_text()
+    repeated = {
+        name for paper in paper_ids() for name in re.search(rf"^{paper} := (.*)$", makefile, re.M)[1].split()
+    }
+    entry = makefile.split('"make reproduce', 1)[1].split('"make test', 1)[0]
+    left_out = {name for name in shipped.configs() if re.search(rf" {name}[ ,]", entry.split("Left out")[1])}
+    of_papers = {name for name, path in shipped.configs().items() if "\npaper: " in path.read_text()}
+    assert repeated.isdisjoint(left_out)
+    assert of_papers - repeated - {"quick"} <= left_out  # quick is a first look, by `make quick`
+    assert repeated <= of_papers
 
 
 def test_a_run_by_name_and_its_report(here, own_folder):  # noqa: F811
