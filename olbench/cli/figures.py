@@ -14,6 +14,7 @@ import click
 def command(paper: str, output: Path) -> None:
     """Draw the illustrations of PAPER as PNG, PDF and SVG: formulas, data and single learners.
 
+    One that shows a data set fetches it. If that fails, the others are drawn all the same.
     Figures of results are drawn by `olbench report DIR --figures FOLDER`.
 
     \b
@@ -23,6 +24,9 @@ def command(paper: str, output: Path) -> None:
     """
     from olbench.report.illustrations import save_illustrations
 
-    paths = save_illustrations(paper, output)
+    paths, refused = save_illustrations(paper, output)
     names = list(dict.fromkeys(path.stem for path in paths))
-    click.echo(f"{' and '.join(names)} are in {output}, as PNG, PDF and SVG", err=True)
+    verb = "are" if len(names) > 1 else "is"
+    click.echo(f"{' and '.join(names)} {verb} in {output}, as PNG, PDF and SVG", err=True)
+    for name, error in refused.items():
+        click.echo(f"{name} is left out: {error}", err=True)

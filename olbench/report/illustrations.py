@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import olbench.papers
 from olbench.errors import UserError, suggest
+from olbench.papers import paper_ids
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +29,8 @@ def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
     papers = illustrated_papers()
     if paper not in papers:
         known = ", ".join(papers)
+        if paper in paper_ids():
+            raise UserError(f"all figures of {paper} show results; papers with illustrations: {known}")
         raise UserError(f"there are no illustrations of '{paper}'{suggest(paper, papers)}; known: {known}")
     draws: Mapping[str, Callable[[], Figure]] = importlib.import_module(_module(paper)).ILLUSTRATIONS
     return draws
@@ -37,10 +40,20 @@ def _module(paper: str) -> str:
     return f"olbench.papers.{paper}.illustrations"
 
 
-def save_illustrations(paper: str, folder: Path) -> list[Path]:
-    """Write the illustrations of a paper in each format; return the files."""
+def save_illustrations(paper: str, folder: Path) -> tuple[list[Path], dict[str, UserError]]:
+    """Write the illustrations of a paper in each format; return the files, and what could not be drawn.
+
+    An illustration whose data set cannot be had does not keep the others from being drawn.
+    """
     from olbench.report.figures.canvas import save
 
-    draws = illustrations_of(paper)
+    drawn, refused = {}, {}
+    for name, draw in illustrations_of(paper).items():
+        try:
+            drawn[name] = draw()
+        except UserError as error:
+            refused[name] = error
+    if not drawn:
+        raise next(iter(refused.values()))
     folder.mkdir(parents=True, exist_ok=True)
-    return [path for name, draw in draws.items() for path in save(draw(), folder / name)]
+    return [path for name, figure in drawn.items() for path in save(figure, folder / name)], refused

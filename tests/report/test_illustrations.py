@@ -270,3 +270,21 @@ def test_the_command_writes_all_formats(tmp_path: Path):
     done = olbench("figures", "nothing")
     assert done.returncode == 2
     assert "there are no illustrations of 'nothing'; known: cw2008, cw2012" in done.stderr
+
+
+def test_the_command_draws_what_needs_no_data_without_the_data(tmp_path: Path):
+    nothing = {"OLBENCH_MIRROR": str(tmp_path / "mirror"), "OLBENCH_CACHE": str(tmp_path / "cache")}
+    (tmp_path / "mirror").mkdir()
+    done = olbench("figures", "cw2012", "--output", str(tmp_path / "new"), **nothing)
+    assert (done.returncode, done.stdout) == (0, "")
+    drawn, left_out = done.stderr.splitlines()
+    assert drawn.startswith("cw2012-figure-2 is in ")
+    assert left_out.startswith("cw2012-figure-1 is left out: ")
+    assert "amazon-electronics" in left_out
+    names = sorted(path.name for path in (tmp_path / "new").iterdir())
+    assert names == [f"cw2012-figure-2.{form}" for form in ("pdf", "png", "svg")]
+
+
+def test_a_paper_without_illustrations_is_not_taken_for_another():
+    with pytest.raises(UserError, match=r"all figures of scw2012 show results; .* cw2008, cw2012$"):
+        illustrations_of("scw2012")
