@@ -102,6 +102,11 @@ class Quantity:
         return self.ratio is not None or self.percent
 
     @property
+    def top(self) -> float:
+        """The largest value that it can have, as it is shown: 1 for a rate, 100 in percent, else no bound."""
+        return 100.0 if self.percent else 1.0 if self.is_rate else math.inf
+
+    @property
     def counted(self) -> str:
         """The plural in a summary."""
         return self.plural or self.title

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from olbench import shipped
 from olbench.algorithms import definitions
 from olbench.errors import UserError
 from olbench.quantities import MISTAKE_RATE, UPDATES
@@ -21,8 +22,10 @@ from olbench.report.figures.curves import (
     save_figures,
 )
 from olbench.report.figures.palette import STYLES, display_name, styles
+from olbench.report.figures.shards import bars_figure, examples_figure, families
 from olbench.report.model import Report
 from olbench.report.results import Entry, Results, load_results
+from olbench.report.sections.curves import describe_series
 
 SMALL = Path(__file__).with_name("small")
 DATASETS = ["svmguide3", "synthetic", "splice"]
@@ -114,6 +117,34 @@ def test_a_band_is_one_deviation_over_the_permutations(small: Results):
         mean, deviation = entry.spread(UPDATES) or (0, 0)
         assert last.max() == pytest.approx(mean + deviation)
         assert last.min() == pytest.approx(mean - deviation)
+
+
+def nearly_perfect(entry: Entry) -> Entry:
+    """Return an entry whose accuracies are 70 % once and 100 % otherwise: mean and deviation exceed 100 %."""
+    perfect = {name: np.ones_like(values) for name, values in entry.curves.items()}
+    for values in perfect.values():
+        values[0] = 0.7
+    columns = {**entry.columns, "right": np.where(np.arange(entry.done) == 0, 0.7, 1.0) * entry.columns["n"]}
+    return replace(entry, curves=perfect, columns=columns)
+
+
+@pytest.mark.parametrize("run", ["shards", "advice"])
+def test_a_band_of_accuracy_ends_at_100_percent(run):
+    results = change(load_results(shipped.runs()[run]), nearly_perfect)
+    [dataset, *_] = results.datasets
+    figures = [curves_figure(results, dataset)]
+    if run == "shards":
+        own = [family for family in families(results) if family.dataset == dataset]
+        series = results.protocol.series[0]
+        figures += [bars_figure(own[:1], own, series.quantity), examples_figure({dataset: own}, series)]
+    for figure in figures:
+        edges = [path.vertices[:, 1] for each in figure.axes[0].collections for path in each.get_paths()]
+        assert max(map(np.max, edges)) == pytest.approx(100)
+
+
+def test_the_page_ends_the_bands_of_rates_alone(small: Results):
+    tops = {name: each["top"] for name, each in describe_series(small.protocol.series)["series"].items()}
+    assert tops == {"mistakes": 1.0, "updates": None, "seconds": None}
 
 
 def test_one_permutation_has_no_band(small: Results):

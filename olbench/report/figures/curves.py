@@ -5,6 +5,7 @@ The same record gives the same bytes, whatever the date, the versions and the us
 
 import hashlib
 import itertools
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,8 @@ class Band:
     points: Floats
     mean: Floats
     deviation: Floats | None
+    #: The largest value that there can be: 100 for an accuracy in percent.
+    top: float = math.inf
 
     @property
     def low(self) -> Floats:
@@ -55,8 +58,8 @@ class Band:
 
     @property
     def high(self) -> Floats:
-        """The upper edge of the band."""
-        return self.mean if self.deviation is None else self.mean + self.deviation
+        """The upper edge of the band; a rate is never above one."""
+        return self.mean if self.deviation is None else np.minimum(self.mean + self.deviation, self.top)
 
     def shade(self, panel: Axes, colour: str, alpha: float) -> None:
         """Shade one deviation either way, if there is one."""
@@ -74,7 +77,7 @@ def band_of(entry: Entry, series: Series) -> Band:
     # Shared times vary with the load of the machine, which says nothing about the algorithm.
     banded = entry.done > 1 and (not series.timed or entry.exclusive)
     deviation = values.std(axis=0, ddof=1) if banded else None
-    return Band(entry.label, points, values.mean(axis=0), deviation)
+    return Band(entry.label, points, values.mean(axis=0), deviation, series.quantity.top)
 
 
 def curves_figure(

@@ -138,11 +138,12 @@ def _draw_bars(panel: Axes, family: Family, ways: Sequence[str], quantity: Quant
             if entry is None:
                 continue
             mean, deviation = (_scaled(quantity, value) for value in entry.spread(quantity))
+            below, above = min(deviation, mean), min(deviation, quantity.top - mean)
             panel.bar(
                 place + (k - (len(ways) - 1) / 2) * width, mean, 0.92 * width, color=COLOURS[way],
-                yerr=deviation, error_kw={"elinewidth": 0.5, "capsize": 1.2, "capthick": 0.5},
+                yerr=[[below], [above]], error_kw={"elinewidth": 0.5, "capsize": 1.2, "capthick": 0.5},
             )  # fmt: skip
-            low = min(low, mean - deviation)
+            low = min(low, mean - below)
     panel.set_xticks(range(len(family.shards)), [f"{shards:,}" for shards in family.shards])
     panel.tick_params(axis="x", length=0)
     # Bars begin above zero, as in the paper: what is compared are differences of a few points.

@@ -227,7 +227,7 @@ function curveOf(data, curves, label, name, windowed) {
   return {
     ...own, label, colour: colourOf(style), dash: style.dash, width: style.width, marker: style.marker,
     filled: style.filled, low: own.mean.map((mean, i) => Math.max(0, mean - own.deviation[i])),
-    high: own.mean.map((mean, i) => mean + own.deviation[i]),
+    high: own.mean.map((mean, i) => Math.min(data.series[name].top ?? Infinity, mean + own.deviation[i])),
   };
 }
 

@@ -66,6 +66,7 @@ def _describe(series: Series) -> dict[str, Any]:
         "level": series.is_level,
         "timed": series.timed,
         "factor": 100 if series.quantity.percent else 1,
+        "top": series.quantity.top if series.quantity.is_rate else None,
     }
 
 
