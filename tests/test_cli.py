@@ -1,5 +1,6 @@
 """The command line answers at once, exits with the agreed codes and says what is wrong."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -9,6 +10,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from olbench import UserError, make_algorithm, online_pass
+from olbench.algorithms import definitions, get_definition
+from olbench.algorithms.options import list_ways
 from olbench.bench import cases, peers
 from olbench.bench.plain_c import IDS, find_compiler, plain_c
 
@@ -83,6 +87,31 @@ def test_one_algorithm_in_detail():
     assert "parameter   r = 1, in (0, inf)" in done.stdout
     assert "searched over 0.0625, 0.125, 0.25, 0.5, 1, 2, 4, 8, 16" in done.stdout
     assert "large margin, confidence, non-separable" in done.stdout
+    assert "runs with   covariance: full; form: covariance, root (the first is the default)" in done.stdout
+    assert "            covariance: full; kernel: linear, rbf, poly" in done.stdout
+    assert "            covariance: diag; projection: kl, l2" in done.stdout
+
+
+@pytest.mark.parametrize("id", [each.id for each in definitions() if each.order == "second"])
+def test_an_algorithm_runs_in_every_way_that_is_listed_and_in_no_other(id):
+    X, y = np.array([[1.0, 2.0], [2.0, -1.0], [-1.0, 0.5]]), np.array([1.0, -1.0, 1.0])
+    listed = {
+        frozenset({"covariance": way["covariance"][0], name: value}.items())
+        for way in list_ways(get_definition(id))
+        for name in way
+        for value in way[name]
+        if name != "covariance"
+    }
+    every = {"form": ["covariance", "root"], "kernel": ["linear", "rbf", "poly"]}
+    every |= {"projection": ["kl", "l2", "exact"]}
+    for covariance, (name, values) in itertools.product(("full", "diag"), every.items()):
+        for value in values if (covariance, name) != ("full", "projection") else ():
+            options = {"covariance": covariance, name: value}
+            if frozenset(options.items()) in listed:
+                assert online_pass(make_algorithm(id, **options), X, y).n == 3
+            else:
+                with pytest.raises(UserError):
+                    make_algorithm(id, **options)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Options that every second-order algorithm takes in addition to its own parameters, and advice."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -55,6 +56,36 @@ def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dic
     if "kernel" in given:
         options["kernel"] = _read_kernel(definition.id, given)
     return options, rest
+
+
+def list_ways(definition: Definition) -> list[dict[str, tuple[str, ...]]]:
+    """Return the ways to run a second-order algorithm: options that go together, each with its values.
+
+    The default comes first: the full covariance in the form that the definition names. A value that the
+    checks of options refuse is left out.
+    """
+    if definition.order != "second":
+        return []
+    forms = sorted(_CHOICES["form"], key=lambda form: form != definition.form)
+    ways: list[tuple[dict[str, str], str, Iterable[str]]] = [
+        ({"covariance": "full"}, "form", forms),
+        ({"covariance": "full"}, "kernel", _CHOICES["kernel"]),
+        ({"covariance": "diag"}, "projection", definition.projections),
+    ]
+    found = []
+    for fixed, name, values in ways:
+        allowed = tuple(value for value in values if _is_allowed(definition, {**fixed, name: value}))
+        if allowed:
+            found.append({**{key: (value,) for key, value in fixed.items()}, name: allowed})
+    return found
+
+
+def _is_allowed(definition: Definition, settings: dict[str, Any]) -> bool:
+    try:
+        _check_choices(definition, settings)
+    except UserError:
+        return False
+    return True
 
 
 def _check_choices(definition: Definition, given: dict[str, Any]) -> None:

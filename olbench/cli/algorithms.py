@@ -67,6 +67,8 @@ def show_all(definitions: "list[Definition]") -> None:
 
 def show_one(definition: "Definition") -> None:
     """Print everything that is declared about an algorithm."""
+    from olbench.algorithms.options import list_ways
+
     lines = [f"{definition.id}: {definition.title} ({definition.order} order)", ""]
     lines += [line.strip() for line in definition.doc.strip().splitlines()] + [""]
     lines += [f"source      {definition.source}"]
@@ -78,10 +80,12 @@ def show_one(definition: "Definition") -> None:
     if definition.traits is not None:
         has = [words for name, words in TRAITS if getattr(definition.traits, name)]
         lines.append(f"traits      {', '.join(has) or 'none'} ({definition.traits.source})")
-    if definition.order == "second":
-        projections = ", ".join(definition.projections)
-        kinds = f"full, diag (projection {projections})" if definition.diagonal else "full"
-        lines.append(f"covariance  {kinds}; form of the full one: {definition.form}")
+    for place, way in enumerate(list_ways(definition)):
+        options = "; ".join(f"{name}: {', '.join(values)}" for name, values in way.items())
+        start, end = ("", "") if place else ("runs with", " (the first is the default)")
+        lines.append(f"{start:12}{options}{end}")
+    if definition.no_diagonal:
+        lines.append(f"            not with covariance: diag, because {definition.no_diagonal}")
     click.echo("\n".join(lines))
 
 

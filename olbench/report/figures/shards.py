@@ -157,7 +157,7 @@ def _draw_singles(panel: Axes, own: Sequence[Family], quantity: Quantity, look: 
         mean = _scaled(quantity, family.single.mean(quantity))
         panel.axhline(mean, color=style.colour, linestyle=DASHES[style.dash], linewidth=1.1, zorder=4)
     top = max([_scaled(quantity, each.single.mean(quantity)) for each in own], default=0.0)
-    panel.set_ylim(top=max(panel.get_ylim()[1], top + 0.5))
+    panel.set_ylim(top=min(max(panel.get_ylim()[1], top + 0.5), quantity.top))
 
 
 def examples_figure(found: Mapping[str, Sequence[Family]], series: Series) -> Figure:
