@@ -8,9 +8,11 @@ import pytest
 
 from olbench.report import summary
 from olbench.report.summary import find_runs
+from olbench.shipped import find_folder
 
 SMALL = Path(__file__).with_name("small")
 RUN = Path("results/scw/reference")
+SHIPPED = find_folder("results")
 
 
 @pytest.fixture(autouse=True)
@@ -92,3 +94,12 @@ def test_every_format_names_the_paper_its_counts_and_the_controls(here, form):
     assert code == 0
     for text in ("scw2012", "mistake rates", "wrong learners", "olbench report scw"):
         assert text in out
+
+
+def test_a_run_of_two_algorithms_changes_no_verdict_of_the_main_run():
+    main, grid = (SHIPPED / "scw" / name for name in ("reference", "grid"))
+    [alone] = summary.reproductions([main])
+    [both] = summary.reproductions([grid, main])
+    assert [report.results.folder for report in both.reports] == [main, grid]
+    assert both.judgements == alone.judgements
+    assert both.claims == alone.claims
