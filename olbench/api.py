@@ -93,10 +93,10 @@ def plan(
     from olbench.engine.budget import refuse_excess
     from olbench.engine.executors.local import default_jobs
     from olbench.engine.runner import refuse_too_many
-    from olbench.protocols import get_protocol
+    from olbench.protocols import cells_of
 
     sources, skipped = find_sources(config.datasets, skip_missing, say)
-    cells = list(find_cells(sources) if find_cells else get_protocol(config.protocol).cells(config, sources))
+    cells = list(find_cells(sources) if find_cells else cells_of(config, sources))
     workers = jobs or default_jobs()
     if cells:
         refuse_too_many(cells)

@@ -174,6 +174,12 @@ def test_the_engine_imports_no_concrete_protocol():
     assert {name: named for name, named in found.items() if named} == {}
 
 
+def test_an_experiment_is_planned_in_one_place():
+    """A key of configs that changes the plan is then read in one place."""
+    found = matching(r"(?<!super\(\))\.cells\(")
+    assert found.keys() == {"protocols/__init__.py"}
+
+
 def texts_in(source: str) -> set[str]:
     """Return the texts in the code of a program, without its docstrings."""
     nodes = list(ast.walk(ast.parse(source)))

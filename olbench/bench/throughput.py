@@ -18,7 +18,7 @@ from olbench.engine.executors import open_executor
 from olbench.engine.executors.local import Executor
 from olbench.engine.runner import open_run
 from olbench.errors import UserError
-from olbench.protocols import get_protocol
+from olbench.protocols import cells_of
 from olbench.protocols.definition import Cell
 
 #: Processor seconds of a pass on a cluster, about; a pass over PROBE rows tells how many rows take that long.
@@ -70,7 +70,7 @@ def equal_trials(source: Source, **settings: int) -> Cell:
     """Return a cell of equal trials: AROW with a full covariance."""
     algorithm = AlgorithmSpec("arow", options={"covariance": "full", "form": "covariance", "a": 1.0})
     config = Config((source.spec,), (algorithm,), settings=settings)
-    [cell] = get_protocol(config.protocol).cells(config, [source])
+    [cell] = cells_of(config, [source])
     return cell
 
 

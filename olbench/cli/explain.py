@@ -34,7 +34,7 @@ def command(folder: Path, key: str | None, path: Path | None, overrides: tuple[s
     from olbench.config import read_config
     from olbench.data.source import find_sources
     from olbench.engine.reuse import explain_cells
-    from olbench.protocols import get_protocol
+    from olbench.protocols import cells_of
     from olbench.trials import ledger, run_file
 
     if overrides and not path:
@@ -42,7 +42,7 @@ def command(folder: Path, key: str | None, path: Path | None, overrides: tuple[s
     recorded = ledger.current(folder)
     config = read_config(path, overrides) if path else run_file.read_config(folder)
     sources, skipped = find_sources(config.datasets, skip_missing=True)
-    reasons = explain_cells(get_protocol(config.protocol).cells(config, sources), recorded)
+    reasons = explain_cells(cells_of(config, sources), recorded)
     if key:
         chosen = ledger.find_key({**recorded, **reasons}, key, folder)
         if chosen not in reasons:

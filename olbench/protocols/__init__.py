@@ -1,12 +1,15 @@
 """Protocols: a config in, trials out; a trial in, its outcome out. One file per protocol."""
 
+from collections.abc import Sequence
 from functools import cache
 
+from olbench.config.specs import Config
+from olbench.data.source import Source
 from olbench.discovery import import_all, load_entry_points
 from olbench.errors import UserError, show_name, suggest
-from olbench.protocols.definition import REGISTRY, Protocol, protocol
+from olbench.protocols.definition import REGISTRY, Cell, Protocol, protocol
 
-__all__ = ["Protocol", "get_protocol", "protocol", "protocols"]
+__all__ = ["Protocol", "cells_of", "get_protocol", "protocol", "protocols"]
 
 #: The protocols that come first in lists, in this order; the other files of this folder follow by name.
 FIRST = ("online", "crossval", "fresh", "advice", "shards")
@@ -34,3 +37,8 @@ def get_protocol(id: str) -> Protocol:
         known = [each.id for each in protocols()]
         raise UserError(f"unknown protocol {show_name(id)}{suggest(id, known)}; there are {', '.join(known)}")
     return REGISTRY[id]
+
+
+def cells_of(config: Config, sources: Sequence[Source]) -> list[Cell]:
+    """Return the cells of an experiment on some data sets; whoever plans one asks here."""
+    return get_protocol(config.protocol).cells(config, sources)
