@@ -65,9 +65,9 @@ class Quantity:
     at_most_n: Literal[False, True, "per class"] = False
 
     def of(self, record: Mapping[str, Any]) -> float:
-        """Return its value in the record of a trial that succeeded."""
+        """Return its value in the record of a trial that succeeded, NaN where it is not recorded."""
         if self.ratio is None:
-            return float(record[self.name])
+            return float(record.get(self.name, math.nan))
         count, total = (record[name] for name in self.ratio)
         return float(count / total) if total else math.nan
 
@@ -112,13 +112,18 @@ class Quantity:
         return self.plural or self.title
 
     def text(self, value: float, digits: int | None = None, sign: str = "") -> str:
-        """Return a value as tables print it, with thousands apart; `sign` "+" shows that of a difference."""
+        """Return a value as tables print it, with thousands apart; `sign` "+" shows that of a difference.
+
+        NaN, a value that is not recorded, is a dash.
+        """
+        if math.isnan(value):
+            return "–"
         scaled = 100 * value if self.percent else value
         return f"{scaled:{sign},.{self.digits if digits is None else digits}f}"
 
     def spread(self, mean: float, deviation: float) -> str:
         """Return a mean and its deviation as the papers print them."""
-        return f"{self.text(mean)} ± {self.text(deviation)}"
+        return self.text(mean) if math.isnan(mean) else f"{self.text(mean)} ± {self.text(deviation)}"
 
 
 def mean_and_deviation(values: Iterable[float]) -> tuple[float, float]:

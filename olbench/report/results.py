@@ -4,6 +4,7 @@
 """
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -452,6 +453,9 @@ class _Reading:
     def entries(self) -> Iterator[Entry]:
         """Yield the entry of each cell."""
         report = self.protocol.setting(self.run.config, "report")
+        # Records from before a quantity was added do not have it; 0 would look like a measurement.
+        absent = {each.name: math.nan for each in self.protocol.quantities}
+        columns = measured_columns(self.protocol)
         for cell in self.run.cells:
             records = self._records_of(cell)
             good = sorted((r for r in records if r["status"] == "ok"), key=lambda r: int(r["number"]))
@@ -463,7 +467,7 @@ class _Reading:
                 **vars(cell),
                 spec=self.run.config.algorithms[cell.entry],
                 protocol=self.protocol,
-                columns={name: _column(good, name) for name in measured_columns(self.protocol)},
+                columns={name: _column(good, name, absent.get(name, 0)) for name in columns},
                 failures=tuple(" ".join(str(r["error"]).split()) for r in records if r["status"] != "ok"),
                 tuned=self.scores.get(_candidate(good[0], report)) if good and cell.tuning_passes else None,
                 points=points,
@@ -535,9 +539,9 @@ class _Reading:
             raise self.recorded.refuse(record, f"its {name} has other points than the trial {first['key']}")
 
 
-def _column(records: list[Record], name: str) -> NDArray[Any]:
-    """Return a field of all records, 0 where it is missing; whole numbers, numbers, or anything else."""
-    values = [record.get(name, 0) for record in records]
+def _column(records: list[Record], name: str, absent: float) -> NDArray[Any]:
+    """Return a field of all records, `absent` where it is missing; numbers of one type, or anything else."""
+    values = [record.get(name, absent) for record in records]
     numeric = all(isinstance(value, int | float) for value in values)
     return np.array(values) if numeric and values else np.array([*values, None], object)[:-1]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench import UserError, load_plugin, load_results
+from olbench import Quantity, UserError, load_plugin, load_results
 from olbench.protocols.definition import REGISTRY
 from tests.runner.conftest import config, counts, olbench, own_folder, records  # noqa: F401
 
@@ -132,6 +132,24 @@ def test_the_report_ranks_the_highest_first_and_speaks_of_splits(here):
         assert best["splits"] == 4
         assert content["within"][dataset]["best"] == best["label"]
         assert all(d["mean"] <= 0 for d in content["within"][dataset]["differences"])
+
+
+def test_records_from_before_a_quantity_was_added_show_a_dash(here, monkeypatch):
+    run(here)
+    added = Quantity("auc", "AUC", 4, better="higher", judged=True, exact=True)
+    kind = type(REGISTRY["halves"])
+    monkeypatch.setattr(kind, "quantities", (*kind.quantities, added))
+    # The engine shows old trials beside new ones.
+    [row] = [line for line in run(here, "--set", "splits=5").splitlines() if "vs-7   perceptron" in line]
+    assert " – " in row
+    for form in ("text", "md", "html"):
+        code, out, err = here("report", "out", "--full", "--format", form)
+        assert code == 0, err
+        assert "AUC" in out
+        assert "–" in out
+        assert "0.0000" not in out
+    content = json.loads(here("report", "out", "--format", "json")[1])
+    assert {row["auc"]["mean"] for row in content["rows"]} == {None}
 
 
 def test_every_format_is_made(here):
