@@ -1,6 +1,6 @@
 """Batch learners that take advice: the knowledge-based SVM, and what the rules say by themselves."""
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from olbench.algorithms.adviceptron import LAM, MU
 from olbench.algorithms.definition import Parameter, batch_contestant
 from olbench.learn.examples import Floats
 
-LOSSES = ("quadratic", "linear")
+LOSSES = get_args(Loss)
 
 
 class KnowledgeClassifier:
@@ -43,7 +43,12 @@ class KnowledgeClassifier:
     parameters=(
         LAM,
         MU,
-        Parameter("loss", "quadratic", "squares, as in eq. (5), or absolute values", choices=LOSSES),
+        Parameter(
+            "loss",
+            "quadratic",
+            "squares as in eq. (5), absolute values throughout (linear) or of slacks (hinge)",
+            choices=LOSSES,
+        ),
     ),
     advised=True,
 )

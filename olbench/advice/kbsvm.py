@@ -2,18 +2,21 @@
 
 adviceptron2010, eq. (4): minimise P(w) + lam L(xi) + mu sum_i L(eta_i, zeta_i) subject to
 y (X w - b) + xi >= 1, D_i'u_i + z_i w + eta_i = 0, -d_i'u_i - z_i b + zeta_i >= 1 and xi, u, zeta >= 0.
-The quadratic form has P(w) = |w|^2 / 2 and halves of squares for L, as eq. (5) has; the linear form has
-absolute values throughout, as Fung, Mangasarian and Shavlik (NIPS 2003) have.
+Eq. (4) leaves P and L open. The quadratic form has P(w) = |w|^2 / 2 and halves of squares for L, as eq. (5)
+has. The linear form has absolute values throughout, as the batch version that the paper refers to (Fung,
+Mangasarian and Shavlik, NIPS 2003). The hinge form has P(w) = |w|^2 / 2 and absolute values for L, as the
+usual SVM has.
 
-Clarabel solves the quadratic form: an interior-point solver, which CVXPY takes by default. HiGHS, which comes
-with SciPy, solves the linear one. docs/advice.md has the times of this choice and of others.
+Clarabel solves the quadratic and the hinge form: an interior-point solver, which CVXPY takes by default.
+HiGHS, which comes with SciPy, solves the linear one. docs/advice.md has the times of this choice and of
+others.
 """
 
 from collections import OrderedDict
 from dataclasses import dataclass
 from itertools import pairwise
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +26,7 @@ from olbench.advice.sets import Advice
 from olbench.errors import UserError
 from olbench.learn.examples import Floats
 
-Loss = Literal["quadratic", "linear"]
+Loss = Literal["quadratic", "linear", "hinge"]
 
 #: Price of |u|^2 / 2, relative to mu: it singles out the shortest u where the advice leaves a choice.
 RIDGE = 1e-7
@@ -61,14 +64,14 @@ def solve_kbsvm(
     for name, value in (("lam", lam), ("mu", mu)):
         if not 0.0 < value < np.inf:
             raise UserError(f"kbsvm: {name} must lie in (0, inf), not {value!r}")
-    if loss not in ("quadratic", "linear"):
-        raise UserError(f"kbsvm: loss must be quadratic or linear, not {loss!r}")
+    if loss not in get_args(Loss):
+        raise UserError(f"kbsvm: loss must be quadratic, linear or hinge, not {loss!r}")
     rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     labels = np.asarray(y, dtype=np.float64)
     if rows.ndim != 2 or rows.shape != (labels.size, advice.n):
         raise UserError(f"X must have one row per label and {advice.n} features, as the advice has")
     problem = _Problem(rows, labels, advice)
-    solve = _solve_quadratic if loss == "quadratic" else _solve_linear
+    solve = {"quadratic": _solve_quadratic, "linear": _solve_linear, "hinge": _solve_hinge}[loss]
     return problem.solution(*solve(problem, lam, mu))
 
 
@@ -170,30 +173,64 @@ class _Entries:
 
 
 def _solve_quadratic(problem: _Problem, lam: float, mu: float, ridge: float = 0.0) -> tuple[Floats, float]:
-    """Solve the quadratic form by Clarabel; `ridge` is the least price of |u|^2 / 2, relative to mu."""
+    """Solve the quadratic form; `ridge` is the least price of |u|^2 / 2, relative to mu."""
+    squares = np.zeros(problem.size)
+    squares[problem.w], squares[problem.xi] = 1.0, lam
+    squares[problem.eta], squares[problem.zeta] = mu, mu
+    rows = sp.vstack([problem.equal, problem.below, _at_least_zero(problem.size, problem.u)])
+    limits = np.zeros(rows.shape[0])
+    limits[problem.equal.shape[0] :][: problem.below.shape[0]] = -1.0
+    return _run_clarabel(problem, squares, np.zeros(problem.size), rows, limits, mu, ridge)
+
+
+def _solve_hinge(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
+    """Solve the hinge form, with bounds on |eta| as further variables at the end."""
+    count = problem.eta.stop - problem.eta.start
+    size = problem.size + count
+    squares, prices = np.zeros(size), np.zeros(size)
+    squares[problem.w] = 1.0
+    prices[problem.xi], prices[problem.zeta], prices[problem.size :] = lam, mu, mu
+    equal, below = (
+        sp.hstack([each, sp.csr_matrix((each.shape[0], count))]) for each in (problem.equal, problem.below)
+    )
+    eta, bound = -_at_least_zero(size, problem.eta), _at_least_zero(size, slice(problem.size, size))
+    positive = [_at_least_zero(size, each) for each in (problem.u, problem.xi, problem.zeta)]
+    rows = sp.vstack([equal, below, eta + bound, bound - eta, *positive])
+    limits = np.zeros(rows.shape[0])
+    limits[equal.shape[0] :][: below.shape[0]] = -1.0
+    x, objective = _run_clarabel(problem, squares, prices, rows, limits, mu)
+    return x[: problem.size], objective
+
+
+def _at_least_zero(size: int, part: slice) -> Any:
+    """Return rows that times the variables are minus those of a part."""
+    count = part.stop - part.start
+    places = np.arange(count)
+    return sp.csr_matrix((-np.ones(count), (places, places + part.start)), shape=(count, size))
+
+
+def _run_clarabel(
+    problem: _Problem,
+    squares: Floats,
+    prices: Floats,
+    rows: Any,
+    limits: Floats,
+    mu: float,
+    ridge: float = 0.0,
+) -> tuple[Floats, float]:
+    """Minimise squares . x^2 / 2 + prices . x where rows x <= limits; the first rows are the equations."""
     import clarabel
 
-    prices = np.zeros(problem.size)
-    prices[problem.w], prices[problem.xi] = 1.0, lam
-    prices[problem.eta], prices[problem.zeta] = mu, mu
-    count = problem.u.stop - problem.u.start
-    positive = sp.csr_matrix(
-        (-np.ones(count), (np.arange(count), np.arange(count) + problem.u.start)), shape=(count, problem.size)
-    )
-    A = sp.vstack([problem.equal, problem.below, positive]).tocsc()
-    b = np.concatenate([np.zeros(problem.equal.shape[0]), -np.ones(problem.below.shape[0]), np.zeros(count)])
-    cones = [
-        clarabel.ZeroConeT(problem.equal.shape[0]),
-        clarabel.NonnegativeConeT(b.size - problem.equal.shape[0]),
-    ]
+    equations = problem.equal.shape[0]
+    cones = [clarabel.ZeroConeT(equations), clarabel.NonnegativeConeT(limits.size - equations)]
     status = None
     for tolerance, least in ATTEMPTS:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-        prices[problem.u] = mu * max(ridge, least)
-        P = sp.diags(prices).tocsc()
-        outcome = clarabel.DefaultSolver(P, np.zeros(problem.size), A, b, cones, settings).solve()
+        squares[problem.u] = mu * max(ridge, least)
+        P = sp.diags(squares).tocsc()
+        outcome = clarabel.DefaultSolver(P, prices, rows.tocsc(), limits, cones, settings).solve()
         status = outcome.status
         if status == clarabel.SolverStatus.Solved:
             return np.array(outcome.x), float(outcome.obj_val)

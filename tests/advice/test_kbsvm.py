@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 from olbench import UserError
 from olbench.advice import Advice, AdviceSet, Names, compile_texts
@@ -32,6 +32,14 @@ def linear_objective(w, b, u, X, y, advice, lam, mu):
     return total
 
 
+def hinge_objective(w, b, u, X, y, advice, lam, mu):
+    """Return the objective of the hinge form, likewise."""
+    return 0.5 * w @ w - np.abs(w).sum() + linear_objective(w, b, u, X, y, advice, lam, mu)
+
+
+OBJECTIVES = {"quadratic": objective, "linear": linear_objective, "hinge": hinge_objective}
+
+
 def neighbours(rng, solution, size):
     """Yield points near a solution that respect u >= 0."""
     for _ in range(300):
@@ -41,11 +49,11 @@ def neighbours(rng, solution, size):
         yield w, solution.b + step * rng.normal(), u
 
 
-@pytest.mark.parametrize("loss", ["quadratic", "linear"])
+@pytest.mark.parametrize("loss", OBJECTIVES)
 def test_nothing_nearby_is_better_and_the_objective_is_what_it_says(loss):
-    """Both forms are convex, so a point with no better neighbour is the optimum."""
+    """All forms are convex, so a point with no better neighbour is the optimum."""
     rng = np.random.default_rng(4)
-    value = objective if loss == "quadratic" else linear_objective
+    value = OBJECTIVES[loss]
     for _ in range(12):
         X, y = noisy(n=30, d=4, seed=int(rng.integers(1000)))
         advice, lam, mu = random_advice(rng, 4, 3), *(10.0 ** rng.uniform(-1, 1, size=2))
@@ -90,7 +98,48 @@ def test_without_advice_it_is_the_squared_hinge_svm():
     assert ours.b == pytest.approx(-svm.intercept_[0], abs=1e-3)
 
 
-@pytest.mark.parametrize("loss", ["quadratic", "linear"])
+def test_without_advice_the_hinge_form_is_the_usual_svm():
+    X, y = noisy(n=200, d=5, noise=0.1)
+    svm = SVC(C=0.5, kernel="linear", tol=1e-10).fit(X, y)
+    ours = solve_kbsvm(X, y, Advice((), 5), 0.5, loss="hinge")
+    np.testing.assert_allclose(ours.w, svm.coef_[0], atol=1e-5)
+    assert ours.b == pytest.approx(-svm.intercept_[0], abs=1e-5)
+
+
+def test_another_solver_finds_the_same_hinge_form_with_advice():
+    """As a smooth problem with slacks as variables, by sequential quadratic programming."""
+    rng = np.random.default_rng(8)
+    X, y = noisy(n=12, d=2, seed=3)
+    [each] = advice = random_advice(rng, 2, 1)
+    solution = solve_kbsvm(X, y, advice, 0.7, 1.3, "hinge")
+    k = each.d.size
+
+    def split(x):
+        return np.split(x, np.cumsum([2, 1, k, y.size, 2]))
+
+    def value(x):
+        w, _, _, xi, eta, zeta = split(x)
+        return 0.5 * w @ w + 0.7 * xi.sum() + 1.3 * (eta.sum() + zeta.sum())
+
+    def slack(x):
+        w, b, u, xi, eta, zeta = split(x)
+        gap = each.D.T @ u + each.z * w
+        return np.concatenate(
+            [y * (X @ w - b) + xi - 1, eta - gap, eta + gap, zeta - each.d @ u - each.z * b - 1]
+        )
+
+    free = [(None, None)] * 3 + [(0, None)] * (k + y.size + 3)
+    start = np.concatenate([np.zeros(3 + k), np.full(y.size + 3, 2.0)])
+    found = minimize(
+        value, start, bounds=free, method="SLSQP", constraints={"type": "ineq", "fun": slack},
+        options={"ftol": 1e-12, "maxiter": 2000},
+    )  # fmt: skip
+    assert found.success
+    assert solution.objective == pytest.approx(found.fun, rel=1e-6)
+    np.testing.assert_allclose(found.x[:2], solution.w, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", OBJECTIVES)
 def test_dear_advice_is_followed_by_every_point_that_it_covers(loss):
     names = Names(("a", "b"))
     advice = compile_texts(["a >= 1 and b <= 2 => 1", "a <= -1 => -1"], names)
@@ -130,7 +179,7 @@ def test_a_constant_feature_takes_the_place_of_b():
     [
         ({"lam": 0.0}, "lam must lie in"),
         ({"mu": -1.0}, "mu must lie in"),
-        ({"loss": "cubic"}, "loss must be quadratic or linear"),
+        ({"loss": "cubic"}, "loss must be quadratic, linear or hinge"),
         ({"X": np.ones((2, 3))}, "2 features, as the advice has"),
     ],
 )
