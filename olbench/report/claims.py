@@ -2,6 +2,7 @@
 
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -21,7 +22,8 @@ from olbench.stats import LEVEL, PairedTest, derangements, mean_ranks, resampled
 
 HOLDS, PARTLY, UNCLEAR, REVERSED, OPEN = "holds", "holds partly", "not significant", "reversed", "not decided"
 #: The outcomes of a claim. One that is not true is reversed if its opposite is significant on at least half
-#: of the data sets where it could be checked; otherwise the run does not contradict it significantly.
+#: of the data sets where it could be checked, and on more than it is true on. Not significant: the run
+#: neither bears it out nor contradicts it significantly.
 OUTCOMES = (HOLDS, PARTLY, UNCLEAR, REVERSED, OPEN)
 #: On how many of n data sets a claim must be true, from the strongest word to the weakest. Papers do not
 #: define "most" and "many"; here they mean more than half and at least a third. A claim holds partly if it
@@ -215,8 +217,8 @@ def weigh_printed(paper: Paper, statement: Statement) -> Weighed:
     )
 
 
-def chance_of_holding(results: Results, paper: Paper) -> dict[str, float]:
-    """Return how often each claim holds if every algorithm gets the results of another one.
+def chances(results: Results, paper: Paper) -> dict[str, Counter[str]]:
+    """Return how often each claim has each outcome if every algorithm gets the results of another one.
 
     A claim that any data would satisfy holds for most such derangements. Only rows that the run has on all
     data sets of the claim change places; a claim that cannot be checked so is left out.
@@ -225,16 +227,14 @@ def chance_of_holding(results: Results, paper: Paper) -> dict[str, float]:
     named = [_row(name) for claim in paper.claims for part in claim.parts for name in part.names]
     rows = list(dict.fromkeys((*paper.algorithms, *named)))
     return {
-        claim.id: share
-        for claim in paper.claims
-        if (share := _hold_deranged(claim, paper, chosen, rows)) is not None
+        claim.id: outcomes for claim in paper.claims if (outcomes := _derange(claim, paper, chosen, rows))
     }
 
 
-def _hold_deranged(
+def _derange(
     claim: Claim, paper: Paper, chosen: Callable[[str, str], Choice], rows: Sequence[str]
-) -> float | None:
-    """Return the share of derangements in which a claim holds, or None."""
+) -> Counter[str]:
+    """Return the outcomes of a claim over derangements; none if it cannot be checked so."""
     named = {_row(name) for part in claim.parts for name in part.names}
     datasets = dict.fromkeys(name for part in claim.parts for name in part.datasets)
     checked = [name for name in datasets if all(chosen(name, row).usable for row in named)]
@@ -252,17 +252,16 @@ def _hold_deranged(
             if all(row + end in numbers.means for numbers in table.values() for end in ends)
         ]
     if not checked or not named <= set(present) or len(present) < 3:
-        return None
-    held = 0
-    orders = derangements(len(present), DERANGED)
-    for order in orders:
+        return Counter()
+    found: Counter[str] = Counter()
+    for order in derangements(len(present), DERANGED):
         other = dict(zip(present, (present[place] for place in order), strict=True))
         outcomes = []
         for part, table in zip(claim.parts, tables, strict=True):
             renamed = {name: other[_row(name)] + name.removeprefix(_row(name)) for name in part.names}
             outcomes.append(_weigh(part, {d: each.rename(renamed) for d, each in table.items()}).verdict)
-        held += combine(outcomes) == HOLDS
-    return held / len(orders)
+        found[combine(outcomes)] += 1
+    return found
 
 
 def _row(name: str) -> str:
@@ -365,16 +364,14 @@ def _weigh(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighed:
 def _decide(on: str, found: Mapping[str, Observation]) -> str:
     """Return the verdict on a statement from what is seen on each data set."""
     true = sum(each.true for each in found.values())
+    against = sum(each.is_reversed for each in found.values())
     needed, weaker = _needed(on, len(found))
     if true >= needed:
         return HOLDS
-    if (
-        2 * true >= len(found)
-        or true >= weaker
-        or all(each.true or each.is_weaker for each in found.values())
-    ):
-        return PARTLY
-    return REVERSED if 2 * sum(each.is_reversed for each in found.values()) >= len(found) else UNCLEAR
+    if 2 * against >= len(found) and against > true:
+        return REVERSED
+    is_weaker = all(each.true or each.is_weaker for each in found.values())
+    return PARTLY if true >= weaker or 2 * true >= len(found) or is_weaker else UNCLEAR
 
 
 def _lacking(statement: Statement, numbers: Numbers) -> list[str]:
@@ -536,7 +533,7 @@ def _compared_with_value(true: Callable[[float, float], bool]) -> Finder:
         wrong = [name for name in statement.algorithms if not true(numbers.means[name], value)]
         opposed = [name for name in wrong if abs(numbers.means[name] - value) > _reach(numbers, name)]
         shown = numbers.text(*(wrong or statement.algorithms))
-        return Observation(not wrong, shown, is_reversed=2 * len(opposed) >= len(statement.algorithms))
+        return Observation(not wrong, shown, is_reversed=len(opposed) == len(statement.algorithms))
 
     return finder
 

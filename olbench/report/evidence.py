@@ -63,8 +63,8 @@ class RowControl:
     #: Our verdicts: how many are reproduced, and of how many.
     reproduced: int
     total: int
-    #: By label, the best first.
-    others: Mapping[str, int]
+    #: By label, the best first. A learner that did not run on every data set counts by its share.
+    others: Mapping[str, float]
 
     @property
     def median(self) -> float:
@@ -84,7 +84,7 @@ class WrongLearners:
     quantity: str
     rows: tuple[RowControl, ...]
     #: How many numbers are reproduced when each row gets the learner of another row: fewest, median, most.
-    deranged: tuple[int, float, int] | None
+    deranged: tuple[float, float, float] | None
 
     @property
     def reproduced(self) -> int:
@@ -118,6 +118,11 @@ class NamedRow:
         """Whether the right learner comes first by a decisive margin."""
         return self.margin >= DECISIVE
 
+    @property
+    def is_mistaken(self) -> bool:
+        """Whether another learner comes first by a decisive margin."""
+        return self.margin <= -DECISIVE
+
 
 @dataclass(frozen=True)
 class Identification:
@@ -138,8 +143,10 @@ def printed_cells(results: Results, judgements: Iterable[Judgement]) -> list[Pri
         if each.verdict != NOT_COMPARABLE and not each.reported.suspect:
             place = each.dataset, each.algorithm, each.label
             numbers.setdefault(place, {})[quantity[each.quantity]] = each.reported
+    # After a breakdown, numbers are a matter of rounding, and no rival's.
     learners = {
-        name: {entry.label: entry for entry in results.contestants(name)} for name in results.datasets
+        name: {entry.label: entry for entry in results.contestants(name) if not entry.flagged}
+        for name in results.datasets
     }
     return [
         PrintedCell(dataset, row, label, own, results, learners[dataset])
@@ -149,10 +156,10 @@ def printed_cells(results: Results, judgements: Iterable[Judgement]) -> list[Pri
 
 
 def joint_verdicts(judgements: Iterable[Judgement]) -> dict[tuple[str, str], str]:
-    """Return the worst verdict over all judged quantities of each cell, by data set and row."""
+    """Return the worst verdict over all judged quantities of each comparable cell, by data set and row."""
     worst: dict[tuple[str, str], str] = {}
     for each in judgements:
-        if not each.reported.suspect:
+        if not each.reported.suspect and each.verdict != NOT_COMPARABLE:
             place = each.dataset, each.algorithm
             worst[place] = max(worst.get(place, VERDICTS[0]), each.verdict, key=VERDICTS.index)
     return worst
@@ -176,30 +183,53 @@ def control(cells: Sequence[PrintedCell], quantity: Quantity) -> WrongLearners:
     cells = [cell for cell in cells if quantity in cell.numbers]
     labels = list(dict.fromkeys(label for cell in cells for label in cell.learners))
     right = {cell.row: cell.right for cell in cells}
-    counts = {row: dict.fromkeys(labels, 0) for row in right}
-    for cell in cells:
-        for label in cell.learners:
-            counts[cell.row][label] += cell.is_reproduced(label, quantity)
+    counts = {row: _count_row([cell for cell in cells if cell.row == row], labels, quantity) for row in right}
     rows = [
-        RowControl(row, own[right[row]], sum(cell.row == row for cell in cells), _others(own, right[row]))
+        RowControl(
+            row, round(own[right[row]]), sum(cell.row == row for cell in cells), _others(own, right[row])
+        )
         for row, own in counts.items()
     ]
-    matrix = np.array([[counts[one][right[other]] for other in right] for one in right])
+    matrix = np.array([[counts[one].get(right[other], 0.0) for other in right] for one in right])
     return WrongLearners(quantity.name, tuple(rows), _derange(matrix))
 
 
-def _others(counts: Mapping[str, int], right: str) -> dict[str, int]:
+def _count_row(cells: Sequence[PrintedCell], labels: Sequence[str], quantity: Quantity) -> dict[str, float]:
+    """Return how many numbers of a row each learner reproduces; one that is absent somewhere by its share."""
+    counts = {}
+    for label in labels:
+        own = [cell.is_reproduced(label, quantity) for cell in cells if label in cell.learners]
+        if own:
+            counts[label] = sum(own) * len(cells) / len(own)
+    return counts
+
+
+def _others(counts: Mapping[str, float], right: str) -> dict[str, float]:
     """Return the counts of the wrong learners, the highest first."""
     wrong = [(label, number) for label, number in counts.items() if label != right]
     return dict(sorted(wrong, key=lambda each: -each[1]))
 
 
-def _derange(matrix: NDArray[np.int64]) -> tuple[int, float, int] | None:
-    """Return the fewest, median and most numbers reproduced when no row keeps its learner."""
-    if len(matrix) < 2:
+def _derange(matrix: NDArray[np.float64]) -> tuple[float, float, float] | None:
+    """Return the fewest, median and most numbers reproduced when no row keeps its learner.
+
+    The median of many rows is that of random derangements; the extremes are exact.
+    """
+    size = len(matrix)
+    if size < 2:
         return None
-    sums = matrix[np.arange(len(matrix)), derangements(len(matrix), DERANGED)].sum(axis=1)
-    return int(sums.min()), float(np.median(sums)), int(sums.max())
+    sums = matrix[np.arange(size), derangements(size, DERANGED)].sum(axis=1)
+    return _extreme(matrix, maximize=False), float(np.median(sums)), _extreme(matrix, maximize=True)
+
+
+def _extreme(matrix: NDArray[np.float64], maximize: bool) -> float:
+    """Return the smallest or largest sum over derangements, by linear assignment."""
+    from scipy.optimize import linear_sum_assignment
+
+    # A learner in its own row costs more than all rows together can gain.
+    forbidden = (-1 if maximize else 1) * (1.0 + matrix.sum())
+    rows, columns = linear_sum_assignment(matrix + forbidden * np.eye(len(matrix)), maximize)
+    return float(matrix[rows, columns].sum())
 
 
 def identify(cells: Sequence[PrintedCell]) -> Identification:
@@ -219,7 +249,8 @@ def identify(cells: Sequence[PrintedCell]) -> Identification:
         for cell in cells
         if len(cell.learners) > 1
     }
-    return Identification(tuple(rows), named, sum(1 / len(cell.learners) for cell in cells))
+    chance = sum(1 / len(cell.learners) for cell in cells if len(cell.learners) > 1)
+    return Identification(tuple(rows), named, chance)
 
 
 def _name(row: str, right: str, likelihoods: Mapping[str, float]) -> NamedRow:
@@ -255,9 +286,13 @@ def log_likelihoods(cell: PrintedCell) -> dict[str, float]:
 
 def describe_control(found: WrongLearners) -> str:
     """Return what wrong learners would reproduce, in a few words; empty if there are none to try."""
-    if found.deranged is None:
-        return ""
-    return f"wrong learners would reproduce {found.deranged[1]:g} of {found.total}"
+    return f"with learners of other rows {describe_range(found)} of {found.total}" if found.deranged else ""
+
+
+def describe_range(found: WrongLearners) -> str:
+    """Return the median and the range with all rows deranged."""
+    fewest, middle, most = found.deranged or (math.nan, math.nan, math.nan)
+    return f"{middle:.0f} ({fewest:.0f} to {most:.0f})"
 
 
 def describe_identification(found: Identification) -> str:
@@ -266,11 +301,22 @@ def describe_identification(found: Identification) -> str:
         return ""
     right = sum(row.is_right for row in found.rows)
     decisive = sum(row.is_identified for row in found.rows)
+    mistaken = sum(row.is_mistaken for row in found.rows)
+    wrong = f", {mistaken} decisively wrong" if mistaken else ""
     cells = sum(cell.is_right for cell in found.cells.values())
     return (
         f"Blind matching names the right learner in {right} of {len(found.rows)} rows "
-        f"({decisive} decisively), {cells} of {len(found.cells)} cells (chance: {found.chance:.0f})"
+        f"({decisive} decisively{wrong}), {cells} of {len(found.cells)} cells (chance: {found.chance:.0f})"
     )
+
+
+def restrict(cells: Iterable[PrintedCell], quantity: Quantity) -> list[PrintedCell]:
+    """Return cells with the numbers of one quantity alone."""
+    return [
+        replace(cell, numbers={quantity: cell.numbers[quantity]})
+        for cell in cells
+        if quantity in cell.numbers
+    ]
 
 
 def describe_joint(judgements: Iterable[Judgement], quantities: Sequence[Quantity]) -> str:

@@ -1,5 +1,6 @@
 """A report: everything that the renderers show, computed once from a results folder."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +10,7 @@ from olbench.papers import Paper, load_paper
 from olbench.protocols import Protocol
 from olbench.quantities import Quantity
 from olbench.report import claims, evidence, guessing, verdicts
-from olbench.report.claims import OPEN, ClaimVerdict
+from olbench.report.claims import HOLDS, PARTLY, ClaimVerdict
 from olbench.report.evidence import Identification, PrintedCell, WrongLearners
 from olbench.report.guessing import Guess
 from olbench.report.results import Entry, Results, aligned, load_results
@@ -148,12 +149,19 @@ class Report:
         return claims.check_claims(self.results, self.paper) if self.paper else []
 
     @cached_property
-    def claim_controls(self) -> dict[str, float]:
-        """How often each claim that is decided would hold with the algorithms deranged, by id."""
-        shares = claims.chance_of_holding(self.results, self.paper) if self.paper else {}
-        return {
-            each.id: shares[each.id] for each in self.claims if each.verdict != OPEN and each.id in shares
-        }
+    def claim_chances(self) -> dict[str, Counter[str]]:
+        """How often each claim has each outcome with the algorithms deranged, by id."""
+        return claims.chances(self.results, self.paper) if self.paper else {}
+
+    def chance_of(self, claim: ClaimVerdict) -> float | None:
+        """Return how often a claim comes out as well or better with the algorithms deranged.
+
+        None for a claim that neither holds nor holds partly, or that cannot be tried so.
+        """
+        found = self.claim_chances.get(claim.id)
+        if found is None or claim.verdict not in (HOLDS, PARTLY):
+            return None
+        return (found[HOLDS] + found[PARTLY] * (claim.verdict == PARTLY)) / found.total()
 
     @cached_property
     def guesses(self) -> list[Guess]:

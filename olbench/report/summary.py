@@ -1,6 +1,5 @@
 """Several papers on one page: what each run makes of its paper's numbers and claims."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -172,25 +171,32 @@ def _numbers(found: Sequence[Reproduction]) -> Grid:
 
 
 def _evidence(found: Sequence[Reproduction]) -> Grid:
-    """Return what the verdicts prove: the controls, and whom blind matching names."""
+    """Return what the verdicts of each run prove: the controls, and whom blind matching names."""
     rows = []
     for each in found:
-        named = each.identification.rows
-        for quantity, control in each.controls.items():
-            if control.rows:
-                fewest, middle, most = control.deranged or (0, math.nan, 0)
-                right_ones = f"{control.reproduced} of {control.total}"
-                names = f"{sum(row.is_right for row in named)} of {len(named)}"
-                sure = str(sum(row.is_identified for row in named))
-                wrong_ones = f"{middle:g} ({fewest} to {most})"
-                rows.append(boxes(each.paper.id, quantity.counted, right_ones, wrong_ones, names, sure))
+        for report in each.reports:
+            own = [cell for cell in each.printed_cells if cell.results is report.results]
+            named = evidence.identify(own).rows
+            for quantity in each.counts:
+                control = evidence.control(own, quantity)
+                if control.deranged:
+                    alone = evidence.identify(evidence.restrict(own, quantity)).rows
+                    counts = f"{control.reproduced} of {control.total}", evidence.describe_range(control)
+                    rows.append((each.paper.id, report.results.name, quantity.counted, *counts, alone))
+            if named and len(each.counts) > 1:
+                rows.append((each.paper.id, report.results.name, "all together", "", "", named))
     note = (
-        "Wrong learners: the median, and the range, when every row gets the learner of another row. Rows "
-        "named right: blind matching, by all quantities of the row together, finds the learner of the row; "
-        "decisively, if by a factor of 20."
+        "Other learners: the median, and the range, when every row gets the learner of another row. Rows "
+        "named right: blind matching finds the learner of the row; decisively, if by a factor of 20."
     )
-    columns = right("right learners", "wrong learners", "rows named right", "decisively")
-    return Grid("What the verdicts prove", (*left("paper", "numbers"), *columns), rows, note)
+    columns = right("right learners", "other learners", "rows named right", "decisively")
+    shown = [boxes(*texts, *_count_named(named)) for *texts, named in rows]
+    return Grid("What the verdicts prove", (*left("paper", "run", "numbers"), *columns), shown, note)
+
+
+def _count_named(named: Sequence[evidence.NamedRow]) -> tuple[str, str]:
+    right_ones = sum(row.is_right for row in named)
+    return f"{right_ones} of {len(named)}", str(sum(row.is_identified for row in named))
 
 
 def _claims(found: Sequence[Reproduction]) -> Grid:

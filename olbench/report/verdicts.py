@@ -136,6 +136,12 @@ def verdict(reported: Reported, mean: float, deviation: float, error: float = 0.
     return allowed[0] if allowed else DIFFERS
 
 
+def _judge_by_paper(reported: Reported, mean: float) -> str:
+    """Return the verdict by the largest deviation that the paper's print allows: 0.000 may be 0.0005."""
+    assert reported.deviation is not None
+    return verdict(replace(reported, deviation=reported.deviation + reported.half_unit), mean, 0.0)
+
+
 def _is_near(reported: Reported, mean: float) -> bool:
     """Return whether two numbers are within CLOSE_RATIO, wherever in its last digit the printed one is."""
     low, high = sorted((abs(mean), abs(reported.mean)))
@@ -174,9 +180,15 @@ def count_leaning(judgements: Iterable[Judgement], quantity: Quantity) -> int:
 def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
     """Return a line like '58 of 72 mistake rates reproduced (6 only by our larger deviation), 9 close'."""
     counts, leaning = count(judgements, quantity), count_leaning(judgements, quantity)
-    weak = f" ({leaning} only by our larger deviation)" if leaning else ""
-    line = f"{counts[REPRODUCED]} of {counts.total()} {quantity.counted} reproduced{weak}, "
-    line += _list_others(counts)
+    other = sum(
+        bool(each.other_size) and each.verdict == REPRODUCED and not each.reported.suspect
+        for each in judgements
+        if each.quantity == quantity.name
+    )
+    remarks = {"only by our larger deviation": leaning, "on data of another size": other}
+    weak = ", ".join(f"{number} {text}" for text, number in remarks.items() if number)
+    line = f"{counts[REPRODUCED]} of {counts.total()} {quantity.counted} reproduced"
+    line += f"{f' ({weak})' if weak else ''}, {_list_others(counts)}"
     apart = summary_apart(judgements, quantity)
     return f"{line}; {apart}" if apart else line
 
@@ -263,7 +275,7 @@ def _judgement(
         z = _z(reported, mean, error) if known else None
         if not reason:
             outcome = verdict(reported, mean, deviation or 0.0, error)
-            by_paper = outcome if reported.deviation is None else verdict(reported, mean, 0.0, error)
+            by_paper = outcome if reported.deviation is None else _judge_by_paper(reported, mean)
     return Judgement(
         dataset=reported.dataset,
         label=entry.label if entry else reported.row,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from olbench.papers import FOLDER, KINDS, Claim, Reported, Statement, load_paper
 from olbench.quantities import MISTAKE_RATE
-from olbench.report.claims import chance_of_holding, check_claims, find, our_numbers, printed_test
+from olbench.report.claims import chances, check_claims, find, our_numbers, printed_test
 from olbench.report.comparable import choose
 from olbench.stats import not_worse
 from olbench.trials.run_file import DataFacts
@@ -70,9 +70,9 @@ GOOD, BAD = {"scw1": 0.2, "arow": 0.3}, {"scw1": 0.3, "arow": 0.2}
     [
         ("every", 6, "holds"), ("every", 5, "holds partly"), ("every", 4, "holds partly"),
         ("every", 3, "holds partly"),
-        ("most", 4, "holds"), ("most", 3, "holds partly"), ("most", 2, "holds partly"),
+        ("most", 4, "holds"), ("most", 3, "holds partly"), ("most", 2, "reversed"),
         ("most", 1, "reversed"),
-        ("many", 2, "holds"), ("many", 1, "holds partly"), ("many", 0, "reversed"),
+        ("many", 2, "holds"), ("many", 1, "reversed"), ("many", 0, "reversed"),
         ("some", 1, "holds"), ("some", 0, "reversed"),
     ],
 )  # fmt: skip
@@ -203,10 +203,11 @@ def test_what_any_data_would_satisfy_holds_by_chance():
         "significantly_better", "mistake_rate", ("scw1",), ("cw", "arow", "nherd"), "every", DATASETS[:2]
     )
     claims = (Claim("easy", "text", "where", (easy,)), Claim("hard", "text", "where", (hard,)))
-    chances = chance_of_holding(made(row, row), dataclasses.replace(PAPER, claims=claims))
+    found = chances(made(row, row), dataclasses.replace(PAPER, claims=claims))
+    shares = {id: outcomes["holds"] / outcomes.total() for id, outcomes in found.items()}
     # Of nine derangements none leaves SCW-I its own results, and three give CW the best ones.
-    assert chances["hard"] == 0
-    assert chances["easy"] == pytest.approx(6 / 9)
+    assert shares["hard"] == 0
+    assert shares["easy"] == pytest.approx(6 / 9)
 
 
 # The paper's own table.
@@ -282,7 +283,7 @@ def test_the_best_of_a_group_must_beat_each_of_the_others():
     [
         ("5 of 6", 5, "holds"), ("5 of 6", 4, "holds partly"), ("5 of 6", 3, "holds partly"),
         ("10 of 12", 5, "holds"), ("11 of 12", 5, "holds partly"),
-        ("2 of 6", 2, "holds"), ("3 of 6", 2, "holds partly"), ("3 of 6", 1, "reversed"),
+        ("2 of 6", 2, "holds"), ("3 of 6", 2, "reversed"), ("3 of 6", 1, "reversed"),
     ],
 )  # fmt: skip
 def test_a_share_is_the_same_share_of_what_could_be_checked(on, good, verdict):
@@ -294,8 +295,8 @@ def test_means_are_compared_with_a_value(value, below, at_least):
     run = results([entry("splice", "cw", [0.2, 0.2]), entry("splice", "pa", [0.25, 0.15])])
     for kind, true in (("below", below), ("at_least", at_least)):
         found = check(run, kind, ("cw", "pa"), (), value=value)
-        # CW is surely below 0.25; that both are 0.2 on average reverses nothing.
-        assert found.verdict == ("holds" if true else "reversed" if value == 0.25 else "not significant")
+        # PA may be on either side, so that nothing is reversed.
+        assert found.verdict == ("holds" if true else "not significant")
     assert check(run, "below", ("cw", "pa"), (), value=value).evidence.endswith("(cw 0.2000, pa 0.2000)")
 
 

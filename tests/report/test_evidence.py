@@ -11,7 +11,14 @@ import pytest
 from olbench import Parameter, load_dataset, make_algorithm, online_pass, second_order
 from olbench.papers import Reported, load_paper
 from olbench.quantities import MISTAKE_RATE, REPRODUCED, UPDATES, mean_and_deviation
-from olbench.report.evidence import control, identify, joint_verdicts, log_likelihoods, printed_cells
+from olbench.report.evidence import (
+    _derange,
+    control,
+    identify,
+    joint_verdicts,
+    log_likelihoods,
+    printed_cells,
+)
 from olbench.report.verdicts import judge
 from tests.report.made import as_printed, entry, results
 
@@ -179,3 +186,26 @@ def test_equal_learners_do_not_identify_each_other():
     _, cells = weigh(found, PAPER)
     named = identify(cells)
     assert not any(row.is_right for row in named.rows)
+
+
+def test_the_extremes_of_derangements_are_exact_for_many_rows():
+    """Random derangements hardly meet the best and the worst of 13 rows."""
+    matrix = np.zeros((13, 13))
+    matrix[np.arange(13), np.roll(np.arange(13), 1)] = 1.0
+    matrix[np.arange(13), np.arange(13)] = 5.0
+    fewest, median, most = _derange(matrix)
+    assert (fewest, most) == (0.0, 13.0)
+    assert 0 < median < 4
+
+
+def test_a_learner_that_is_absent_somewhere_counts_by_its_share():
+    made = make_run()
+    found = replace(made, entries=tuple(
+        each for each in made.entries if (each.dataset, each.label) != ("synthetic", "arow")
+    ))  # fmt: skip
+    _, cells = weigh(found, print_table())
+    [row] = [each for each in control(cells, MISTAKE_RATE).rows if each.row == "scw2"]
+    own = [cell for cell in cells if cell.row == "scw2" and "arow" in cell.learners]
+    reproduced = sum(cell.is_reproduced("arow", MISTAKE_RATE) for cell in own)
+    assert len(own) == len(DATASETS) - 1
+    assert row.others["arow"] == pytest.approx(reproduced * len(DATASETS) / len(own))

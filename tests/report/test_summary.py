@@ -92,7 +92,7 @@ def test_a_run_that_is_not_finished_does_not_count(here):
 def test_every_format_names_the_paper_its_counts_and_the_controls(here, form):
     code, out, _ = here("summary", "--format", form, str(RUN))
     assert code == 0
-    for text in ("scw2012", "mistake rates", "wrong learners", "olbench report scw"):
+    for text in ("scw2012", "mistake rates", "other learners", "olbench report scw"):
         assert text in out
 
 

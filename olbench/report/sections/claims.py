@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olbench.report.claims import DERANGED, ClaimVerdict
+from olbench.report.claims import DERANGED, HOLDS, ClaimVerdict
 from olbench.report.grid import DETAIL, PAPER, Grid, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 
 NOTE = (
-    f"By chance: in how many of {DERANGED} random derangements, where every algorithm gets the results of "
-    "another one, the claim holds as well. Not significant: not true here, but its opposite is not "
-    "significant either. Reversed: the opposite is significant on at least half of the data sets."
+    "By chance: how often the claim comes out as well or better if every algorithm gets the results of "
+    f"another one (all derangements, or {DERANGED} random ones). Not significant: the run neither bears it "
+    "out nor contradicts it significantly. Reversed: the opposite is significant on at least half of the "
+    "data sets, and on more than the claim is true on. Tests are conditional on each data set, and not "
+    "corrected for their number."
 )
 
 
@@ -23,12 +25,22 @@ def applies(report: Report) -> bool:
 def parts(report: Report) -> Iterator[Grid]:
     """Yield the claims with our verdict, the one on the paper's own numbers, and the control."""
     rows = tuple(
-        boxes(c.text, c.where, c.verdict, c.own_verdict, _share(report, c.id), _evidence(c))
+        boxes(c.text, c.where, c.verdict, c.own_verdict, _share(report, c), _evidence(c))
         for c in report.claims
     )
     columns = left("claim") + left("where", drop=DETAIL) + left("here")
     columns += left("in its own table", drop=PAPER) + right("by chance", drop=DETAIL) + left("evidence here")
-    yield Grid("Claims of the paper", columns, rows, NOTE)
+    yield Grid("Claims of the paper", columns, rows, f"{describe_chance(report)} {NOTE}".strip())
+
+
+def describe_chance(report: Report) -> str:
+    """Return how many of the claims that could be tried would hold by chance; empty if none could."""
+    tried = {claim.id: claim for claim in report.claims if claim.id in report.claim_chances}
+    if not tried:
+        return ""
+    held = sum(claim.verdict == HOLDS for claim in tried.values())
+    expected = sum(report.claim_chances[id][HOLDS] / report.claim_chances[id].total() for id in tried)
+    return f"Of {len(tried)} claims that were deranged {held} hold; by chance {expected:.1f} would."
 
 
 def _evidence(claim: ClaimVerdict) -> str:
@@ -39,15 +51,14 @@ def _evidence(claim: ClaimVerdict) -> str:
     return f"{claim.evidence}; data of another size than the paper's on {other} of {len(claim.datasets)}"
 
 
-def _share(report: Report, claim: str) -> str:
-    share = report.claim_controls.get(claim)
+def _share(report: Report, claim: ClaimVerdict) -> str:
+    share = report.chance_of(claim)
     return "" if share is None else f"{share:.0%}"
 
 
 def data(report: Report) -> Mapping[str, Any]:
     """Return every claim with its verdicts, and how often it would hold by chance."""
-    chances = report.claim_controls
-    return {"claims": [{**vars(claim), "by_chance": chances.get(claim.id)} for claim in report.claims]}
+    return {"claims": [{**vars(claim), "by_chance": report.chance_of(claim)} for claim in report.claims]}
 
 
 register(Section("claims", "Claims", parts, applies, data, page=data))

@@ -5,17 +5,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.quantities import REPRODUCED, Quantity
-from olbench.report.evidence import UNEXPLAINED, NamedRow, WrongLearners, joint_verdicts
+from olbench.report.evidence import UNEXPLAINED, NamedRow, WrongLearners, describe_control, joint_verdicts
 from olbench.report.grid import DETAIL, Grid, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 from olbench.report.verdicts import NOT_COMPARABLE, Judgement
 
-CONTROL_NOTE = (
-    "By the paper's: reproduced even if our deviation, where it is the larger one, does not count. "
-    "Same mean: a test in standard errors does not reject equal means at 5%; it is stricter, because it "
-    "allows for other orders, but not for other parameters. Wrong: what the other learners of the run would "
-    "reproduce in this row."
+DEVIATION_NOTE = (
+    "By the paper's: reproduced even if our deviation, where it is the larger one, does not count. Same "
+    "mean: a test in standard errors does not reject equal means at 5%; it is stricter, because it allows "
+    "for other orders, but not for other parameters."
+)
+WRONG_NOTE = (
+    "Wrong: what the other learners of the run would reproduce in this row. Learners of other rows: the "
+    "median and the range if every row of the paper gets the learner of another of its rows."
 )
 MATCHING_NOTE = (
     "Blind matching asks which learner of the run gives the printed means of a row the highest likelihood "
@@ -35,39 +38,42 @@ def parts(report: Report) -> Iterator[Grid]:
     """Yield the controls of each quantity, then the blind matching of rows."""
     shown = [(quantity, found) for quantity, found in report.controls.items() if found.rows]
     for quantity, found in shown:
-        note = CONTROL_NOTE if quantity is shown[0][0] else ""
-        yield control_grid(report, quantity, found, note)
+        yield control_grid(report, quantity, found, is_first=quantity is shown[0][0])
     if report.identification.rows:
         yield matching_grid(report)
 
 
-def control_grid(report: Report, quantity: Quantity, found: WrongLearners, note: str) -> Grid:
+def control_grid(report: Report, quantity: Quantity, found: WrongLearners, is_first: bool) -> Grid:
     """Return what the right learners and the wrong ones reproduce, row by row."""
     judgements = [each for each in report.judgements if each.quantity == quantity.name and _is_compared(each)]
+    # Without printed deviations, both columns would repeat the verdict.
+    has_deviations = any(each.basis == "deviation" for each in judgements)
     rows = []
     for row in found.rows:
         own = [each for each in judgements if each.algorithm == row.row]
         by_paper = sum(each.by_paper == REPRODUCED for each in own)
         same = sum(bool(each.is_same_mean) for each in own)
-        best = f"{row.others[row.best]} ({row.best})" if row.best else ""
-        numbers = (str(row.total), str(row.reproduced), str(by_paper), str(same), f"{row.median:g}", best)
-        rows.append(boxes(row.row, *numbers))
-    if found.deranged:
-        fewest, median, most = found.deranged
-        note = (
-            f"With every row given the learner of another row, {median:g} of {found.total} are reproduced in "
-            f"the median ({fewest} to {most}). {note}"
-        ).strip()
+        more = (str(by_paper), str(same)) if has_deviations else ()
+        best = f"{row.others[row.best]:.0f} ({row.best})" if row.best else ""
+        rows.append(
+            boxes(
+                row.row,
+                str(row.total),
+                str(row.reproduced),
+                *more,
+                f"{row.median:.1f}".removesuffix(".0"),
+                best,
+            )
+        )
+    lines = [f"In total {describe_control(found)}."] if found.deranged else []
+    if is_first:
+        lines += [WRONG_NOTE, *([DEVIATION_NOTE] if has_deviations else [])]
+    extra = right("by the paper's", "same mean", drop=DETAIL) if has_deviations else ()
     return Grid(
         f"What the verdicts on {quantity.counted} prove",
-        (
-            *left("row"),
-            *right("compared", "reproduced"),
-            *right("by the paper's", "same mean", drop=DETAIL),
-            *right("wrong, median", "wrong, best"),
-        ),
-        tuple(rows),
-        note,
+        (*left("row"), *right("compared", "reproduced"), *extra, *right("wrong, median", "wrong, best")),
+        rows,
+        " ".join(lines),
     )
 
 
@@ -77,7 +83,7 @@ def matching_grid(report: Report) -> Grid:
     cells: dict[str, list[NamedRow]] = {}
     for (_, row), named in found.cells.items():
         cells.setdefault(row, []).append(named)
-    compared = Counter(row for (_, row), verdict in joint.items() if verdict != NOT_COMPARABLE)
+    compared = Counter(row for _, row in joint)
     together = Counter(row for (_, row), verdict in joint.items() if verdict == REPRODUCED)
     rows = [
         boxes(
