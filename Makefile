@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: quick reproduce test test-fast test-lowest lint docs docs-figures bench reference fuzz torture mutants clean help
+.PHONY: quick reproduce test test-fast test-lowest lint docs docs-figures docs-numbers bench reference fuzz torture mutants clean help
 
 help:
 	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint       run ruff and mypy"
 	@echo "make docs       build the documentation into site/ (installs Sphinx)"
 	@echo "make docs-figures  draw the pictures of the documentation from the runs that ship"
+	@echo "make docs-numbers  write the numbers of the documentation from the runs that ship"
 	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
 	@echo "make reference  compare every algorithm with a reference in C on the data sets that can be fetched"
 	@echo "make fuzz       give made-up files to every reader (make fuzz SECONDS=600: for ten minutes)"
@@ -103,6 +104,10 @@ docs: $(VENV)/.ready
 
 docs-figures: $(VENV)/.ready
 	$(BIN)/python docs/gallery.py
+
+# Exits with 1 if a number in running text differs from the runs; these are printed, and mended by hand.
+docs-numbers: $(VENV)/.ready
+	$(BIN)/python docs/page_numbers.py
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"

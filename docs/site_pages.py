@@ -32,8 +32,8 @@ CHAPTERS = {
         "advice", "scale", "cluster", "correctness", "forensics", "figures",
     ],
     "Papers": [
-        "papers/scw2012", "papers/cw2008", "papers/cw2012", "papers/adviceptron2010", "REPRODUCTION",
-        "REPRODUCTION-cw", "REPRODUCTION-advice", "audit",
+        "papers/scw2012", "papers/cw2008", "papers/cw2012", "papers/adviceptron2010", "evidence",
+        "REPRODUCTION", "REPRODUCTION-cw", "REPRODUCTION-advice", "audit",
     ],
     "Reference": [
         "reference/config", "reference/commands", "reference/algorithms", "reference/datasets",
@@ -313,17 +313,23 @@ def _reproductions() -> dict[str, Any]:
 def describe_paper(id: str, page: str) -> str:
     """Return what the runs that ship say about a paper: verdicts on its numbers, then on its claims."""
     from olbench.report.claims import OUTCOMES
+    from olbench.report.evidence import describe_control, describe_identification
+    from olbench.report.grid import capitalise
     from olbench.report.verdicts import VERDICTS, summary
 
     found = _reproductions()[id]
     lines = []
     rows = [
-        (found.quantity(name).counted, str(counts.total()), *(str(counts[each]) for each in VERDICTS))
-        for name, counts in found.counts.items()
+        (quantity.counted, str(counts.total()), *(str(counts[each]) for each in VERDICTS))
+        for quantity, counts in found.counts.items()
         if counts.total()
     ]
     if rows:
         lines += ["## Numbers", "", *table(("numbers", "all", *VERDICTS), rows, align="lrrrrr"), ""]
+        lines += ["[How numbers are judged](../evidence.md) explains the controls:", ""]
+        told = ((quantity, describe_control(each)) for quantity, each in found.controls.items())
+        lines += [f"- {capitalise(quantity.counted)}: {text}." for quantity, text in told if text]
+        lines += [f"- {describe_identification(found.identification)}.", ""]
         lines += ["By run:", ""]
         lines += [
             f"- `{report.results.folder.parent.name}`: {summary(report.judgements, quantity)}"

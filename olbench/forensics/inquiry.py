@@ -302,7 +302,7 @@ def judge(suspect: Suspect, known: Known) -> Finding:
 def summary(inquiries: list[Inquiry]) -> str:
     """Return how many pairs are reached, and by what, in one sentence."""
     reached = sum(bool(inquiry.reached) for inquiry in inquiries)
-    tuned = sum(any(finding.by_tuning for finding in inquiry.findings) for inquiry in inquiries)
+    tuned = sum(inquiry.shown.by_tuning for inquiry in inquiries)
     variants = sum(inquiry.only_variant for inquiry in inquiries)
     wide = sum(inquiry.only_wide for inquiry in inquiries)
     return (
