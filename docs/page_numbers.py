@@ -138,6 +138,10 @@ def scw_phrases() -> Iterator[str]:
     counts, more = means("scw/scalings", "updates"), means("scw/variants", "updates")
     claims = papers()["scw2012"].claims
     yield f"Of the paper's {claims.total()} claims, as we read them, {list_claims(claims)}"
+    own = report("scw/reference")
+    leaning = verdicts.count_leaning(own.judgements, own.headline)
+    reproduced = verdicts.count(own.judgements, own.headline)[verdicts.REPRODUCED]
+    yield f"Of the {reproduced} reproduced mistake rates, {leaning} only by our larger deviation"
     grid = frame("scw/grid").query("dataset == 'synthetic' and label == 'scw1'")
     yield f"SCW-I has {rate(grid['mistake_rate'].mean(), 4)} there"
     yield f"its {grid['updates'].mean():.0f} updates still differ"
@@ -431,7 +435,7 @@ def claims_by_chance() -> str:
     rows = []
     for id, found in papers().items():
         shares = [
-            own.claim_controls.get(claim.id)
+            own.chance_of(claim)
             for deciding in found.deciding.values()
             for own, claim in deciding
             if claim.verdict == "holds"
@@ -492,7 +496,8 @@ def tutorial_phrases() -> Iterator[str]:
     """Yield what the tutorial on verdicts shows of `olbench report scw`."""
     own = report("scw/reference")
     for quantity in own.judged:
-        yield from re.split(r" \(\d+ only by our larger deviation\), ", own.describe_verdicts(quantity))
+        line = verdicts.summary(own.judgements, quantity)
+        yield from re.split(r" \(\d+ only by our larger deviation\), ", line)
 
 
 #: The phrases that a page must contain, line breaks aside.
