@@ -61,7 +61,7 @@ def test_every_number_that_is_made_is_on_a_page(page_numbers):
     [
         ("README.md", "68 of 72 mistake rates", "69 of 72 mistake rates"),
         ("README.md", "0.274 / 0.271 R", "0.274 / 0.272 R"),
-        ("README.md", "tries 72 printed", "tries 73 printed"),
+        ("README.md", "checks 72 statements", "checks 73 statements"),
         ("docs/REPRODUCTION-cw.md", "173 of 264 test errors", "172 of 264 test errors"),
         ("docs/REPRODUCTION-cw.md", "CW takes 1.7 times", "CW takes 1.6 times"),
     ],

@@ -85,6 +85,10 @@ class Dataset:
             return {"X": self.X, "y": self.y}
         return {"data": self.X.data, "indices": self.X.indices, "indptr": self.X.indptr, "y": self.y}
 
+    def __sizeof__(self) -> int:
+        """Return the bytes of the examples, by which a cluster counts the memory of its workers."""
+        return sum(array.nbytes for array in self.arrays.values())
+
     def __repr__(self) -> str:
         n, d = self.X.shape
         return f"<Dataset {self.name!r}: {n:,} × {d:,}, {self.storage}, fingerprint {self.fingerprint[:8]}>"

@@ -533,7 +533,8 @@ def _compared_with_value(true: Callable[[float, float], bool]) -> Finder:
         wrong = [name for name in statement.algorithms if not true(numbers.means[name], value)]
         opposed = [name for name in wrong if abs(numbers.means[name] - value) > _reach(numbers, name)]
         shown = numbers.text(*(wrong or statement.algorithms))
-        return Observation(not wrong, shown, is_reversed=len(opposed) == len(statement.algorithms))
+        some, none = len(wrong) < len(statement.algorithms), len(opposed) == len(statement.algorithms)
+        return Observation(not wrong, shown, is_reversed=none, is_weaker=some)
 
     return finder
 

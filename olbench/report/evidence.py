@@ -286,7 +286,10 @@ def log_likelihoods(cell: PrintedCell) -> dict[str, float]:
 
 def describe_control(found: WrongLearners) -> str:
     """Return what wrong learners would reproduce, in a few words; empty if there are none to try."""
-    return f"with learners of other rows {describe_range(found)} of {found.total}" if found.deranged else ""
+    if found.deranged is None:
+        return ""
+    fewest, middle, most = found.deranged
+    return f"with wrong learners {middle:.0f} of {found.total} ({fewest:.0f} to {most:.0f})"
 
 
 def describe_range(found: WrongLearners) -> str:

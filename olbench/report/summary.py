@@ -185,9 +185,15 @@ def _evidence(found: Sequence[Reproduction]) -> Grid:
                     rows.append((each.paper.id, report.results.name, quantity.counted, *counts, alone))
             if named and len(each.counts) > 1:
                 rows.append((each.paper.id, report.results.name, "all together", "", "", named))
+        if len({cell.results.name for cell in each.printed_cells}) > 1:
+            for quantity, control in each.controls.items():
+                counts = f"{control.reproduced} of {control.total}", evidence.describe_range(control)
+                named = each.identification.rows
+                rows.append((each.paper.id, "all runs", quantity.counted, *counts, named))
     note = (
         "Other learners: the median, and the range, when every row gets the learner of another row. Rows "
-        "named right: blind matching finds the learner of the row; decisively, if by a factor of 20."
+        "named right: blind matching finds the learner of the row; decisively, if by a factor of 20. All "
+        "runs: one assignment for the whole paper, so that the parts do not add up."
     )
     columns = right("right learners", "other learners", "rows named right", "decisively")
     shown = [boxes(*texts, *_count_named(named)) for *texts, named in rows]
@@ -225,7 +231,7 @@ def _runs(found: Sequence[Reproduction]) -> Grid:
             folder = report.results.folder
             name = names.get(folder, str(folder))
             rows.append(
-                boxes(each.paper.id, each.paper.citation, name, report.made, f"olbench report {name}")
+                boxes(each.paper.id, each.paper.citation, name, report.made[:10], f"olbench report {name}")
             )
     return Grid("Runs", left("paper", "citation", "run", "ended", "in full"), rows)
 

@@ -16,6 +16,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,8 @@ def _observe(algorithm: str, options: Mapping[str, Any]) -> str:
     # A Python object may draw random numbers of its own, so that its passes prove nothing.
     if definition.rule is None:
         return own if _own_file(definition) else _hash(definition.id, version("scikit-learn"))
+    # Without a compiler nothing can be observed, and nothing may be remembered.
+    import_module("olbench.kernels.compile")
     try:
         passes = run_rule(definition, partial(_probe_all, definition, options))
     except Exception as error:

@@ -47,7 +47,7 @@ def convert_corpus(entry: CatalogEntry, draft: Draft) -> Dataset:
     files = {name: draft.start(name, kind) for name, kind in kinds.items()}
     ends, features = [np.zeros(1, np.int64)], 0
     for X, labels in Corpus(**entry.generator).blocks(entry.rows):  # type: ignore[arg-type]
-        ends.append(X.indptr[1:] + files["data"].length)
+        ends.append(X.indptr[1:].astype(np.int64) + files["data"].length)
         for name, part in (("indices", X.indices), ("data", X.data), ("y", labels)):
             files[name].append(part)
         features = X.shape[1]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.report.claims import DERANGED, HOLDS, ClaimVerdict
-from olbench.report.grid import DETAIL, PAPER, Grid, boxes, left, right
+from olbench.report.grid import DETAIL, PAPER, Grid, boxes, count, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 
@@ -40,7 +40,8 @@ def describe_chance(report: Report) -> str:
         return ""
     held = sum(claim.verdict == HOLDS for claim in tried.values())
     expected = sum(report.claim_chances[id][HOLDS] / report.claim_chances[id].total() for id in tried)
-    return f"Of {len(tried)} claims that were deranged {held} hold; by chance {expected:.1f} would."
+    holding = f"{held} {'holds' if held == 1 else 'hold'}; by chance {expected:.1f} would"
+    return f"Of {count(len(tried), 'claim')} tried with wrong learners, {holding}."
 
 
 def _evidence(claim: ClaimVerdict) -> str:

@@ -17,7 +17,7 @@ DEVIATION_NOTE = (
     "for other orders, but not for other parameters."
 )
 WRONG_NOTE = (
-    "Wrong: what the other learners of the run would reproduce in this row. Learners of other rows: the "
+    "Wrong: what the other learners of the run would reproduce in this row. With wrong learners: the "
     "median and the range if every row of the paper gets the learner of another of its rows."
 )
 MATCHING_NOTE = (
@@ -65,7 +65,7 @@ def control_grid(report: Report, quantity: Quantity, found: WrongLearners, is_fi
                 best,
             )
         )
-    lines = [f"In total {describe_control(found)}."] if found.deranged else []
+    lines = [f"In all, {describe_control(found)}."] if found.deranged else []
     if is_first:
         lines += [WRONG_NOTE, *([DEVIATION_NOTE] if has_deviations else [])]
     extra = right("by the paper's", "same mean", drop=DETAIL) if has_deviations else ()
