@@ -23,10 +23,10 @@ from olbench.kernels.compile import (
     pass_kernel,
 )
 from olbench.kernels.cone import factor_shifted, substitute
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROW, UPDATES
 from olbench.kernels.helpers import helper
 from olbench.kernels.losses import excess
-from olbench.kernels.margins import count_round
+from olbench.kernels.margins import count_round, is_unlearned
 from olbench.kernels.rows import dot, locate, open_rows
 
 
@@ -110,10 +110,13 @@ def run(
     norms = rows[4]
     advised = sets[5].size > 0
     nu = 1.0 / (1.0 + sets[5].size * p[1])
-    for i in order:
+    for entry in order:
+        i = entry & ROW
         n, at, o = locate(storage, i)
         f = dot(w, columns, at, values, o, n)
-        count_round(counters, margins, f, y[i])
+        count_round(counters, margins, entry, f, y[i])
+        if is_unlearned(entry):
+            continue
         s = norms[i]
         # the margin of nu w + (1 - nu) r, to which w would move without the example
         m = y[i] * f

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from olbench.kernels.compile import FIRST_ORDER_RULE, WRITE_1D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROW, UPDATES
 from olbench.kernels.first_order import LARGEST_SCALE, multiply_out, renew_norm
-from olbench.kernels.margins import count_round, is_lost
+from olbench.kernels.margins import count_round, is_lost, is_unlearned
 from olbench.kernels.rows import dot, locate, open_rows
 
 # Below this scale the sum is settled, which costs d. S w is larger than the sum by about one over the scale,
@@ -44,10 +44,13 @@ def run(
     """
     columns, values, storage = open_rows(rows)
     norms = rows[4]
-    for i in order:
+    for entry in order:
+        i = entry & ROW
         n, at, o = locate(storage, i)
         f = scalars[0] * dot(w, columns, at, values, o, n)
-        t, mistake = count_round(counters, margins, f, y[i])
+        t, mistake = count_round(counters, margins, entry, f, y[i])
+        if is_unlearned(entry):
+            continue
         m = y[i] * f
         s = norms[i]
         if is_lost(counters, f, n, s):

@@ -1,6 +1,13 @@
-"""The places of what a pass counts in the array `counters`.
+"""The places of what a pass counts in the array `counters`, and the roles of its rounds.
 
-The last one belongs to the kernel: changes of Sigma that are pending, an exponent, or support examples.
+EXTRA belongs to the kernel: changes of Sigma that are pending, an exponent, or support examples. POSITIVES
+are the predicted examples of the positive class, FALSE_ALARMS the mistakes on the others. UNLEARNED is how
+many examples were predicted and not learnt, less those that were learnt without a prediction.
 """
 
-ROUNDS, MISTAKES, UPDATES, EFFECTIVE, BREAKDOWNS, EXTRA = 0, 1, 2, 3, 4, 5
+ROUNDS, MISTAKES, UPDATES, EFFECTIVE, BREAKDOWNS, EXTRA, POSITIVES, FALSE_ALARMS, UNLEARNED = range(9)
+COUNTERS = 9
+#: An entry of an order is the number of a row, plus one of these if its round only predicts or only learns.
+ONLY_PREDICT, ONLY_LEARN = 2**60, 2**61
+#: The bits of an entry that are its row.
+ROW = ONLY_PREDICT - 1

@@ -14,8 +14,15 @@ import numpy as np
 from numba import boolean
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA
-from olbench.kernels.margins import count_round, is_change, is_lost
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, ROW
+from olbench.kernels.margins import (
+    count_round,
+    is_change,
+    is_lost,
+    is_unlearned,
+    keep_variance,
+    keeps_variance,
+)
 from olbench.kernels.matrix import project
 from olbench.kernels.rows import announce, dot, dot_row, locate, open_rows
 from olbench.kernels.screening import GATHER_COST, gathered_variance, largest_variance, tighten
@@ -87,16 +94,19 @@ def run(
     sums = np.empty(d)
     w = np.zeros(DEPTH)
     for now in range(order.size):
-        i = order[now]
+        entry = order[now]
+        i = entry & ROW
         announce(rows, y, order, now)
         n, at, o = locate(storage, i)
         f = dot(mu, columns, at, values, o, n)
-        t, mistake = count_round(counters, margins, f, y[i])
+        t, mistake = count_round(counters, margins, entry, f, y[i])
         m = y[i] * f
         s = norms[i]
+        if is_unlearned(entry) and not keeps_variance(margins):
+            continue
         if is_lost(counters, f, n, s):
             continue
-        if screened:
+        if screened and not keeps_variance(margins):
             limit = largest_variance(axis, bound, s, columns, at, values, o, n)
             loss, alpha, c = rule(m, limit, mistake, t, p)
             if loss <= 0.0 and alpha == 0.0 and c == 0.0:
@@ -114,6 +124,10 @@ def run(
         if n > 0 and not 0.0 < v < np.inf:
             counters[BREAKDOWNS] += 1
             v = 0.0
+        if keeps_variance(margins):
+            keep_variance(margins, counters, v)
+            if is_unlearned(entry):
+                continue
         loss, alpha, c = rule(m, v, mistake, t, p)
         if not is_change(counters, v, loss, alpha, c):
             continue

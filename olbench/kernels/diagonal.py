@@ -11,8 +11,8 @@ import numpy as np
 from numba import boolean
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
-from olbench.kernels.margins import count_round
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROW, UPDATES
+from olbench.kernels.margins import count_round, is_unlearned, keep_variance, keeps_variance
 from olbench.kernels.rows import announce, locate, open_rows
 from olbench.kernels.vectors import add, divide, four, load, multiply, pack_four, spread, subtract, zeros
 
@@ -91,8 +91,9 @@ def update_row(
 
 @pass_kernel(SECOND_ORDER_RULE, WRITE_2D, WRITE_INT64, boolean)
 def run(
-    rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any, kl: bool, margins: Any
-) -> None:
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    moments: Any, counters: Any, kl: bool, margins: Any,
+) -> None:  # fmt: skip
     """Run the examples of `order`; moments[j] is (mu_j, Sigma_j).
 
     The full update is projected onto the diagonal. With `kl` (the Kullback-Leibler projection) each precision
@@ -100,11 +101,12 @@ def run(
     """
     columns, values, storage = open_rows(rows)
     for now in range(order.size):
-        i = order[now]
+        entry = order[now]
+        i = entry & ROW
         announce(rows, y, order, now)
         n, at, o = locate(storage, i)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
-        t, mistake = count_round(counters, margins, f, y[i])
+        t, mistake = count_round(counters, margins, entry, f, y[i])
         m = y[i] * f
         if not np.isfinite(f):
             counters[BREAKDOWNS] += 1
@@ -113,6 +115,10 @@ def run(
         if not 0.0 < v < np.inf:
             counters[BREAKDOWNS] += n > 0
             v = 0.0
+        if keeps_variance(margins):
+            keep_variance(margins, counters, v)
+        if is_unlearned(entry):
+            continue
         loss, alpha, c = rule(m, v, mistake, t, p)
         counters[UPDATES] += loss > 0.0
         if v == 0.0 or (alpha == 0.0 and c == 0.0):

@@ -34,8 +34,8 @@ from olbench.kernels.compile import (
     kernel,
     pass_kernel,
 )
-from olbench.kernels.counters import BREAKDOWNS, EXTRA
-from olbench.kernels.margins import count_round, is_change
+from olbench.kernels.counters import BREAKDOWNS, EXTRA, ROW
+from olbench.kernels.margins import count_round, is_change, is_unlearned, keep_variance, keeps_variance
 from olbench.kernels.rows import dot, locate, open_rows, squared_norm
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, subtract, zeros
 
@@ -168,19 +168,22 @@ def run(
     norms, scattered = rows[4], np.zeros(rows[0].shape[1])
     k, u, b = np.empty(nu.size), np.empty(nu.size), np.empty(nu.size)
     support = (support_data, support_columns, support_indptr, support_norms)
-    for i in order:
+    for entry in order:
+        i = entry & ROW
         n, at, o = locate(storage, i)
         size, s = counters[EXTRA], norms[i]
         evaluate_row(shape, support, size, columns, at, values, o, n, s, scattered, k)
         f = inner_from(nu, 0, k, size)
-        t, mistake = count_round(counters, margins, f, y[i])
+        t, mistake = count_round(counters, margins, entry, f, y[i])
+        if is_unlearned(entry) and not keeps_variance(margins):
+            continue
         m = y[i] * f
         top = a * evaluate(shape, s, s, s)
         # An empty row is the origin: with a linear kernel nothing can be learnt from it, with others it can.
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf) or not 0.0 <= top < np.inf:
             counters[BREAKDOWNS] += 1
             continue
-        if screened:
+        if screened and not keeps_variance(margins):
             loss, alpha, c = rule(m, top, mistake, t, p)
             if loss <= 0.0 and alpha == 0.0 and c == 0.0:
                 continue
@@ -190,6 +193,10 @@ def run(
         if not v > EPSILON * (size + 1) * top:
             counters[BREAKDOWNS] += top > 0.0
             v = 0.0
+        if keeps_variance(margins):
+            keep_variance(margins, counters, v)
+            if is_unlearned(entry):
+                continue
         loss, alpha, c = rule(m, v, mistake, t, p)
         if not is_change(counters, v, loss, alpha, c):
             continue

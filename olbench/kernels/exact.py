@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from olbench.kernels.compile import EXACT_RULE, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROW, UPDATES
 from olbench.kernels.diagonal import margin_and_variance, update_row
-from olbench.kernels.margins import count_round
+from olbench.kernels.margins import count_round, is_unlearned, keep_variance, keeps_variance
 from olbench.kernels.rows import announce, locate, open_rows
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
 
@@ -119,24 +119,32 @@ def solve_gain(shares: Any, n: Any, squares: Any, r: Any, A: Any, b0: Any, b1: A
 
 
 @pass_kernel(EXACT_RULE, WRITE_2D, WRITE_INT64)
-def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any, margins: Any) -> None:
+def run(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    moments: Any, counters: Any, margins: Any,
+) -> None:  # fmt: skip
     """Run the examples of `order`; moments[j] is (mu_j, Sigma_j)."""
     d = moments.shape[0]
     columns, values, storage = open_rows(rows)
     shares = np.empty(d)
     for now in range(order.size):
-        i = order[now]
+        entry = order[now]
+        i = entry & ROW
         announce(rows, y, order, now)
         n, at, o = locate(storage, i)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         m = y[i] * f
-        count_round(counters, margins, f, y[i])
+        count_round(counters, margins, entry, f, y[i])
         if not np.isfinite(f):
             counters[BREAKDOWNS] += 1
             continue
         if not 0.0 < v < np.inf:
             counters[BREAKDOWNS] += n > 0
             v = 0.0
+        if keeps_variance(margins):
+            keep_variance(margins, counters, v)
+        if is_unlearned(entry):
+            continue
         loss, unit, A, b0, b1, K = rule(m, v, p)
         counters[UPDATES] += loss > 0.0
         if v == 0.0 or loss <= 0.0:

@@ -13,7 +13,19 @@ import numpy as np
 from numba import float64
 
 from olbench.kernels.compile import FIRST_ORDER_RULE, WRITE_1D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ROUNDS, UPDATES
+from olbench.kernels.counters import (
+    BREAKDOWNS,
+    EFFECTIVE,
+    FALSE_ALARMS,
+    MISTAKES,
+    ONLY_LEARN,
+    ONLY_PREDICT,
+    POSITIVES,
+    ROUNDS,
+    ROW,
+    UNLEARNED,
+    UPDATES,
+)
 from olbench.kernels.margins import keep_margin
 from olbench.kernels.rows import announce, dot, locate, open_rows, squared_norm
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
@@ -107,29 +119,44 @@ def run(
     """
     columns, values, storage = open_rows(rows)
     norms = rows[4]
-    # The counts stay in registers; a rule sees the rounds and the updates so far.
-    before, mistakes, updates, effective, breakdowns = counters[ROUNDS], 0, counters[UPDATES], 0, 0
+    # The counts stay in registers; a rule sees the examples learnt and the updates so far.
+    # The loop counts the rounds, all of which predict but those that only learn.
+    before, unlearned, updates = counters[ROUNDS], counters[UNLEARNED], counters[UPDATES]
+    unpredicted = mistakes = effective = breakdowns = positives = false_alarms = 0
     scale, norm = scalars[0], scalars[1]
     for now in range(order.size):
-        i = order[now]
+        entry = order[now]
+        i = entry & ROW
         announce(rows, y, order, now)
         n, at, o = locate(storage, i)
         f = scale * dot(w, columns, at, values, o, n)
         m = y[i] * f
-        keep_margin(margins, before + now + 1, f, 0)
         s = norms[i]
-        # A positive margin is no mistake, and the number of the round is counted by the loop: nothing is left
-        # to do. Compared with infinity, LLVM would take apart the bits of s instead.
+        predicted = entry < ONLY_LEARN
+        positives += y[i] > 0.0
+        if entry >= ONLY_PREDICT:
+            positives -= not predicted and y[i] > 0.0
+            unlearned += 1 if predicted else -1
+            unpredicted += not predicted
+        rounds = before + now + 1 - unpredicted
+        if predicted:
+            keep_margin(margins, rounds, f, 0)
+        # A positive margin is no mistake: nothing is left to do. Compared with infinity, LLVM would take
+        # apart the bits of s instead.
         if passive_above < m <= LARGEST and 0.0 < s <= LARGEST:
             continue
         mistake = (f >= 0.0) != (y[i] > 0.0)
-        mistakes += mistake
+        if predicted:
+            mistakes += mistake
+            false_alarms += mistake and y[i] <= 0.0
+            if entry >= ONLY_PREDICT:
+                continue
         # A squared norm that over- or underflows gives no usable step; a row of zeros is no such case.
         if not np.isfinite(f) or (n > 0 and not 0.0 < s < np.inf):
             breakdowns += 1
             continue
         q = scale * scale * norm
-        loss, shrink, tau = rule(m, s, mistake, q, before + now + 1, updates, p)
+        loss, shrink, tau = rule(m, s, mistake, q, rounds - unlearned, updates, p)
         updates += loss > 0.0
         if n == 0 or (shrink == 1.0 and tau == 0.0):
             continue
@@ -145,8 +172,10 @@ def run(
         add_row(w, tau * y[i] / scale, columns, at, values, o, n)
         norm = renew_norm(w, squares, columns, at, n)
     scalars[0], scalars[1] = scale, norm
-    counters[ROUNDS] += order.size
+    counters[ROUNDS] += order.size - unpredicted
+    counters[UNLEARNED], counters[UPDATES] = unlearned, updates
     counters[MISTAKES] += mistakes
-    counters[UPDATES] = updates
     counters[EFFECTIVE] += effective
     counters[BREAKDOWNS] += breakdowns
+    counters[POSITIVES] += positives
+    counters[FALSE_ALARMS] += false_alarms

@@ -1,11 +1,29 @@
-"""What the rounds of all passes share: how margins, mistakes, updates and breakdowns are counted."""
+"""What the rounds of all passes share: their roles, and how margins, mistakes and updates are counted.
+
+An entry of an order is a row, which is predicted and then learnt. One with ONLY_PREDICT or ONLY_LEARN added
+is a row whose label comes late, or never, or that is not scored: it is predicted and learnt in rounds apart.
+"""
 
 from typing import Any
 
 import numpy as np
 
 from olbench.kernels.compile import inlined
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ROUNDS, UPDATES
+from olbench.kernels.counters import (
+    BREAKDOWNS,
+    EFFECTIVE,
+    FALSE_ALARMS,
+    MISTAKES,
+    ONLY_LEARN,
+    ONLY_PREDICT,
+    POSITIVES,
+    ROUNDS,
+    UNLEARNED,
+    UPDATES,
+)
+
+# The columns of a ring of margins: f, its exponent and, if there is a third, the variance.
+MARGIN, EXPONENT, VARIANCE = 0, 1, 2
 
 
 @inlined
@@ -17,18 +35,45 @@ def keep_margin(margins: Any, t: Any, f: Any, exponent: Any) -> None:
     """
     if margins.shape[0] > 0:
         place = (t - 1) & (margins.shape[0] - 1)
-        margins[place, 0] = f
-        margins[place, 1] = exponent
+        margins[place, MARGIN] = f
+        margins[place, EXPONENT] = exponent
 
 
 @inlined
-def count_round(counters: Any, margins: Any, f: Any, label: Any, exponent: Any = 0) -> Any:
-    """Count a round with the margin f, and return its number, from 1, and whether it is a mistake."""
+def keeps_variance(margins: Any) -> Any:
+    """Return whether the variance of every round is asked for, so that none may be skipped."""
+    return margins.shape[1] > VARIANCE
+
+
+@inlined
+def keep_variance(margins: Any, counters: Any, v: Any) -> None:
+    """Write v, in the units of the learner, as the variance of the last round."""
+    margins[(counters[ROUNDS] - 1) & (margins.shape[0] - 1), VARIANCE] = v
+
+
+@inlined
+def count_round(counters: Any, margins: Any, entry: Any, f: Any, label: Any, exponent: Any = 0) -> Any:
+    """Count a round with the margin f; return how many examples have been learnt with it, and its mistake.
+
+    A round that only learns makes no prediction, so its mistake is for the rule alone and is not counted.
+    """
     mistake = (f >= 0.0) != (label > 0.0)
-    counters[ROUNDS] += 1
-    keep_margin(margins, counters[ROUNDS], f, exponent)
-    counters[MISTAKES] += mistake
-    return counters[ROUNDS], mistake
+    if entry < ONLY_LEARN:
+        counters[ROUNDS] += 1
+        keep_margin(margins, counters[ROUNDS], f, exponent)
+        counters[MISTAKES] += mistake
+        counters[POSITIVES] += label > 0.0
+        counters[FALSE_ALARMS] += mistake and label <= 0.0
+        counters[UNLEARNED] += entry >= ONLY_PREDICT
+    else:
+        counters[UNLEARNED] -= 1
+    return counters[ROUNDS] - counters[UNLEARNED], mistake
+
+
+@inlined
+def is_unlearned(entry: Any) -> Any:
+    """Return whether a round ends with its prediction."""
+    return ONLY_PREDICT <= entry < ONLY_LEARN
 
 
 @inlined

@@ -22,8 +22,8 @@ from olbench.kernels.compile import (
     kernel,
     pass_kernel,
 )
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, UPDATES
-from olbench.kernels.margins import count_round
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROW, UPDATES
+from olbench.kernels.margins import count_round, is_unlearned
 from olbench.kernels.rows import announce, locate, open_rows
 
 
@@ -51,7 +51,10 @@ def score(moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any) -> An
 
 
 @pass_kernel(SECOND_ORDER_RULE, WRITE_2D, WRITE_INT64)
-def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters: Any, margins: Any) -> None:
+def run(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    moments: Any, counters: Any, margins: Any,
+) -> None:  # fmt: skip
     """Run the examples of `order`; moments[j] is (w_j, Sigma_j).
 
     A round with a loss adds y x to w, and the gain c of the rule adds c x_j^2 to each precision. The step
@@ -59,11 +62,14 @@ def run(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, counters
     """
     columns, values, storage = open_rows(rows)
     for now in range(order.size):
-        i = order[now]
+        entry = order[now]
+        i = entry & ROW
         announce(rows, y, order, now)
         n, at, o = locate(storage, i)
         f, v = score(moments, columns, at, values, o, n)
-        t, mistake = count_round(counters, margins, f, y[i])
+        t, mistake = count_round(counters, margins, entry, f, y[i])
+        if is_unlearned(entry):
+            continue
         # x' S x is at most n. It is zero only if every square over- or underflows.
         if not np.isfinite(f) or (n > 0 and not v > 0.0):
             counters[BREAKDOWNS] += 1

@@ -12,9 +12,16 @@ import numpy as np
 from numba import boolean
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, ROW
 from olbench.kernels.helpers import helper
-from olbench.kernels.margins import count_round, is_change, is_lost
+from olbench.kernels.margins import (
+    count_round,
+    is_change,
+    is_lost,
+    is_unlearned,
+    keep_variance,
+    keeps_variance,
+)
 from olbench.kernels.matrix import inner_row, largest_column_sum, project, row_sums
 from olbench.kernels.rows import dot, locate, open_rows, squared_norm
 
@@ -106,16 +113,19 @@ def run(
     columns, values, storage = open_rows(rows)
     norms = rows[4]
     a = np.empty(d)
-    for i in order:
+    for entry in order:
+        i = entry & ROW
         n, at, o = locate(storage, i)
         f = dot(mu, columns, at, values, o, n)
-        t, mistake = count_round(counters, margins, f, y[i], counters[EXTRA])
+        t, mistake = count_round(counters, margins, entry, f, y[i], counters[EXTRA])
         m = y[i] * f
         s = norms[i]
+        if is_unlearned(entry) and not keeps_variance(margins):
+            continue
         if is_lost(counters, f, n, s):
             continue
         # Scale-free rules get m / sqrt(v) and v = 1, so that v itself may lie outside the range of doubles.
-        if screened:
+        if screened and not keeps_variance(margins):
             limit = bound[0] * math.sqrt(s)
             if scale_free and 0.0 < limit < np.inf:
                 loss, alpha, c = rule(m / limit, 1.0, mistake, t, p)
@@ -128,6 +138,10 @@ def run(
         if n > 0 and not rounding(reach, columns, at, values, o, n) < deviation < np.inf:
             counters[BREAKDOWNS] += 1
             deviation = 0.0
+        if keeps_variance(margins):
+            keep_variance(margins, counters, deviation * deviation)
+            if is_unlearned(entry):
+                continue
         if scale_free and deviation > 0.0:
             loss, step, gain = rule(m / deviation, 1.0, mistake, t, p)
         else:

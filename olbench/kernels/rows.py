@@ -12,6 +12,7 @@ import numpy as np
 from numba import void
 
 from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, inlined, kernel
+from olbench.kernels.counters import ROW
 from olbench.kernels.helpers import helper
 from olbench.kernels.matrix import inner, inner_row
 from olbench.kernels.vectors import add, four, load, multiply, prefetch, zeros
@@ -66,8 +67,8 @@ def announce(rows: Any, y: Any, order: Any, now: int) -> None:
     dense, data, columns, indptr, norms = rows[0], rows[1], rows[2], rows[3], rows[4]
     if now + AHEAD >= order.size:
         return
-    i = order[now + AHEAD]
-    if i == order[now] + AHEAD:
+    i = order[now + AHEAD] & ROW
+    if i == (order[now] & ROW) + AHEAD:
         return
     prefetch(y, (i,))
     prefetch(norms, (i,))
@@ -77,7 +78,7 @@ def announce(rows: Any, y: Any, order: Any, now: int) -> None:
         prefetch(dense, (i, dense.shape[1] - 1))
         return
     if now + 2 * AHEAD < order.size:
-        prefetch(indptr, (order[now + 2 * AHEAD],))
+        prefetch(indptr, (order[now + 2 * AHEAD] & ROW,))
     begin, end = indptr[i], indptr[i + 1]
     if begin == end:
         return

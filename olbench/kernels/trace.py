@@ -15,7 +15,7 @@ from numba import int32, types, void
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from olbench.kernels.compile import READ_INT64, WRITE_1D, WRITE_2D_INT64, WRITE_INT64, kernel
-from olbench.kernels.counters import MISTAKES, UPDATES
+from olbench.kernels.counters import FALSE_ALARMS, MISTAKES, POSITIVES, UPDATES
 from olbench.kernels.helpers import helper
 
 _clock_gettime = types.ExternalFunction("clock_gettime", int32(int32, types.voidptr))
@@ -35,7 +35,7 @@ def _trace(
     kernel: Any, rule: Any, p: Any, rows: Any, y: Any, order: Any, state: Any,
     ends: Any, counters: Any, counts: Any, seconds: Any,
 ) -> None:  # fmt: skip
-    """Run the examples of `order`; after ends[k] of them write mistakes, updates and seconds to row k.
+    """Run the examples of `order`; after ends[k] of them write the counts and seconds to row k.
 
     `ends` has one entry per point of a curve, so the calls and clock readings are few beside the rounds.
     """
@@ -48,6 +48,8 @@ def _trace(
         seconds[k] = 1e-9 * (nanoseconds(room) - started)
         counts[k, 0] = counters[MISTAKES]
         counts[k, 1] = counters[UPDATES]
+        counts[k, 2] = counters[POSITIVES]
+        counts[k, 3] = counters[FALSE_ALARMS]
 
 
 class Address:

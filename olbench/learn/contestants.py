@@ -5,12 +5,25 @@ batch learners objects with fit and predict (scikit-learn).
 """
 
 import warnings
+from contextlib import suppress
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from olbench.errors import UserError
+from olbench.kernels.counters import (
+    EFFECTIVE,
+    FALSE_ALARMS,
+    MISTAKES,
+    ONLY_LEARN,
+    ONLY_PREDICT,
+    POSITIVES,
+    ROUNDS,
+    ROW,
+    UNLEARNED,
+    UPDATES,
+)
 from olbench.learn.examples import Floats, Ints, as_matrix
 from olbench.learn.learners import Learner
 
@@ -53,70 +66,72 @@ class ObjectLearner(Learner):
         """Do nothing: there is nothing to compile."""
 
     def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
-        step = self._learn_one if self.style == "one" else self._partial_fit
-        for i in order:
-            positive = step(rows, i, float(y[i]))
-            self.counters[:4] += 1, positive != (y[i] > 0), 1, 1
+        for entry in order.tolist():
+            i = entry & ROW
+            x, truth = self._read(rows, i), bool(y[i] > 0)
+            if entry < ONLY_LEARN:
+                self._predict(x, truth)
+            if not ONLY_PREDICT <= entry < ONLY_LEARN:
+                self._teach(x, truth)
 
-    def _keep(self, margin: float) -> None:
-        """Keep the margin of the round that comes next."""
-        self.margins[self.rounds % self.margins.shape[0]] = margin, 0.0
-
-    def _learn_one(self, rows: tuple[Any, ...], i: int, label: float) -> bool:
-        features = _read_features(rows, i)
-        predicted = self.model.predict_one(features)
-        positive = self.rounds == 0 or predicted is None or bool(predicted > 0)
-        if self.margins.shape[0]:
-            self._keep(self._score_one(features, positive))
-        self.model.learn_one(features, label > 0)
-        return positive
-
-    def _score_one(self, features: dict[int, float], positive: bool) -> float:
-        """Return how sure a River learner is, by its probabilities if it has any."""
-        if self.rounds == 0:
-            return 0.0
-        try:
-            shares = self.model.predict_proba_one(features)
-        except (AttributeError, NotImplementedError):
-            return 1.0 if positive else -1.0
-        return float(shares.get(True, 0.0)) - float(shares.get(False, 0.0))
-
-    def _partial_fit(self, rows: tuple[Any, ...], i: int, label: float) -> bool:
+    def _read(self, rows: tuple[Any, ...], i: int) -> Any:
+        """Return row i as the object takes it: features by index, or an array of two dimensions."""
         indices, values = _read_row(rows, i)
+        if self.style == "one":
+            return dict(zip(indices.tolist(), values.tolist(), strict=True))
         row = np.zeros((1, self.d))
         row[0, indices] = values
-        positive = self.rounds == 0 or bool(self.model.predict(row)[0] > 0)
-        if self.margins.shape[0]:
-            self._keep(self._score_row(row, positive))
-        self.model.partial_fit(row, np.array([label]), **self.classes)
-        return positive
+        return row
 
-    def _score_row(self, row: Floats, positive: bool) -> float:
-        """Return how sure a scikit-learn learner is, by its decision function if it has one."""
-        if self.rounds == 0:
+    def _predict(self, x: Any, truth: bool) -> None:
+        """Predict an example and count the outcome."""
+        positive = self._is_positive(x)
+        if self.margins.shape[0]:
+            self.margins[self.rounds % self.margins.shape[0], :2] = self._score(x, positive), 0.0
+        self.counters[[ROUNDS, UNLEARNED]] += 1
+        self.counters[MISTAKES] += positive != truth
+        self.counters[POSITIVES] += truth
+        self.counters[FALSE_ALARMS] += positive and not truth
+
+    def _teach(self, x: Any, truth: bool) -> None:
+        """Let the object learn an example."""
+        if self.style == "one":
+            self.model.learn_one(x, truth)
+        else:
+            self.model.partial_fit(x, np.array([1.0 if truth else -1.0]), **self.classes)
+        self.counters[[UPDATES, EFFECTIVE]] += 1
+        self.counters[UNLEARNED] -= 1
+
+    def _is_positive(self, x: Any) -> bool:
+        if not self.updates:
+            return True
+        predicted = self.model.predict_one(x) if self.style == "one" else self.model.predict(x)[0]
+        return predicted is None or bool(predicted > 0)
+
+    def _score(self, x: Any, positive: bool) -> float:
+        """Return how sure the object is: by its decision function or its probabilities if it has any."""
+        if not self.updates:
             return 0.0
-        if not hasattr(self.model, "decision_function"):
-            return 1.0 if positive else -1.0
-        return float(np.ravel(self.model.decision_function(row))[0])
+        if self.style == "batch" and hasattr(self.model, "decision_function"):
+            return float(np.ravel(self.model.decision_function(x))[0])
+        if self.style == "one":
+            with suppress(AttributeError, NotImplementedError):
+                shares = self.model.predict_proba_one(x)
+                return float(shares.get(True, 0.0)) - float(shares.get(False, 0.0))
+        return 1.0 if positive else -1.0
 
     def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return how sure the object is of each row of `order`, above zero for +1."""
         labels = self.predict(rows, order)
-        if self.rounds == 0:
-            return np.zeros(order.size)
-        pairs = zip(order, labels, strict=True)
-        if self.style == "one":
-            return np.array([self._score_one(_read_features(rows, i), label > 0) for i, label in pairs])
-        matrix = as_matrix(rows)
-        return np.array([self._score_row(_as_row(matrix[i]), label > 0) for i, label in pairs])
+        return np.array([self._score(self._read(rows, i), y > 0) for i, y in zip(order, labels, strict=True)])
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return the object's prediction for each row of `order`; +1 if it has seen nothing or abstains."""
-        if self.rounds == 0:
+        if not self.updates:
             return np.ones(order.size)
         if self.style == "batch":
             return np.where(np.asarray(self.model.predict(as_matrix(rows)[order])) > 0, 1.0, -1.0)
-        predicted = (self.model.predict_one(_read_features(rows, i)) for i in order)
+        predicted = (self.model.predict_one(self._read(rows, i)) for i in order)
         return np.array([1.0 if label is None or label > 0 else -1.0 for label in predicted])
 
     @property
@@ -167,17 +182,6 @@ class BatchLearner:
         """Return the predicted label, -1 or +1, of each row of `order`, or of all rows."""
         X = as_matrix(rows)
         return np.asarray(self.model.predict(X if order is None else X[order]), dtype=np.float64)
-
-
-def _as_row(row: Any) -> Floats:
-    """Return one row of a matrix, dense or sparse, as an array of two dimensions."""
-    return np.atleast_2d(row.toarray() if hasattr(row, "toarray") else row)
-
-
-def _read_features(rows: tuple[Any, ...], i: int) -> dict[int, float]:
-    """Return the non-zero entries of row i by index."""
-    indices, values = _read_row(rows, i)
-    return dict(zip(indices.tolist(), values.tolist(), strict=True))
 
 
 def _read_row(rows: tuple[Any, ...], i: int) -> tuple[Any, Any]:

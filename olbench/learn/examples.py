@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from olbench.errors import UserError
+from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT, ROW
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -154,15 +155,17 @@ def as_labels(y: ArrayLike, n: int) -> Floats:
 
 
 def as_order(order: ArrayLike | None, n: int) -> Ints:
-    """Check an order of the examples and return it; None means 0, 1, ..., n - 1."""
+    """Check an order of the examples, or a schedule, and return it; None means 0, 1, ..., n - 1."""
     if order is None:
         return np.arange(n, dtype=np.int64)
     given = np.asarray(order)
     if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
         raise UserError("order must be a list of row numbers")
-    rows = np.ascontiguousarray(given, dtype=np.int64)
-    bad = rows[(rows < 0) | (rows >= n)]
+    entries = np.ascontiguousarray(given, dtype=np.int64)
+    bad = entries[(entries < 0) | (entries >= n)]
+    # The entries of a schedule are beyond all rows.
+    bad = bad[((bad & ROW) >= n) | ~np.isin(bad - (bad & ROW), (ONLY_PREDICT, ONLY_LEARN))]
     if bad.size:
         range_of_rows = f"the rows are 0 to {n - 1}" if n else "there are no rows"
         raise UserError(f"order names row {bad[0]}, but {range_of_rows}")
-    return rows
+    return entries

@@ -10,7 +10,19 @@ from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Definition
 from olbench.errors import UserError
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, MISTAKES, ROUNDS, UPDATES
+from olbench.kernels.counters import (
+    BREAKDOWNS,
+    COUNTERS,
+    EFFECTIVE,
+    EXTRA,
+    FALSE_ALARMS,
+    MISTAKES,
+    POSITIVES,
+    ROUNDS,
+    ROW,
+    UNLEARNED,
+    UPDATES,
+)
 from olbench.learn.examples import Floats, Ints, as_examples
 from olbench.memory import USABLE, available_memory
 
@@ -18,6 +30,8 @@ if TYPE_CHECKING:
     from olbench.algorithms.options import Kernel
     from olbench.learn.algorithm import Algorithm
 
+#: The counters that a curve has, in the order of `kernels.trace`.
+CURVE_COUNTS = [MISTAKES, UPDATES, POSITIVES, FALSE_ALARMS]
 # Rows per block of a product with the covariance, which for all rows would be as large as a dense X.
 BLOCK = 1024
 # Below this many bytes the available memory is not read: reading it takes as long as a short pass.
@@ -73,7 +87,7 @@ class Learner(ABC):
     def __init__(self, algorithm: "Algorithm", d: int):
         self.algorithm = algorithm
         self.d = d
-        self.counters: Ints = np.zeros(6, dtype=np.int64)
+        self.counters: Ints = np.zeros(COUNTERS, dtype=np.int64)
         definition = algorithm.definition
         self.p: Floats = definition.rule_constants(algorithm.params) if definition.rule else np.empty(0)
         #: A ring of the margins of the last rounds, with the exponents of their scales; see `keep_margins`.
@@ -91,12 +105,12 @@ class Learner(ABC):
         self.trace(rows, y, order, np.array([order.size]))
 
     def trace(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
-        """Run, and return (mistakes, updates) and the elapsed seconds after each of `ends` examples."""
+        """Run, and return CURVE_COUNTS and the elapsed seconds after each of `ends` examples."""
         for name, value in vars(self).items():
             # joblib passes large arrays to its processes as read-only memory maps.
             if isinstance(value, np.ndarray) and not value.flags.writeable:
                 setattr(self, name, value.copy())
-        counts, seconds = np.empty((ends.size, 2), dtype=np.int64), np.empty(ends.size)
+        counts, seconds = np.empty((ends.size, len(CURVE_COUNTS)), np.int64), np.empty(ends.size)
         self._trace(rows, y, order, ends, counts, seconds)
         return counts, seconds
 
@@ -110,7 +124,7 @@ class Learner(ABC):
             self._learn(rows, y, order[begin:end])
             begin = end
             seconds[k] = time.perf_counter() - started
-            counts[k] = self.mistakes, self.updates
+            counts[k] = self.counters[CURVE_COUNTS]
 
     def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         """Predict, count and learn each example of `order`."""
@@ -136,6 +150,13 @@ class Learner(ABC):
     def weights(self) -> Floats:
         """The weight vector used for prediction."""
 
+    #: Whether a pass can keep the variance of each margin.
+    has_variances = False
+
+    def probabilities(self, margins: Floats, variances: Floats | None) -> Floats | None:
+        """Return the probability of the positive class from what a pass has kept; None if it has none."""
+        return None
+
     def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return the score of each row of `order`, whose sign is the prediction."""
         from olbench.kernels.rows import score_rows
@@ -154,8 +175,13 @@ class Learner(ABC):
 
     @property
     def rounds(self) -> int:
-        """Examples seen."""
+        """Examples predicted."""
         return int(self.counters[ROUNDS])
+
+    @property
+    def learnt(self) -> int:
+        """Examples learnt."""
+        return int(self.counters[ROUNDS] - self.counters[UNLEARNED])
 
     @property
     def mistakes(self) -> int:
@@ -283,12 +309,12 @@ class AveragedLearner(FirstOrderLearner):
     @property
     def weights(self) -> Floats:
         """The mean of w after each round so far; it predicts unseen examples."""
-        mean: Floats = (self.scalars[2] * self.w - self.deficit) / max(1, self.rounds)
+        mean: Floats = (self.scalars[2] * self.w - self.deficit) / max(1, self.learnt)
         return mean
 
     def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
         """Return the mean weights of some features, and no variances."""
-        mean: Floats = (self.scalars[2] * self.w[columns] - self.deficit[columns]) / max(1, self.rounds)
+        mean: Floats = (self.scalars[2] * self.w[columns] - self.deficit[columns]) / max(1, self.learnt)
         return mean, None
 
     def forget(self, columns: Any) -> None:
@@ -304,6 +330,17 @@ class AveragedLearner(FirstOrderLearner):
 
 class SecondOrderLearner(KernelLearner):
     """A Gaussian over weight vectors: mean and covariance."""
+
+    has_variances = True
+
+    def probabilities(self, margins: Floats, variances: Floats | None) -> Floats | None:
+        """Return Phi(m / sqrt(v)), the share of the Gaussian on the positive side; 1/2 where v = 0."""
+        if variances is None or not self.algorithm.definition.estimator.gaussian:
+            return None
+        from scipy.special import ndtr
+
+        deviations = np.sqrt(np.where(variances > 0.0, variances, np.inf))
+        return np.asarray(ndtr(margins / deviations))
 
     @property
     def scale_exponent(self) -> int:
@@ -487,6 +524,8 @@ class ExactLearner(DiagonalLearner):
 class ProductLearner(DiagonalLearner):
     """A perceptron vector w beside a diagonal covariance, which predict together."""
 
+    has_variances = False
+
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.product import run
 
@@ -615,7 +654,8 @@ class DualLearner(SecondOrderLearner):
             first, last = np.searchsorted(ends, (begin, begin + chunk.size), side="right")
             first = first if begin else 0
             inside = np.append(ends[first:last] - begin, chunk.size)
-            chunk_counts, chunk_seconds = np.empty((inside.size, 2), dtype=np.int64), np.empty(inside.size)
+            chunk_counts = np.empty((inside.size, counts.shape[1]), np.int64)
+            chunk_seconds = np.empty(inside.size)
             super()._trace(rows, y, chunk, inside, chunk_counts, chunk_seconds)
             counts[first:last] = chunk_counts[:-1]
             seconds[first:last] = elapsed + chunk_seconds[:-1]
@@ -623,7 +663,7 @@ class DualLearner(SecondOrderLearner):
 
     def _reserve(self, rows: tuple[Any, ...], order: Ints) -> None:
         """Make room for all rows of `order` as support examples, by half more than before at least."""
-        dense, indptr = rows[0], rows[3]
+        dense, indptr, order = rows[0], rows[3], order & ROW
         entries = order.size * self.d if dense.shape[0] else int((indptr[order + 1] - indptr[order]).sum())
         needed = self.size + order.size
         if needed > self.nu.size:

@@ -15,10 +15,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from olbench.errors import UserError
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ROUNDS, UPDATES
+from olbench.kernels.counters import (
+    BREAKDOWNS,
+    COUNTERS,
+    EFFECTIVE,
+    MISTAKES,
+    ROUNDS,
+    ROW,
+    UNLEARNED,
+    UPDATES,
+)
 from olbench.learn.algorithm import Algorithm
 from olbench.learn.examples import Floats, Ints
 from olbench.learn.learners import Learner, refuse_large
+from olbench.learn.schedules import is_predicted
 
 #: The most rounds of a slice, a power of two: room for the margins of every learner.
 RING = 1024
@@ -32,9 +42,12 @@ class OneVsRest(Learner):
     def __init__(self, algorithm: Algorithm, d: int, classes: int):
         # The constants of the rule are those of each learner; here there is no rule to pass them to.
         self.algorithm, self.d = algorithm, d
-        self.counters: Ints = np.zeros(6, dtype=np.int64)
+        self.counters: Ints = np.zeros(COUNTERS, dtype=np.int64)
         if algorithm.definition.order == "second" and algorithm.covariance == "full":
             refuse_large(algorithm.definition, d, classes)
+        #: Predictions, one row per true class and one column per predicted one.
+        self.confusion: Ints = np.zeros((classes, classes), np.int64)
+        self.margins = np.empty((0, 2))
         self.learners = [algorithm.start(d) for _ in range(classes)]
         ring = np.zeros((RING, 2))
         for learner in self.learners:
@@ -54,17 +67,25 @@ class OneVsRest(Learner):
         """Run up to RING rounds of all learners, then compare their margins."""
         if self._signs.size != y.size:
             self._signs = np.empty(y.size)
-        signs, truth = self._signs, y[order]
-        places = (self.rounds + np.arange(order.size)) & (RING - 1)
-        margins = np.empty((len(self.learners), order.size, 2))
+        signs, own = self._signs, order & ROW
+        truth, predicts = y[own], is_predicted(order)
+        places = (self.rounds + np.arange(np.count_nonzero(predicts))) & (RING - 1)
+        margins = np.empty((len(self.learners), places.size, 2))
         for k, learner in enumerate(self.learners):
             # Only the rows of the slice are relabelled, for one learner after the other.
-            signs[order] = np.where(truth == k, 1.0, -1.0)
+            signs[own] = np.where(truth == k, 1.0, -1.0)
             learner.run(rows, signs, order)
             margins[k] = self._ring[places]
-        predicted = choose_class(margins[:, :, 0], margins[:, :, 1])
-        self.counters[ROUNDS] += order.size
+        self._count(choose_class(margins[:, :, 0], margins[:, :, 1]), truth[predicts].astype(np.int64))
+
+    def _count(self, predicted: Ints, truth: Ints) -> None:
+        """Count predictions, and take over what the learners have counted."""
+        if self.margins.shape[0]:
+            self.margins[(self.rounds + np.arange(truth.size)) & (self.margins.shape[0] - 1), 0] = predicted
+        np.add.at(self.confusion, (truth, predicted), 1)
+        self.counters[ROUNDS] += truth.size
         self.counters[MISTAKES] += np.count_nonzero(predicted != truth)
+        self.counters[UNLEARNED] = self.learners[0].counters[UNLEARNED]
         for k in (UPDATES, EFFECTIVE, BREAKDOWNS):
             self.counters[k] = sum(learner.counters[k] for learner in self.learners)
 

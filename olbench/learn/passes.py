@@ -12,14 +12,19 @@ from olbench.display import facts_html
 from olbench.errors import UserError
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, UPDATES
 from olbench.learn.algorithm import Algorithm, find_algorithm
-from olbench.learn.examples import Floats, Ints, as_examples, as_labels, as_order
-from olbench.learn.learners import Learner
+from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
+from olbench.learn.learners import CURVE_COUNTS, Learner
 from olbench.learn.one_vs_rest import OneVsRest, as_classes
+from olbench.learn.schedules import count_predictions, is_predicted
 
 #: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.
 SLICE_SECONDS, SLICE_ROWS = 0.1, 20_000
 #: What labels a pass takes: -1 and +1, or those of any number of classes.
 LABELS = ("two", "all")
+#: What a pass can keep of each prediction.
+KEEP = ("", "margins", "variances")
+#: Rounds whose margins a learner keeps before they are copied, a power of two.
+RING = 2**15
 #: Rows of the first slice, which measures how long a row takes.
 FIRST_ROWS = 16
 
@@ -35,6 +40,9 @@ class Curve:
     t: Ints
     mistakes: Ints
     updates: Ints
+    #: Examples of the positive class, and mistakes on the others; zeros for more than two classes.
+    positives: Ints
+    false_alarms: Ints
     seconds: Floats
 
 
@@ -52,6 +60,10 @@ class PassResult:
     curve: Curve
     weights: Floats
     learner: Learner
+    #: The margin of each prediction (for more than two classes, the number of the predicted class), and its
+    #: variance; None unless they were asked for.
+    margins: Floats | None = None
+    variances: Floats | None = None
 
     @property
     def mistake_rate(self) -> float:
@@ -84,15 +96,18 @@ def online_pass(
     curve: int = 50,
     stopped: Callable[[], bool] | None = None,
     labels: str = "two",
+    keep: str = "",
     **settings: Any,
 ) -> PassResult:
     """Run an algorithm once over the examples and count the mistakes it makes before learning each of them.
 
     The algorithm is what `make_algorithm` returns, or an id with the settings of `make_algorithm` as
     keywords. X is an array or a SciPy sparse matrix and y holds -1 and +1. `order` lists row numbers; by
-    default the rows are taken as they come. `curve` is the number of points at which the counters and the
-    clock are read. If given, `stopped` is called several times a second, and the pass ends with a
-    StoppedError once it returns true.
+    default the rows are taken as they come. It can also be a schedule (`olbench.learn.schedules`), in which
+    labels are learnt late or not at all. `curve` is the number of points at which the counters and the clock
+    are read. If given, `stopped` is called several times a second, and the pass ends with a StoppedError once
+    it returns true. With keep="margins" the result has the margin of every prediction, with "variances" also
+    its variance.
 
     With labels="all", y holds labels of any kind, and one learner per class runs one-vs-rest: see
     `olbench.learn.one_vs_rest` for what a mistake and an update are then.
@@ -102,7 +117,7 @@ def online_pass(
     >>> online_pass("arow", X, y, r=0.5).mistakes
     1
     """
-    return next(train(algorithm, X, y, [order], curve, stopped, labels, **settings))
+    return next(train(algorithm, X, y, [order], curve, stopped, labels, keep, **settings))
 
 
 def train(
@@ -113,6 +128,7 @@ def train(
     curve: int = 1,
     stopped: Callable[[], bool] | None = None,
     labels: str = "two",
+    keep: str = "",
     **settings: Any,
 ) -> Iterator[PassResult]:
     """Run one learner over the examples epoch after epoch, and yield the measurements of each epoch.
@@ -141,9 +157,41 @@ def train(
         learner = OneVsRest(made, examples.d, classes.size)
     else:
         targets, learner = as_labels(y, examples.n), made.start(examples.d)
+    return _run_epochs(learner, examples, targets, orders, curve, stopped, keep)
+
+
+def run_learner(
+    learner: Learner,
+    examples: Examples,
+    targets: Floats,
+    order: Ints,
+    curve: int = 50,
+    stopped: Callable[[], bool] | None = None,
+    keep: str = "",
+) -> PassResult:
+    """Run a learner once over examples, as `online_pass` runs one that it starts."""
+    return next(_run_epochs(learner, examples, targets, [order], curve, stopped, keep))
+
+
+def _run_epochs(
+    learner: Learner,
+    examples: Examples,
+    targets: Floats,
+    orders: Iterable[ArrayLike | None],
+    curve: int,
+    stopped: Callable[[], bool] | None,
+    keep: str,
+) -> Iterator[PassResult]:
+    if keep not in KEEP:
+        raise UserError(f"keep must be 'margins' or 'variances', not {keep!r}")
+    if keep == "variances" and not learner.has_variances:
+        raise UserError(f"{learner.algorithm.id} has no variances to keep; use keep='margins'")
     learner.warm_up()
     rows, checked = examples.rows(), (as_order(order, examples.n) for order in orders)
-    return (_run_windows(learner, [(rows, targets, order)], order.size, curve, stopped) for order in checked)
+    return (
+        _run_windows(learner, [(rows, targets, order)], count_predictions(order), curve, stopped, keep)
+        for order in checked
+    )
 
 
 def windowed_pass(
@@ -154,6 +202,7 @@ def windowed_pass(
     curve: int = 50,
     stopped: Callable[[], bool] | None = None,
     classes: int = 0,
+    keep: str = "",
 ) -> PassResult:
     """Run an algorithm once over examples that come in windows, each with X, y and an order of its rows.
 
@@ -171,7 +220,7 @@ def windowed_pass(
     learner = OneVsRest(algorithm, d, classes) if classes else algorithm.start(d)
     learner.warm_up()
     checked = (_check_window(*window, is_classes=bool(classes)) for window in windows)
-    return _run_windows(learner, checked, n, curve, stopped)
+    return _run_windows(learner, checked, n, curve, stopped, keep)
 
 
 def _check_window(X: Any, y: ArrayLike, order: ArrayLike, is_classes: bool) -> "_Window":
@@ -206,15 +255,21 @@ def _run_windows(
     n: int,
     curve: int,
     stopped: Callable[[], bool] | None,
+    keep: str = "",
 ) -> PassResult:
-    """Run a learner once over the windows, with n examples in all, and return what it adds to its counts."""
+    """Run a learner once over the windows, with n predictions in all, and return what it adds to its counts.
+
+    `keep` is empty, "margins" or "variances": what is kept of each prediction.
+    """
     before = learner.counters.copy()
+    kept = _Kept(learner, n, keep) if keep else None
     points = curve_points(n, curve)
-    counts, times = np.zeros((points.size, 2), dtype=np.int64), np.zeros(points.size)
+    counts, times = np.zeros((points.size, len(CURVE_COUNTS)), np.int64), np.zeros(points.size)
     seen, seconds, cpu_seconds = 0, 0.0, 0.0
     for rows, labels, order in windows:
-        first, last = np.searchsorted(points, (seen, seen + order.size), side="right")
-        slices = _Slices(learner, rows, labels, order, points[first:last] - seen)
+        predictions = count_predictions(order)
+        first, last = np.searchsorted(points, (seen, seen + predictions), side="right")
+        slices = _Slices(learner, rows, labels, order, _find_places(order, points[first:last] - seen), kept)
         cpu_started = time.thread_time()
         if stopped is None:
             slices.run(order.size)
@@ -222,9 +277,9 @@ def _run_windows(
             slices.run_until(stopped)
         cpu_seconds += time.thread_time() - cpu_started
         counts[first:last], times[first:last] = slices.counts, seconds + slices.curve_seconds
-        seen, seconds = seen + order.size, seconds + slices.seconds
+        seen, seconds = seen + predictions, seconds + slices.seconds
     added = learner.counters - before
-    counts -= before[[MISTAKES, UPDATES]]
+    counts -= before[CURVE_COUNTS]
     return PassResult(
         n=seen,
         mistakes=int(added[MISTAKES]),
@@ -233,18 +288,58 @@ def _run_windows(
         breakdowns=int(added[BREAKDOWNS]),
         seconds=seconds,
         cpu_seconds=cpu_seconds,
-        curve=Curve(points, counts[:, 0], counts[:, 1], times),
+        curve=Curve(points, counts[:, 0], counts[:, 1], counts[:, 2], counts[:, 3], times),
         weights=learner.weights,
         learner=learner,
+        margins=kept.margins if kept else None,
+        variances=kept.variances if kept else None,
     )
+
+
+def _find_places(order: Ints, points: Ints) -> Ints:
+    """Return after which entry of an order the given numbers of predictions have been made."""
+    if count_predictions(order) == order.size:
+        return points
+    return np.asarray(np.flatnonzero(is_predicted(order))[points - 1] + 1)
+
+
+class _Kept:
+    """Copies margins and variances from the ring of a learner, slice after slice."""
+
+    def __init__(self, learner: Learner, n: int, keep: str):
+        self.learner, self.first = learner, learner.rounds
+        self.margins = np.empty(n)
+        self.variances = np.empty(n) if keep == "variances" else None
+        learner.keep_margins(np.zeros((RING, 2 if self.variances is None else 3)))
+        self.seen = 0
+
+    def copy(self) -> None:
+        """Copy the rounds since the last call, at most RING."""
+        last = self.learner.rounds - self.first
+        ring = self.learner.margins[np.arange(self.first + self.seen, self.first + last) & (RING - 1)]
+        # A learner that is rescaled keeps its margins in its own units.
+        powers = -ring[:, 1].astype(np.int64)
+        self.margins[self.seen : last] = np.ldexp(ring[:, 0], powers)
+        if self.variances is not None:
+            self.variances[self.seen : last] = np.ldexp(ring[:, 2], 2 * powers)
+        self.seen = last
 
 
 class _Slices:
     """Runs a learner along an order, slice after slice, and records its curve."""
 
-    def __init__(self, learner: Learner, rows: tuple[Any, ...], labels: Floats, order: Ints, points: Ints):
+    def __init__(
+        self,
+        learner: Learner,
+        rows: tuple[Any, ...],
+        labels: Floats,
+        order: Ints,
+        points: Ints,
+        kept: _Kept | None,
+    ):
         self.learner, self.rows, self.labels, self.order, self.points = learner, rows, labels, order, points
-        self.counts: Ints = np.zeros((points.size, 2), dtype=np.int64)
+        self.kept = kept
+        self.counts: Ints = np.zeros((points.size, len(CURVE_COUNTS)), np.int64)
         self.curve_seconds: Floats = np.zeros(points.size)
         self.seconds = 0.0
         self.seen = 0
@@ -260,6 +355,14 @@ class _Slices:
 
     def run(self, size: int) -> None:
         """Run the next `size` examples, or as many as are left."""
+        if self.kept is None:
+            self._run(size)
+            return
+        for begin in range(0, size, RING):
+            self._run(min(RING, size - begin))
+            self.kept.copy()
+
+    def _run(self, size: int) -> None:
         begin, end = self.seen, min(self.seen + size, self.order.size)
         first, last = np.searchsorted(self.points, (begin, end), side="right")
         ends = np.append(self.points[first:last], end) - begin

@@ -1,0 +1,201 @@
+"""Schedules: an example may be predicted and learnt in rounds apart, and every kernel keeps them apart."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+from sklearn.linear_model import Perceptron, SGDClassifier
+
+from olbench import make_algorithm, online_pass, wrap
+from olbench.errors import UserError
+from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT, ROW
+from olbench.learn.examples import as_examples
+from olbench.learn.schedules import (
+    delay_labels,
+    is_learnt,
+    is_predicted,
+    repeat_learning,
+    split_roles,
+)
+
+N, D, WIDE = 300, 6, 140
+#: One learner of every kernel; "wide" is the number of features from which a kernel of its own runs.
+KERNELS = [
+    ("perceptron", {}), ("ogd", {}), ("romma", {}), ("averaged-pa1", {}), ("arow", {}), ("scw1", {}),
+    ("cw", {}), ("arow", {"form": "root"}), ("scw1", {"covariance": "diag"}),
+    ("nherd", {"covariance": "diag", "projection": "l2"}), ("sop", {"covariance": "diag"}),
+    ("cw", {"covariance": "diag", "projection": "exact"}), ("arow", {"kernel": "rbf", "gamma": 0.1}),
+    ("adviceptron", {}), ("wide", {}),
+]  # fmt: skip
+
+
+@pytest.fixture
+def data(id):
+    rng, d = np.random.default_rng(5), WIDE if id == "wide" else D
+    X = rng.standard_normal((N, d)) * (rng.random((N, d)) < 0.8)
+    y = np.where(X[:, 0] - X[:, 1] + 0.5 * rng.standard_normal(N) >= 0, 1.0, -1.0)
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:300] / 16, y[:300]
+
+
+def make(id, settings):
+    return make_algorithm("arow" if id == "wide" else id, **settings)
+
+
+def play(id, settings, X, y, schedule):
+    """Follow a schedule entry by entry: return the margins of the predictions, and the learner."""
+    learner = make(id, settings).start(X.shape[1])
+    learner.warm_up()
+    rows, margins = as_examples(X).rows(), []
+    for entry in schedule.tolist():
+        row = np.array([entry & ROW])
+        if entry < ONLY_LEARN:
+            margins.append(last_scores(learner, rows, row)[0])
+        if not ONLY_PREDICT <= entry < ONLY_LEARN:
+            learner.run(rows, y, row)
+    return np.array(margins), learner
+
+
+def last_scores(learner, rows, row):
+    """Return the score that a pass predicts with: averaged learners predict with their last weights."""
+    if hasattr(learner, "last_weights"):
+        from olbench.kernels.rows import score_rows
+
+        scores = np.empty(1)
+        score_rows(rows, row, learner.last_weights, scores)
+        return scores
+    return np.ldexp(learner.scores(rows, row), -getattr(learner, "scale_exponent", 0))
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize(("id", "settings"), KERNELS)
+def test_predictions_and_lessons_apart_are_those_of_single_rounds(data, id, settings, storage):
+    X, y = data
+    schedule = delay_labels(np.arange(N), np.arange(N) + 1 + np.random.default_rng(1).integers(0, 9, N))
+    expected, single = play(id, settings, X, y, schedule)
+    found = online_pass(make(id, settings), storage(X), y, order=schedule, keep="margins")
+    np.testing.assert_allclose(found.margins, expected, rtol=1e-12, atol=1e-14)
+    assert found.n == N
+    assert found.mistakes == np.count_nonzero((expected >= 0) != (y > 0))
+    assert (found.updates, found.effective_updates) == (single.updates, single.effective_updates)
+
+
+@pytest.mark.parametrize(("id", "settings"), KERNELS)
+def test_slices_of_a_schedule_have_the_same_bits(data, id, settings):
+    X, y = data
+    schedule = delay_labels(np.arange(N), np.arange(N) + 4)
+    whole = online_pass(make(id, settings), X, y, order=schedule, keep="margins")
+    sliced = online_pass(
+        make(id, settings), X, y, order=schedule, keep="margins", stopped=lambda: False, curve=37
+    )
+    np.testing.assert_array_equal(whole.margins, sliced.margins)
+    np.testing.assert_array_equal(whole.learner.counters, sliced.learner.counters)
+
+
+@pytest.mark.parametrize(("id", "settings"), KERNELS)
+def test_no_delay_is_the_pass_itself(data, id, settings):
+    X, y = data
+    plain = online_pass(make(id, settings), X, y)
+    apart = online_pass(make(id, settings), X, y, order=delay_labels(np.arange(N), np.arange(N) + 1))
+    split = np.ravel(np.column_stack([np.arange(N) | ONLY_PREDICT, np.arange(N) | ONLY_LEARN]))
+    twice = online_pass(make(id, settings), X, y, order=split)
+    for other in (apart, twice):
+        np.testing.assert_array_equal(other.learner.counters[:8], plain.learner.counters[:8])
+        np.testing.assert_array_equal(other.curve.false_alarms, plain.curve.false_alarms)
+
+
+@pytest.mark.parametrize(("id", "settings"), KERNELS)
+def test_confusion_counts_follow_from_the_margins(data, id, settings):
+    X, y = data
+    result = online_pass(make(id, settings), X, y, curve=7, keep="margins")
+    positive = result.margins >= 0
+    curve = result.curve
+    for k, t in enumerate(curve.t):
+        assert curve.positives[k] == np.count_nonzero(y[:t] > 0)
+        assert curve.false_alarms[k] == np.count_nonzero(positive[:t] & (y[:t] < 0))
+        assert curve.mistakes[k] == np.count_nonzero(positive[:t] != (y[:t] > 0))
+
+
+@pytest.mark.parametrize(("id", "settings"), KERNELS)
+def test_a_kept_variance_is_that_of_the_state_and_changes_nothing(data, id, settings):
+    X, y = data
+    algorithm = make(id, settings)
+    if not algorithm.start(X.shape[1]).has_variances:
+        with pytest.raises(UserError, match="has no variances"):
+            online_pass(algorithm, X, y, keep="variances")
+        return
+    plain = online_pass(algorithm, X, y)
+    kept = online_pass(algorithm, X, y, keep="variances")
+    np.testing.assert_array_equal(kept.learner.counters[:8], plain.learner.counters[:8])
+    for n in (0, 1, 50, N - 1):
+        before = online_pass(algorithm, X, y, order=np.arange(n)).learner
+        v = np.ldexp(before.margin_variance(X[n : n + 1]), -2 * before.scale_exponent)[0]
+        np.testing.assert_allclose(kept.variances[n], v, rtol=1e-9)
+
+
+def test_the_label_of_a_row_is_learnt_when_enough_rows_are_predicted():
+    schedule = delay_labels(np.arange(5), np.array([1, 9, 3, 3, 5]))
+    words = [("p" if e < ONLY_LEARN else "l") + str(e & ROW) for e in schedule]
+    assert words == ["p0", "l0", "p1", "p2", "l2", "l3", "p3", "p4", "l4"]
+    assert delay_labels(np.arange(3), np.array([9, 9, 9])).tolist() == (np.arange(3) | ONLY_PREDICT).tolist()
+
+
+def test_roles_and_repeats():
+    rows = np.arange(4)
+    some, others = np.array([True, True, False, False]), np.array([True, False, True, False])
+    schedule = split_roles(rows, some, others)
+    assert (schedule & ROW).tolist() == [0, 1, 2]
+    assert is_predicted(schedule).tolist() == [True, True, False]
+    assert is_learnt(schedule).tolist() == [True, False, True]
+    repeated = repeat_learning(rows, np.array([0, 1, 2, 3]))
+    assert (repeated & ROW).tolist() == [0, 1, 2, 2, 3, 3, 3]
+    assert is_predicted(repeated).tolist() == [True, True, True, False, True, False, False]
+    assert is_learnt(repeated).tolist() == [False, True, True, True, True, True, True]
+
+
+def test_an_order_with_a_role_that_does_not_exist_is_refused():
+    X, y = np.eye(3), np.array([1, -1, 1])
+    for bad in (3 | ONLY_PREDICT, 0 | ONLY_PREDICT | ONLY_LEARN, 2**62):
+        with pytest.raises(UserError, match="order names row"):
+            online_pass("pa", X, y, order=[0, bad])
+
+
+def test_one_learner_per_class_follows_a_schedule(digits):
+    X, y = digits
+    schedule = delay_labels(np.arange(y.size), np.arange(y.size) + 6)
+    late = online_pass("arow", X, y, order=schedule, labels="all", keep="margins")
+    learners = [make_algorithm("arow").start(X.shape[1]) for _ in range(10)]
+    rows, predicted = as_examples(X).rows(), []
+    for t in range(y.size):
+        predicted.append(int(np.argmax([each.scores(rows, np.array([t]))[0] for each in learners])))
+        for k, each in enumerate(learners if t >= 5 else ()):
+            each.run(rows, np.where(y == k, 1.0, -1.0), np.array([t - 5]))
+    assert late.margins.tolist() == predicted
+    assert late.mistakes == np.count_nonzero(np.array(predicted) != y)
+    assert late.learner.confusion[3, 8] == np.count_nonzero((y == 3) & (np.array(predicted) == 8))
+    assert late.learner.confusion.sum() == y.size
+
+
+@pytest.mark.parametrize("model", [Perceptron(), SGDClassifier(loss="log_loss", random_state=0)])
+def test_a_contestant_follows_a_schedule(model):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((120, 3))
+    y = np.where(X[:, 0] > 0.3, 1.0, -1.0)
+    schedule = delay_labels(np.arange(120), np.arange(120) + 4)
+    late = online_pass(wrap(model), X, y, order=schedule, keep="margins")
+    own, predicted = deepcopy(model), []
+    for t in range(120):
+        predicted.append(1.0 if t < 4 else own.predict(X[t : t + 1])[0])
+        if t >= 3:
+            own.partial_fit(X[t - 3 : t - 2], y[t - 3 : t - 2], classes=[-1.0, 1.0])
+    assert late.mistakes == np.count_nonzero(np.array(predicted) != y)
+    assert late.curve.false_alarms[-1] == np.count_nonzero((np.array(predicted) > 0) & (y < 0))
+    assert (late.updates, late.learner.learnt) == (117, 117)
+    assert np.array_equal(late.margins >= 0, np.array(predicted) > 0)
