@@ -25,7 +25,9 @@ Closed = Literal["neither", "left", "right", "both"]
 
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
 #: Settings of every second-order algorithm, in addition to its own parameters.
-RESERVED = frozenset({"covariance", "projection", "form", "a", "kernel", "gamma", "degree", "coef0"})
+RESERVED = frozenset({
+    "covariance", "projection", "form", "a", "forgetting", "kernel", "gamma", "degree", "coef0",
+})  # fmt: skip
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from olbench.algorithms.definition import RESERVED, Definition, Parameter
+from olbench.algorithms.definition import KEEPS_PRODUCT, RESERVED, Definition, Parameter
 from olbench.errors import UserError, shorten
 
 Covariance = Literal["full", "diag"]
@@ -26,6 +26,13 @@ KERNEL_PARAMETERS = (
     Parameter("degree", 3.0, "exponent (poly), a whole number", low=1.0, closed="left"),
     Parameter("coef0", 0.0, "constant added to the inner product (poly)", closed="left"),
 )
+
+
+FORGETTING = Parameter(
+    "forgetting", 1.0, "by its inverse variances grow between examples", high=1.0, closed="right"
+)
+#: The options that are fields of an algorithm as they are given.
+PLAIN = ("covariance", "projection", "form", "a", "forgetting")
 
 
 @dataclass(frozen=True)
@@ -51,8 +58,9 @@ def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dic
     given = {name: value for name, value in settings.items() if name in RESERVED and value is not None}
     rest = {name: value for name, value in settings.items() if name not in RESERVED}
     _check_choices(definition, given)
-    options: dict[str, Any] = {"form": definition.form}
-    options |= {name: given[name] for name in ("covariance", "projection", "form", "a") if name in given}
+    forgets = given.get("forgetting", 1.0) < 1.0
+    options: dict[str, Any] = {"form": "root" if forgets else definition.form}
+    options |= {name: given[name] for name in PLAIN if name in given}
     if "kernel" in given:
         options["kernel"] = _read_kernel(definition.id, given)
     return options, rest
@@ -104,9 +112,23 @@ def _check_choices(definition: Definition, given: dict[str, Any]) -> None:
         )
     if diagonal and not definition.diagonal:
         raise UserError(f"{id} has no diagonal form: {definition.no_diagonal}; use covariance='full'")
+    if "forgetting" in given:
+        _check_forgetting(definition, given)
     if "projection" in given:
         _check_projection(definition, given["projection"], diagonal)
     _check_kernel(id, given, diagonal)
+
+
+def _check_forgetting(definition: Definition, given: dict[str, Any]) -> None:
+    id, factor = definition.id, FORGETTING.check(given["forgetting"], definition.id)
+    if factor == 1.0:
+        return
+    if not definition.estimator.gaussian or definition.no_diagonal == KEEPS_PRODUCT:
+        raise UserError(f"{id} cannot forget: its matrix is not the covariance of a Gaussian over weights")
+    if "kernel" in given:
+        raise UserError(f"{id}: forgetting lets the variances of features grow, which a kernel does not keep")
+    if given.get("form") == "covariance":
+        raise UserError(f"{id}: with forgetting, a full covariance is stored as a root; leave form out")
 
 
 def _check_projection(definition: Definition, projection: Any, diagonal: bool) -> None:

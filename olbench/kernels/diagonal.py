@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numba import boolean
 
-from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROW, UPDATES
+from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROUNDS, ROW, UNLEARNED, UPDATES
+from olbench.kernels.forgetting import advance, refresh
 from olbench.kernels.margins import count_round, is_unlearned, keep_variance, keeps_variance
 from olbench.kernels.rows import announce, locate, open_rows
 from olbench.kernels.vectors import add, divide, four, load, multiply, pack_four, spread, subtract, zeros
@@ -89,12 +90,14 @@ def update_row(
             moments[j, 1] = sigma * (1.0 - beta * sigma * x * x)
 
 
-@pass_kernel(SECOND_ORDER_RULE, WRITE_2D, WRITE_INT64, boolean)
+@pass_kernel(SECOND_ORDER_RULE, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean)
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    moments: Any, counters: Any, kl: bool, margins: Any,
+    moments: Any, marks: Any, clock: Any, counters: Any, kl: bool, margins: Any,
 ) -> None:  # fmt: skip
     """Run the examples of `order`; moments[j] is (mu_j, Sigma_j).
+
+    `marks` and `clock` are those of `forgetting`; without it there are no marks.
 
     The full update is projected onto the diagonal. With `kl` (the Kullback-Leibler projection) each precision
     grows by c x_j^2; otherwise (the Euclidean projection) the diagonal of Sigma - beta z z' is kept.
@@ -105,6 +108,10 @@ def run(
         i = entry & ROW
         announce(rows, y, order, now)
         n, at, o = locate(storage, i)
+        if marks.size > 0 and not (is_unlearned(entry) and not keeps_variance(margins)):
+            if counters[ROUNDS] > counters[UNLEARNED] and not is_unlearned(entry):
+                advance(clock, marks)
+            refresh(moments, marks, clock, columns, at, n)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         t, mistake = count_round(counters, margins, entry, f, y[i])
         m = y[i] * f

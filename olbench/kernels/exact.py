@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from olbench.kernels.compile import EXACT_RULE, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROW, UPDATES
+from olbench.kernels.compile import EXACT_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROUNDS, ROW, UNLEARNED, UPDATES
 from olbench.kernels.diagonal import margin_and_variance, update_row
+from olbench.kernels.forgetting import advance, refresh
 from olbench.kernels.margins import count_round, is_unlearned, keep_variance, keeps_variance
 from olbench.kernels.rows import announce, locate, open_rows
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
@@ -118,12 +119,15 @@ def solve_gain(shares: Any, n: Any, squares: Any, r: Any, A: Any, b0: Any, b1: A
     return (x - r, x) if r < 0.0 else (x, r + x)
 
 
-@pass_kernel(EXACT_RULE, WRITE_2D, WRITE_INT64)
+@pass_kernel(EXACT_RULE, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64)
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    moments: Any, counters: Any, margins: Any,
+    moments: Any, marks: Any, clock: Any, counters: Any, margins: Any,
 ) -> None:  # fmt: skip
-    """Run the examples of `order`; moments[j] is (mu_j, Sigma_j)."""
+    """Run the examples of `order`; moments[j] is (mu_j, Sigma_j).
+
+    `marks` and `clock` are those of `forgetting`; without it there are no marks.
+    """
     d = moments.shape[0]
     columns, values, storage = open_rows(rows)
     shares = np.empty(d)
@@ -132,6 +136,10 @@ def run(
         i = entry & ROW
         announce(rows, y, order, now)
         n, at, o = locate(storage, i)
+        if marks.size > 0 and not (is_unlearned(entry) and not keeps_variance(margins)):
+            if counters[ROUNDS] > counters[UNLEARNED] and not is_unlearned(entry):
+                advance(clock, marks)
+            refresh(moments, marks, clock, columns, at, n)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         m = y[i] * f
         count_round(counters, margins, entry, f, y[i])

@@ -1,8 +1,8 @@
-"""Second-order passes with a full covariance, stored as a square root: Sigma = R R'.
+"""Second-order passes with a full covariance, stored as a square root: Sigma = D R R' D.
 
 The variance is a sum of squares, so it cannot turn negative however far Sigma shrinks (Potter's form of the
 Kalman filter). A round costs nnz d for a = R' x; a change of state sweeps R once and costs d^2.
-Reading R bounds both.
+Reading R bounds both. D is a diagonal of ones, unless the learner forgets (`forgetting`).
 """
 
 import math
@@ -13,6 +13,14 @@ from numba import boolean
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, ROW
+from olbench.kernels.forgetting import (
+    LARGEST_SCALE,
+    RATE,
+    START,
+    find_caps,
+    grow,
+    multiply_out,
+)
 from olbench.kernels.helpers import helper
 from olbench.kernels.margins import (
     count_round,
@@ -96,11 +104,14 @@ def normalise(a: Any) -> Any:
     return length / power
 
 
-@pass_kernel(SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean)
+@pass_kernel(
+    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64,
+    boolean, boolean,
+)  # fmt: skip
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
-    mu: Any, root: Any, bound: Any, reach: Any, counters: Any, screened: bool, scale_free: bool,
-    margins: Any,
+    mu: Any, root: Any, bound: Any, reach: Any, scales: Any, caps: Any, clock: Any, counters: Any,
+    screened: bool, scale_free: bool, margins: Any,
 ) -> None:  # fmt: skip
     """Run the examples of `order`; counters[EXTRA] is the exponent of the scale.
 
@@ -108,22 +119,31 @@ def run(
     j; `screened` is as in the covariance form. A `scale_free` learner does not depend on the common scale of
     mu and R: both are multiplied by a power of two, whose exponent is counted, before they underflow. A
     deviation within rounding of zero is a breakdown; linearly dependent features can lead to it.
+    D has the diagonal `scales`; if clock[RATE] > 1 it grows before each example that is learnt but the first,
+    and scales[j] stops at caps[j].
     """
     d = mu.size
     columns, values, storage = open_rows(rows)
     norms = rows[4]
-    a = np.empty(d)
+    a, x = np.empty(d), np.empty(d)
+    rate, start = math.sqrt(clock[RATE]), math.sqrt(clock[START])
+    forgets = rate > 1.0
     for entry in order:
         i = entry & ROW
         n, at, o = locate(storage, i)
         f = dot(mu, columns, at, values, o, n)
         t, mistake = count_round(counters, margins, entry, f, y[i], counters[EXTRA])
         m = y[i] * f
-        s = norms[i]
+        if forgets and not is_unlearned(entry) and t > 1 and grow(scales, caps, rate) > LARGEST_SCALE / 2.0:
+            multiply_out(scales, root, reach, bound)
+            find_caps(root, start * 2.0 ** counters[EXTRA], caps)
         if is_unlearned(entry) and not keeps_variance(margins):
             continue
-        if is_lost(counters, f, n, s):
+        if is_lost(counters, f, n, norms[i]):
             continue
+        for k in range(n):
+            x[k] = scales[columns[at + k]] * values[o + k]
+        s = squared_norm(x, 0, n) if forgets else norms[i]
         # Scale-free rules get m / sqrt(v) and v = 1, so that v itself may lie outside the range of doubles.
         if screened and not keeps_variance(margins):
             limit = bound[0] * math.sqrt(s)
@@ -133,9 +153,9 @@ def run(
                 loss, alpha, c = rule(m, limit * limit, mistake, t, p)
             if loss <= 0.0 and alpha == 0.0 and c == 0.0 and limit * limit < np.inf:
                 continue
-        project(root, columns, at, values, o, n, a)
+        project(root, columns, at, x, 0, n, a)
         deviation = normalise(a)
-        if n > 0 and not rounding(reach, columns, at, values, o, n) < deviation < np.inf:
+        if n > 0 and not rounding(reach, columns, at, x, 0, n) < deviation < np.inf:
             counters[BREAKDOWNS] += 1
             deviation = 0.0
         if keeps_variance(margins):
@@ -156,7 +176,7 @@ def run(
         # One sweep reads row j for z_j and changes it while it is in cache; mu needs nothing but z_j.
         for j in range(d):
             z = inner_row(root, j, a, 0)
-            mu[j] += step * y[i] * z
+            mu[j] += step * y[i] * (scales[j] * z)
             weight = g * z
             for k in range(d):
                 root[j, k] -= weight * a[k]
@@ -165,8 +185,10 @@ def run(
             row_sums(root, reach)
             spread = math.sqrt(reach.max()) * math.sqrt(largest_column_sum(root, a))
             bound[0] = min(bound[0], (1.0 + 1e-9) * spread)
-        if scale_free and deviation < SMALLEST * math.sqrt(s):
+        if scale_free and deviation < SMALLEST * math.sqrt(norms[i]):
             exponent = rescale(root, mu)
             bound[0] *= 2.0**exponent
             row_sums(root, reach)
             counters[EXTRA] += exponent
+        if forgets:
+            find_caps(root, start * 2.0 ** counters[EXTRA], caps)

@@ -35,6 +35,8 @@ class Algorithm:
     projection: Projection = "kl"
     form: Form = "covariance"
     a: float = 1.0
+    #: Below 1, variances grow by its inverse between examples, up to a.
+    forgetting: float = 1.0
     kernel: Kernel | None = None
     advice: Advice | None = None
 
@@ -48,6 +50,8 @@ class Algorithm:
         shown = dict(self.params)
         if self.definition.order == "second":
             shown |= {name: getattr(self, name) for name in options}
+        if self.forgetting < 1.0:
+            shown["forgetting"] = self.forgetting
         if self.kernel is not None:
             shown["kernel"] = self.kernel.name
         settings = "".join(f", {name}={value!r}" for name, value in shown.items())
@@ -89,7 +93,8 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     """Return the algorithm `id` with these parameters.
 
     Second-order algorithms also take covariance ("full" or "diag"), projection ("kl" or "l2" for diag; cw and
-    cw-var also have "exact"), form ("covariance" or "root" for full) and the initial variance a. With kernel
+    cw-var also have "exact"), form ("covariance" or "root" for full), the initial variance a, and forgetting
+    (below 1, every variance grows by 1 / forgetting between examples, up to a). With kernel
     ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space. Algorithms
     that take advice take `advice`.
 

@@ -407,6 +407,11 @@ class CovarianceLearner(SecondOrderLearner):
         return _quadratic_forms(X, self.covariance, square=False)
 
 
+def make_clock(algorithm: "Algorithm") -> Floats:
+    """Return the clock of a learner that may forget: its growth so far, its growth per example, its start."""
+    return np.array([1.0, 1.0 / algorithm.forgetting, algorithm.a])
+
+
 def choose_depth(d: int) -> int:
     """Return how many changes of a full covariance are collected before they are applied together.
 
@@ -430,13 +435,24 @@ class RootLearner(SecondOrderLearner):
         # Changes only shrink them, so the bounds hold until they are renewed, once in d changes.
         self.bound: Floats = np.array([np.sqrt(algorithm.a) * (1.0 + 1e-9)])
         self.reach: Floats = np.full(d, np.sqrt(algorithm.a))
+        # Sigma = D R R' D, and where the entries of D stop. Each is a product of at most as many growths as
+        # there were rounds, each rounded once.
+        self.scales: Floats = np.ones(d)
+        self.caps: Floats = np.ones(d)
+        self.clock = make_clock(algorithm)
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.root import run
 
         definition = self.algorithm.definition
-        promises = definition.monotone, definition.scale_free
-        return run, (self.mu, self.root, self.bound, self.reach, self.counters, *promises)
+        state = (self.mu, self.root, self.bound, self.reach, self.scales, self.caps, self.clock)
+        return run, (*state, self.counters, definition.monotone, definition.scale_free)
+
+    @property
+    def _scaled_root(self) -> Floats:
+        """D R."""
+        scaled: Floats = self.scales[:, None] * self.root
+        return scaled
 
     @property
     def scale_exponent(self) -> int:
@@ -451,12 +467,13 @@ class RootLearner(SecondOrderLearner):
     @property
     def covariance(self) -> NDArray[np.float64]:
         """Sigma, times 4 ** scale_exponent."""
-        sigma: NDArray[np.float64] = self.root @ self.root.T
+        root = self._scaled_root
+        sigma: NDArray[np.float64] = root @ root.T
         return sigma
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
-        return _quadratic_forms(X, self.root, square=True)
+        return _quadratic_forms(X, self._scaled_root, square=True)
 
 
 class DiagonalLearner(SecondOrderLearner):
@@ -469,15 +486,22 @@ class DiagonalLearner(SecondOrderLearner):
         # them.
         self.moments: Floats = np.zeros((d, 2))
         self.moments[:, 1] = algorithm.a
+        # The clock at which each variance was last up to date, if the learner forgets.
+        self.marks: Floats = np.ones(d if algorithm.forgetting < 1.0 else 0)
+        self.clock = make_clock(algorithm)
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.diagonal import run
 
-        return run, (self.moments, self.counters, self.algorithm.projection == "kl")
+        projection = self.algorithm.projection == "kl"
+        return run, (self.moments, self.marks, self.clock, self.counters, projection)
 
     def _extend(self, d: int) -> None:
         _lengthen(self.moments, d)
         self.moments[self.d :, 1] = self.algorithm.a
+        if self.marks.size:
+            _lengthen(self.marks, d)
+            self.marks[self.d :] = self.clock[0]
 
     @property
     def weights(self) -> Floats:
@@ -487,7 +511,11 @@ class DiagonalLearner(SecondOrderLearner):
     @property
     def covariance(self) -> NDArray[np.float64]:
         """The diagonal of Sigma."""
-        return self.moments[:, 1].copy()
+        variances = self.moments[:, 1].copy()
+        if not self.marks.size:
+            return variances
+        with np.errstate(divide="ignore"):  # a mark that has underflowed: the variance is back at its start
+            return np.asarray(np.fmin(variances * (self.clock[0] / self.marks), self.algorithm.a))
 
     def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
         """Return the means and the variances of some features."""
@@ -504,7 +532,7 @@ class DiagonalLearner(SecondOrderLearner):
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X."""
         squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
-        return np.asarray(squares @ self.moments[:, 1]).ravel()
+        return np.asarray(squares @ self.covariance).ravel()
 
 
 class ExactLearner(DiagonalLearner):
@@ -513,7 +541,7 @@ class ExactLearner(DiagonalLearner):
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.exact import run
 
-        return run, (self.moments, self.counters)
+        return run, (self.moments, self.marks, self.clock, self.counters)
 
     @property
     def _rule(self) -> Any:

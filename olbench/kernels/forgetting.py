@@ -1,0 +1,77 @@
+"""Forgetting: between two examples that are learnt, every variance grows by 1 / f, up to where it started.
+
+A Gaussian raised to the power f < 1 has the covariance Sigma / f: what was learnt long ago counts less. Left
+alone, a direction that no example touches would grow without bound. Here every variance stops at its start a,
+and a full Sigma keeps its correlations: entry (i, j) grows by the roots of both growths. Rows and columns of
+Sigma are scaled, so Sigma stays positive semi-definite.
+
+Neither form sweeps Sigma for it. A diagonal variance is brought up to date when an example touches it. A full
+Sigma is D R R' D, where D is a diagonal that grows in d steps a round; an example is multiplied by D first.
+R itself only shrinks, as without forgetting, so the bounds of screening hold.
+"""
+
+import math
+from typing import Any
+
+from olbench.kernels.compile import inlined
+from olbench.kernels.helpers import helper
+from olbench.kernels.matrix import inner_row
+
+# A clock, or a scale of D, beyond this is multiplied out. A power of two changes no digit of a clock.
+LARGEST_CLOCK, LARGEST_SCALE = 2.0**500, 2.0**100
+# The places in `clock`: the growth so far of a variance that nothing stopped, the growth 1 / f, the start a.
+GROWTH, RATE, START = 0, 1, 2
+
+
+@inlined
+def advance(clock: Any, marks: Any) -> None:
+    """Let all diagonal variances grow once; marks[j] is the clock when feature j was last up to date."""
+    clock[GROWTH] *= clock[RATE]
+    if clock[GROWTH] > LARGEST_CLOCK:
+        for j in range(marks.size):
+            marks[j] /= LARGEST_CLOCK
+        clock[GROWTH] /= LARGEST_CLOCK
+
+
+@inlined
+def refresh(moments: Any, marks: Any, clock: Any, columns: Any, c: Any, n: Any) -> None:
+    """Bring the variances of the features of a row up to date."""
+    for k in range(n):
+        j = columns[c + k]
+        if marks[j] != clock[GROWTH]:
+            grown = moments[j, 1] * (clock[GROWTH] / marks[j])
+            # A mark that has underflowed gives no number that is below the start.
+            moments[j, 1] = grown if grown < clock[START] else clock[START]
+            marks[j] = clock[GROWTH]
+
+
+@inlined
+def grow(scales: Any, caps: Any, rate: Any) -> Any:
+    """Let the diagonal of a full Sigma grow: its roots by `rate`, each up to its cap. Return the largest."""
+    largest = 0.0
+    for j in range(scales.size):
+        scales[j] = min(scales[j] * rate, caps[j])
+        largest = max(largest, scales[j])
+    return largest
+
+
+@helper
+def multiply_out(scales: Any, root: Any, reach: Any, bound: Any) -> None:
+    """Multiply the diagonal D into R, and make it one."""
+    bound[0] *= max(1.0, scales.max())
+    for j in range(scales.size):
+        reach[j] *= scales[j]
+        for k in range(scales.size):
+            root[j, k] *= scales[j]
+        scales[j] = 1.0
+
+
+@helper
+def find_caps(root: Any, start: Any, caps: Any) -> None:
+    """Set caps[j] to the scale at which the variance of feature j is back at its start, of the root `start`.
+
+    A row of R that has underflowed may not grow without bound.
+    """
+    for j in range(caps.size):
+        length = math.sqrt(inner_row(root, j, root[j], 0))
+        caps[j] = min(start / length, LARGEST_SCALE) if length > 0.0 else 1.0
