@@ -1,0 +1,197 @@
+"""Measures of predictions: by the counts of a confusion matrix, by margins, and for several classes.
+
+Where a measure is undefined, the conventions are those of scikit-learn: a share of nothing is 0, a balanced
+accuracy is over the classes that occur, and Cohen's kappa and AUC are NaN if there is nothing to compare.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Counts(NamedTuple):
+    """The four counts of a confusion matrix; each may be an array, such as one count per trial or point."""
+
+    hits: Floats
+    false_alarms: Floats
+    misses: Floats
+    rejections: Floats
+
+    @classmethod
+    def of(cls, n: ArrayLike, mistakes: ArrayLike, positives: ArrayLike, false_alarms: ArrayLike) -> "Counts":
+        """Return the counts from those that records and curves keep."""
+        n, mistakes, positives, alarms = (
+            np.asarray(each, np.float64) for each in (n, mistakes, positives, false_alarms)
+        )
+        misses = mistakes - alarms
+        return cls(positives - misses, alarms, misses, n - positives - alarms)
+
+    @property
+    def n(self) -> Floats:
+        """All predictions."""
+        return self.hits + self.false_alarms + self.misses + self.rejections
+
+
+def _share(part: Floats, whole: Floats, otherwise: float = 0.0) -> Floats:
+    """Return part / whole, and `otherwise` where the whole is zero."""
+    part, whole = np.broadcast_arrays(np.asarray(part, np.float64), np.asarray(whole, np.float64))
+    return np.asarray(np.divide(part, whole, out=np.full(part.shape, otherwise), where=whole != 0))
+
+
+def accuracy(counts: Counts) -> Floats:
+    """Return the share of right predictions."""
+    return _share(counts.hits + counts.rejections, counts.n, math.nan)
+
+
+def sensitivity(counts: Counts) -> Floats:
+    """Return the share of the positive examples that are predicted as such (recall)."""
+    return _share(counts.hits, counts.hits + counts.misses)
+
+
+def specificity(counts: Counts) -> Floats:
+    """Return the share of the negative examples that are predicted as such."""
+    return _share(counts.rejections, counts.rejections + counts.false_alarms)
+
+
+def precision(counts: Counts) -> Floats:
+    """Return the share of the positive predictions that are right."""
+    return _share(counts.hits, counts.hits + counts.false_alarms)
+
+
+def f1(counts: Counts) -> Floats:
+    """Return the harmonic mean of precision and sensitivity."""
+    return _share(2.0 * counts.hits, 2.0 * counts.hits + counts.false_alarms + counts.misses)
+
+
+def balanced_accuracy(counts: Counts) -> Floats:
+    """Return the mean of sensitivity and specificity, or the one of them that is defined."""
+    positive, negative = counts.hits + counts.misses, counts.rejections + counts.false_alarms
+    total = np.where(positive > 0, sensitivity(counts), 0.0) + np.where(
+        negative > 0, specificity(counts), 0.0
+    )
+    return _share(total, (positive > 0).astype(np.float64) + (negative > 0), math.nan)
+
+
+def g_mean(counts: Counts) -> Floats:
+    """Return the geometric mean of sensitivity and specificity."""
+    return np.sqrt(sensitivity(counts) * specificity(counts))
+
+
+def kappa(counts: Counts) -> Floats:
+    """Return Cohen's kappa: the accuracy beyond that of guessing with the same shares of both labels."""
+    positive, predicted = counts.hits + counts.misses, counts.hits + counts.false_alarms
+    chance = positive * predicted + (counts.n - positive) * (counts.n - predicted)
+    agreed = counts.n * (counts.hits + counts.rejections)
+    return _share(agreed - chance, counts.n * counts.n - chance, math.nan)
+
+
+def mcc(counts: Counts) -> Floats:
+    """Return Matthews' correlation coefficient of labels and predictions."""
+    covariance = counts.hits * counts.rejections - counts.false_alarms * counts.misses
+    positive, predicted = counts.hits + counts.misses, counts.hits + counts.false_alarms
+    spread = np.sqrt(positive) * np.sqrt(counts.n - positive)
+    return _share(covariance, spread * np.sqrt(predicted) * np.sqrt(counts.n - predicted))
+
+
+def cost(missed: float, false_alarm: float) -> Callable[[Counts], Floats]:
+    """Return a measure: the mean cost of a prediction, given what a mistake of either kind costs."""
+
+    def measure(counts: Counts) -> Floats:
+        return _share(missed * counts.misses + false_alarm * counts.false_alarms, counts.n, math.nan)
+
+    return measure
+
+
+#: The measures that follow from counts, by name.
+OF_COUNTS: Mapping[str, Callable[[Counts], Floats]] = {
+    each.__name__: each
+    for each in (
+        accuracy, sensitivity, specificity, precision, f1, balanced_accuracy, g_mean, kappa, mcc,
+    )
+}  # fmt: skip
+
+
+def auc(labels: Floats, margins: Floats) -> float:
+    """Return the share of pairs of a positive and a negative example that margins order rightly, ties half.
+
+    >>> auc(np.array([1.0, -1.0, 1.0]), np.array([0.3, 0.1, 0.1]))
+    0.75
+    """
+    from scipy.stats import rankdata
+
+    positive = labels > 0
+    few, rest = int(np.count_nonzero(positive)), int(np.count_nonzero(~positive))
+    if not few or not rest:
+        return math.nan
+    # Ranks are whole or half numbers, so their sum is exact.
+    above = float(rankdata(margins)[positive].sum()) - few * (few + 1) / 2
+    return above / (few * rest)
+
+
+def hinge_loss(labels: Floats, margins: Floats) -> float:
+    """Return the mean of (1 - y f)_+."""
+    return _mean(np.maximum(0.0, 1.0 - labels * margins))
+
+
+def squared_loss(labels: Floats, margins: Floats) -> float:
+    """Return the mean of (y - f)^2."""
+    with np.errstate(over="ignore"):
+        return _mean(np.square(labels - margins))
+
+
+def log_loss(labels: Floats, probabilities: Floats) -> float:
+    """Return the mean negative logarithm of the probability of the true class.
+
+    As in scikit-learn, probabilities are kept a rounding error away from 0 and 1.
+    """
+    tiny = np.finfo(np.float64).eps
+    clipped = np.clip(probabilities, tiny, 1.0 - tiny)
+    return _mean(-np.log(np.where(labels > 0, clipped, 1.0 - clipped)))
+
+
+def _mean(values: Floats) -> float:
+    """Return a mean, rounded once, so that it is the same on every machine; NaN if it is not finite."""
+    if not values.size or not np.isfinite(values).all():
+        return math.nan
+    return math.fsum(values) / values.size
+
+
+#: The measures that need the margin of every prediction, by name.
+OF_MARGINS: Mapping[str, Callable[[Floats, Floats], float]] = {
+    each.__name__: each for each in (auc, hinge_loss, squared_loss)
+}
+
+
+def of_matrix(confusion: ArrayLike) -> dict[str, float]:
+    """Return the measures of several classes from their confusion matrix, one row per true class.
+
+    The F1 of a class that neither occurs nor is predicted is left out of the mean.
+
+    >>> of_matrix([[8, 2, 0], [1, 9, 0], [0, 0, 0]])["balanced_accuracy"]
+    0.85
+    """
+    matrix = np.asarray(confusion, np.float64)
+    n, right = matrix.sum(), np.diag(matrix)
+    truth, predicted = matrix.sum(axis=1), matrix.sum(axis=0)
+    occurs, appears = truth > 0, truth + predicted > 0
+    chance = float(truth @ predicted)
+    agreed = float(n * right.sum())
+    return {
+        "balanced_accuracy": float(np.mean(right[occurs] / truth[occurs])) if n else math.nan,
+        "kappa": (agreed - chance) / (n * n - chance) if n * n > chance else math.nan,
+        "macro_f1": float(np.mean(2 * right[appears] / (truth + predicted)[appears])) if n else math.nan,
+    }
+
+
+def count_predictions(labels: Any, positive: Any) -> Counts:
+    """Return the counts of predictions, which are true for the positive class."""
+    truth, positive = np.asarray(labels) > 0, np.asarray(positive)
+    return Counts(*(
+        np.asarray(np.count_nonzero(each), np.float64)
+        for each in (truth & positive, ~truth & positive, truth & ~positive, ~truth & ~positive)
+    ))  # fmt: skip

@@ -1,0 +1,107 @@
+"""Every measure is the one of scikit-learn, with ties and with a class missing."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from olbench import measures
+from olbench.measures import Counts
+
+THEIRS = {
+    "accuracy": metrics.accuracy_score,
+    "sensitivity": lambda y, p: metrics.recall_score(y, p, zero_division=0),
+    "specificity": lambda y, p: metrics.recall_score(y, p, pos_label=-1, zero_division=0),
+    "precision": lambda y, p: metrics.precision_score(y, p, zero_division=0),
+    "f1": lambda y, p: metrics.f1_score(y, p, zero_division=0),
+    "balanced_accuracy": metrics.balanced_accuracy_score,
+    "kappa": metrics.cohen_kappa_score,
+    "mcc": metrics.matthews_corrcoef,
+    "g_mean": lambda y, p: np.sqrt(
+        metrics.recall_score(y, p, zero_division=0)
+        * metrics.recall_score(y, p, pos_label=-1, zero_division=0)
+    ),
+}
+#: Few values, so that there are ties; sometimes one class only, in truth or in prediction.
+margins = st.lists(st.sampled_from([-2.0, -0.5, 0.0, 0.25, 1.0, 1.5]), min_size=1, max_size=60)
+
+
+@given(margins, st.randoms(use_true_random=False), st.sampled_from([0.0, 0.1, 0.5, 1.0]))
+@settings(max_examples=300, deadline=None)
+def test_measures_are_those_of_scikit_learn(f, random, share):
+    f = np.array(f)
+    y = np.array([1.0 if random.random() < share else -1.0 for _ in f])
+    predicted = np.where(f >= 0, 1.0, -1.0)
+    counts = measures.count_predictions(y, f >= 0)
+    kept = Counts.of(
+        y.size,
+        np.count_nonzero(predicted != y),
+        np.count_nonzero(y > 0),
+        np.count_nonzero((f >= 0) & (y < 0)),
+    )
+    for name, measure in measures.OF_COUNTS.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = THEIRS[name](y, predicted)
+        np.testing.assert_allclose(measure(counts), expected, rtol=0, atol=1e-12, err_msg=name)
+        np.testing.assert_array_equal(measure(counts), measure(kept))
+    both = 0 < np.count_nonzero(y > 0) < y.size
+    assert (
+        np.isnan(measures.auc(y, f))
+        if not both
+        else abs(measures.auc(y, f) - metrics.roc_auc_score(y, f)) < 1e-12
+    )
+    np.testing.assert_allclose(measures.squared_loss(y, f), metrics.mean_squared_error(y, f), atol=1e-12)
+    if both:
+        np.testing.assert_allclose(measures.hinge_loss(y, f), metrics.hinge_loss(y, f), atol=1e-12)
+    probabilities = (f + 2) / 3.5
+    np.testing.assert_allclose(
+        measures.log_loss(y, probabilities),
+        metrics.log_loss(y, np.column_stack([1 - probabilities, probabilities]), labels=[-1.0, 1.0]),
+        atol=1e-12,
+    )
+    price = measures.cost(5.0, 1.0)(counts)
+    np.testing.assert_allclose(
+        price, np.mean(np.where(predicted == y, 0, np.where(y > 0, 5.0, 1.0))), atol=1e-12
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=80))
+@settings(max_examples=200, deadline=None)
+def test_measures_of_several_classes_are_those_of_scikit_learn(pairs):
+    truth, predicted = np.array(pairs).T
+    matrix = np.zeros((5, 5), int)
+    np.add.at(matrix, (truth, predicted), 1)
+    found = measures.of_matrix(matrix)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = {
+            "balanced_accuracy": metrics.balanced_accuracy_score(truth, predicted),
+            "kappa": metrics.cohen_kappa_score(truth, predicted),
+            "macro_f1": metrics.f1_score(truth, predicted, average="macro", zero_division=0),
+        }
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, atol=1e-12, err_msg=name)
+
+
+def test_counts_may_be_those_of_many_trials():
+    counts = Counts.of([10, 20, 5], [2, 5, 5], [4, 10, 0], [1, 0, 5])
+    np.testing.assert_allclose(measures.accuracy(counts), [0.8, 0.75, 0.0])
+    np.testing.assert_allclose(measures.sensitivity(counts), [0.75, 0.5, 0.0])
+
+
+def test_a_loss_that_is_not_finite_is_no_number():
+    assert np.isnan(measures.hinge_loss(np.array([1.0, -1.0]), np.array([0.0, np.inf])))
+    assert np.isnan(measures.squared_loss(np.array([1.0]), np.array([1e300])))
+    assert np.isnan(measures.hinge_loss(np.empty(0), np.empty(0)))
+
+
+@pytest.mark.parametrize("n", [3, 1000])
+def test_the_auc_of_equal_margins_is_a_half(n):
+    y = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
+    assert measures.auc(y, np.zeros(n)) == 0.5
+    assert measures.auc(y, y) == 1.0
+    assert measures.auc(y, -y) == 0.0
