@@ -56,7 +56,7 @@ def _make_field(definition: Definition, parameter: Parameter) -> tuple[str, Any,
 ESTIMATORS = {
     definition.estimator_name: _make_estimator(definition)
     for definition in definitions()
-    if definition.rule and not definition.is_own
+    if definition.order in ("first", "second", "advice") and not definition.is_own
 }
 globals().update(ESTIMATORS)
 __all__ = ["OnlineClassifier", "SecondOrderClassifier", *ESTIMATORS]

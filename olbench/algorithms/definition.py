@@ -20,7 +20,7 @@ from olbench.errors import UserError, count, shorten, show_name, suggest
 Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
 ExactRule = Callable[..., tuple[float, float, float, float, float, float]]
-Order = Literal["first", "second", "advice", "object", "batch"]
+Order = Literal["first", "second", "advice", "baseline", "object", "batch"]
 Closed = Literal["neither", "left", "right", "both"]
 
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
@@ -420,6 +420,14 @@ def advice(id: str, *, title: str = "", source: str = "", **declared: Any) -> Ca
     `olbench.kernels.advice` describes what the step sees. Further keywords are the fields of Definition.
     """
     return _make_decorator(id, title, source, "advice", declared)
+
+
+def baseline(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:
+    """Define a baseline by a rule (negatives, positives, last, p) -> margin of the labels learnt so far.
+
+    Before the first label, `last` is 1: a baseline that knows nothing predicts +1, as every learner does.
+    """
+    return _make_decorator(id, title, source, "baseline", declared)
 
 
 def contestant(id: str, *, title: str = "", source: str = "", **declared: Any) -> Callable[..., Definition]:

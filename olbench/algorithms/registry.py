@@ -10,7 +10,7 @@ from olbench.errors import UserError, show_name, suggest
 #: The families that come first in lists, in this order; the other files of this folder follow by name.
 FIRST = (
     "perceptron", "passive_aggressive", "averaged", "romma", "alma", "ogd", "sgd",
-    "sop", "iellip", "cw", "nherd", "arow", "scw", "batch", "adviceptron",
+    "sop", "iellip", "cw", "nherd", "arow", "scw", "baselines", "batch", "adviceptron",
 )  # fmt: skip
 #: Algorithms that are defined where what they need is.
 ELSEWHERE = ("olbench.advice.batch",)

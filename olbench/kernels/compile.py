@@ -47,6 +47,8 @@ FIRST_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, float64
 SECOND_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, int64, READ_1D)
 #: (m, v, p) -> (loss, unit, A, b0, b1, K), the terms of the equation in olbench.kernels.exact
 EXACT_RULE = types.UniTuple(float64, 6)(float64, float64, READ_1D)
+#: (negatives, positives, last label, p) -> margin
+BASELINE_RULE = float64(int64, int64, float64, READ_1D)
 
 #: Advice sets: values, columns, row ends (CSR of all D), d, the first row of each set (and the end of the
 #: last), the signs z, then per set (I + mu D D')^-1 from a corner on, B d and c = mu / (1 + mu d'B d), and
@@ -58,7 +60,12 @@ SETS = types.Tuple((
 #: (the set, all sets, the parameters, w, u, room): moves the u of one set in place
 ADVICE_STEP = void(int64, SETS, READ_1D, READ_1D, WRITE_1D, WRITE_1D)
 #: The rule of an algorithm by its order.
-RULES = {"first": FIRST_ORDER_RULE, "second": SECOND_ORDER_RULE, "advice": ADVICE_STEP}
+RULES = {
+    "first": FIRST_ORDER_RULE,
+    "second": SECOND_ORDER_RULE,
+    "advice": ADVICE_STEP,
+    "baseline": BASELINE_RULE,
+}
 
 
 def inlined(function: Function) -> Function:

@@ -15,7 +15,7 @@ from numba import int32, types, void
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from olbench.kernels.compile import READ_INT64, WRITE_1D, WRITE_2D_INT64, WRITE_INT64, kernel
-from olbench.kernels.counters import FALSE_ALARMS, MISTAKES, POSITIVES, UPDATES
+from olbench.kernels.counters import FALSE_ALARMS, MISTAKES, POSITIVES, UNLEARNED, UPDATES
 from olbench.kernels.helpers import helper
 
 _clock_gettime = types.ExternalFunction("clock_gettime", int32(int32, types.voidptr))
@@ -50,6 +50,7 @@ def _trace(
         counts[k, 1] = counters[UPDATES]
         counts[k, 2] = counters[POSITIVES]
         counts[k, 3] = counters[FALSE_ALARMS]
+        counts[k, 4] = counters[UNLEARNED]
 
 
 class Address:

@@ -14,6 +14,7 @@ from olbench.errors import UserError
 from olbench.learn.contestants import BatchLearner, ObjectLearner, find_style
 from olbench.learn.learners import (
     AveragedLearner,
+    BaselineLearner,
     CovarianceLearner,
     DiagonalLearner,
     DualLearner,
@@ -68,6 +69,8 @@ class Algorithm:
             return ObjectLearner(self, d)
         if self.definition.order == "advice":
             return AdviceLearner(self, d)
+        if self.definition.order == "baseline":
+            return BaselineLearner(self, d)
         if self.definition.order == "first":
             return AveragedLearner(self, d) if self.definition.averaged else FirstOrderLearner(self, d)
         if self.kernel is not None:

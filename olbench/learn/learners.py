@@ -30,8 +30,14 @@ if TYPE_CHECKING:
     from olbench.algorithms.options import Kernel
     from olbench.learn.algorithm import Algorithm
 
-#: The counters that a curve has, in the order of `kernels.trace`.
-CURVE_COUNTS = [MISTAKES, UPDATES, POSITIVES, FALSE_ALARMS]
+#: The counters that a curve has by its names for them, in the order of `kernels.trace`.
+CURVE_COUNTS = {
+    "mistakes": MISTAKES,
+    "updates": UPDATES,
+    "positives": POSITIVES,
+    "false_alarms": FALSE_ALARMS,
+    "unlearned": UNLEARNED,
+}
 # Rows per block of a product with the covariance, which for all rows would be as large as a dense X.
 BLOCK = 1024
 # Below this many bytes the available memory is not read: reading it takes as long as a short pass.
@@ -124,7 +130,7 @@ class Learner(ABC):
             self._learn(rows, y, order[begin:end])
             begin = end
             seconds[k] = time.perf_counter() - started
-            counts[k] = self.counters[CURVE_COUNTS]
+            counts[k] = self.counters[list(CURVE_COUNTS.values())]
 
     def _learn(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         """Predict, count and learn each example of `order`."""
@@ -217,8 +223,11 @@ class KernelLearner(Learner):
         from olbench.kernels.trace import Address, tracer
 
         kernel, state = self.kernel_state()
-        rule = Address(self._rule, self._rule.address)
+        rule = Address(self.compiled_rule, self.compiled_rule.address)
         tracer(kernel)(rule, self.p, rows, y, order, state, ends, self.counters, counts, seconds)
+
+    def reserve(self, rows: tuple[Any, ...], order: Ints) -> None:
+        """Make room for what the examples of `order` may add to the state; most states do not grow."""
 
     def kernel_state(self) -> tuple[Any, tuple[Any, ...]]:
         """Return the kernel and all of its arguments after the order."""
@@ -230,12 +239,40 @@ class KernelLearner(Learner):
         from olbench.kernels.trace import tracer
 
         tracer(self._kernel()[0])
-        _ = self._rule
+        _ = self.compiled_rule
 
     @property
-    def _rule(self) -> Any:
+    def compiled_rule(self) -> Any:
         """The compiled rule that the kernel calls."""
         return self.algorithm.definition.compiled_rule
+
+
+class BaselineLearner(KernelLearner):
+    """The labels learnt so far: how many of either kind, and the last one."""
+
+    def __init__(self, algorithm: "Algorithm", d: int):
+        super().__init__(algorithm, d)
+        self.seen: Ints = np.zeros(2, np.int64)
+        self.last: Floats = np.ones(1)
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.baselines import run
+
+        return run, (self.seen, self.last, self.counters)
+
+    def _extend(self, d: int) -> None:
+        """Do nothing: a baseline has no weights."""
+
+    @property
+    def weights(self) -> Floats:
+        """Zeros: a baseline has no weights."""
+        return np.zeros(self.d)
+
+    def scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
+        """Return the same margin for every row."""
+        rule = self.algorithm.definition.rule
+        assert rule is not None
+        return np.full(order.size, float(rule(*self.seen.tolist(), self.last[0], self.p)))  # type: ignore[arg-type]
 
 
 class FirstOrderLearner(KernelLearner):
@@ -544,7 +581,7 @@ class ExactLearner(DiagonalLearner):
         return run, (self.moments, self.marks, self.clock, self.counters)
 
     @property
-    def _rule(self) -> Any:
+    def compiled_rule(self) -> Any:
         """The compiled rule of the exact step."""
         return self.algorithm.definition.compiled_exact
 
@@ -677,7 +714,7 @@ class DualLearner(SecondOrderLearner):
         for begin in range(0, max(1, order.size), CHUNK):
             started = time.perf_counter()
             chunk = order[begin : begin + CHUNK]
-            self._reserve(rows, chunk)
+            self.reserve(rows, chunk)
             elapsed += time.perf_counter() - started
             first, last = np.searchsorted(ends, (begin, begin + chunk.size), side="right")
             first = first if begin else 0
@@ -689,7 +726,7 @@ class DualLearner(SecondOrderLearner):
             seconds[first:last] = elapsed + chunk_seconds[:-1]
             elapsed += float(chunk_seconds[-1])
 
-    def _reserve(self, rows: tuple[Any, ...], order: Ints) -> None:
+    def reserve(self, rows: tuple[Any, ...], order: Ints) -> None:
         """Make room for all rows of `order` as support examples, by half more than before at least."""
         dense, indptr, order = rows[0], rows[3], order & ROW
         entries = order.size * self.d if dense.shape[0] else int((indptr[order + 1] - indptr[order]).sum())

@@ -43,6 +43,8 @@ class Curve:
     #: Examples of the positive class, and mistakes on the others; zeros for more than two classes.
     positives: Ints
     false_alarms: Ints
+    #: Examples that were predicted and not learnt: their labels come later, or never.
+    unlearned: Ints
     seconds: Floats
 
 
@@ -279,7 +281,7 @@ def _run_windows(
         counts[first:last], times[first:last] = slices.counts, seconds + slices.curve_seconds
         seen, seconds = seen + predictions, seconds + slices.seconds
     added = learner.counters - before
-    counts -= before[CURVE_COUNTS]
+    counts -= before[list(CURVE_COUNTS.values())]
     return PassResult(
         n=seen,
         mistakes=int(added[MISTAKES]),
@@ -288,7 +290,7 @@ def _run_windows(
         breakdowns=int(added[BREAKDOWNS]),
         seconds=seconds,
         cpu_seconds=cpu_seconds,
-        curve=Curve(points, counts[:, 0], counts[:, 1], counts[:, 2], counts[:, 3], times),
+        curve=Curve(t=points, seconds=times, **dict(zip(CURVE_COUNTS, counts.T, strict=True))),
         weights=learner.weights,
         learner=learner,
         margins=kept.margins if kept else None,
