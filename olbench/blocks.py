@@ -1,0 +1,150 @@
+"""How sure a difference between two learners is on one stream, whose rounds depend on each other.
+
+A stream comes once, in one order, so there is nothing to average over, and neighbouring mistakes go together.
+A moving-block bootstrap draws blocks of neighbouring rounds, the same for both learners, so that whatever
+holds rounds together within a block is kept (Künsch 1989; Liu and Singh 1992). Twenty blocks make each of
+them as long as the stream allows; the difference is divided by its deviation, estimated by leaving out one
+block at a time, because a percentile interval of so few blocks would be too short.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.measures import Counts
+
+Floats = NDArray[np.float64]
+#: Blocks that a resample is made of, resamples, and places where blocks can begin.
+BLOCKS, RESAMPLES, PLACES = 20, 2000, 2000
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A measure of one learner minus that of another, its 95% interval and its p-value."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the difference is significantly not zero."""
+        return self.p < LEVEL
+
+
+def compare_counts(
+    one: NDArray[np.int64], other: NDArray[np.int64], measure: Callable[[Counts], Floats], seed: int = 0
+) -> Difference:
+    """Compare a measure of two learners on the same stream.
+
+    Both arrays have cumulative counts, one row per place from the first round to the last: predictions,
+    mistakes, positives and false alarms. There must be at least BLOCKS places.
+
+    >>> rng = np.random.default_rng(0)
+    >>> lost = np.cumsum(rng.random((2, 2001)) < [[0.2], [0.25]], axis=1)
+    >>> n, zeros = np.arange(2001), np.zeros(2001, int)
+    >>> runs = [np.column_stack([n, each, zeros, each]) for each in lost]
+    >>> found = compare_counts(*runs, lambda counts: 1 - counts.false_alarms / counts.n)
+    >>> 0 < found.low < found.value < found.high < 0.1
+    True
+    """
+    places = one.shape[0] - 1
+    length = places // BLOCKS
+    starts = np.random.default_rng(seed).integers(0, places - length + 1, (RESAMPLES, BLOCKS))
+    fixed = np.arange(BLOCKS) * length
+
+    def differ(blocks: tuple[Floats, Floats]) -> Floats:
+        first, second = (np.asarray(measure(Counts.of(*np.moveaxis(each, -1, 0)))) for each in blocks)
+        return np.asarray(first - second)
+
+    def blocks_at(begins: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        cut = [(each[begins + length] - each[begins]).astype(np.float64) for each in (one, other)]
+        return cut[0], cut[1]
+
+    def estimate(begins: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Return the difference over all blocks of a resample, and its deviation by leaving one out."""
+        cut = blocks_at(begins)
+        totals = cut[0].sum(axis=-2), cut[1].sum(axis=-2)
+        left = (totals[0][..., None, :] - cut[0], totals[1][..., None, :] - cut[1])
+        return differ(totals), _jackknife(differ(left))
+
+    value = float(differ((one[-1] - one[0], other[-1] - other[0])))
+    every = blocks_at(np.arange(places - length + 1))
+    centre = float(differ((every[0].mean(axis=0), every[1].mean(axis=0))))
+    drawn, deviations = estimate(starts)
+    return _studentise(value, float(estimate(fixed)[1]), drawn - centre, deviations)
+
+
+def compare_pairs(one: Floats, other: Floats, seed: int = 0) -> Difference:
+    """Compare the AUC of two learners on the same stream; each array is a result of `count_pairs`."""
+    random, ones = np.random.default_rng(seed), np.ones((1, BLOCKS))
+    # How often each block is in a resample.
+    times = random.multinomial(BLOCKS, np.full(BLOCKS, 1 / BLOCKS), RESAMPLES).astype(np.float64)
+
+    def estimate(times: Floats) -> tuple[Floats, Floats]:
+        both = [_areas(each, times) for each in (one, other)]
+        return both[0][0] - both[1][0], _jackknife(both[0][1] - both[1][1], times)
+
+    (value,), (deviation,) = estimate(ones)
+    drawn, deviations = estimate(times)
+    return _studentise(float(value), float(deviation), drawn - float(value), deviations)
+
+
+def count_pairs(labels: Floats, margins: Floats) -> Floats:
+    """Return the pairs of a positive and a negative round that margins order rightly, by their blocks.
+
+    Entry (0, b, c) counts those with the positive one in block b and the negative one in block c, ties half;
+    entry (1, b, c) counts all such pairs.
+    """
+    block = np.minimum(np.arange(labels.size) * BLOCKS // max(1, labels.size), BLOCKS - 1)
+    order = np.argsort(margins, kind="stable")
+    ranked = margins[order]
+    found = np.zeros((2, BLOCKS, BLOCKS))
+    positive = labels > 0
+    sizes = [np.bincount(block[each], minlength=BLOCKS) for each in (positive, ~positive)]
+    found[1] = np.multiply.outer(*sizes)
+    owners = block[order]
+    for c in range(BLOCKS):
+        # Negatives of block c below each margin, and those up to it: their mean counts ties half.
+        mine = np.concatenate([[0], np.cumsum((owners == c) & ~positive[order])])
+        below = mine[np.searchsorted(ranked, margins[positive], side="left")]
+        up_to = mine[np.searchsorted(ranked, margins[positive], side="right")]
+        found[0, :, c] = np.bincount(block[positive], 0.5 * (below + up_to), minlength=BLOCKS)
+    return found
+
+
+def _areas(pairs: Floats, times: Floats) -> tuple[Floats, Floats]:
+    """Return the AUC of resamples, one row each, and those without one of their blocks."""
+    forth, back = times @ pairs, times @ pairs.transpose(0, 2, 1)
+    total = (forth * times).sum(axis=-1)
+    left = total[..., None] - forth - back + np.einsum("...ii->...i", pairs)[:, None, :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return total[0] / total[1], left[0] / left[1]
+
+
+def _jackknife(left: Floats, times: Floats | None = None) -> Floats:
+    """Return the deviation of an estimate from those without one block, each as often as it occurs."""
+    if times is None:
+        return np.asarray(np.sqrt((BLOCKS - 1) * np.var(left, axis=-1)))
+    drawn = np.where(times > 0, left, 0.0)
+    mean = (times * drawn).sum(axis=-1, keepdims=True) / BLOCKS
+    return np.asarray(np.sqrt((BLOCKS - 1) * (times * np.square(drawn - mean)).sum(axis=-1) / BLOCKS))
+
+
+def _studentise(value: float, deviation: float, errors: Floats, deviations: Floats) -> Difference:
+    """Return a difference with the interval that resamples give it."""
+    if deviation == 0.0:  # the two agree in every block, or differ by a constant
+        return Difference(value, value, value, 1.0 if value == 0.0 else 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = errors / deviations
+    t = t[np.isfinite(t)]
+    if not math.isfinite(value) or t.size < RESAMPLES // 2:
+        return Difference(value, math.nan, math.nan, math.nan)
+    low, high = np.quantile(t, [LEVEL / 2, 1 - LEVEL / 2])
+    p = (1 + np.count_nonzero(np.abs(t) >= abs(value / deviation))) / (1 + t.size)
+    return Difference(value, value - float(high) * deviation, value - float(low) * deviation, float(p))

@@ -1,0 +1,97 @@
+"""Intervals for one stream cover the truth as often as they say, although its rounds depend on each other."""
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+from sklearn.metrics import roc_auc_score
+
+from olbench import measures
+from olbench.blocks import BLOCKS, PLACES, compare_counts, compare_pairs, count_pairs
+
+N, RUNS = 5000, 400
+
+
+def accuracy_of(predicted, labels):
+    """Return cumulative counts at PLACES places."""
+    at = np.rint(np.arange(PLACES + 1) * labels.size / PLACES).astype(int)
+    rounds = np.column_stack([
+        np.ones(labels.size, int), predicted != labels, labels > 0, (predicted > 0) & (labels < 0)
+    ])  # fmt: skip
+    return np.vstack([np.zeros(4, int), np.cumsum(rounds, axis=0)])[at]
+
+
+def autoregressive(rng, n, rho):
+    noise = rng.standard_normal(n + 300) * np.sqrt(1 - rho**2)
+    return lfilter([1.0], [1.0, -rho], noise)[300:]
+
+
+def play(rng, rho, n=N):
+    """Two learners on one stream: hard and easy times come and go, for both and for each of them."""
+    labels = np.where(rng.random(n) < 0.3, 1.0, -1.0)
+    hard = autoregressive(rng, n, rho)
+    margins = [
+        labels + 0.8 + hard + autoregressive(rng, n, rho) + k * rng.standard_normal(n) for k in (1, 1.5)
+    ]
+    return labels, margins
+
+
+@pytest.mark.parametrize(("name", "rho"), [("accuracy", 0.9), ("balanced_accuracy", 0.5), ("kappa", 0.9)])
+def test_intervals_cover_the_truth_on_dependent_rounds(name, rho):
+    measure, rng = measures.OF_COUNTS[name], np.random.default_rng(11)
+    labels, margins = play(rng, rho, 2_000_000)
+    truth = np.subtract(*(measure(measures.count_predictions(labels, f >= 0)) for f in margins))
+    covered = 0
+    for seed in range(RUNS):
+        labels, margins = play(rng, rho)
+        counts = [accuracy_of(np.where(f >= 0, 1.0, -1.0), labels) for f in margins]
+        found = compare_counts(*counts, measure, seed)
+        covered += found.low <= truth <= found.high
+    assert 0.93 <= covered / RUNS <= 0.97
+
+
+def test_intervals_of_auc_cover_the_truth():
+    rng = np.random.default_rng(12)
+    labels, margins = play(rng, 0.8, 2_000_000)
+    truth = measures.auc(labels, margins[0]) - measures.auc(labels, margins[1])
+    covered = 0
+    for seed in range(RUNS):
+        labels, margins = play(rng, 0.8, 3000)
+        found = compare_pairs(*(count_pairs(labels, f) for f in margins), seed)
+        covered += found.low <= truth <= found.high
+    assert 0.93 <= covered / RUNS <= 0.97
+
+
+def test_equal_learners_are_rarely_told_apart():
+    rng, told = np.random.default_rng(13), 0
+    for seed in range(RUNS):
+        labels = np.where(rng.random(3000) < 0.4, 1.0, -1.0)
+        hard = autoregressive(rng, 3000, 0.9)
+        margins = [labels + 1.0 + hard + autoregressive(rng, 3000, 0.9) for _ in range(2)]
+        counts = [accuracy_of(np.where(f >= 0, 1.0, -1.0), labels) for f in margins]
+        told += compare_counts(*counts, measures.accuracy, seed).is_significant
+    assert 0.02 <= told / RUNS <= 0.08
+
+
+def test_pairs_add_up_to_the_auc(rng):
+    labels = np.where(rng.random(997) < 0.2, 1.0, -1.0)
+    margins = np.round(rng.standard_normal(997) + labels, 1)  # with ties
+    right, total = count_pairs(labels, margins)
+    assert total.shape == (BLOCKS, BLOCKS)
+    np.testing.assert_allclose(right.sum() / total.sum(), roc_auc_score(labels, margins), rtol=1e-12)
+
+
+def test_a_learner_is_not_different_from_itself(rng):
+    labels = np.where(rng.random(500) < 0.5, 1.0, -1.0)
+    margins = rng.standard_normal(500)
+    counts = accuracy_of(np.where(margins >= 0, 1.0, -1.0), labels)
+    same = compare_counts(counts, counts, measures.accuracy)
+    assert (same.value, same.low, same.high, same.p) == (0.0, 0.0, 0.0, 1.0)
+    same = compare_pairs(count_pairs(labels, margins), count_pairs(labels, margins))
+    assert (same.value, same.p) == (0.0, 1.0)
+
+
+def test_a_stream_of_one_class_has_no_interval_of_auc(rng):
+    labels, margins = np.ones(200), rng.standard_normal(200)
+    found = compare_pairs(count_pairs(labels, margins), count_pairs(labels, -margins))
+    assert np.isnan(found.value)
+    assert not found.is_significant
