@@ -17,7 +17,7 @@ from olbench.papers import Reported, standard_error
 from olbench.quantities import REPRODUCED, Quantity
 from olbench.report.results import Entry, Results
 from olbench.report.verdicts import NOT_COMPARABLE, VERDICTS, Judgement, own_error, verdict
-from olbench.stats import derangements
+from olbench.stats import assign, derangements
 
 #: The share of printed numbers that no learner explains: a misprint, other parameters, other data. One such
 #: number then costs a learner a bounded amount of likelihood, however far away it is.
@@ -219,17 +219,14 @@ def _derange(matrix: NDArray[np.float64]) -> tuple[float, float, float] | None:
     if size < 2:
         return None
     sums = matrix[np.arange(size), derangements(size, DERANGED)].sum(axis=1)
-    return _extreme(matrix, maximize=False), float(np.median(sums)), _extreme(matrix, maximize=True)
+    return _extreme(matrix, 1), float(np.median(sums)), _extreme(matrix, -1)
 
 
-def _extreme(matrix: NDArray[np.float64], maximize: bool) -> float:
-    """Return the smallest or largest sum over derangements, by linear assignment."""
-    from scipy.optimize import linear_sum_assignment
-
+def _extreme(matrix: NDArray[np.float64], sign: int) -> float:
+    """Return the smallest (sign 1) or largest (sign -1) sum over derangements."""
     # A learner in its own row costs more than all rows together can gain.
-    forbidden = (-1 if maximize else 1) * (1.0 + matrix.sum())
-    rows, columns = linear_sum_assignment(matrix + forbidden * np.eye(len(matrix)), maximize)
-    return float(matrix[rows, columns].sum())
+    forbidden = (1.0 + matrix.sum()) * np.eye(len(matrix))
+    return float(matrix[np.arange(len(matrix)), assign(sign * matrix + forbidden)].sum())
 
 
 def identify(cells: Sequence[PrintedCell]) -> Identification:
