@@ -239,6 +239,11 @@ class Results:
         return self.tuning_of(entry) == self.tunings[0]
 
     @cached_property
+    def exclusive(self) -> bool:
+        """Whether every trial of the run was timed alone."""
+        return all(entry.exclusive for entry in self.entries if entry.done)
+
+    @cached_property
     def best(self) -> dict[str, set[str]]:
         """By data set, the labels with the best mean of the first quantity or not significantly worse ones.
 

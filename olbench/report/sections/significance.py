@@ -48,16 +48,16 @@ def applies(report: Report) -> bool:
 
 def parts(report: Report) -> Iterator[Part]:
     """Yield the marks by data set, one table for each of the paper's, then the counts by baseline."""
-    assert report.paper is not None
-    found = contrasts(report.results, report.paper)
+    assert report.attempt is not None
+    paper, found = report.attempt.paper, contrasts(report.attempt)
     yield METHOD
-    for table in report.paper.marked:
+    for table in paper.marked:
         own = [contrast for contrast in found if contrast.where == table.where]
         tests = Counter((contrast.dataset, contrast.row) for contrast in own)
         # A row is marked where it could be tested against each of the baselines.
         whole = [each for each in own if tests[each.dataset, each.row] == len(table.against)]
         if whole:
-            yield marks_grid(report, report.paper, table, whole)
+            yield marks_grid(report, paper, table, whole)
     if found:
         yield counts_grid(found)
 
@@ -111,7 +111,7 @@ def _count(found: Sequence[ErrorContrast], row: str, baseline: str) -> str:
 
 def data(report: Report) -> Mapping[str, Any]:
     """Return every test."""
-    found = contrasts(report.results, report.paper) if report.paper else ()
+    found = contrasts(report.attempt) if report.attempt else ()
     return {"mcnemar": [{**vars(each), "test": vars(each.test)} for each in found]}
 
 
