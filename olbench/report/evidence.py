@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from olbench.papers import Reported, standard_error
 from olbench.quantities import REPRODUCED, Quantity
 from olbench.report.results import Entry, Results
-from olbench.report.verdicts import NOT_COMPARABLE, VERDICTS, Judgement, own_error, verdict
+from olbench.report.verdicts import VERDICTS, Judgement, own_error, verdict
 from olbench.stats import assign, derangements
 
 #: The share of printed numbers that no learner explains: a misprint, other parameters, other data. One such
@@ -140,7 +140,7 @@ def printed_cells(results: Results, judgements: Iterable[Judgement]) -> list[Pri
     quantity = {each.name: each for each in results.protocol.judged}
     numbers: dict[tuple[str, str, str], dict[Quantity, Reported]] = {}
     for each in judgements:
-        if each.verdict != NOT_COMPARABLE and not each.reported.suspect:
+        if each.is_compared:
             place = each.dataset, each.algorithm, each.label
             numbers.setdefault(place, {})[quantity[each.quantity]] = each.reported
     # After a breakdown, numbers are a matter of rounding, and no rival's.
@@ -159,7 +159,7 @@ def joint_verdicts(judgements: Iterable[Judgement]) -> dict[tuple[str, str], str
     """Return the worst verdict over all judged quantities of each comparable cell, by data set and row."""
     worst: dict[tuple[str, str], str] = {}
     for each in judgements:
-        if not each.reported.suspect and each.verdict != NOT_COMPARABLE:
+        if each.is_compared:
             place = each.dataset, each.algorithm
             worst[place] = max(worst.get(place, VERDICTS[0]), each.verdict, key=VERDICTS.index)
     return worst
@@ -184,12 +184,11 @@ def control(cells: Sequence[PrintedCell], quantity: Quantity) -> WrongLearners:
     labels = list(dict.fromkeys(label for cell in cells for label in cell.learners))
     right = {cell.row: cell.right for cell in cells}
     counts = {row: _count_row([cell for cell in cells if cell.row == row], labels, quantity) for row in right}
-    rows = [
-        RowControl(
-            row, round(own[right[row]]), sum(cell.row == row for cell in cells), _others(own, right[row])
-        )
-        for row, own in counts.items()
-    ]
+    rows = []
+    for row, own in counts.items():
+        wrong = sorted((label for label in own if label != right[row]), key=lambda label: -own[label])
+        total = sum(cell.row == row for cell in cells)
+        rows.append(RowControl(row, round(own[right[row]]), total, {label: own[label] for label in wrong}))
     matrix = np.array([[counts[one].get(right[other], 0.0) for other in right] for one in right])
     return WrongLearners(quantity.name, tuple(rows), _derange(matrix))
 
@@ -202,12 +201,6 @@ def _count_row(cells: Sequence[PrintedCell], labels: Sequence[str], quantity: Qu
         if own:
             counts[label] = sum(own) * len(cells) / len(own)
     return counts
-
-
-def _others(counts: Mapping[str, float], right: str) -> dict[str, float]:
-    """Return the counts of the wrong learners, the highest first."""
-    wrong = [(label, number) for label, number in counts.items() if label != right]
-    return dict(sorted(wrong, key=lambda each: -each[1]))
 
 
 def _derange(matrix: NDArray[np.float64]) -> tuple[float, float, float] | None:

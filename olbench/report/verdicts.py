@@ -79,6 +79,11 @@ class Judgement:
         return self.dataset, self.algorithm, self.quantity
 
     @property
+    def is_compared(self) -> bool:
+        """Whether it says something about the run: it is comparable, and the printed number is explained."""
+        return self.verdict != NOT_COMPARABLE and not self.reported.suspect
+
+    @property
     def leans(self) -> bool:
         """Whether the verdict would be worse by the paper's own deviation."""
         return self.by_paper != self.verdict

@@ -70,13 +70,7 @@ def changes_page(compared: ComparedRuns) -> Mapping[str, Any]:
             listed = [(name, COLOURS[name], counts[name]) for name in COLOURS if counts[name]]
             total = counts.total()
             tallies.append({"title": title, "quantity": quantity.title, "total": total, "counts": listed})
-    return {
-        "first": compared.titles[0],
-        "tallies": tallies,
-        "notes": compared.notes,
-        "numbered": compared.numbered,
-        "test": compared.test_name,
-    }
+    return {"tallies": tallies}
 
 
 def differences_parts(compared: ComparedRuns) -> Iterator[Part]:
@@ -92,7 +86,6 @@ def differences_page(compared: ComparedRuns) -> Mapping[str, Any]:
     names = dict.fromkeys(name for file in files for name in file.versions)
     versions = {name: [str(file.versions.get(name, NOTHING)) for file in files] for name in names}
     return {
-        "titles": compared.titles,
         "configs": config_differences(compared.runs),
         "facts": [
             ("commit", [_describe_commit(file) for file in files]),
@@ -134,11 +127,9 @@ def side_page(compared: ComparedRuns) -> Mapping[str, Any]:
     """Return the numbers and changes of all rows."""
     rows = [_row(compared, key) for key in compared.rows]
     return {
-        "titles": compared.titles,
         "quantities": [_quantity(each, rows) for each in compared.quantities],
         "rows": rows,
         "datasets": list(dict.fromkeys(dataset for dataset, _ in compared.rows)),
-        "numbered": compared.numbered,
     }
 
 

@@ -44,7 +44,7 @@ def page(report: Report) -> Mapping[str, Any]:
         facts = report.results.run.data.get(name)
         row = {"rows": None, "features": None, "fingerprint": None, **(vars(facts) if facts else {})}
         rows.append({"name": name, **row, "in_paper": in_paper(report, name)})
-    return {"rows": rows, "heading": title(report), "paper": report.paper is not None}
+    return {"rows": rows, "heading": title(report)}
 
 
 register(Section("datasets", "Data", parts, page=page))

@@ -136,8 +136,6 @@ def page(report: Report) -> Mapping[str, Any]:
     return {
         "within": [_within_page(report, dataset) for dataset in report.within],
         "across": _across_page(report.across),
-        "quantity": report.headline.title,
-        "numbered": report.protocol.numbered,
         "corrected": any(map(report.results.overlap, report.within)),
     }
 

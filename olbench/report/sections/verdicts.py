@@ -36,11 +36,6 @@ def legend(report: Report) -> str:
     return ", ".join((LEGEND, *(text for text, is_used in marks.items() if is_used)))
 
 
-def applies(report: Report) -> bool:
-    """Return whether the run is compared with a paper."""
-    return bool(report.judgements)
-
-
 def parts(report: Report) -> Iterator[Part]:
     """Yield the verdicts at a glance, then what is not reproduced and what is not comparable."""
     if "overview" not in report.protocol.sections:
@@ -174,12 +169,7 @@ def data(report: Report) -> Mapping[str, Any]:
 
 def page(report: Report) -> Mapping[str, Any]:
     """Return one map per judged quantity."""
-    maps = [_map(report, quantity) for quantity in report.judged]
-    return {
-        "maps": maps,
-        "wheres": list(report.paper.tables) if report.paper else [],
-        "legend": legend(report),
-    }
+    return {"maps": [_map(report, quantity) for quantity in report.judged], "legend": legend(report)}
 
 
 def _map(report: Report, quantity: Quantity) -> dict[str, Any]:
@@ -206,4 +196,4 @@ def _map(report: Report, quantity: Quantity) -> dict[str, Any]:
     }
 
 
-register(Section("verdicts", "Verdicts", parts, applies, data, page))
+register(Section("verdicts", "Verdicts", parts, lambda report: report.judgements, data, page))
