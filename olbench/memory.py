@@ -1,5 +1,6 @@
 """How much memory there is: the machine's, a cgroup's limit, or the limit that the user sets."""
 
+import gc
 import os
 import re
 from collections.abc import Iterator
@@ -16,6 +17,18 @@ PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE | re.ASCII)
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _user_limit: ContextVar[int | None] = ContextVar("memory limit", default=None)
+
+
+@contextmanager
+def pause_collector() -> Iterator[None]:
+    """Hold back the garbage collector, which would walk all that a long file makes, again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def parse_size(text: str) -> int:

@@ -565,3 +565,15 @@ def test_data_sets_without_a_finished_algorithm_have_no_ranks():
     from olbench.stats import mean_ranks
 
     assert mean_ranks({"a": {}, "b": {}}) == mean_ranks({}) == {}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 14, 26])
+def test_assignments_cost_as_little_as_those_of_scipy(size):
+    from scipy.optimize import linear_sum_assignment
+
+    rng = np.random.default_rng(size)
+    for costs in (rng.normal(size=(size, size)), rng.integers(-4, 5, (size, size)).astype(float)):
+        chosen = stats.assign(costs)
+        assert sorted(chosen) == list(range(size))
+        expected = costs[linear_sum_assignment(costs)].sum()
+        assert costs[np.arange(size), chosen].sum() == pytest.approx(expected, abs=1e-12)

@@ -326,15 +326,27 @@ class Protocol(ABC):
 
     def find_defect(self, record: Record) -> str:
         """Return why a record does not fit this protocol, such as a missing number, or ''."""
-        ranked = self.headline.ratio or (self.headline.name,)
-        for quantity in (*self.quantities, *self.recorded):
-            for name in quantity.ratio or (quantity.name,):
-                value = record.get(name, None if name in ranked else 0)
-                if not is_number(value) or (name == ranked[-1] and self.headline.ratio and not value):
-                    return f"its {name} is {'missing' if value is None else shorten(repr(value))}"
-            if quantity.ratio and record.get(quantity.ratio[0]) and not record.get(quantity.ratio[1]):
-                return f"it has {quantity.ratio[0]}, but its {quantity.ratio[1]} is 0"
+        for name, must_be_there in self._numbers.items():
+            value = record.get(name, None if must_be_there else 0)
+            if not is_number(value):
+                return f"its {name} is {'missing' if value is None else shorten(repr(value))}"
+        if self.headline.ratio and not record[self.headline.ratio[1]]:
+            return f"its {self.headline.ratio[1]} is 0"
+        for count, total in self._ratios:
+            if record.get(count) and not record.get(total):
+                return f"it has {count}, but its {total} is 0"
         return ""
+
+    @cached_property
+    def _numbers(self) -> dict[str, bool]:
+        """The names of all numbers of a record, and whether the ranking of algorithms needs them."""
+        ranked = self.headline.ratio or (self.headline.name,)
+        every = (*self.quantities, *self.recorded)
+        return {name: name in ranked for each in every for name in each.ratio or (each.name,)}
+
+    @cached_property
+    def _ratios(self) -> list[tuple[str, str]]:
+        return [each.ratio for each in (*self.quantities, *self.recorded) if each.ratio]
 
     def succeed(self, trial: Trial, outcome: Outcome, seconds: float) -> Record:
         """Return the record of a trial that succeeded, with the seconds that it took."""

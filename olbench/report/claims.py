@@ -3,7 +3,7 @@
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import product
@@ -15,9 +15,8 @@ from scipy import special
 from olbench.papers import OVERALL, Claim, Paper, Reported, Statement, standard_error
 from olbench.protocols import get_protocol
 from olbench.quantities import Quantity, mean_and_deviation
-from olbench.report.comparable import Choice, choose, find_other_size
+from olbench.report.comparable import Attempt
 from olbench.report.grid import count
-from olbench.report.results import Entry, Floats, Results
 from olbench.stats import LEVEL, PairedTest, derangements, mean_ranks, resampled_t, wilcoxon
 
 HOLDS, PARTLY, UNCLEAR, REVERSED, OPEN = "holds", "holds partly", "not significant", "reversed", "not decided"
@@ -81,8 +80,8 @@ class Numbers:
     #: The deviation over trials, where there are several, and over how many.
     deviations: Mapping[str, float] = field(default_factory=dict)
     trials: Mapping[str, int] = field(default_factory=dict)
-    #: What the reader must know of an algorithm, such as trials that were left out.
-    remarks: Mapping[str, str] = field(default_factory=dict)
+    #: What the reader must know, such as trials that were left out.
+    remarks: Sequence[str] = ()
     #: The smallest difference that the test between two could have detected, where that is known.
     detectable: Callable[[str, str], float] = lambda one, other: math.nan
 
@@ -105,16 +104,6 @@ class Numbers:
         freedom = self.trials[other] - 1, self.trials[one] - 1
         ratio = (self.deviations[other] / self.deviations[one]) ** 2 if self.deviations[one] else math.inf
         return bool(2 * special.fdtrc(*freedom, ratio) < LEVEL)
-
-    def rename(self, names: Mapping[str, str]) -> "Numbers":
-        """Return the numbers with other names: what `names` maps a name to is found under that name."""
-        return replace(
-            self,
-            means={name: self.means[other] for name, other in names.items()},
-            test=lambda one, other: self.test(names[one], names[other]),
-            deviations={n: self.deviations[o] for n, o in names.items() if o in self.deviations},
-            trials={name: self.trials[other] for name, other in names.items() if other in self.trials},
-        )
 
     def excess(self, one: str, other: str) -> float:
         """Return by which share the mean of the other is worse; no share of zero."""
@@ -142,25 +131,17 @@ class Observation:
     is_weaker: bool = False
 
 
-def check_claims(results: Results, paper: Paper) -> list[ClaimVerdict]:
+def check_claims(attempt: Attempt) -> list[ClaimVerdict]:
     """Return the verdict on each claim of a paper."""
-    chosen = cache(partial(choose, results, paper))
-    alone = all(entry.exclusive for entry in results.entries if entry.done)
-    other = {name for name in results.datasets if find_other_size(results, paper, name)}
-    return [_check(claim, paper, chosen, alone, other) for claim in paper.claims]
+    return [_check(attempt, claim) for claim in attempt.paper.claims]
 
 
-def _check(
-    claim: Claim, paper: Paper, chosen: Callable[[str, str], Choice], alone: bool, other: Container[str]
-) -> ClaimVerdict:
-    """Return the verdict on a claim.
-
-    `alone` tells whether every trial of the run was timed alone, `other` which data sets have another size
-    than the paper's.
-    """
-    here = [_weigh_ours(part, paper, chosen, alone) for part in claim.parts]
+def _check(attempt: Attempt, claim: Claim) -> ClaimVerdict:
+    here = [_weigh_ours(attempt, part) for part in claim.parts]
     checked = tuple(dict.fromkeys(name for each in here for name in each.datasets))
-    printed = [weigh_printed(paper, part) for part in claim.parts]
+    printed = [weigh_printed(attempt.paper, part) for part in claim.parts]
+    pairs = zip(claim.parts, here, strict=True)
+    parts = tuple((part.text, each.verdict, each.evidence) for part, each in pairs)
     return ClaimVerdict(
         claim.id,
         claim.text,
@@ -170,10 +151,8 @@ def _check(
         combine(each.verdict for each in printed),
         _join(claim, printed),
         checked,
-        tuple(name for name in checked if name in other),
-        tuple((part.text, each.verdict, each.evidence) for part, each in zip(claim.parts, here, strict=True))
-        if len(here) > 1
-        else (),
+        tuple(filter(attempt.find_other_size, checked)),
+        parts if len(parts) > 1 else (),
     )
 
 
@@ -196,15 +175,15 @@ def _join(claim: Claim, parts: Sequence[Weighed]) -> str:
     return "; ".join(f"{part.text}: {each.verdict}, {each.evidence}" for part, each in texts)
 
 
-def _weigh_ours(
-    statement: Statement, paper: Paper, chosen: Callable[[str, str], Choice], alone: bool
-) -> Weighed:
-    quantity = get_protocol(paper.protocol).quantity(statement.quantity)
-    numbers = {name: our_numbers(chosen, name, statement.names, quantity) for name in statement.datasets}
-    found = _weigh(statement, numbers)
+def _weigh_ours(attempt: Attempt, statement: Statement) -> Weighed:
+    quantity = attempt.quantity(statement.quantity)
+    found = _weigh(
+        statement,
+        {name: our_numbers(attempt, name, statement.names, quantity) for name in statement.datasets},
+    )
     if quantity.exact or found.verdict == OPEN:
         return found
-    if not alone:
+    if not attempt.results.exclusive:
         return Weighed(OPEN, "times are judged only if every trial ran alone")
     return replace(found, evidence=f"{found.evidence}. {TIMES}")
 
@@ -217,51 +196,56 @@ def weigh_printed(paper: Paper, statement: Statement) -> Weighed:
     )
 
 
-def chances(results: Results, paper: Paper) -> dict[str, Counter[str]]:
+def chances(attempt: Attempt) -> dict[str, Counter[str]]:
     """Return how often each claim has each outcome if every algorithm gets the results of another one.
 
     A claim that any data would satisfy holds for most such derangements. Only rows that the run has on all
     data sets of the claim change places; a claim that cannot be checked so is left out.
     """
-    chosen = cache(partial(choose, results, paper))
-    named = [_row(name) for claim in paper.claims for part in claim.parts for name in part.names]
-    rows = list(dict.fromkeys((*paper.algorithms, *named)))
-    return {
-        claim.id: outcomes for claim in paper.claims if (outcomes := _derange(claim, paper, chosen, rows))
-    }
+    claims = attempt.paper.claims
+    named = [_row(name) for claim in claims for part in claim.parts for name in part.names]
+    rows = list(dict.fromkeys((*attempt.paper.algorithms, *named)))
+    # Claims about the same numbers share them, with the tests between them.
+    numbers = cache(partial(our_numbers, attempt))
+    return {claim.id: found for claim in claims if (found := _derange(attempt, claim, rows, numbers))}
 
 
 def _derange(
-    claim: Claim, paper: Paper, chosen: Callable[[str, str], Choice], rows: Sequence[str]
+    attempt: Attempt, claim: Claim, rows: Sequence[str], numbers: Callable[..., Numbers]
 ) -> Counter[str]:
     """Return the outcomes of a claim over derangements; none if it cannot be checked so."""
     named = {_row(name) for part in claim.parts for name in part.names}
     datasets = dict.fromkeys(name for part in claim.parts for name in part.datasets)
-    checked = [name for name in datasets if all(chosen(name, row).usable for row in named)]
+    checked = [name for name in datasets if all(attempt.choose(name, row).usable for row in named)]
     tables, present = [], list(rows)
     for part in claim.parts:
-        quantity = get_protocol(paper.protocol).quantity(part.quantity)
+        quantity = attempt.quantity(part.quantity)
         # Another row takes the place of each name, at the same point of its curve.
         ends = dict.fromkeys(name.removeprefix(_row(name)) for name in part.names)
-        names = [row + end for row in rows for end in ends]
-        table = {d: our_numbers(chosen, d, names, quantity) for d in part.datasets if d in checked}
+        names = tuple(row + end for row in rows for end in ends)
+        table = {name: numbers(name, names, quantity) for name in part.datasets if name in checked}
         tables.append(table)
         present = [
-            row
-            for row in present
-            if all(row + end in numbers.means for numbers in table.values() for end in ends)
+            row for row in present if all(row + end in each.means for each in table.values() for end in ends)
         ]
     if not checked or not named <= set(present) or len(present) < 3:
         return Counter()
     found: Counter[str] = Counter()
     for order in derangements(len(present), DERANGED):
-        other = dict(zip(present, (present[place] for place in order), strict=True))
-        outcomes = []
-        for part, table in zip(claim.parts, tables, strict=True):
-            renamed = {name: other[_row(name)] + name.removeprefix(_row(name)) for name in part.names}
-            outcomes.append(_weigh(part, {d: each.rename(renamed) for d, each in table.items()}).verdict)
-        found[combine(outcomes)] += 1
+        other = {row: present[place] for row, place in zip(present, order, strict=True)}
+        parts = [_rename(part, other) for part in claim.parts]
+        found[combine(_weigh(*each).verdict for each in zip(parts, tables, strict=True))] += 1
     return found
+
+
+def _rename(statement: Statement, rows: Mapping[str, str]) -> Statement:
+    """Return a statement about other rows, at the same points of their curves."""
+
+    def rename(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(rows[_row(name)] + name.removeprefix(_row(name)) for name in names)
+
+    algorithms, than, ranked = map(rename, (statement.algorithms, statement.than, statement.ranked))
+    return replace(statement, algorithms=algorithms, than=than, ranked=ranked)
 
 
 def _row(name: str) -> str:
@@ -269,23 +253,9 @@ def _row(name: str) -> str:
     return name.partition("@")[0]
 
 
-def our_numbers(
-    chosen: Callable[[str, str], Choice], dataset: str, names: Iterable[str], quantity: Quantity
-) -> Numbers:
+def our_numbers(attempt: Attempt, dataset: str, names: tuple[str, ...], quantity: Quantity) -> Numbers:
     """Return what a run has for some rows; the test is that of bold."""
-    found: dict[str, tuple[Entry, Floats]] = {}
-    remarks = {}
-    for name in names:
-        row, _, point = name.partition("@")
-        choice = chosen(dataset, row)
-        entry = choice.usable
-        if entry is None:
-            continue
-        values = entry.values_at(quantity, entry.point_at(point)) if point else entry.values(quantity)
-        if values is not None:
-            found[name] = entry, values
-            if choice.reason:
-                remarks[row] = f"of {row} on {dataset}, {choice.reason} and are left out"
+    found = {name: pair for name in names if (pair := attempt.find(dataset, name, quantity))}
     size = max((entry.planned for entry, _ in found.values()), default=0)
 
     @cache
@@ -294,17 +264,17 @@ def our_numbers(
         return resampled_t(first, second, max(found[one][0].overlap, found[other][0].overlap))
 
     spreads = {name: mean_and_deviation(values) for name, (_, values) in found.items()}
-    # Equal counts in another order of summing are equal means.
-    means = {name: round(mean, 12) for name, (mean, _) in spreads.items()}
     trials = {name: values.size for name, (_, values) in found.items() if values.size > 1}
+    left_out = {row: attempt.choose(dataset, row).reason for row in map(_row, found)}
     return Numbers(
         quantity,
-        means,
+        # Equal counts in another order of summing are equal means.
+        {name: round(mean, 12) for name, (mean, _) in spreads.items()},
         lambda one, other: compare(one, other).p,
         quantity.digits,
         deviations={name: spreads[name][1] for name in trials},
         trials=trials,
-        remarks=remarks,
+        remarks=[f"of {row} on {dataset}, {why} and are left out" for row, why in left_out.items() if why],
         detectable=lambda one, other: compare(one, other).detectable,
     )
 
@@ -429,7 +399,7 @@ def _evidence(
     show_true = true and (statement.on == "some" or len(observations) == 1)
     word, names = ("true on", true) if show_true else ("not on", false)
     details = ", ".join(f"{name} ({observations[name].numbers})" for name in names)
-    remarks = dict.fromkeys(remark for each in numbers.values() for remark in each.remarks.values())
+    remarks = dict.fromkeys(remark for each in numbers.values() for remark in each.remarks)
     return "; ".join(filter(None, (text, f"{word} {details}" if details else "", *remarks)))
 
 

@@ -3,14 +3,18 @@
 What a comparable run must be is data: the keys `requires`, `rows` and `unavailable` of the paper's file.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from olbench.algorithms import get_definition
 from olbench.data.catalog import catalog
 from olbench.papers import Paper, Reported, Requirements
+from olbench.protocols import get_protocol
+from olbench.quantities import Quantity
 from olbench.report.grid import short
-from olbench.report.results import Entry, Results
+from olbench.report.results import Entry, Floats, Results
 
 #: A deviation needs two numbers; a share of a known sample, printed without one, needs none.
 FEWEST = 2
@@ -32,52 +36,114 @@ class Choice(NamedTuple):
         return self.sound if self.reason else self.entry
 
 
-def choose(results: Results, paper: Paper, dataset: str, row: str) -> Choice:
-    """Return the entry to compare with a row of the paper on a data set.
+@dataclass(frozen=True)
+class Attempt:
+    """A run as an attempt to reproduce a paper."""
 
-    A config may list an algorithm several times. The entry that meets the paper's requirements is taken; if
-    several do, the one in the algorithm's default form. Variants are never judged.
-    """
-    spec = paper.row_spec(row)
-    usually = {key.name: key.default for key in results.protocol.entry_keys}
-    wanted = {**usually, **paper.requires.options, **spec.options}
-    usual = get_definition(spec.id).form
-    candidates = [
-        (
-            _find_variant({**usually, **entry.setting, **entry.options, **entry.spec.settings}, wanted)
-            or _find_other_tuning(results, entry, paper.requires)
-            or _find_other_search(entry, paper.requires, row),
-            entry.options.get("form", usual) != usual,
-            place,
-            entry,
+    results: Results
+    paper: Paper
+
+    @cached_property
+    def choose(self) -> Callable[[str, str], Choice]:
+        """The entry to compare with a row of the paper on a data set: `choose(dataset, row)`.
+
+        A config may list an algorithm several times. The entry that meets the paper's requirements is taken;
+        if several do, the one in the algorithm's default form. Variants are never judged.
+        """
+        return cache(self._choose)
+
+    def _choose(self, dataset: str, row: str) -> Choice:
+        results, paper = self.results, self.paper
+        spec = paper.row_spec(row)
+        usually = {key.name: key.default for key in results.protocol.entry_keys}
+        wanted = {**usually, **paper.requires.options, **spec.options}
+        usual = get_definition(spec.id).form
+        candidates = [
+            (
+                _find_variant({**usually, **entry.setting, **entry.options, **entry.spec.settings}, wanted)
+                or _find_other_tuning(results.tuning_of(entry), paper.requires)
+                or _find_other_search(entry, paper.requires, row),
+                entry.options.get("form", usual) != usual,
+                place,
+                entry,
+            )
+            for place, entry in enumerate(results.entries_of(dataset, spec.id))
+            if spec.name in ("", entry.label)
+            # Another of several rows of the same algorithm, such as another projection.
+            and not _find_variant({**entry.setting, **entry.options, **entry.spec.settings}, spec.options)
+        ]
+        if not candidates:
+            return Choice(None, paper.unavailable.get(dataset) or self._explain_absence(dataset))
+        variant, _, _, entry = min(candidates, key=lambda each: (each[0] != "", each[1], each[2]))
+        reason = (
+            self._check_protocol()
+            or variant
+            or self._check_data(dataset)
+            or self._check_settings()
+            or _check_trials(entry, paper.of(dataset, row).values())
         )
-        for place, entry in enumerate(results.entries_of(dataset, spec.id))
-        if spec.name in ("", entry.label)
-        # Another of several rows of the same algorithm, such as another projection.
-        and not _find_variant({**entry.setting, **entry.options, **entry.spec.settings}, spec.options)
-    ]
-    if not candidates:
-        return Choice(None, paper.unavailable.get(dataset) or _explain_absence(results, dataset))
-    variant, _, _, entry = min(candidates, key=lambda each: (each[0] != "", each[1], each[2]))
-    reason = (
-        _check_protocol(results, paper)
-        or variant
-        or _check_data(results, dataset)
-        or _check_settings(results, paper)
-        or _check_trials(entry, paper.of(dataset, row).values())
-    )
-    if reason or not entry.flagged:
-        return Choice(entry, reason)
-    # What comes after a breakdown is a matter of rounding, and no number of the algorithm.
-    reason = f"{entry.flagged} of {entry.done} trials break down numerically"
-    return Choice(entry, reason, entry.drop_flagged() if 2 * entry.flagged <= entry.done else None)
+        if reason or not entry.flagged:
+            return Choice(entry, reason)
+        # What comes after a breakdown is a matter of rounding, and no number of the algorithm.
+        reason = f"{entry.flagged} of {entry.done} trials break down numerically"
+        return Choice(entry, reason, entry.drop_flagged() if 2 * entry.flagged <= entry.done else None)
 
+    def quantity(self, name: str) -> Quantity:
+        """Return a quantity of the paper's protocol by its name."""
+        return get_protocol(self.paper.protocol).quantity(name)
 
-def _explain_absence(results: Results, dataset: str) -> str:
-    if dataset in results.datasets:
-        return "not run"
-    asked = [spec.name for spec in results.config.datasets]
-    return "the data set was skipped" if dataset in asked else "the data set is not in this run"
+    def find(self, dataset: str, name: str, quantity: Quantity) -> tuple[Entry, Floats] | None:
+        """Return the entry for a row and a quantity of its trials: at a point of their curves for "pa@5"."""
+        row, _, point = name.partition("@")
+        entry = self.choose(dataset, row).usable
+        if entry is None:
+            return None
+        values = entry.values_at(quantity, entry.point_at(point)) if point else entry.values(quantity)
+        return None if values is None else (entry, values)
+
+    def _explain_absence(self, dataset: str) -> str:
+        if dataset in self.results.datasets:
+            return "not run"
+        asked = [spec.name for spec in self.results.config.datasets]
+        return "the data set was skipped" if dataset in asked else "the data set is not in this run"
+
+    def _check_protocol(self) -> str:
+        ours, theirs = self.results.config.protocol, self.paper.protocol
+        return "" if ours == theirs else f"its protocol is {ours}, the paper's is {theirs}"
+
+    def _check_data(self, dataset: str) -> str:
+        known = catalog()[dataset].fingerprint if dataset in catalog() else ""
+        facts = self.results.run.data.get(dataset)
+        if not known or facts is None or not facts.fingerprint:
+            return "the fingerprint of the data is unknown"
+        same = facts.fingerprint == known
+        return "" if same else "the data differs from the catalogue's data set of this name"
+
+    def _check_settings(self) -> str:
+        """Return which key of the protocol is not as the paper requires."""
+        for name, wanted in self.paper.requires.settings.items():
+            given = self.results.protocol.setting_of(self.results.config, name)
+            allowed = wanted if isinstance(wanted, list) else [wanted]
+            if given not in allowed:
+                return f"its {name} is {short(given)}, the paper's is {' or '.join(map(short, allowed))}"
+        return ""
+
+    def find_other_size(self, dataset: str) -> str:
+        """Return how the size of a data set, or the share of its classes, differs from what is printed."""
+        facts, printed = self.results.run.data.get(dataset), self.paper.shapes.get(dataset, {})
+        if facts is None:
+            return ""
+        different = [
+            f"{getattr(facts, key):,} {key} here, {value:,} in the paper"
+            for key, value in printed.items()
+            if hasattr(facts, key) and getattr(facts, key) != value
+        ]
+        if facts.majority is not None and {"positives", "rows"} <= printed.keys():
+            here, there = facts.majority / facts.rows, printed["positives"] / printed["rows"]
+            there = max(there, 1 - there)
+            if abs(here - there) > SAME_SHARE:
+                different.append(f"{here:.0%} in the larger class here, {there:.0%} in the paper")
+        return "; ".join(different)
 
 
 def _find_variant(options: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
@@ -90,9 +156,8 @@ def _find_variant(options: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
     return ""
 
 
-def _find_other_tuning(results: Results, entry: Entry, requires: Requirements) -> str:
+def _find_other_tuning(given: str, requires: Requirements) -> str:
     """Return the tuning of an entry if it is not one that counts."""
-    given = results.tuning_of(entry)
     if not requires.search or given in requires.search:
         return ""
     return f"its tuning is {given}; only {' or '.join(requires.search)} is compared"
@@ -112,47 +177,6 @@ def _find_other_search(entry: Entry, requires: Requirements, row: str) -> str:
     defaults = definition.resolve({})
     fixed = {name: value for name, value in entry.spec.params.items() if value != defaults.get(name)}
     return " and ".join(f"{name} is fixed at {value}" for name, value in fixed.items())
-
-
-def _check_data(results: Results, dataset: str) -> str:
-    known = catalog()[dataset].fingerprint if dataset in catalog() else ""
-    facts = results.run.data.get(dataset)
-    if not known or facts is None or not facts.fingerprint:
-        return "the fingerprint of the data is unknown"
-    return "" if facts.fingerprint == known else "the data differs from the catalogue's data set of this name"
-
-
-def find_other_size(results: Results, paper: Paper, dataset: str) -> str:
-    """Return how the size of a data set, or the share of its classes, differs from what the paper prints."""
-    facts, printed = results.run.data.get(dataset), paper.shapes.get(dataset, {})
-    if facts is None:
-        return ""
-    different = [
-        f"{getattr(facts, key):,} {key} here, {value:,} in the paper"
-        for key, value in printed.items()
-        if hasattr(facts, key) and getattr(facts, key) != value
-    ]
-    if facts.majority is not None and {"positives", "rows"} <= printed.keys():
-        here, there = facts.majority / facts.rows, printed["positives"] / printed["rows"]
-        there = max(there, 1 - there)
-        if abs(here - there) > SAME_SHARE:
-            different.append(f"{here:.0%} in the larger class here, {there:.0%} in the paper")
-    return "; ".join(different)
-
-
-def _check_protocol(results: Results, paper: Paper) -> str:
-    given = results.config.protocol
-    return "" if given == paper.protocol else f"its protocol is {given}, the paper's is {paper.protocol}"
-
-
-def _check_settings(results: Results, paper: Paper) -> str:
-    """Return which key of the protocol is not as the paper requires."""
-    for name, wanted in paper.requires.settings.items():
-        given = results.protocol.setting_of(results.config, name)
-        allowed = wanted if isinstance(wanted, list) else [wanted]
-        if given not in allowed:
-            return f"its {name} is {short(given)}, the paper's is {' or '.join(map(short, allowed))}"
-    return ""
 
 
 def _check_trials(entry: Entry, printed: Iterable[Reported]) -> str:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from olbench.papers import Reported, standard_error
 from olbench.quantities import REPRODUCED, Quantity
 from olbench.report.results import Entry, Results
-from olbench.report.verdicts import NOT_COMPARABLE, VERDICTS, Judgement, own_error, verdict
-from olbench.stats import derangements
+from olbench.report.verdicts import VERDICTS, Judgement, own_error, verdict
+from olbench.stats import assign, derangements
 
 #: The share of printed numbers that no learner explains: a misprint, other parameters, other data. One such
 #: number then costs a learner a bounded amount of likelihood, however far away it is.
@@ -140,7 +140,7 @@ def printed_cells(results: Results, judgements: Iterable[Judgement]) -> list[Pri
     quantity = {each.name: each for each in results.protocol.judged}
     numbers: dict[tuple[str, str, str], dict[Quantity, Reported]] = {}
     for each in judgements:
-        if each.verdict != NOT_COMPARABLE and not each.reported.suspect:
+        if each.is_compared:
             place = each.dataset, each.algorithm, each.label
             numbers.setdefault(place, {})[quantity[each.quantity]] = each.reported
     # After a breakdown, numbers are a matter of rounding, and no rival's.
@@ -159,7 +159,7 @@ def joint_verdicts(judgements: Iterable[Judgement]) -> dict[tuple[str, str], str
     """Return the worst verdict over all judged quantities of each comparable cell, by data set and row."""
     worst: dict[tuple[str, str], str] = {}
     for each in judgements:
-        if not each.reported.suspect and each.verdict != NOT_COMPARABLE:
+        if each.is_compared:
             place = each.dataset, each.algorithm
             worst[place] = max(worst.get(place, VERDICTS[0]), each.verdict, key=VERDICTS.index)
     return worst
@@ -184,12 +184,11 @@ def control(cells: Sequence[PrintedCell], quantity: Quantity) -> WrongLearners:
     labels = list(dict.fromkeys(label for cell in cells for label in cell.learners))
     right = {cell.row: cell.right for cell in cells}
     counts = {row: _count_row([cell for cell in cells if cell.row == row], labels, quantity) for row in right}
-    rows = [
-        RowControl(
-            row, round(own[right[row]]), sum(cell.row == row for cell in cells), _others(own, right[row])
-        )
-        for row, own in counts.items()
-    ]
+    rows = []
+    for row, own in counts.items():
+        wrong = sorted((label for label in own if label != right[row]), key=lambda label: -own[label])
+        total = sum(cell.row == row for cell in cells)
+        rows.append(RowControl(row, round(own[right[row]]), total, {label: own[label] for label in wrong}))
     matrix = np.array([[counts[one].get(right[other], 0.0) for other in right] for one in right])
     return WrongLearners(quantity.name, tuple(rows), _derange(matrix))
 
@@ -204,12 +203,6 @@ def _count_row(cells: Sequence[PrintedCell], labels: Sequence[str], quantity: Qu
     return counts
 
 
-def _others(counts: Mapping[str, float], right: str) -> dict[str, float]:
-    """Return the counts of the wrong learners, the highest first."""
-    wrong = [(label, number) for label, number in counts.items() if label != right]
-    return dict(sorted(wrong, key=lambda each: -each[1]))
-
-
 def _derange(matrix: NDArray[np.float64]) -> tuple[float, float, float] | None:
     """Return the fewest, median and most numbers reproduced when no row keeps its learner.
 
@@ -219,17 +212,14 @@ def _derange(matrix: NDArray[np.float64]) -> tuple[float, float, float] | None:
     if size < 2:
         return None
     sums = matrix[np.arange(size), derangements(size, DERANGED)].sum(axis=1)
-    return _extreme(matrix, maximize=False), float(np.median(sums)), _extreme(matrix, maximize=True)
+    return _extreme(matrix, 1), float(np.median(sums)), _extreme(matrix, -1)
 
 
-def _extreme(matrix: NDArray[np.float64], maximize: bool) -> float:
-    """Return the smallest or largest sum over derangements, by linear assignment."""
-    from scipy.optimize import linear_sum_assignment
-
+def _extreme(matrix: NDArray[np.float64], sign: int) -> float:
+    """Return the smallest (sign 1) or largest (sign -1) sum over derangements."""
     # A learner in its own row costs more than all rows together can gain.
-    forbidden = (-1 if maximize else 1) * (1.0 + matrix.sum())
-    rows, columns = linear_sum_assignment(matrix + forbidden * np.eye(len(matrix)), maximize)
-    return float(matrix[rows, columns].sum())
+    forbidden = (1.0 + matrix.sum()) * np.eye(len(matrix))
+    return float(matrix[np.arange(len(matrix)), assign(sign * matrix + forbidden)].sum())
 
 
 def identify(cells: Sequence[PrintedCell]) -> Identification:

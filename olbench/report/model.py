@@ -11,6 +11,7 @@ from olbench.protocols import Protocol
 from olbench.quantities import Quantity
 from olbench.report import claims, evidence, guessing, verdicts
 from olbench.report.claims import HOLDS, PARTLY, ClaimVerdict
+from olbench.report.comparable import Attempt
 from olbench.report.evidence import Identification, PrintedCell, WrongLearners
 from olbench.report.guessing import Guess
 from olbench.report.results import Entry, Results, aligned, load_results
@@ -23,6 +24,11 @@ class Report:
 
     results: Results
     paper: Paper | None
+
+    @cached_property
+    def attempt(self) -> Attempt | None:
+        """The run beside its paper, if it has one."""
+        return Attempt(self.results, self.paper) if self.paper else None
 
     @property
     def protocol(self) -> Protocol:
@@ -70,6 +76,11 @@ class Report:
         return self._judgements_by_row.get((entry.dataset, entry.label), {})
 
     @cached_property
+    def by_place(self) -> dict[tuple[str, str, str], Judgement]:
+        """The verdicts by data set, row of the paper and quantity."""
+        return {judgement.place: judgement for judgement in self.judgements}
+
+    @cached_property
     def _judgements_by_row(self) -> dict[tuple[str, str], dict[str, Judgement]]:
         by_row: dict[tuple[str, str], dict[str, Judgement]] = {}
         for each in self.judgements:
@@ -97,9 +108,9 @@ class Report:
     @cached_property
     def judgements(self) -> list[Judgement]:
         """The verdict on every reported number; empty without a paper."""
-        if self.paper is None:
+        if self.attempt is None:
             return []
-        return evidence.mark_weak(self.results, verdicts.judge(self.results, self.paper))
+        return evidence.mark_weak(self.results, verdicts.judge(self.attempt))
 
     @property
     def judged(self) -> tuple[Quantity, ...]:
@@ -141,17 +152,17 @@ class Report:
     @cached_property
     def time_ratios(self) -> dict[tuple[str, str], float]:
         """The paper's seconds divided by ours, by data set and label; shown, never judged."""
-        return verdicts.time_ratios(self.results, self.paper) if self.paper else {}
+        return verdicts.time_ratios(self.attempt) if self.attempt else {}
 
     @cached_property
     def claims(self) -> list[ClaimVerdict]:
         """The verdict on every claim of the paper."""
-        return claims.check_claims(self.results, self.paper) if self.paper else []
+        return claims.check_claims(self.attempt) if self.attempt else []
 
     @cached_property
     def claim_chances(self) -> dict[str, Counter[str]]:
         """How often each claim has each outcome with the algorithms deranged, by id."""
-        return claims.chances(self.results, self.paper) if self.paper else {}
+        return claims.chances(self.attempt) if self.attempt else {}
 
     def chance_of(self, claim: ClaimVerdict) -> float | None:
         """Return how often a claim comes out as well or better with the algorithms deranged.
@@ -171,7 +182,7 @@ class Report:
     @cached_property
     def taus(self) -> dict[str, float]:
         """Kendall's tau of our order of the algorithms and the paper's, by data set."""
-        return verdicts.taus(self.results, self.paper) if self.paper else {}
+        return verdicts.taus(self.attempt) if self.attempt else {}
 
     @cached_property
     def within(self) -> dict[str, tuple[str, list[stats.Difference]]]:

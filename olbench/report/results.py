@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from olbench.config.specs import AlgorithmSpec, Config
 from olbench.errors import UserError, suggest
+from olbench.memory import pause_collector
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Series
 from olbench.quantities import COUNTS, Quantity, mean_and_deviation
@@ -238,6 +239,11 @@ class Results:
         return self.tuning_of(entry) == self.tunings[0]
 
     @cached_property
+    def exclusive(self) -> bool:
+        """Whether every trial of the run was timed alone."""
+        return all(entry.exclusive for entry in self.entries if entry.done)
+
+    @cached_property
     def best(self) -> dict[str, set[str]]:
         """By data set, the labels with the best mean of the first quantity or not significantly worse ones.
 
@@ -403,8 +409,9 @@ def load_results(folder: str | Path) -> Results:
     folder = find_run(folder)
     run = run_file.read(folder)
     protocol = run_file.protocol_of(run.config)
-    records = ledger.latest(_pack_curves(record, protocol) for record in ledger.each(folder))
-    return Results(folder, run, tuple(_Reading(Recorded(folder, run, protocol, records)).entries()))
+    with pause_collector():
+        records = ledger.latest(_pack_curves(record, protocol) for record in ledger.each(folder))
+        return Results(folder, run, tuple(_Reading(Recorded(folder, run, protocol, records)).entries()))
 
 
 def _pack_curves(record: Record, protocol: Protocol) -> Record:
@@ -413,12 +420,21 @@ def _pack_curves(record: Record, protocol: Protocol) -> Record:
         curve = record.get(each.of)
         if isinstance(curve, dict) and each.along in curve and each.name in curve:
             with suppress(TypeError, ValueError, OverflowError):  # refused below, with the key of the record
-                along, own = _as_numbers(curve[each.along]), _as_numbers(curve[each.name])
-                with np.errstate(invalid="ignore"):
-                    points = along.astype(np.int64)
-                if np.array_equal(points, along):
-                    curve[each.along], curve[each.name] = points, own.astype(np.float64)
+                points, values = _as_points(curve[each.along]), _as_numbers(curve[each.name])
+                curve[each.along], curve[each.name] = points, values.astype(np.float64)
     return record
+
+
+def _as_points(values: Any) -> NDArray[np.int64]:
+    """Return whole numbers as an array; a TypeError refuses others."""
+    found = _as_numbers(values)
+    if found.dtype == np.int64:
+        return found
+    with np.errstate(invalid="ignore"):
+        points = found.astype(np.int64)
+    if not np.array_equal(points, found):
+        raise TypeError
+    return points
 
 
 def _as_numbers(values: Any) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from olbench.papers import Paper
-from olbench.report.comparable import choose
+from olbench.report.comparable import Attempt
 from olbench.report.results import Entry, Results
 from olbench.stats import Bools, McNemar, mcnemar
 
@@ -31,18 +31,18 @@ class ErrorContrast:
         return self.test.first_alone < self.test.second_alone
 
 
-def contrasts(results: Results, paper: Paper) -> tuple[ErrorContrast, ...]:
+def contrasts(attempt: Attempt) -> tuple[ErrorContrast, ...]:
     """Return every test that the tables of a paper call for and the run allows."""
 
     @cache
     def errors(dataset: str, row: str) -> dict[int, Bools]:
-        entry, reason, _ = choose(results, paper, dataset, row)
-        return {} if entry is None or reason else stored_errors(results, entry)
+        entry, reason, _ = attempt.choose(dataset, row)
+        return {} if entry is None or reason else stored_errors(attempt.results, entry)
 
     return tuple(
         ErrorContrast(table.where, dataset, row, baseline, test)
-        for table in paper.marked
-        for dataset in results.datasets
+        for table in attempt.paper.marked
+        for dataset in attempt.results.datasets
         for row in (*table.rows, *table.also)
         for baseline in table.against
         if (test := compare(errors(dataset, row), errors(dataset, baseline))) is not None

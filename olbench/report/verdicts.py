@@ -4,16 +4,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
 from pathlib import Path
 
-from olbench.papers import Paper, Reported, standard_error
+from olbench.papers import Reported, standard_error
 from olbench.protocols import get_protocol
 from olbench.quantities import CLOSE as CLOSE
 from olbench.quantities import CLOSE_RATIO, SECONDS, TOLERANCES, Quantity
 from olbench.quantities import REPRODUCED as REPRODUCED
 from olbench.report.claims import OUTCOMES, ClaimVerdict
-from olbench.report.comparable import Choice, choose, find_other_size
+from olbench.report.comparable import Attempt
 from olbench.report.results import Entry, Results
 from olbench.stats import kendall_tau
 from olbench.structs import choice
@@ -80,6 +79,11 @@ class Judgement:
         return self.dataset, self.algorithm, self.quantity
 
     @property
+    def is_compared(self) -> bool:
+        """Whether it says something about the run: it is comparable, and the printed number is explained."""
+        return self.verdict != NOT_COMPARABLE and not self.reported.suspect
+
+    @property
     def leans(self) -> bool:
         """Whether the verdict would be worse by the paper's own deviation."""
         return self.by_paper != self.verdict
@@ -107,20 +111,17 @@ class Judgement:
         return ", ".join((self.dataset, self.algorithm, *more, self.quantity))
 
 
-def judge(results: Results, paper: Paper) -> list[Judgement]:
+def judge(attempt: Attempt) -> list[Judgement]:
     """Return a judgement for each reported number of a judged quantity, in the paper's order."""
-    judged = {quantity.name: quantity for quantity in get_protocol(paper.protocol).judged}
-    chosen = cache(partial(choose, results, paper))
-    return [
-        _judgement(results, paper, number, judged[number.quantity], chosen(number.dataset, number.row))
-        for number in paper.numbers
-        if number.quantity in judged
-    ]
+    judged = {quantity.name: quantity for quantity in get_protocol(attempt.paper.protocol).judged}
+    numbers = attempt.paper.numbers
+    return [_judge(attempt, each, judged[each.quantity]) for each in numbers if each.quantity in judged]
 
 
-def judge_tuning(results: Results, paper: Paper, tuning: str) -> list[Judgement]:
+def judge_tuning(attempt: Attempt, tuning: str) -> list[Judgement]:
     """Return the judgements as they would be if entries of another tuning were compared with the paper."""
-    return judge(results, replace(paper, requires=replace(paper.requires, search=(tuning,))))
+    requires = replace(attempt.paper.requires, search=(tuning,))
+    return judge(Attempt(attempt.results, replace(attempt.paper, requires=requires)))
 
 
 def verdict(reported: Reported, mean: float, deviation: float, error: float = 0.0) -> str:
@@ -148,11 +149,11 @@ def _is_near(reported: Reported, mean: float) -> bool:
     return high - reported.rounding <= CLOSE_RATIO * (low + reported.rounding)
 
 
-def time_ratios(results: Results, paper: Paper) -> dict[tuple[str, str], float]:
+def time_ratios(attempt: Attempt) -> dict[tuple[str, str], float]:
     """Return reported seconds divided by ours by data set and label, comparable or not; never judged."""
     ratios = {}
-    for number in (number for number in paper.numbers if number.quantity == SECONDS.name):
-        entry = choose(results, paper, number.dataset, number.row).entry
+    for number in (number for number in attempt.paper.numbers if number.quantity == SECONDS.name):
+        entry = attempt.choose(number.dataset, number.row).entry
         if entry and entry.done and (seconds := entry.mean(SECONDS)) > 0:
             ratios[number.dataset, entry.label] = number.mean / seconds
     return ratios
@@ -180,11 +181,7 @@ def count_leaning(judgements: Iterable[Judgement], quantity: Quantity) -> int:
 def summary(judgements: Sequence[Judgement], quantity: Quantity) -> str:
     """Return a line like '58 of 72 mistake rates reproduced (6 only by our larger deviation), 9 close'."""
     counts, leaning = count(judgements, quantity), count_leaning(judgements, quantity)
-    other = sum(
-        bool(each.other_size) and each.verdict == REPRODUCED and not each.reported.suspect
-        for each in judgements
-        if each.quantity == quantity.name
-    )
+    other = count((each for each in judgements if each.other_size), quantity)[REPRODUCED]
     remarks = {"only by our larger deviation": leaning, "on data of another size": other}
     weak = ", ".join(f"{number} {text}" for text, number in remarks.items() if number)
     line = f"{counts[REPRODUCED]} of {counts.total()} {quantity.counted} reproduced"
@@ -205,16 +202,16 @@ def _list_others(counts: Counter[str]) -> str:
     return line + (f", {counts[NOT_COMPARABLE]} not comparable" if counts[NOT_COMPARABLE] else "")
 
 
-def taus(results: Results, paper: Paper) -> dict[str, float]:
+def taus(attempt: Attempt) -> dict[str, float]:
     """Return Kendall's tau-b of our order of the algorithms and the paper's, by data set.
 
     The order is by the mean of the first quantity, among comparable entries only. A data set is skipped if it
     has fewer than two of them, or if all printed numbers are the same (mushrooms).
     """
-    quantity = results.protocol.headline
+    quantity = attempt.results.protocol.headline
     means: dict[str, list[tuple[float, float]]] = {}
-    for number in (number for number in paper.numbers if number.quantity == quantity.name):
-        entry, reason, _ = choose(results, paper, number.dataset, number.row)
+    for number in (number for number in attempt.paper.numbers if number.quantity == quantity.name):
+        entry, reason, _ = attempt.choose(number.dataset, number.row)
         if entry and not reason:
             means.setdefault(number.dataset, []).append((entry.mean(quantity), number.mean))
     found = {name: kendall_tau(*zip(*pairs, strict=True)) for name, pairs in means.items() if len(pairs) > 1}
@@ -260,19 +257,16 @@ def _verdicts(judgements: Iterable[Judgement], claims: Iterable[ClaimVerdict]) -
     }
 
 
-def _judgement(
-    results: Results, paper: Paper, reported: Reported, quantity: Quantity, choice: Choice
-) -> Judgement:
-    entry, reason = choice.entry, choice.reason
-    mean, deviation = entry.spread(quantity) if entry and entry.done else (None, None)
-    if entry is None or entry.done < 2:
-        deviation = None
+def _judge(attempt: Attempt, reported: Reported, quantity: Quantity) -> Judgement:
+    entry, reason, _ = attempt.choose(reported.dataset, reported.row)
+    mean = deviation = z = None
     outcome = by_paper = NOT_COMPARABLE
-    z = None
-    if entry is not None and mean is not None:
-        error = own_error(results, entry, quantity, reported)
-        known = deviation is not None or reported.deviation is None
-        z = _z(reported, mean, error) if known else None
+    if entry and entry.done:
+        mean, spread = entry.spread(quantity)
+        deviation = spread if entry.done > 1 else None
+        error = own_error(attempt.results, entry, quantity, reported)
+        if deviation is not None or reported.deviation is None:
+            z = _z(reported, mean, error)
         if not reason:
             outcome = verdict(reported, mean, deviation or 0.0, error)
             by_paper = outcome if reported.deviation is None else _judge_by_paper(reported, mean)
@@ -291,7 +285,7 @@ def _judgement(
         reason=reason,
         basis="binomial" if reported.deviation is None else "deviation",
         by_paper=by_paper,
-        other_size=find_other_size(results, paper, reported.dataset),
+        other_size=attempt.find_other_size(reported.dataset),
     )
 
 

@@ -23,7 +23,7 @@ MAPPINGS = ("params", "options", "setting", "arrays", "choice", "scores")
 
 
 #: The kinds of the fields that every record has.
-_KINDS: dict[str, type | tuple[type, ...]] = {
+_KINDS: dict[str, type] = {
     "key": str, "protocol": str, "dataset": str, "fingerprint": str, "algorithm": str, "role": str,
     "code": str, "status": str, "number": int, "seed": int, "params": dict, "options": dict, "setting": dict,
 }  # fmt: skip
@@ -95,7 +95,8 @@ def check_fields(record: Mapping[str, Any]) -> None:
     """Refuse a record with a field of the wrong kind, or with counts that no trial can have."""
     for name, kind in _KINDS.items():
         value = record.get(name)
-        if not isinstance(value, kind) or isinstance(value, bool):
+        # Not isinstance, which takes true for a number.
+        if type(value) is not kind:
             raise BrokenRecordError(f"its {name} is {_show(value)}")
     if record.get("timing", "shared") not in ("shared", "exclusive"):
         raise BrokenRecordError(f"its timing is {_show(record['timing'])}")
@@ -112,26 +113,23 @@ def _check_measured(record: Mapping[str, Any]) -> None:
     most = record.get("n")
     # With one learner per class, updates are sums over the classes.
     several = record["setting"].get("classes", 1)
-    times = several if isinstance(several, int) and not isinstance(several, bool) and several > 0 else 1
+    times = several if type(several) is int and several > 0 else 1
     for name, value in record.items():
         if name in COUNTS:
-            whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
+            whole = type(value) is int and 0 <= value <= LARGEST
             limit = COUNTS[name].at_most_n
             parts = times if limit == "per class" else 1
             if not whole or (limit and isinstance(most, int) and value > parts * most):
                 raise BrokenRecordError(f"its {name} is {_show(value)}" + (f" of {most}" if whole else ""))
-        elif _is_impossible(name, value):
+        elif name in TIMES:
+            if not is_number(value) or value < 0:
+                raise BrokenRecordError(f"its {name} is {_show(value)}")
+        elif type(value) in (int, float) and not is_number(value):
             raise BrokenRecordError(f"its {name} is {_show(value)}")
         elif isinstance(value, dict) and name not in MAPPINGS:
             lengths = {len(column) if isinstance(column, list) else -1 for column in value.values()}
             if len(lengths) != 1 or min(lengths) < 0:
                 raise BrokenRecordError(f"the columns of its {name} are not lists of one length")
-
-
-def _is_impossible(name: str, value: Any) -> bool:
-    if name in TIMES:
-        return not is_number(value) or value < 0
-    return isinstance(value, int | float) and not isinstance(value, bool) and not is_number(value)
 
 
 def _show(value: Any) -> str:

@@ -57,8 +57,7 @@ class Trial:
     @cached_property
     def key(self) -> str:
         """A hash of all fields."""
-        text = _ENCODER.encode(self.identity())
-        return hashlib.sha256(text.encode()).hexdigest()[:20]
+        return key_of(self.identity())
 
     @property
     def definition(self) -> Definition:
@@ -80,6 +79,12 @@ class Trial:
 
 
 FIELDS = tuple(each.name for each in fields(Trial) if each.name != "source")
+
+
+def key_of(record: Mapping[str, Any]) -> str:
+    """Return the key of the trial that a line of the ledger is about: a hash of all fields of the trial."""
+    text = _ENCODER.encode({name: record[name] for name in FIELDS})
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 @dataclass(frozen=True)

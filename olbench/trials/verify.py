@@ -10,7 +10,7 @@ from olbench.errors import UserError, shorten
 from olbench.protocols import Protocol
 from olbench.trials import ledger, run_file
 from olbench.trials.run_file import CellFacts, RunFile
-from olbench.trials.trial import Record, Trial
+from olbench.trials.trial import Record, key_of
 
 #: What the trials of a cell have in common besides what run.json says about it.
 SHARED = ("seed", "fingerprint", "options", "role", "code")
@@ -50,7 +50,8 @@ class Recorded:
 
     def check(self, record: Record) -> None:
         """Refuse an edited record even if its checksum fits."""
-        check_record(record, self.protocol, self.folder / ledger.NAME, "reported")
+        if defect := self.protocol.find_defect(record):
+            raise self.refuse(record, defect)
         # The keys of the first version were computed from other fields.
         if record["version"] != 1 and not _has_own_key(record):
             raise self.refuse(record, "its key is not that of its fields")
@@ -99,10 +100,10 @@ class Recorded:
 
 def _has_own_key(record: Record) -> bool:
     """Return whether the key of a record is that of its fields."""
-    if Trial.of(record).key == record["key"]:
+    if key_of(record) == record["key"]:
         return True
     # A setting of a user's own protocol may have had numbers as keys, which JSON made text.
-    return bool(Trial.of({**record, "setting": _restore_numbers(record["setting"])}).key == record["key"])
+    return bool(key_of({**record, "setting": _restore_numbers(record["setting"])}) == record["key"])
 
 
 def _restore_numbers(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from olbench.papers import FOLDER, KINDS, Claim, Reported, Statement, load_paper
 from olbench.quantities import MISTAKE_RATE
 from olbench.report.claims import chances, check_claims, find, our_numbers, printed_test
-from olbench.report.comparable import choose
+from olbench.report.comparable import Attempt
 from olbench.stats import not_worse
 from olbench.trials.run_file import DataFacts
 from tests.report.made import as_printed, entry, results, spread
@@ -58,7 +57,7 @@ def check(
     datasets = DATASETS[: n or len(run.datasets)]
     says = Statement(kind, quantity, algorithms, than, on, datasets, **more)
     paper = dataclasses.replace(PAPER, claims=(Claim("id", "text", "where", (says,)),))
-    [found] = check_claims(run, paper)
+    [found] = check_claims(Attempt(run, paper))
     return found
 
 
@@ -148,8 +147,8 @@ def test_joint_lowest_is_the_bold_rule(counts):
     run = results([entry("splice", id, np.array(row) / 1000) for id, row in zip(ids, counts, strict=True)])
     says = Statement("best_or_joint", "mistake_rate", ("scw1",), ids, "every", ("splice",))
     bold = not_worse({id: np.array(row) / 1000 for id, row in zip(ids, counts, strict=True)})
-    chosen = partial(choose, run, PAPER)
-    assert find(says, our_numbers(chosen, "splice", says.names, MISTAKE_RATE)).true == ("scw1" in bold)
+    numbers = our_numbers(Attempt(run, PAPER), "splice", says.names, MISTAKE_RATE)
+    assert find(says, numbers).true == ("scw1" in bold)
 
 
 def test_only_comparable_results_are_evidence():
@@ -191,7 +190,7 @@ def test_a_claim_with_parts_has_one_verdict():
     ]
     for order, verdict in (((0, 0), "holds"), ((0, 1), "holds partly"), ((1, 1), "reversed")):
         claim = Claim("id", "text", "where", tuple(says[place] for place in order))
-        [found] = check_claims(made(GOOD), dataclasses.replace(PAPER, claims=(claim,)))
+        [found] = check_claims(Attempt(made(GOOD), dataclasses.replace(PAPER, claims=(claim,))))
         assert found.verdict == verdict
         assert len(found.parts) == 2
 
@@ -203,7 +202,7 @@ def test_what_any_data_would_satisfy_holds_by_chance():
         "significantly_better", "mistake_rate", ("scw1",), ("cw", "arow", "nherd"), "every", DATASETS[:2]
     )
     claims = (Claim("easy", "text", "where", (easy,)), Claim("hard", "text", "where", (hard,)))
-    found = chances(made(row, row), dataclasses.replace(PAPER, claims=claims))
+    found = chances(Attempt(made(row, row), dataclasses.replace(PAPER, claims=claims)))
     shares = {id: outcomes["holds"] / outcomes.total() for id, outcomes in found.items()}
     # Of nine derangements none leaves SCW-I its own results, and three give CW the best ones.
     assert shares["hard"] == 0
@@ -238,7 +237,7 @@ def test_the_test_on_print_is_welchs_where_print_is_fine(a, sd_a, b, sd_b):
 
 def test_the_paper_claims_more_than_its_table_shows():
     """SCW beats CW 'significantly', but not on the separable synthetic data, and mushrooms is a tie."""
-    found = {claim.id: claim for claim in check_claims(as_printed(), PAPER)}
+    found = {claim.id: claim for claim in check_claims(Attempt(as_printed(), PAPER))}
     for id in ("scw1-beats-cw", "scw2-beats-cw"):
         assert found[id].own_verdict == "holds partly"
         assert "synthetic (" in found[id].own_table
@@ -252,7 +251,7 @@ def test_the_paper_claims_more_than_its_table_shows():
 def test_every_claim_is_checked_on_a_run_with_all_algorithms():
     rows = dict.fromkeys(PAPER.groups["compared"], 0.2)
     run = results([entry(d, id, spread(x, 0.01)) for d in PAPER.datasets for id, x in rows.items()])
-    for claim in check_claims(run, PAPER):
+    for claim in check_claims(Attempt(run, PAPER)):
         assert claim.verdict != "not decided"
         assert claim.evidence
 

@@ -11,6 +11,7 @@ import pytest
 from olbench import Parameter, load_dataset, make_algorithm, online_pass, second_order
 from olbench.papers import Reported, load_paper
 from olbench.quantities import MISTAKE_RATE, REPRODUCED, UPDATES, mean_and_deviation
+from olbench.report.comparable import Attempt
 from olbench.report.evidence import (
     _derange,
     control,
@@ -87,7 +88,7 @@ def print_table():
 
 
 def weigh(found, paper):
-    judgements = judge(found, paper)
+    judgements = judge(Attempt(found, paper))
     return judgements, printed_cells(found, judgements)
 
 

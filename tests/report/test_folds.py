@@ -16,7 +16,7 @@ from olbench.config.specs import Config, Tuning
 from olbench.papers import read_paper
 from olbench.protocols import get_protocol
 from olbench.quantities import TEST_ERROR
-from olbench.report.comparable import choose
+from olbench.report.comparable import Attempt
 from olbench.report.model import Report, make_report
 from olbench.report.renderers import text
 from olbench.report.results import aligned, load_results
@@ -124,14 +124,14 @@ def test_with_five_data_sets_all_are_compared_with_the_best():
 
 def test_the_entry_with_the_required_tuning_stands_for_a_row(report):
     results, paper = report.results, report.paper
-    assert choose(results, paper, "breast-cancer", "var-exact").entry.label == "var-Exact"
+    assert Attempt(results, paper).choose("breast-cancer", "var-exact").entry.label == "var-Exact"
     only = dataclasses.replace(
         results, entries=tuple(e for e in results.entries if results.tuning_of(e) == "oracle")
     )
-    entry, reason, _ = choose(only, paper, "breast-cancer", "var-kl")
+    entry, reason, _ = Attempt(only, paper).choose("breast-cancer", "var-kl")
     assert (entry.label, reason) == ("var-KL [oracle]", "its tuning is oracle; only nested is compared")
     for way in results.tunings:
-        found = judge_tuning(results, paper, way)
+        found = judge_tuning(Attempt(results, paper), way)
         labels = {each.label for each in found if each.mean is not None}
         assert {results.tuning_of(e) for e in results.entries if e.label in labels} == {way}
 
@@ -143,10 +143,10 @@ def test_rows_whose_parameters_the_paper_tunes_must_be_tuned(report):
         for e in results.entries
     )
     untuned = dataclasses.replace(results, entries=fixed)
-    assert choose(untuned, report.paper, "breast-cancer", "var-kl").reason == (
+    assert Attempt(untuned, report.paper).choose("breast-cancer", "var-kl").reason == (
         "its parameters are not tuned, the paper's are"
     )
-    assert choose(untuned, report.paper, "breast-cancer", "naive-bayes").reason == ""
+    assert Attempt(untuned, report.paper).choose("breast-cancer", "naive-bayes").reason == ""
 
 
 def test_one_trial_is_enough_where_no_more_are_planned_and_no_deviation_is_printed(report):
@@ -159,8 +159,11 @@ def test_one_trial_is_enough_where_no_more_are_planned_and_no_deviation_is_print
         entries = (dataclasses.replace(e, columns=first(e), planned=planned) for e in results.entries)
         return dataclasses.replace(results, entries=tuple(entries))
 
-    assert choose(with_one(6), report.paper, "breast-cancer", "pa").reason == "fewer than 2 folds are done"
-    assert choose(with_one(1), report.paper, "breast-cancer", "pa").reason == ""
+    assert (
+        Attempt(with_one(6), report.paper).choose("breast-cancer", "pa").reason
+        == "fewer than 2 folds are done"
+    )
+    assert Attempt(with_one(1), report.paper).choose("breast-cancer", "pa").reason == ""
     once = Report(with_one(1), report.paper)
     judged = next(
         each for each in once.judgements if (each.dataset, each.algorithm) == ("breast-cancer", "pa")
@@ -249,10 +252,10 @@ def test_ranks_are_ours_and_those_of_the_papers_numbers(report):
 
 
 def test_mcnemars_test_is_on_the_rows_of_the_first_division(report):
-    results, found = report.results, contrasts(report.results, report.paper)
+    results, found = report.results, contrasts(report.attempt)
     assert len(found) == 2 * 2 * 2
     for contrast in found:
-        entries = [choose(results, report.paper, contrast.dataset, row).entry
+        entries = [Attempt(results, report.paper).choose(contrast.dataset, row).entry
                    for row in (contrast.row, contrast.baseline)]  # fmt: skip
         ours, theirs = (stored_errors(results, entry) for entry in entries)
         assert list(ours) == list(theirs) == [0, 1, 2]
@@ -282,7 +285,7 @@ def test_a_mark_is_that_of_the_strictest_level(report):
 
 
 def test_our_mark_needs_a_difference_from_each_baseline(report):
-    found = contrasts(report.results, report.paper)
+    found = contrasts(report.attempt)
     _, grid, counts = significance.parts(report)
     rows = grid_rows(grid)
     assert [column.heading for column in grid.columns] == ["data set", "var-kl", "var-exact"]
@@ -327,7 +330,7 @@ def test_tunings_are_side_by_side(report):
         expected = [*(f"{mean:.2f}" for mean in means), *(f"{means[0] - mean:+.2f}" for mean in means[1:])]
         assert rows[name] == ["2", *expected]
     for way, cells in grid_rows(counts_grid).items():
-        found = count(judge_tuning(report.results, report.paper, way), TEST_ERROR)
+        found = count(judge_tuning(report.attempt, way), TEST_ERROR)
         assert [int(cell) for cell in cells[:4]] == [
             found[verdict] for verdict in ("reproduced", "close", "differs", NOT_COMPARABLE)
         ]

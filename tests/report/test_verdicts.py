@@ -13,6 +13,7 @@ from olbench.errors import UserError
 from olbench.papers import Reported, load_paper
 from olbench.quantities import MISTAKE_RATE, UPDATES
 from olbench.report.claims import check_claims
+from olbench.report.comparable import Attempt
 from olbench.report.results import aligned, load_results
 from olbench.report.verdicts import (
     CLOSE,
@@ -47,7 +48,9 @@ RATE = spread(0.294, 0.005)
 
 
 def only(found, algorithm="cw", quantity="mistake_rate", dataset="svmguide3"):
-    [one] = [each for each in judge(found, PAPER) if each.key == f"{dataset}, {algorithm}, {quantity}"]
+    [one] = [
+        each for each in judge(Attempt(found, PAPER)) if each.key == f"{dataset}, {algorithm}, {quantity}"
+    ]
     return one
 
 
@@ -100,7 +103,7 @@ def test_numbers_that_differ_by_a_factor_are_not_close_however_large_the_deviati
 
 
 def test_every_reported_number_is_judged_and_those_of_the_table_reproduce_themselves():
-    found = judge(as_printed(), PAPER)
+    found = judge(Attempt(as_printed(), PAPER))
     assert len(found) == 144
     assert {each.verdict for each in found} == {REPRODUCED}
     assert max(abs(each.z or 0) for each in found) < 1e-6
@@ -258,7 +261,7 @@ def test_a_file_that_is_read_twice_under_one_name_is_no_obstacle():
 
 
 def test_tau_is_one_for_the_papers_order_and_undefined_where_print_has_none():
-    found = taus(as_printed(), PAPER)
+    found = taus(Attempt(as_printed(), PAPER))
     assert "mushrooms" not in found
     assert len(found) == 11
     assert all(tau == pytest.approx(1) for tau in found.values())
@@ -268,7 +271,7 @@ def test_tau_is_minus_one_for_the_opposite_order():
     ids = ["cw", "arow", "scw1"]
     rates = [0.1, 0.2, 0.3]
     found = results([entry("svmguide3", id, spread(x, 0.01)) for id, x in zip(ids, rates, strict=True)])
-    assert taus(found, PAPER) == {"svmguide3": -1.0}
+    assert taus(Attempt(found, PAPER)) == {"svmguide3": -1.0}
 
 
 @pytest.mark.parametrize(("ids", "expected"), [(["cw", "arow"], {"svmguide3": -1.0}), (["cw"], {})])
@@ -276,13 +279,13 @@ def test_two_algorithms_have_an_order_and_one_has_none(ids, expected):
     """Table 3 has CW above AROW on svmguide3."""
     rates = [0.1, 0.2]
     found = results([entry("svmguide3", id, spread(x, 0.01)) for id, x in zip(ids, rates, strict=False)])
-    assert taus(found, PAPER) == expected
+    assert taus(Attempt(found, PAPER)) == expected
 
 
 def test_times_are_ratios_and_never_judged():
     found = results([entry("svmguide3", "cw", RATE, seconds=np.full(20, 0.0019))])
-    assert time_ratios(found, PAPER) == {("svmguide3", "cw"): pytest.approx(20)}
-    assert {each.quantity for each in judge(found, PAPER)} == {"mistake_rate", "updates"}
+    assert time_ratios(Attempt(found, PAPER)) == {("svmguide3", "cw"): pytest.approx(20)}
+    assert {each.quantity for each in judge(Attempt(found, PAPER))} == {"mistake_rate", "updates"}
 
 
 # Expected verdicts.
@@ -290,7 +293,7 @@ def test_times_are_ratios_and_never_judged():
 
 def test_expected_verdicts_are_read_back_as_they_are_written(tmp_path: Path):
     found = load_results(SMALL)
-    judged, claims = judge(found, PAPER), check_claims(found, PAPER)
+    judged, claims = judge(Attempt(found, PAPER)), check_claims(Attempt(found, PAPER))
     (tmp_path / "expected.yaml").write_text(expected_text(judged, claims))
     expected = read_expected(tmp_path / "expected.yaml")
     assert len(expected) == 144 + len(PAPER.claims)
@@ -304,7 +307,8 @@ def test_a_changed_verdict_is_named(tmp_path: Path):
         "svmguide3, cw, mistake_rate: close\nusps, pa, updates: close\nclaim scw1-beats-cw: holds\n"
     )
     found = results([entry("svmguide3", "cw", RATE)])
-    assert compare_expected(read_expected(path), judge(found, PAPER), check_claims(found, PAPER)) == [
+    attempt = Attempt(found, PAPER)
+    assert compare_expected(read_expected(path), judge(attempt), check_claims(attempt)) == [
         "svmguide3, cw, mistake_rate: expected close, found reproduced",
         "usps, pa, updates: expected close, but the paper reports no such number",
         "claim scw1-beats-cw: expected holds, found not decided",

@@ -5,14 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from olbench.learn.examples import Floats
-from olbench.report.figures.canvas import (
-    DASHES,
-    add_panels,
-    draw_legend,
-    new_figure,
-    our_settings,
-    write_title,
-)
+from olbench.report.figures.canvas import DASHES, draw_legend, new_page
 from olbench.report.figures.palette import BLACK, BLUE, GREY, ORANGE, SKY, VERMILLION
 from olbench.report.figures.weights import synthetic_figure
 
@@ -38,31 +31,21 @@ def confidence_loss(margin: Floats, phi: float) -> Floats:
 def loss_figure() -> Figure:
     """Draw l_phi for several phi with the squared hinge loss and the 0-1 loss."""
     margins = np.linspace(LOW, HIGH, 1001)
-    with our_settings():
-        figure = new_figure(
-            3.6,
-            "The confidence loss of cw2008 (Lemma 5) for several phi, the squared hinge loss and the 0-1 "
-            "loss, against the margin divided by its standard deviation.",
-        )
-        [panel] = add_panels(figure, 1, 1, above=0.38, below=0.75, left=0.5)
+    heading = "The confidence loss for several φ, the squared hinge loss and the 0-1 loss"
+    caption = (
+        "The confidence loss of cw2008 (Lemma 5) for several phi, the squared hinge loss and the 0-1 loss, "
+        "against the margin divided by its standard deviation."
+    )
+    with new_page(heading, 3.6, caption=caption, above=0.38, below=0.75, left=0.5) as (figure, [panel]):
         for phi, colour in PHIS.items():
-            panel.plot(
-                margins, confidence_loss(margins, phi), color=colour, linewidth=1.1, label=f"ℓ, φ = {phi:g}"
-            )
-        panel.plot(
-            margins, np.maximum(1 - margins, 0) ** 2, color=GREY, linestyle=DASHES["dash"], linewidth=1.1,
-            label="squared hinge",
-        )  # fmt: skip
-        panel.plot(
-            [LOW, 0, 0, HIGH], [1, 1, 0, 0], color=BLACK, linestyle=DASHES["dot"], linewidth=1.1,
-            label="0-1",
-        )  # fmt: skip
-        panel.set_xlim(LOW, HIGH)
-        panel.set_ylim(-0.08, TOP)
-        panel.set_xlabel("margin / standard deviation")
-        panel.set_ylabel("loss")
+            loss, name = confidence_loss(margins, phi), f"ℓ, φ = {phi:g}"
+            panel.plot(margins, loss, color=colour, linewidth=1.1, label=name)
+        hinge, step = np.maximum(1 - margins, 0) ** 2, ([LOW, 0, 0, HIGH], [1, 1, 0, 0])
+        dashes, dots = DASHES["dash"], DASHES["dot"]
+        panel.plot(margins, hinge, color=GREY, linestyle=dashes, linewidth=1.1, label="squared hinge")
+        panel.plot(*step, color=BLACK, linestyle=dots, linewidth=1.1, label="0-1")
+        panel.set(xlim=(LOW, HIGH), ylim=(-0.08, TOP), xlabel="margin / standard deviation", ylabel="loss")
         panel.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-        write_title(figure, "The confidence loss for several φ, the squared hinge loss and the 0-1 loss")
         draw_legend(figure, panel.get_lines())
     return figure
 

@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 
 from olbench.data.load import load_dataset
 from olbench.learn.examples import Floats, Ints
-from olbench.report.figures.canvas import (
-    add_panels,
-    draw_legend,
-    legend_height,
-    new_figure,
-    our_settings,
-    write_title,
-)
+from olbench.report.figures.canvas import legend_height, new_page
 from olbench.report.figures.palette import BLACK, BLUE, VERMILLION
 from olbench.report.figures.weights import gaussian_figure
 
@@ -87,13 +80,13 @@ def frequency_figure(dataset: str = DATASET) -> Figure:
     rare = sum(int((ranking.counts < 10).sum()) for ranking in rankings)
     total = sum(ranking.features.size for ranking in rankings)
     samples = _samples()
-    with our_settings():
-        figure = new_figure(
-            3.6,
-            f"The top quarter of the negative and of the positive features of {data.name}, ranked by mutual "
-            f"information with the label. {rare / total:.0%} of them occur fewer than ten times.",
-        )
-        panels = add_panels(figure, 1, 2, above=0.5, below=0.45 + legend_height(samples), left=0.7)
+    heading = f"{data.name}: features by mutual information with the label, and their counts"
+    caption = (
+        f"The top quarter of the negative and of the positive features of {data.name}, ranked by mutual "
+        f"information with the label. {rare / total:.0%} of them occur fewer than ten times."
+    )
+    height = 3.6 - legend_height(samples)
+    with new_page(heading, height, samples, caption, columns=2, below=0.45, left=0.7) as (figure, panels):
         top = max(float(ranking.counts.max()) for ranking in rankings)
         for panel, ranking, name, colour in zip(
             panels, rankings, ("negative", "positive"), (VERMILLION, BLUE), strict=True
@@ -102,8 +95,6 @@ def frequency_figure(dataset: str = DATASET) -> Figure:
             panel.set_ylim(0.8, 2 * top)
             panel.set_title(f"{name} features: the top {ranking.features.size:,}")
         panels[0].set_ylabel("count in the data")
-        write_title(figure, f"{data.name}: features by mutual information with the label, and their counts")
-        draw_legend(figure, samples)
     return figure
 
 

@@ -98,7 +98,10 @@ def _mark(style: Style) -> dict[str, Any]:
 
 
 def _draw_scatter(panel: Axes, contrast: Contrast, look: Mapping[str, Style]) -> None:
-    low, high = _limits([value for point in contrast.points.values() for value in point])
+    values = [value for point in contrast.points.values() for value in point]
+    margin = 0.08 * (max(values) - min(values)) or 0.1
+    # The same limits for both axes, and at most 100.
+    low, high = max(0.0, min(values) - margin), min(100.0, max(values) + margin)
     panel.plot([low, high], [low, high], color="#888888", linewidth=0.6, zorder=1, gid="diagonal")
     for dataset, (x, y) in contrast.points.items():
         # Not clipped: the points at 100 lie on the edge.
@@ -108,13 +111,6 @@ def _draw_scatter(panel: Axes, contrast: Contrast, look: Mapping[str, Style]) ->
     panel.grid(axis="x")
     canvas.set_ticks(panel.xaxis, 5)
     canvas.set_ticks(panel.yaxis, 5)
-
-
-def _limits(values: Sequence[float]) -> tuple[float, float]:
-    """Return limits around all values: the same for both axes, and at most 100."""
-    low, high = min(values), max(values)
-    margin = 0.08 * (high - low) or 0.1
-    return max(0.0, low - margin), min(100.0, high + margin)
 
 
 def _draw_differences(

@@ -94,40 +94,28 @@ def new_page(
     """Yield a figure and its panels to draw in; then write the heading above and a legend of samples below.
 
     There are as many panels as titles; without titles, the whole grid. Margins are in inches; the legend adds
-    to the height and to the margin below.
+    to the height and to the margin below. Fixed margins instead of a layout engine: the panels of all data
+    sets then have one size, and a figure is drawn once instead of three times.
     """
     legend = legend_height(samples) if samples else 0.0
-    with our_settings():
-        figure = new_figure(height + legend, caption)
-        count = None if titles is None else len(titles)
-        panels = add_panels(figure, rows, columns, above, below + legend, left, right, count)
-        for panel, title in zip(panels, titles or (), strict=False):
-            panel.set_title(title)
-        yield figure, panels
-        write_title(figure, heading)
-        if samples:
-            draw_legend(figure, samples)
-
-
-def add_panels(
-    figure: Figure, rows: int, columns: int, above: float, below: float, left: float = 0.42,
-    right: float = 0.1, count: int | None = None,
-) -> list[Axes]:  # fmt: skip
-    """Return the first panels, by default all, of a grid with these margins in inches.
-
-    Fixed margins instead of a layout engine: the panels of all data sets then have one size, and a figure is
-    drawn once instead of three times.
-    """
-    gap, head = 0.46, 0.46
-    width, height = figure.get_size_inches()
-    wide = (width - left - right - (columns - 1) * gap) / columns
-    high = (height - above - below - (rows - 1) * head) / rows
+    gap, head, below = 0.46, 0.46, below + legend
+    wide = (TEXT_WIDTH - left - right - (columns - 1) * gap) / columns
+    high = (height + legend - above - below - (rows - 1) * head) / rows
     places = [
         (left + column * (wide + gap), below + (rows - 1 - row) * (high + head))
         for row in range(rows)
         for column in range(columns)
     ]
-    return [add_panel(figure, x, y, wide, high) for x, y in places[:count]]
+    with our_settings():
+        figure = new_figure(height + legend, caption)
+        shown = places if titles is None else places[: len(titles)]
+        panels = [add_panel(figure, x, y, wide, high) for x, y in shown]
+        for panel, title in zip(panels, titles or (), strict=False):
+            panel.set_title(title)
+        yield figure, panels
+        write(figure, (0.08, figure.get_figheight() - 0.06), heading, va="top", fontsize=9)
+        if samples:
+            draw_legend(figure, samples)
 
 
 def add_panel(figure: Figure, left: float, bottom: float, wide: float, high: float) -> Axes:
@@ -157,11 +145,6 @@ def write(figure: Figure, inches: tuple[float, float], text: str, **how: Any) ->
     """Write a text at a place of the page, in inches from its lower left corner."""
     width, height = figure.get_size_inches()
     figure.text(inches[0] / width, inches[1] / height, text, **how)
-
-
-def write_title(figure: Figure, text: str) -> None:
-    """Write the title of the whole figure at its top."""
-    write(figure, (0.08, figure.get_figheight() - 0.06), text, va="top", fontsize=9)
 
 
 def shorten(name: str, inches: float) -> str:

@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -61,13 +61,6 @@ class Band:
         """The upper edge of the band; a rate is never above one."""
         return self.mean if self.deviation is None else np.minimum(self.mean + self.deviation, self.top)
 
-    def shade(self, panel: Axes, colour: str, alpha: float) -> None:
-        """Shade one deviation either way, if there is one."""
-        if self.deviation is not None:
-            panel.fill_between(
-                self.points, self.low, self.high, color=colour, alpha=alpha, linewidth=0, zorder=2
-            )
-
 
 def band_of(entry: Entry, series: Series) -> Band:
     """Return the band of an entry in a figure; counts per example if the series says so."""
@@ -87,7 +80,7 @@ def curves_figure(
 
     `run` has all labels of the run where some are left out, so that the others keep their looks.
     """
-    entries, shown = _entries_on(results, dataset), only or results.protocol.series
+    entries, shown = entries_on(results, dataset), only or results.protocol.series
     look = styles(run or results.labels)
     samples = canvas.line_samples([entry.label for entry in entries], look)
     titles = [_name(series, entries) for series in shown]
@@ -102,7 +95,7 @@ def curves_figure(
 
 def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, run: Sequence[str] = ()) -> Axes:
     """Draw one series of a data set into axes that somebody else made, with a legend inside."""
-    entries = _entries_on(results, dataset)
+    entries = entries_on(results, dataset)
     _draw_panel(panel, entries, series, styles(run or results.labels))
     panel.set_title(f"{dataset}: {_name(series, entries)}")
     panel.set_xlabel(series.along_title)
@@ -110,7 +103,7 @@ def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, run
     return panel
 
 
-def _entries_on(results: Results, dataset: str) -> list[Entry]:
+def entries_on(results: Results, dataset: str) -> list[Entry]:
     """Return the entries of a data set whose curves have points; refuse to draw none."""
     entries = [entry for entry in results.of(dataset) if entry.points.size]
     if not entries:
@@ -124,7 +117,7 @@ def overview_figure(results: Results, series: Series | None = None, run: Sequenc
     everything = [entry for entry in results.entries if entry.done and entry.points.size]
     if not everything:
         raise UserError(f"{results.folder} has no trial yet, so there is nothing to draw")
-    shown = {name: _entries_on(results, name) for name in dict.fromkeys(each.dataset for each in everything)}
+    shown = {name: entries_on(results, name) for name in dict.fromkeys(each.dataset for each in everything)}
     drawn = {entry.label for entry in everything}
     look = styles(run or results.labels)
     rows, columns = canvas.panel_grid(len(shown))
@@ -150,16 +143,12 @@ def _name(series: Series, entries: Sequence[Entry]) -> str:
 def _draw_panel(
     panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style]
 ) -> None:  # fmt: skip
-    curves = [band_of(entry, series) for entry in entries]
-    for place, curve in enumerate(curves):
-        style = look[curve.label]
-        curve.shade(panel, style.colour, 0.09)
-        markers = marker_places(place, len(curves), curve.points.size)
-        draw_line(panel, curve.points, curve.mean, curve.label, style, markevery=markers)
+    curves = draw_bands(panel, entries, series, look, 0.09)
     panel.set_xlim(0, 1.01 * max(curve.points[-1] for curve in curves))
     canvas.set_ticks(panel.xaxis, 4, format=EngFormatter(sep=""))
     numbers = StrMethodFormatter("{x:g}") if series.is_level or series.timed else EngFormatter(sep="")
-    if not series.is_level and spans_decades(curves):
+    ends = [float(curve.mean[-1]) for curve in curves]
+    if not series.is_level and min(ends) > 0 and max(ends) > LOG_SPAN * min(ends):
         panel.set_yscale("log")
         panel.yaxis.set_major_locator(LogLocator(numticks=6))
         panel.yaxis.set_minor_locator(LogLocator(subs=(2, 5), numticks=6))
@@ -175,22 +164,25 @@ def _draw_panel(
     canvas.set_ticks(panel.yaxis, 5, format=numbers)
 
 
+def draw_bands(
+    panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style], alpha: float
+) -> list[Band]:
+    """Draw the curves of entries, each with its band and about four markers, staggered between curves."""
+    bands = [band_of(entry, series) for entry in entries]
+    for place, band in enumerate(bands):
+        style, step = look[band.label], max(1, band.points.size // 4)
+        if band.deviation is not None:
+            edges = band.points, band.low, band.high
+            panel.fill_between(*edges, color=style.colour, alpha=alpha, linewidth=0, zorder=2)
+        markers = (place * step) // len(bands), step
+        draw_line(panel, band.points, band.mean, band.label, style, markevery=markers)
+    return bands
+
+
 def draw_line(panel: Axes, x: Floats, y: Floats, label: str, style: Style, **how: Any) -> None:
     """Draw the line of an algorithm; wide lines are above the others."""
     look = canvas.line_look(style)
     panel.plot(x, y, label=display_name(label), zorder=3 + style.width, **look, **how)
-
-
-def marker_places(place: int, count: int, points: int) -> tuple[int, int]:
-    """Return the first marked point and the step: about four markers per curve, staggered between curves."""
-    step = max(1, points // 4)
-    return (place * step) // count, step
-
-
-def spans_decades(curves: Iterable[Band]) -> bool:
-    """Return whether the curves end so far apart that the axis is logarithmic."""
-    ends = [float(curve.mean[-1]) for curve in curves]
-    return min(ends) > 0 and max(ends) > LOG_SPAN * min(ends)
 
 
 def late_range(curves: Sequence[Band]) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """Mistakes and test errors of many runs, each on a sample of its own (cw2008, Figure 2 (a) and (b))."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from olbench.errors import UserError
 from olbench.quantities import Quantity
 from olbench.report.figures.canvas import LETTER, ROUND, line_look, name_rows, new_page, set_ticks, shorten
+from olbench.report.figures.curves import entries_on
 from olbench.report.figures.palette import Style, display_name, styles
 from olbench.report.results import Entry, Results
 
@@ -26,7 +26,7 @@ def mistakes_figure(results: Results, dataset: str) -> Figure:
 
     Algorithms with the same curves share a line: averaging, for example, changes no prediction of the pass.
     """
-    entries, look = _drawn(results, dataset)
+    entries, look = entries_on(results, dataset), styles(results.labels)
     groups = group_alike(entries)
     samples = [Line2D([], [], label=_name(group), **line_look(look[group[0].label])) for group in groups]
     heading = f"Cumulative mistakes on {dataset}: {_runs(entries)}"
@@ -39,13 +39,6 @@ def mistakes_figure(results: Results, dataset: str) -> Figure:
         panel.set(xlabel="number of examples", ylabel="cumulative mistakes")
         panel.yaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
     return figure
-
-
-def _drawn(results: Results, dataset: str) -> tuple[list[Entry], Mapping[str, Style]]:
-    entries = results.of(dataset)
-    if not entries:
-        raise UserError(f"there is no trial on {dataset} yet, so there is nothing to draw")
-    return entries, styles(results.labels)
 
 
 def _runs(entries: Sequence[Entry]) -> str:
@@ -83,7 +76,7 @@ def _draw_mistakes(panel: Axes, group: Sequence[Entry], style: Style, place: int
 
 def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
     """Draw the test errors of all runs as boxes: quartiles, whiskers to the ends, and the mean as a point."""
-    entries, look = _drawn(results, dataset)
+    entries, look = entries_on(results, dataset), styles(results.labels)
     names = [shorten(display_name(entry.label), NAMES) for entry in entries]
     heading = f"Test error on {dataset}: quartiles, extremes, {_runs(entries)}"
     caption = f"Test error on {dataset}, by algorithm, over the runs."

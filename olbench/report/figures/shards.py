@@ -16,7 +16,7 @@ from matplotlib.ticker import EngFormatter
 from olbench.protocols.definition import Series
 from olbench.quantities import Quantity
 from olbench.report.figures.canvas import DASHES, line_samples, new_page, panel_titles, set_ticks
-from olbench.report.figures.curves import band_of, draw_line, late_range, marker_places
+from olbench.report.figures.curves import draw_bands, late_range
 from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, Style, display_name, styles
 from olbench.report.results import Entry, Floats, Results
 
@@ -182,12 +182,7 @@ def examples_figure(found: Mapping[str, Sequence[Family]], series: Series) -> Fi
 
 def _draw_curves(panel: Axes, own: Sequence[Family], series: Series) -> None:
     look = styles(family.label for family in own)
-    bands = [band_of(family.single, series) for family in own]
-    for place, band in enumerate(bands):
-        style = look[band.label]
-        band.shade(panel, style.colour, 0.12)
-        markers = marker_places(place, len(own), band.points.size)
-        draw_line(panel, band.points, band.mean, band.label, style, markevery=markers)
+    bands = draw_bands(panel, [family.single for family in own], series, look, 0.12)
     low, high = late_range(bands)
     if own[0].shards:
         mean = 100 * own[0].best(min(own[0].shards)).mean(series.quantity)

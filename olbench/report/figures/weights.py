@@ -1,8 +1,7 @@
 """Gaussians over weights: one with an example (cw2012, Figure 2), and one learnt (cw2008, Figure 3)."""
 
 import math
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,9 @@ POINTS, SEED = 600, 2012
 LEARNT, ETA = 50, 0.9
 DRAWN = "cw2008-synthetic"
 DOTS = DASHES["dot"]
+#: Inches.
+HEIGHT = 4.0
+two_panels = partial(new_page, columns=2, below=0.45, left=0.5)
 #: The steps between ticks.
 STEPS = (1, 2, 5, 10)
 
@@ -46,17 +48,11 @@ def gaussian_figure() -> Figure:
         "A Gaussian over two-dimensional weight vectors, and the example x = (0.5, 1) with the label +1. "
         f"Vectors above the line, {_normal_cdf(mean / deviation):.1%} of the Gaussian, classify it correctly."
     )
-    with _two_panels(heading, samples, caption) as (figure, [plane, margins]):
+    height = HEIGHT - legend_height(samples)
+    with two_panels(heading, height, samples, caption) as (figure, [plane, margins]):
         _draw_half_planes(plane, vectors)
         _draw_margins(margins, vectors @ EXAMPLE, mean, deviation)
     return figure
-
-
-def _two_panels(
-    heading: str, samples: Sequence[Line2D], caption: str
-) -> AbstractContextManager[tuple[Figure, list[Axes]]]:
-    height = 4.0 - legend_height(samples)
-    return new_page(heading, height, samples, caption, columns=2, below=0.45, left=0.5)
 
 
 def margin_moments(mean: Floats, covariance: Floats, example: Floats) -> tuple[float, float]:
@@ -135,7 +131,8 @@ def synthetic_figure(run: int = 0) -> Figure:
         f"The two informative features of {DRAWN}, and the Gaussian over the weights of CW with a full "
         f"covariance after {LEARNT} examples (eta = {ETA:g}), as ten pairs of weights: one deviation."
     )
-    with _two_panels(heading, samples, caption) as (figure, [features, weights]):
+    height = HEIGHT - legend_height(samples)
+    with two_panels(heading, height, samples, caption) as (figure, [features, weights]):
         _draw_features(features, data.X[train], data.y[train])
         _draw_ellipses(weights, mean, covariance)
     return figure

@@ -35,12 +35,8 @@ def render(document: Document[Subject]) -> str:
     scripts = [_text(each) for each in (("plot.js", "page.js") if drawn else ("page.js",))]
     return _fill(
         "page.html.j2",
-        name=document.name,
-        kicker=document.kicker,
-        made=document.made,
-        lead=document.lead,
-        paper=document.paper,
-        sections=[_section(each, values[each.id], document.large) for each in document.sections],
+        document=document,
+        sections=[_section(each, values[each.id], document) for each in document.sections],
         style=_text("page.css"),
         scripts=scripts,
         policy=_policy(scripts),
@@ -76,10 +72,13 @@ def _figure(name: str, figure: "Figure") -> dict[str, str]:
     return {"name": name, "caption": str(figure.get_label()), "address": address}
 
 
-def _section(section: Section[Subject], values: dict[str, Any], large: bool) -> dict[str, str]:
-    about, template = {"id": section.id, "title": section.title}, f"{section.id}.html.j2"
-    html = _fill(PLAIN if section.page is None else template, large=large, **about, **values)
-    return {**about, "html": html}
+def _section(
+    section: Section[Subject], values: dict[str, Any], document: Document[Subject]
+) -> dict[str, str]:
+    """Return a section; its template knows what it is about, a report or a comparison, as `about`."""
+    names, template = {"id": section.id, "title": section.title}, f"{section.id}.html.j2"
+    context = {**names, "about": document.subject, "large": document.large, **values}
+    return {**names, "html": _fill(PLAIN if section.page is None else template, **context)}
 
 
 def _files(document: Document[Subject]) -> dict[str, bytes]:

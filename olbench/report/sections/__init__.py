@@ -31,7 +31,8 @@ class Section(Generic[Subject]):
     title: str
     #: The tables and paragraphs of text, Markdown and LaTeX, and of the page if there is no `page`.
     parts: Callable[[Subject], Iterable[Part]] = lambda subject: ()
-    applies: Callable[[Subject], bool] = lambda subject: True
+    #: Whether there is something to show: anything that is true or not empty.
+    applies: Callable[[Subject], object] = lambda subject: True
     #: The top-level keys that it adds to the JSON document.
     data: Callable[[Subject], Mapping[str, Any]] = lambda subject: {}
     #: The values for the template `page/<id>.html.j2`, if the page shows more than the tables.

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.algorithms import definitions
-from olbench.algorithms.definition import Definition
-from olbench.report.grid import DETAIL, Box, Column, Grid, boxes, left
+from olbench.report.grid import DETAIL, Column, Grid, boxes, left
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
 
@@ -23,36 +22,28 @@ def title(report: Report) -> str:
     return f"{where}: traits" if where else "Traits"
 
 
-def _definitions_of(report: Report) -> dict[str, Definition | None]:
-    """Return the definitions of the run's algorithms; None for one whose plugin is not loaded."""
+def page(report: Report) -> Mapping[str, Any]:
+    """Return one row per algorithm, with its traits as truth values; None if they are not known."""
     known = {definition.id: definition for definition in definitions()}
-    return {entry.algorithm: known.get(entry.algorithm) for entry in report.results.entries}
+    rows = []
+    for id in dict.fromkeys(entry.algorithm for entry in report.results.entries):
+        row: dict[str, Any] = {"id": id, "title": id, "order": "", "has": None, "source": "the user's own"}
+        if definition := known.get(id):
+            traits = definition.traits
+            has = [getattr(traits, trait) for trait in TRAITS] if traits else None
+            row |= {name: getattr(definition, name) for name in ("title", "order", "source")} | {"has": has}
+        rows.append(row)
+    return {"columns": list(TRAITS.values()), "rows": rows, "heading": title(report)}
 
 
 def parts(report: Report) -> Iterator[Grid]:
     """Yield one row per algorithm."""
     columns = (*left("algorithm", "name"), *(Column(words, "center") for words in TRAITS.values()))
-    rows = [_describe(id, definition) for id, definition in _definitions_of(report).items()]
-    yield Grid(title(report), (*columns, *left("source", drop=DETAIL)), rows)
-
-
-def _describe(id: str, definition: Definition | None) -> tuple[Box, ...]:
-    if definition is None:
-        return boxes(id, id, *[""] * len(TRAITS), "the user's own")
-    traits = definition.traits
-    marks = ("✓" if traits and getattr(traits, name) else "" for name in TRAITS)
-    return boxes(id, definition.title, *marks, definition.source)
-
-
-def page(report: Report) -> Mapping[str, Any]:
-    """Return one row per algorithm, with its traits as truth values."""
     rows = []
-    for id, definition in _definitions_of(report).items():
-        name, order = (definition.title, definition.order) if definition else (id, "")
-        traits = definition.traits if definition else None
-        has = [getattr(traits, trait) for trait in TRAITS] if traits else None
-        rows.append({"id": id, "title": name, "order": order, "has": has})
-    return {"columns": list(TRAITS.values()), "rows": rows, "heading": title(report)}
+    for row in page(report)["rows"]:
+        marks = ("✓" if has else "" for has in row["has"] or [False] * len(TRAITS))
+        rows.append(boxes(row["id"], row["title"], *marks, row["source"]))
+    yield Grid(title(report), (*columns, *left("source", drop=DETAIL)), rows)
 
 
 register(Section("algorithms", "Algorithms", parts, page=page))

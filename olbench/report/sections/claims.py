@@ -17,17 +17,14 @@ NOTE = (
 )
 
 
-def applies(report: Report) -> bool:
-    """Return whether the paper makes claims."""
-    return bool(report.claims)
-
-
 def parts(report: Report) -> Iterator[Grid]:
     """Yield the claims with our verdict, the one on the paper's own numbers, and the control."""
-    rows = tuple(
-        boxes(c.text, c.where, c.verdict, c.own_verdict, _share(report, c), _evidence(c))
-        for c in report.claims
-    )
+    rows = []
+    for claim in report.claims:
+        share = report.chance_of(claim)
+        chance = "" if share is None else f"{share:.0%}"
+        about = (claim.text, claim.where, claim.verdict, claim.own_verdict)
+        rows.append(boxes(*about, chance, _evidence(claim)))
     columns = left("claim") + left("where", drop=DETAIL) + left("here")
     columns += left("in its own table", drop=PAPER) + right("by chance", drop=DETAIL) + left("evidence here")
     yield Grid("Claims of the paper", columns, rows, f"{describe_chance(report)} {NOTE}".strip())
@@ -52,14 +49,9 @@ def _evidence(claim: ClaimVerdict) -> str:
     return f"{claim.evidence}; data of another size than the paper's on {other} of {len(claim.datasets)}"
 
 
-def _share(report: Report, claim: ClaimVerdict) -> str:
-    share = report.chance_of(claim)
-    return "" if share is None else f"{share:.0%}"
-
-
 def data(report: Report) -> Mapping[str, Any]:
     """Return every claim with its verdicts, and how often it would hold by chance."""
     return {"claims": [{**vars(claim), "by_chance": report.chance_of(claim)} for claim in report.claims]}
 
 
-register(Section("claims", "Claims", parts, applies, data, page=data))
+register(Section("claims", "Claims", parts, lambda report: report.claims, data, page=data))

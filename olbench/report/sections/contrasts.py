@@ -18,11 +18,6 @@ def contrasts(id: str, report: Report) -> list[Contrast]:
     return find_contrasts(report.results, pairing) if pairing else []
 
 
-def applies(id: str, report: Report) -> bool:
-    """Return whether there is such a pair."""
-    return bool(contrasts(id, report))
-
-
 def parts(id: str, measured: str, report: Report) -> Iterator[Grid]:
     """Yield a table per pair under the config's first tuning: both accuracies, and their difference."""
     for each in contrasts(id, report):
@@ -55,4 +50,4 @@ for id, title, measured in (
     ("constraint", "Deviation against variance", "test accuracy"),
 ):
     show, draw = partial(parts, id, measured), partial(figures, id, measured)
-    register(Section(id, title, show, partial(applies, id), figures=draw))
+    register(Section(id, title, show, partial(contrasts, id), figures=draw))

@@ -24,13 +24,6 @@ FEWEST_POINTS = 25
 WINDOWS = 25
 
 
-def applies(report: Report) -> bool:
-    """Return whether there are curves."""
-    return bool(report.protocol.series) and any(
-        entry.done and entry.points.size for entry in report.results.entries
-    )
-
-
 def page(report: Report) -> Mapping[str, Any]:
     """Return every curve as mean and deviation at its points, and the style of each algorithm."""
     results = report.results
@@ -52,22 +45,21 @@ def page(report: Report) -> Mapping[str, Any]:
 
 def describe_series(series: Sequence[Series]) -> dict[str, Any]:
     """Return the series as the page needs them, and the title of their points."""
-    about = {each.name: _describe(each) for each in series}
+    about = {}
+    for each in series:
+        quantity, name = each.quantity, capitalise(each.quantity.title)
+        rate = name if each.per_example else f"{name} per example"
+        about[each.name] = {
+            "button": name,
+            "title": capitalise(each.title),
+            "windowed": f"{rate} within each window" if is_counted(each) else "",
+            "per_example": each.per_example,
+            "level": each.is_level,
+            "timed": each.timed,
+            "factor": 100 if quantity.percent else 1,
+            "top": quantity.top if quantity.is_rate else None,
+        }
     return {"series": about, "along": capitalise(series[0].along_title)}
-
-
-def _describe(series: Series) -> dict[str, Any]:
-    rate = series.quantity.title if series.per_example else f"{series.quantity.title} per example"
-    return {
-        "button": capitalise(series.quantity.title),
-        "title": capitalise(series.title),
-        "windowed": f"{capitalise(rate)} within each window" if is_counted(series) else "",
-        "per_example": series.per_example,
-        "level": series.is_level,
-        "timed": series.timed,
-        "factor": 100 if series.quantity.percent else 1,
-        "top": series.quantity.top if series.quantity.is_rate else None,
-    }
 
 
 def is_counted(series: Series) -> bool:
@@ -169,6 +161,11 @@ def figures(report: Report) -> Figures:
         for dataset, name in file_names(datasets).items()
     }
     return {**curves, "overview": partial(overview_figure, results)} if datasets else curves
+
+
+def applies(report: Report) -> bool:
+    """Return whether there are curves."""
+    return any(entry.points.size for entry in report.rows)
 
 
 register(Section("curves", "Curves", applies=applies, page=page, figures=figures))

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.data.catalog import catalog
-from olbench.report.comparable import find_other_size
 from olbench.report.grid import DETAIL, PAPER, Grid, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
@@ -33,9 +32,9 @@ def parts(report: Report) -> Iterator[Grid]:
 
 def in_paper(report: Report, name: str) -> str:
     """Return whether the paper prints the same size, and how it differs if not."""
-    if report.paper is None or name not in report.paper.shapes:
+    if report.attempt is None or name not in report.attempt.paper.shapes:
         return ""
-    return find_other_size(report.results, report.paper, name) or "the same size"
+    return report.attempt.find_other_size(name) or "the same size"
 
 
 def page(report: Report) -> Mapping[str, Any]:
@@ -45,7 +44,7 @@ def page(report: Report) -> Mapping[str, Any]:
         facts = report.results.run.data.get(name)
         row = {"rows": None, "features": None, "fingerprint": None, **(vars(facts) if facts else {})}
         rows.append({"name": name, **row, "in_paper": in_paper(report, name)})
-    return {"rows": rows, "heading": title(report), "paper": report.paper is not None}
+    return {"rows": rows, "heading": title(report)}
 
 
 register(Section("datasets", "Data", parts, page=page))

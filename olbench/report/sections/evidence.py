@@ -5,11 +5,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olbench.quantities import REPRODUCED, Quantity
-from olbench.report.evidence import UNEXPLAINED, NamedRow, WrongLearners, describe_control, joint_verdicts
+from olbench.report.evidence import (
+    UNEXPLAINED,
+    Identification,
+    NamedRow,
+    WrongLearners,
+    describe_control,
+    joint_verdicts,
+)
 from olbench.report.grid import DETAIL, Grid, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
-from olbench.report.verdicts import NOT_COMPARABLE, Judgement
 
 DEVIATION_NOTE = (
     "By the paper's: reproduced even if our deviation, where it is the larger one, does not count. Same "
@@ -29,11 +35,6 @@ MATCHING_NOTE = (
 )
 
 
-def applies(report: Report) -> bool:
-    """Return whether a number could be compared."""
-    return bool(report.printed_cells)
-
-
 def parts(report: Report) -> Iterator[Grid]:
     """Yield the controls of each quantity, then the blind matching of rows."""
     shown = [(quantity, found) for quantity, found in report.controls.items() if found.rows]
@@ -45,7 +46,7 @@ def parts(report: Report) -> Iterator[Grid]:
 
 def control_grid(report: Report, quantity: Quantity, found: WrongLearners, is_first: bool) -> Grid:
     """Return what the right learners and the wrong ones reproduce, row by row."""
-    judgements = [each for each in report.judgements if each.quantity == quantity.name and _is_compared(each)]
+    judgements = [each for each in report.judgements if each.quantity == quantity.name and each.is_compared]
     # Without printed deviations, both columns would repeat the verdict.
     has_deviations = any(each.basis == "deviation" for each in judgements)
     rows = []
@@ -55,16 +56,8 @@ def control_grid(report: Report, quantity: Quantity, found: WrongLearners, is_fi
         same = sum(bool(each.is_same_mean) for each in own)
         more = (str(by_paper), str(same)) if has_deviations else ()
         best = f"{row.others[row.best]:.0f} ({row.best})" if row.best else ""
-        rows.append(
-            boxes(
-                row.row,
-                str(row.total),
-                str(row.reproduced),
-                *more,
-                f"{row.median:.1f}".removesuffix(".0"),
-                best,
-            )
-        )
+        median = f"{row.median:.1f}".removesuffix(".0")
+        rows.append(boxes(row.row, str(row.total), str(row.reproduced), *more, median, best))
     lines = [f"In all, {describe_control(found)}."] if found.deranged else []
     if is_first:
         lines += [WRONG_NOTE, *([DEVIATION_NOTE] if has_deviations else [])]
@@ -103,17 +96,13 @@ def matching_grid(report: Report) -> Grid:
     )
 
 
-def _is_compared(judgement: Judgement) -> bool:
-    return judgement.verdict != NOT_COMPARABLE and not judgement.reported.suspect
-
-
 def data(report: Report) -> Mapping[str, Any]:
     """Return the controls by quantity, and the blind matching; null without a paper to compare with."""
     if not report.printed_cells:
         return {"controls": None, "identification": None, "joint": None}
     return {
         "controls": {quantity.name: _control_data(found) for quantity, found in report.controls.items()},
-        "identification": _matching_data(report),
+        "identification": _matching_data(report.identification),
         "joint": dict(Counter(joint_verdicts(report.judgements).values())),
     }
 
@@ -128,8 +117,7 @@ def _control_data(found: WrongLearners) -> dict[str, Any]:
     }
 
 
-def _matching_data(report: Report) -> dict[str, Any]:
-    found = report.identification
+def _matching_data(found: Identification) -> dict[str, Any]:
     return {
         "rows": [_named_data(row) for row in found.rows],
         "cells": [{"dataset": dataset, **_named_data(named)} for (dataset, _), named in found.cells.items()],
@@ -143,4 +131,4 @@ def _named_data(named: NamedRow) -> dict[str, Any]:
     return {**vars(named), "is_right": named.is_right, "is_identified": named.is_identified}
 
 
-register(Section("evidence", "Evidence", parts, applies, data))
+register(Section("evidence", "Evidence", parts, lambda report: report.printed_cells, data))

@@ -63,24 +63,17 @@ def page(report: Report) -> Mapping[str, Any]:
     """Return the winners and ranks, and the tallies of verdicts and claims."""
     ranked = standings(report)
     return {
-        "missing": report.results.missing,
-        "quantity": report.headline.title,
-        "best": report.headline.best,
-        "test": report.results.test_text,
         "winners": [
             {**vars(each), "texts": [report.headline.text(number) for number in each.spread]}
             for each in winners(report)
         ],
         "standings": [vars(each) for each in ranked[:MOST_RANKED]],
         "ranked": len(ranked),
-        "paper": report.paper is not None,
         "counts": [_tally(report, quantity) for quantity in report.judged],
         "verdicts": [
             {"name": name, "letter": letter, "meaning": verdicts.MEANINGS[name]}
             for name, letter in verdicts.LETTERS.items()
         ],
-        "matches": report.matches,
-        "claims": [claim.verdict for claim in report.claims],
         "guesses": describe_guesses(report.guesses),
     }
 

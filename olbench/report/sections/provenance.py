@@ -50,8 +50,6 @@ def page(report: Report) -> Mapping[str, Any]:
     }
     return {
         "facts": [(name, str(value)) for name, value in facts.items() if value],
-        "missing": report.results.missing,
-        "name": report.results.name,
         "commands": commands(report),
         "config": config_yaml(report),
     }

@@ -23,11 +23,6 @@ def parts(report: Report) -> Iterator[Grid]:
         yield beside_printed(report, printed)
 
 
-def applies(report: Report) -> bool:
-    """Return whether there are ranks: at least two algorithms on a data set that has all of them."""
-    return len(report.ranks) > 1
-
-
 def all_algorithms(report: Report) -> Grid:
     """Return the mean ranks of all algorithms over the data sets that have all of them."""
     ranks, ordered = report.ranks, sorted(report.ranks, key=lambda label: report.ranks[label])
@@ -42,8 +37,9 @@ def all_algorithms(report: Report) -> Grid:
 
 def beside_printed(report: Report, printed: PrintedRanks) -> Grid:
     """Return our ranks among the rows of a paper's table, beside those of its own numbers."""
-    both, every = len(_means(report, printed)[0]), len(printed.datasets)
-    ranks = _ranks(report, printed)
+    means = _means(report, printed)
+    both, every = len(means[0]), len(printed.datasets)
+    ranks = [mean_ranks(each, report.headline.better) for each in means]
     return Grid(
         f"{printed.where}: mean ranks",
         (*left("algorithm"), *right(f"ours ({both})", f"paper ({both})", f"paper ({every})", "printed")),
@@ -56,18 +52,12 @@ def beside_printed(report: Report, printed: PrintedRanks) -> Grid:
     )
 
 
-def _ranks(report: Report, printed: PrintedRanks) -> list[dict[str, float]]:
-    return [mean_ranks(means, report.headline.better) for means in _means(report, printed)]
-
-
 def _means(report: Report, printed: PrintedRanks) -> tuple[Means, Means, Means]:
     """Return our numbers where all are comparable, the paper's on the same data sets, and all of its own."""
-    judged = [each for each in report.judgements if each.quantity == printed.quantity]
-    found = {(each.dataset, each.algorithm): each for each in judged}
     ours: dict[str, dict[str, float]] = {}
     theirs: dict[str, dict[str, float]] = {}
     for dataset in printed.datasets:
-        row = [found[dataset, name] for name in printed.printed]
+        row = [report.by_place[dataset, name, printed.quantity] for name in printed.printed]
         theirs[dataset] = {each.algorithm: each.reported.mean for each in row}
         means = {e.algorithm: e.mean for e in row if e.mean is not None and e.verdict != NOT_COMPARABLE}
         if len(means) == len(row):
@@ -77,16 +67,14 @@ def _means(report: Report, printed: PrintedRanks) -> tuple[Means, Means, Means]:
 
 def data(report: Report) -> Mapping[str, Any]:
     """Return our mean ranks, and those of the paper's numbers."""
-    names = ("ours", "paper_on_the_same", "paper_on_all")
-    tables = [
-        {
-            "where": printed.where,
-            "printed": dict(printed.printed),
-            **dict(zip(names, _ranks(report, printed), strict=True)),
-        }
-        for printed in (report.paper.ranks if report.paper else ())
-    ]
+    tables = []
+    for printed in report.paper.ranks if report.paper else ():
+        names = ("ours", "paper_on_the_same", "paper_on_all")
+        ranks = [mean_ranks(means, report.headline.better) for means in _means(report, printed)]
+        about = {"where": printed.where, "printed": dict(printed.printed)}
+        tables.append({**about, **dict(zip(names, ranks, strict=True))})
     return {"mean_ranks": report.ranks, "printed_ranks": tables}
 
 
-register(Section("ranks", "Ranks", parts, applies, data))
+# At least two algorithms, on a data set that has all of them.
+register(Section("ranks", "Ranks", parts, lambda report: len(report.ranks) > 1, data))

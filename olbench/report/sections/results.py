@@ -51,17 +51,24 @@ def is_time(quantity: Quantity) -> bool:
 
 def parts(report: Report) -> Iterator[Grid]:
     """Yield one table per data set; a note below the last one explains the marks."""
-    alone = all(entry.exclusive for entry in report.rows)
     timed = any(map(is_time, report.protocol.quantities))
-    note = bold_note(report) + ("" if alone or not timed else f" {SHARED_NOTE}")
+    note = bold_note(report) + ("" if report.results.exclusive or not timed else f" {SHARED_NOTE}")
+    others = left("parameters", optional=True, drop=DETAIL)
+    for place, quantity in enumerate(report.judged):
+        others += right(f"{'' if place else 'paper: '}{quantity.title}", drop=PAPER)
+    others += right("seconds / ours", optional=True, drop=PAPER) if report.time_ratios else ()
     blocks = {name: block for name in report.results.datasets if (block := report.block(name))}
     for dataset, block in blocks.items():
-        body = [_boxes(entry, report) for entry in block]
-        last = dataset == list(blocks)[-1]
-        yield Grid(title(report, dataset), _columns(block, report), body, note if last else "")
+        rows = []
+        for entry in block:
+            more = [printed_text(report, entry, quantity) for quantity in report.judged]
+            more += [_ratio_text(entry, report)] if report.time_ratios else []
+            rows.append(boxes(entry.label, *quantity_boxes(report, entry), settings(entry), *more))
+        columns = left("algorithm") + quantity_columns(report, block) + others
+        yield Grid(_title(report, dataset), columns, rows, note if dataset == list(blocks)[-1] else "")
 
 
-def title(report: Report, dataset: str) -> str:
+def _title(report: Report, dataset: str) -> str:
     """Return the data set with its size and, if the paper reports it, the table."""
     facts = report.results.run.data.get(dataset)
     name = f"{dataset} ({facts.rows:,} × {facts.features:,})" if facts else dataset
@@ -86,20 +93,6 @@ def quantity_boxes(report: Report, entry: Entry) -> tuple[Box, ...]:
     return tuple(
         Box(number_text(entry, each), best and each is report.headline) for each in report.protocol.quantities
     )
-
-
-def _columns(block: list[Entry], report: Report) -> tuple[Column, ...]:
-    columns = left("algorithm") + quantity_columns(report, block)
-    columns += left("parameters", optional=True, drop=DETAIL)
-    for place, quantity in enumerate(report.judged):
-        columns += right(f"{'' if place else 'paper: '}{quantity.title}", drop=PAPER)
-    return columns + (right("seconds / ours", optional=True, drop=PAPER) if report.time_ratios else ())
-
-
-def _boxes(entry: Entry, report: Report) -> tuple[Box, ...]:
-    judged = [printed_text(report, entry, quantity) for quantity in report.judged]
-    ratio = [_ratio_text(entry, report)] if report.time_ratios else []
-    return boxes(entry.label, *quantity_boxes(report, entry), settings(entry), *judged, *ratio)
 
 
 def number_text(entry: Entry, quantity: Quantity) -> str:
@@ -190,10 +183,6 @@ def page(report: Report) -> Mapping[str, Any]:
         "quantities": [_quantity_page(each, report, rows) for each in report.protocol.quantities],
         "notes": notes(report),
         "timing": "mixed" if len(kinds) > 1 else next(iter(kinds), "shared"),
-        "bold": report.results.best_note,
-        "wheres": list(report.paper.tables) if report.paper and report.judgements else [],
-        "numbered": report.protocol.numbered,
-        "ratios": bool(report.time_ratios),
     }
 
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from olbench.papers import MarkedTable, Paper
@@ -20,77 +19,54 @@ METHOD = (
 )
 
 
-@dataclass(frozen=True)
-class MarkPair:
-    """Our mark and the paper's for one row on one data set; an empty text where there is no test."""
-
-    ours: str
-    theirs: str
-    worse: bool
-
-    @property
-    def is_compared(self) -> bool:
-        """Whether both tested it."""
-        return bool(self.ours and self.theirs)
-
-    @property
-    def text(self) -> str:
-        """Both marks, or ours alone."""
-        ours = f"{self.ours}{WORSE}" if self.worse and self.ours not in ("", NONE) else self.ours
-        return f"{ours} / {self.theirs}" if self.is_compared else ours
-
-
 def applies(report: Report) -> bool:
     """Return whether the paper marks differences and trials stored their errors."""
-    marked = bool(report.paper and report.paper.marked)
+    marked = report.paper is not None and bool(report.paper.marked)
     return marked and any(map(trials_with_errors, report.results.entries))
 
 
 def parts(report: Report) -> Iterator[Part]:
     """Yield the marks by data set, one table for each of the paper's, then the counts by baseline."""
-    assert report.paper is not None
-    found = contrasts(report.results, report.paper)
+    assert report.attempt is not None
+    paper, found = report.attempt.paper, contrasts(report.attempt)
     yield METHOD
-    for table in report.paper.marked:
+    for table in paper.marked:
         own = [contrast for contrast in found if contrast.where == table.where]
         tests = Counter((contrast.dataset, contrast.row) for contrast in own)
         # A row is marked where it could be tested against each of the baselines.
         whole = [each for each in own if tests[each.dataset, each.row] == len(table.against)]
         if whole:
-            yield marks_grid(report, report.paper, table, whole)
+            yield marks_grid(report, paper, table, whole)
     if found:
         yield counts_grid(found)
 
 
 def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence[ErrorContrast]) -> Grid:
     """Return our mark and the paper's for every row of a table on every data set."""
-    datasets = list(dict.fromkeys(contrast.dataset for contrast in found))
     names = (*table.rows, *table.also)
-    pairs = {
-        (dataset, row): _pair(report, paper, table, dataset, row, found)
-        for dataset in datasets
-        for row in names
-    }
-    compared = [pair for pair in pairs.values() if pair.is_compared]
-    same = sum(pair.ours == pair.theirs for pair in compared)
+    rows, same = [], []
+    for dataset in dict.fromkeys(contrast.dataset for contrast in found):
+        texts = []
+        for row in names:
+            own = [each for each in found if (each.dataset, each.row) == (dataset, row)]
+            ours = (find_mark(max(each.test.p for each in own), paper) or NONE) if own else ""
+            printed = paper.of(dataset, row).get(report.headline.name) if row in table.rows else None
+            theirs = printed.marks.get(table.where, NONE) if printed else ""
+            is_worse = ours not in ("", NONE) and not all(each.is_better for each in own)
+            text = f"{ours}{WORSE}" if is_worse else ours
+            if ours and theirs:
+                text += f" / {theirs}"
+                same.append(ours == theirs)
+            texts.append(text)
+        rows.append(boxes(dataset, *texts))
     levels = ", ".join(f"{mark} p < {level:g}" for mark, level in paper.marks.items() if level is not None)
     return Grid(
         f"{table.where}: significantly different from each of {', '.join(table.against)}, ours / the paper's",
         (*left("data set"), *(Column(row, "center") for row in names)),
-        [boxes(dataset, *(pairs[dataset, row].text for row in names)) for dataset in datasets],
-        f"{levels}, {NONE} none; {WORSE} after a mark: worse than one of them. The same in {same} of "
-        f"{len(compared)} places that both have.",
+        rows,
+        f"{levels}, {NONE} none; {WORSE} after a mark: worse than one of them. The same in {sum(same)} of "
+        f"{len(same)} places that both have.",
     )
-
-
-def _pair(
-    report: Report, paper: Paper, table: MarkedTable, dataset: str, row: str, found: Sequence[ErrorContrast]
-) -> MarkPair:
-    own = [each for each in found if (each.dataset, each.row) == (dataset, row)]
-    ours = (find_mark(max(each.test.p for each in own), paper) or NONE) if own else ""
-    printed = paper.of(dataset, row).get(report.headline.name) if row in table.rows else None
-    theirs = printed.marks.get(table.where, NONE) if printed else ""
-    return MarkPair(ours, theirs, not all(each.is_better for each in own))
 
 
 def counts_grid(found: Sequence[ErrorContrast]) -> Grid:
@@ -111,7 +87,7 @@ def _count(found: Sequence[ErrorContrast], row: str, baseline: str) -> str:
 
 def data(report: Report) -> Mapping[str, Any]:
     """Return every test."""
-    found = contrasts(report.results, report.paper) if report.paper else ()
+    found = contrasts(report.attempt) if report.attempt else ()
     return {"mcnemar": [{**vars(each), "test": vars(each.test)} for each in found]}
 
 

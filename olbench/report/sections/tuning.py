@@ -7,11 +7,6 @@ from olbench.report.model import Report
 from olbench.report.sections import Section, register
 
 
-def applies(report: Report) -> bool:
-    """Return whether anything was tuned."""
-    return any(entry.tuned is not None and entry.done for entry in report.results.entries)
-
-
 def parts(report: Report) -> Iterator[Grid]:
     """Yield one row per data set."""
     quantity, rows = report.headline, []
@@ -30,4 +25,4 @@ def parts(report: Report) -> Iterator[Grid]:
     )
 
 
-register(Section("tuning", "Tuning", parts, applies))
+register(Section("tuning", "Tuning", parts, lambda report: any(e.tuned is not None for e in report.rows)))

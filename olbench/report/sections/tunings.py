@@ -1,5 +1,6 @@
 """The ways to tune side by side: what each reports, and what a tuning gains that has seen the test rows."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -7,7 +8,6 @@ from olbench.report import verdicts
 from olbench.report.grid import Grid, Part, boxes, count, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
-from olbench.report.verdicts import CLOSE, DIFFERS, NOT_COMPARABLE, REPRODUCED, Judgement
 
 #: The mean of the headline quantity over some data sets, by tuning.
 Means = dict[str, float]
@@ -70,22 +70,22 @@ def _texts(values: Means, report: Report) -> Iterator[str]:
         yield report.headline.text(values[first] - values[way], sign="+")
 
 
-def by_tuning(report: Report) -> dict[str, list[Judgement]]:
-    """Return the judgements as each tuning would have them."""
-    assert report.paper is not None
-    return {way: verdicts.judge_tuning(report.results, report.paper, way) for way in report.results.tunings}
+def count_verdicts(report: Report) -> dict[str, Counter[str]]:
+    """Return the counts of the verdicts as each tuning would have them; none without a paper."""
+    if report.attempt is None:
+        return {}
+    found = {way: verdicts.judge_tuning(report.attempt, way) for way in report.results.tunings}
+    return {way: verdicts.count(judgements, report.headline) for way, judgements in found.items()}
 
 
 def verdict_counts(report: Report) -> Grid:
     """Return how many numbers of the paper each tuning reproduces."""
     assert report.paper is not None
     rows = []
-    for way, judgements in by_tuning(report).items():
-        counts = verdicts.count(judgements, report.headline)
-        compared = counts.total() - counts[NOT_COMPARABLE]
-        share = f"{counts[REPRODUCED] / compared:.0%}" if compared else ""
-        names = (REPRODUCED, CLOSE, DIFFERS, NOT_COMPARABLE)
-        rows.append(boxes(way, *(str(counts[name]) for name in names), share))
+    for way, counts in count_verdicts(report).items():
+        compared = counts.total() - counts[verdicts.NOT_COMPARABLE]
+        share = f"{counts[verdicts.REPRODUCED] / compared:.0%}" if compared else ""
+        rows.append(boxes(way, *(str(counts[name]) for name in verdicts.VERDICTS), share))
     apart = verdicts.count(report.judgements, report.headline, suspect=True).total()
     required = " or ".join(report.paper.requires.search)
     notes = [
@@ -102,10 +102,7 @@ def verdict_counts(report: Report) -> Grid:
 
 def data(report: Report) -> Mapping[str, Any]:
     """Return the means and the counts of the verdicts by tuning."""
-    counts = {
-        way: dict(verdicts.count(judgements, report.headline))
-        for way, judgements in (by_tuning(report) if report.paper else {}).items()
-    }
+    counts = {way: dict(each) for way, each in count_verdicts(report).items()}
     averages = {name: {"datasets": size, **values} for name, (size, values) in means(report).items()}
     return {"tunings": {"means": averages, "verdicts": counts}}
 
