@@ -11,10 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import minimize
 
-from olbench.audit.definition import Plain, Tally
+from olbench.audit.definition import Instance, Instances, Plain
 from olbench.learn.examples import Floats
 
 Constraint = Literal["deviation", "variance"]
+#: How far a closed form may be from what the optimiser finds.
+NEAR = (1e-5, "(largest difference)")
 
 
 def inverse_of(matrix: Floats) -> Floats:
@@ -191,12 +193,12 @@ def violated_problems(draw: Callable[[], Problem], count: int) -> Iterator[Probl
             yield problem
 
 
-def compare_optimum(problems: Iterable[Problem], update: Callable[[Problem], tuple[Floats, Floats]]) -> Tally:
-    """Return how far the Gaussians of a closed form are from the optima that the optimiser finds."""
-    tally = Tally(1e-5, "(largest difference)")
+def compare_optimum(
+    problems: Iterable[Problem], update: Callable[[Problem], tuple[Floats, Floats]]
+) -> Instances:
+    """Yield how far the Gaussians of a closed form are from the optima that the optimiser finds."""
     for problem in problems:
-        tally.add(distance(problem, *update(problem), problem.solve()), **problem.shown)
-    return tally
+        yield Instance(distance(problem, *update(problem), problem.solve()), **problem.shown)
 
 
 def distance(problem: Problem, mean: Floats, covariance: Floats, best: tuple[Floats, Floats]) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from olbench.algorithms import get_definition
-from olbench.audit.definition import Forms, Plain
+from olbench.audit.definition import Instance, Plain
 from olbench.audit.runs import Replay
 from olbench.learn.examples import Floats
 
@@ -110,9 +110,9 @@ def largest_difference(expansion: Expansion, X: Floats, a: float, run: Replay) -
 
 
 def compare_forms(
-    forms: Forms, run: Replay, data: tuple[Floats, Floats, float], step: Step,
+    run: Replay, data: tuple[Floats, Floats, float], step: Step,
     coefficients: tuple[Coefficients, Coefficients], **shown: Plain,
-) -> None:  # fmt: skip
+) -> Instance:  # fmt: skip
     """Compare a run on (X, y, a) with its expansions by the printed and by the corrected coefficients."""
     X, y, a = data
     expansions = [expand(X @ X.T, y, a, step, form) for form in coefficients]
@@ -121,7 +121,7 @@ def compare_forms(
     shown = {"x": X.tolist(), "y": y.tolist(), "a": a, **shown, "mu": run.means[-1].tolist(),
              "mu from nu": (X.T @ nu).tolist(), "Sigma": run.covariances[-1].tolist(),
              "Sigma from pi": (X.T @ pi @ X + a * np.eye(X.shape[1])).tolist()}  # fmt: skip
-    forms.add(printed, corrected, **shown)
+    return Instance(printed, corrected, **shown)
 
 
 def _relative(value: Floats, reference: Floats) -> float:
