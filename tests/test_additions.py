@@ -58,16 +58,13 @@ tables:
 AUDIT = '''"""The theory of a paper."""
 
 from olbench import audit
-from olbench.audit.definition import Tally
 
 
 @audit.check(paper="mine2026", where="Theorem 1", statement="x^2 >= 0")
 def theorem_1(rng, trials):
     """Square random numbers."""
-    tally = Tally()
     for x in rng.normal(size=trials):
-        tally.add(-x * x)
-    return tally.verify()
+        yield audit.Instance(-x * x)
 '''
 SECTION = '''"""A section."""
 

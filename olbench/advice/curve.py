@@ -10,10 +10,12 @@ from olbench.advice.learner import AdviceLearner
 from olbench.errors import UserError
 from olbench.learn.algorithm import Algorithm
 from olbench.learn.contestants import ObjectLearner
-from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
+from olbench.learn.examples import Floats, as_examples, as_labels, as_order
 from olbench.learn.learners import FirstOrderLearner, Learner
 
 _ONE = np.ones(1)
+#: Rows as kernels read them, their labels, and their order or how often they occur.
+_Labelled = tuple[Any, Floats, Any]
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,10 @@ def follow(
         raise UserError("there must be test examples, and a count above zero for each")
     learner = algorithm.start(examples.d)
     learner.warm_up()
-    passes = _Pass(learner, examples, labels, rows_in_order, tests, test_labels, occurrences)
-    hits = passes.compiled() if type(learner) in (AdviceLearner, FirstOrderLearner) else passes.in_slices()
+    stream, target = (examples.rows(), labels, rows_in_order), (tests.rows(), test_labels, occurrences)
+    hits = np.empty((rows_in_order.size + 1, 2))
+    score = _score_compiled if type(learner) in (AdviceLearner, FirstOrderLearner) else _score_slices
+    score(learner, stream, target, hits)
     positives = float(occurrences[test_labels > 0].sum())
     return TestCurve(hits[:, 0], hits[:, 1], float(occurrences.sum()) - positives, positives, learner.weights)
 
@@ -91,45 +95,25 @@ def merge_equal(X: Any, y: ArrayLike) -> tuple[Floats, Floats, Floats]:
     return np.ascontiguousarray(table[first, :-1]), table[first, -1].copy(), counts.astype(np.float64)
 
 
-@dataclass(frozen=True)
-class _Pass:
-    learner: Learner
-    examples: Examples
-    labels: Floats
-    order: Ints
-    tests: Examples
-    test_labels: Floats
-    counts: Floats
+def _score_compiled(learner: Any, stream: _Labelled, target: _Labelled, hits: Floats) -> None:
+    """Set row t of `hits` to the right negatives and positives after t examples, in compiled code."""
+    from olbench.kernels.follow import follower
+    from olbench.kernels.trace import Address
 
-    def compiled(self) -> Floats:
-        """Return (right negatives, right positives) after every example, from compiled code."""
-        from olbench.kernels.follow import follower
-        from olbench.kernels.trace import Address
+    kernel, state = learner.kernel_state()
+    rule, scalars = learner.algorithm.definition.compiled_rule, getattr(learner, "scalars", _ONE)
+    address = Address(rule, rule.address)
+    follower(kernel)(address, learner.p, *stream, state, state[0], scalars, *target, hits)
 
-        hits = np.empty((self.order.size + 1, 2))
-        kernel, state = self.learner.kernel_state()  # type: ignore[attr-defined]
-        rule = self.learner.algorithm.definition.compiled_rule
-        scalars = getattr(self.learner, "scalars", _ONE)
-        follower(kernel)(
-            Address(rule, rule.address), self.learner.p, self.examples.rows(), self.labels, self.order, state,
-            state[0], scalars, self.tests.rows(), self.test_labels, self.counts, hits,
-        )  # fmt: skip
-        return hits
 
-    def in_slices(self) -> Floats:
-        """Return the same for any learner with linear weights, one example a slice."""
-        if isinstance(self.learner, ObjectLearner):
-            raise UserError(f"{self.learner.algorithm.id}: objects show no weights to score a test set with")
-        hits = np.empty((self.order.size + 1, 2))
-        for t in range(self.order.size + 1):
-            if t:
-                self.learner.run(self.examples.rows(), self.labels, self.order[t - 1 : t])
-            hits[t] = self._score(self.learner.weights)
-        return hits
+def _score_slices(learner: Learner, stream: _Labelled, target: _Labelled, hits: Floats) -> None:
+    """Do the same for any learner with linear weights, one example per slice."""
+    from olbench.kernels.follow import score_once
 
-    def _score(self, weights: Floats) -> tuple[float, float]:
-        from olbench.kernels.follow import score_once
-
-        hits = np.empty((1, 2))
-        score_once(weights, self.tests.rows(), self.test_labels, self.counts, hits)
-        return hits[0, 0], hits[0, 1]
+    if isinstance(learner, ObjectLearner):
+        raise UserError(f"{learner.algorithm.id}: objects show no weights to score a test set with")
+    rows, labels, order = stream
+    for t in range(order.size + 1):
+        if t:
+            learner.run(rows, labels, order[t - 1 : t])
+        score_once(learner.weights, *target, hits[t : t + 1])

@@ -50,9 +50,8 @@ class Linear:
 
     def times(self, factor: float) -> "Linear":
         """Return the sum times a number."""
-        return Linear(
-            {f: factor * value for f, value in self.terms.items()}, factor * self.constant, self.start
-        )
+        terms = {feature: factor * value for feature, value in self.terms.items()}
+        return Linear(terms, factor * self.constant, self.start)
 
     def plus(self, other: "Linear") -> "Linear":
         """Return the sum of two sums."""
@@ -148,12 +147,14 @@ class _Parser:
         """Return whether the next token is one of these signs or keywords."""
         return self.token.kind in ("sign", "keyword") and self.token.text in texts
 
-    def accept(self, *texts: str) -> Token | None:
-        """Return the next token and go past it where it is one of these."""
-        if not self.next_is(*texts):
-            return None
+    def take(self) -> Token:
+        """Return the next token and go past it."""
         self.at += 1
         return self.tokens[self.at - 1]
+
+    def accept(self, *texts: str) -> Token | None:
+        """Return the next token and go past it where it is one of these signs or keywords."""
+        return self.take() if self.next_is(*texts) else None
 
     def fail(self, reason: str, start: int | None = None) -> UserError:
         return self.source.fail(self.token.start if start is None else start, reason)
@@ -228,8 +229,7 @@ class _Parser:
             self.at = begin
             return None
         self._check_distinct(features)
-        state = self.token.text
-        self.at += 1
+        state = self.take().text
         low, high = self._bounds(quantity, len(features))
         if state == "absent":
             low, high = len(features) - high, len(features) - low
@@ -241,8 +241,7 @@ class _Parser:
         if self.accept("at"):
             if not self.next_is("least", "most"):
                 raise self.fail("'at' is followed by 'least' or 'most'")
-            kind = self.token.text
-            self.at += 1
+            kind = self.take().text
         elif self.accept("exactly"):
             kind = "exactly"
         elif self.next_is("all", "any", "none"):
@@ -258,8 +257,7 @@ class _Parser:
         return kind, k, start
 
     def _count(self) -> int:
-        token = self.token
-        self.at += 1
+        token = self.take()
         if token.kind == "name" and token.text.lower() in NUMBERS:
             return NUMBERS.index(token.text.lower())
         if token.kind == "number" and token.text.isdigit():
@@ -295,17 +293,14 @@ class _Parser:
 
     def feature(self) -> list[Feature]:
         """Return the feature or the numbered features that the next tokens name."""
-        token = self.token
-        self.at += 1
-        if self.next_is("("):
-            self.at += 1
+        token = self.take()
+        if self.accept("("):
             numbers = self.ranges()
             if not self.accept(")"):
                 raise self.fail(f"the ')' of '{token.text}(' is missing")
             return [_numbered(token, number) for number in numbers]
         if self.token.kind == "number" and self.token.text.isdigit():
-            self.at += 1
-            return [_numbered(token, self._whole(self.tokens[self.at - 1]))]
+            return [_numbered(token, self._whole(self.take()))]
         return [Feature((token.text,), token.start)]
 
     def ranges(self) -> list[int]:
@@ -322,11 +317,9 @@ class _Parser:
                 return numbers
 
     def _number_in_range(self) -> int:
-        token = self.token
-        if token.kind != "number" or not token.text.isdigit():
+        if self.token.kind != "number" or not self.token.text.isdigit():
             raise self.fail("numbers of features are written as in spacers(4-7, 23-24)")
-        self.at += 1
-        return self._whole(token)
+        return self._whole(self.take())
 
     def _check_distinct(self, features: tuple[Feature, ...]) -> None:
         seen: set[Feature] = set()
@@ -338,16 +331,15 @@ class _Parser:
     def comparison(self) -> tuple[Inequality, ...]:
         start = self.token.start
         sums, signs = [self.sum()], []
-        while self.token.kind == "sign" and self.token.text in COMPARISONS:
-            signs.append(self.token)
-            self.at += 1
+        while sign := self.accept(*COMPARISONS):
+            signs.append(sign)
             sums.append(self.sum())
         if self.next_is("!="):
             raise self.fail(
                 "a rule cannot say '!=': what is left of the line is not convex; write one rule for below "
                 "and one for above"
             )
-        if self.token.kind == "sign" and self.token.text == "=<":
+        if self.next_is("=<"):
             raise self.fail("'=<' is written <=")
         if not signs:
             raise self.fail("a comparison is missing here, such as bmi >= 30")
@@ -425,7 +417,7 @@ class _Parser:
     def factor(self) -> Linear:
         token = self.token
         if token.kind == "number":
-            self.at += 1
+            self.take()
             if self.token.kind == "name":
                 raise self.fail(f"write {token.text}*{self.token.text} for a multiple", token.start)
             value = float(token.text)

@@ -4,11 +4,11 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
-from olbench.audit.definition import REGISTRY, SEED, TRIALS, Check, Result, Tally, Verification, check
+from olbench.audit.definition import REGISTRY, SEED, TRIALS, Check, Instance, Result, check
 from olbench.errors import UserError, suggest
 from olbench.papers import paper_ids
 
-__all__ = ["SEED", "TRIALS", "Check", "Result", "Tally", "Verification", "check", "checks", "papers"]
+__all__ = ["SEED", "TRIALS", "Check", "Instance", "Result", "check", "checks", "papers"]
 
 #: The papers that come first in lists, in this order; the others follow as they were defined.
 FIRST = ("cw2008", "cw2012", "scw2012", "adviceptron2010")

@@ -4,12 +4,11 @@ A paper's checks are functions in the file `audit.py` of its folder, under the d
 """
 
 import math
-import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import localcontext
-from typing import Literal
+from decimal import Decimal, localcontext
+from typing import Any, Literal, SupportsFloat
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -19,14 +18,42 @@ from olbench.errors import UserError
 #: What a counter-example is made of: plain numbers, lists of them, words.
 Plain = float | int | str | list[float] | list[list[float]]
 Verdict = Literal["holds", "wrong", "not needed"]
-Examine = Callable[[np.random.Generator, int], "Verification"]
+#: The largest violation that is still rounding, and the unit of violations.
+Within = tuple[float, str]
 
 SEED, TRIALS = 2012, 40
 #: Points of a scalar function per trial.
 POINTS = 25
 
 
-@dataclass(frozen=True)
+class Instance:
+    """By how much an instance violates the printed form and the corrected one, and what it is.
+
+    A violation is a number or, where a form just holds or not, whether it is violated; None where an instance
+    is no test of that form. What is shown may be numbers, arrays of them and words.
+    """
+
+    def __init__(
+        self, printed: SupportsFloat | None, corrected: SupportsFloat | None = None, /, **shown: Any
+    ):
+        self.printed = None if printed is None else float(printed)
+        self.corrected = None if corrected is None else float(corrected)
+        self.shown = {name: _plain(value) for name, value in shown.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or an array without its type."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return float(value) if isinstance(value, Decimal) else value
+
+
+#: What a check yields: the instances that it tries and, at the end, maybe a remark.
+Instances = Iterator[Instance | str]
+Examine = Callable[[np.random.Generator, int], Instances]
+
+
+@dataclass
 class Evidence:
     """What came of trying one form of a statement.
 
@@ -34,11 +61,22 @@ class Evidence:
     the right side. `example` is the first instance that violates the statement.
     """
 
-    tried: int
-    violations: int
-    worst: float
+    tolerance: float = 0.0
     unit: str = ""
+    tried: int = 0
+    violations: int = 0
+    worst: float = -math.inf
     example: Mapping[str, Plain] = field(default_factory=dict)
+
+    def add(self, violation: float | None, example: Mapping[str, Plain]) -> None:
+        """Count an instance; what is not a number counts as violated."""
+        if violation is None:
+            return
+        self.tried += 1
+        self.worst = max(self.worst, math.inf if math.isnan(violation) else violation)
+        if not violation <= self.tolerance:
+            self.violations += 1
+            self.example = self.example or example
 
     @property
     def holds(self) -> bool:
@@ -55,50 +93,6 @@ class Verification:
     note: str = ""
 
 
-class Tally:
-    """Collects instances of one form: how many, how many violate it, the worst, and the first violation."""
-
-    def __init__(self, tolerance: float = 0.0, unit: str = ""):
-        self.tolerance, self.unit = tolerance, unit
-        self.tried = self.violations = 0
-        self.worst = -math.inf
-        self.example: dict[str, Plain] = {}
-
-    def add(self, violation: float, /, **example: Plain) -> None:
-        """Count an instance; what is not a number counts as violated."""
-        self.tried += 1
-        self.worst = max(self.worst, math.inf if math.isnan(violation) else violation)
-        if not violation <= self.tolerance:
-            self.violations += 1
-            self.example = self.example or example
-
-    @property
-    def finding(self) -> Evidence:
-        """The finding so far."""
-        return Evidence(self.tried, self.violations, self.worst, self.unit, self.example)
-
-    def verify(self, note: str = "") -> Verification:
-        """Return the finding for a statement that is right as printed."""
-        return Verification(self.finding, note=note)
-
-
-class Forms:
-    """The printed and the corrected form of a statement, mostly checked on the same instances."""
-
-    def __init__(self, tolerance: float = 0.0, unit: str = "", corrected: Tally | None = None):
-        self.printed = Tally(tolerance, unit)
-        self.corrected = corrected or Tally(tolerance, unit)
-
-    def add(self, printed: float, corrected: float, /, **example: Plain) -> None:
-        """Count an instance, with its violation of either form."""
-        self.printed.add(printed, **example)
-        self.corrected.add(corrected, **example)
-
-    def verify(self, note: str = "") -> Verification:
-        """Return the findings for both forms."""
-        return Verification(self.printed.finding, self.corrected.finding, note)
-
-
 @dataclass(frozen=True)
 class Check:
     """A statement of a paper and how it is examined; `correction` is empty where it is right as printed."""
@@ -109,15 +103,24 @@ class Check:
     statement: str
     correction: str
     examine: Examine
+    within: Within
+    corrected_within: Within
 
     def run(self, seed: int = SEED, trials: int = TRIALS) -> "Result":
         """Examine the statement; the result depends on the seed and the trials, not on the other checks.
 
         Decimals have fifty digits. One thread is far faster than several that share matrices of a few rows.
         """
-        stream = zlib.crc32(f"{self.paper} {self.id}".encode())
+        rng = np.random.default_rng((seed, zlib.crc32(f"{self.paper} {self.id}".encode())))
+        printed, corrected, note = Evidence(*self.within), Evidence(*self.corrected_within), ""
         with threadpool_limits(1), localcontext(prec=50):
-            outcome = self.examine(np.random.default_rng((seed, stream)), trials)
+            for found in self.examine(rng, trials):
+                if isinstance(found, str):
+                    note = found
+                else:
+                    printed.add(found.printed, found.shown)
+                    corrected.add(found.corrected, found.shown)
+        outcome = Verification(printed, corrected if self.correction or corrected.tried else None, note)
         return Result(self, outcome, seed, trials)
 
 
@@ -163,20 +166,30 @@ REGISTRY: dict[tuple[str, str], Check] = {}
 
 
 def check(
-    *, paper: str, where: str, statement: str, correction: str = "", id: str = ""
+    *,
+    paper: str,
+    where: str,
+    statement: str,
+    correction: str = "",
+    id: str = "",
+    within: Within = (0.0, ""),
+    corrected_within: Within | None = None,
 ) -> Callable[[Examine], Examine]:
-    """Make a check of a function (rng, trials) -> Verification.
+    """Make a check of a function (rng, trials) that yields instances.
 
     `where` names the place in the paper, `statement` what it says there and `correction` what is true
-    instead, if it is not. The id defaults to the place: "Theorem 4" becomes theorem-4.
+    instead, if it is not. The id defaults to the name of the function: theorem_4 becomes theorem-4. `within`
+    is the largest violation that is still rounding, and the unit of violations; those of the corrected form
+    are the same unless `corrected_within` says otherwise.
     """
-    name = id or re.sub(r"[^a-z0-9.]+", "-", where.lower()).strip("-")
 
     def register(examine: Examine) -> Examine:
+        name = id or examine.__name__.replace("_", "-")
         known = REGISTRY.get((paper, name))
         if known is not None and known.examine.__module__ != examine.__module__:
             raise UserError(f"{paper} has a check named '{name}' already; choose another id")
-        REGISTRY[paper, name] = Check(paper, name, where, statement, correction, examine)
+        limits = within, corrected_within or within
+        REGISTRY[paper, name] = Check(paper, name, where, statement, correction, examine, *limits)
         return examine
 
     return register

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from olbench.audit.definition import POINTS, Forms, Verification
+from olbench.audit.definition import POINTS, Instance, Instances
 
 #: (m, v, phi) -> a number.
 OfMargin = Callable[[float, float, float], float]
@@ -37,15 +37,19 @@ def shrinkage(alpha: float, v: float, phi: float) -> float:
     return alpha * phi / (remaining_deviation(alpha, v, phi) + v * alpha * phi)
 
 
+def least_margin(v: float, phi: float) -> float:
+    """Return the margin from which the constraint holds: cw2008, eq. (4), and cw2012, eq. (19)."""
+    return phi * math.sqrt(v)
+
+
 def compare_smaller_root(
     rng: np.random.Generator, trials: int, least_margin: Callable[[float, float], float]
-) -> Verification:
+) -> Instances:
     """Compare the smaller root with "always negative", and with negative where m > -least_margin(v, phi).
 
     Where it is not negative, the corrected form wants another reason to refuse it: the root belongs to the
     equation with the other sign of the square root, and leaves the margin below phi sqrt(u).
     """
-    forms = Forms()
     cases = [(-2.0, 1.0, 1.0)]
     for _ in range(POINTS * trials):
         v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
@@ -57,23 +61,19 @@ def compare_smaller_root(
         refused = left[0] < -1e-6 and abs(left[1]) < 1e-6
         shown = {"m": m, "v": v, "phi": phi, "smaller root": smaller, "larger root": larger}
         shown["margin after the smaller"] = m + smaller * v
-        forms.add(float(smaller >= 0.0), float(not (as_said and refused)), **shown)
-    return forms.verify("The larger root is the multiplier all the same: only it meets the constraint")
+        yield Instance(smaller >= 0.0, not (as_said and refused), **shown)
+    yield "The larger root is the multiplier all the same: only it meets the constraint"
 
 
 def compare_trigger(
     rng: np.random.Generator, trials: int, step: OfMargin, least_margin: Callable[[float, float], float]
-) -> Verification:
+) -> Instances:
     """Compare the sign of a step with the printed m < phi v and with m < least_margin(v, phi)."""
-    forms = Forms()
     cases = [(0.2, 0.1, 1.0)]
     for _ in range(POINTS * trials):
         v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
         cases.append((rng.uniform(0.0, 2.0) * phi * math.sqrt(v), v, phi))
     for m, v, phi in cases:
         gamma = step(m, v, phi)
-        forms.add(
-            float((gamma > 0.0) != (m < phi * v)), float((gamma > 0.0) != (m < least_margin(v, phi))),
-            m=m, v=v, phi=phi, gamma=gamma, **{"phi v": phi * v},
-        )  # fmt: skip
-    return forms.verify()
+        moves, shown = gamma > 0.0, {"m": m, "v": v, "phi": phi, "gamma": gamma, "phi v": phi * v}
+        yield Instance(moves != (m < phi * v), moves != (m < least_margin(v, phi)), **shown)

@@ -5,7 +5,6 @@ import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from itertools import groupby
 
 from rich.box import SIMPLE_HEAD
@@ -171,14 +170,13 @@ def render_json(results: Sequence[Result]) -> str:
 def _finding(verdict: str, finding: Evidence | None) -> dict[str, object] | None:
     if finding is None:
         return None
-    example = {name: _finite(value) for name, value in finding.example.items()}
-    worst = _finite(finding.worst)
     return {
         "verdict": verdict,
-        **asdict(finding),
-        "worst": worst,
+        "tried": finding.tried,
+        "violations": finding.violations,
+        "worst": _finite(finding.worst),
         "unit": finding.unit or None,
-        "example": example or None,
+        "example": {name: _finite(value) for name, value in finding.example.items()} or None,
     }
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from olbench.algorithms import get_definition
-from olbench.audit.definition import Forms, Plain
+from olbench.audit.definition import Instance
 from olbench.audit.runs import Replay
 from olbench.learn.examples import Floats
 
@@ -46,21 +47,16 @@ class Coefficients:
     corner: Callable[[float], float]
 
 
-def derived_block(w: Floats, pi: Floats, gram: Floats) -> Floats:
-    """Return sum_rs pi_pr (x_r'x_i)(x_i'x_s) pi_sq, which is Sigma x_i x_i' Sigma over the older examples."""
-    return np.outer(w, w)
-
-
 def printed_block(w: Floats, pi: Floats, gram: Floats) -> Floats:
     """Return sum_rs pi_pr (x_r'x_s) pi_sq, as cw2008, eq. (21), and scw2012, Lemma 1, print it."""
-    block: Floats = pi @ gram @ pi
-    return block
+    return np.asarray(pi @ gram @ pi)
 
 
-#: As the update gives them: nu_i = alpha y a, pi_{p,i} = -beta a w_p, pi_{i,i} = -beta a^2.
+#: As the update gives them: nu_i = alpha y a, pi_{p,i} = -beta a w_p, pi_{i,i} = -beta a^2. The old block is
+#: sum_rs pi_pr (x_r'x_i)(x_i'x_s) pi_sq, which is Sigma x_i x_i' Sigma over the older examples.
 DERIVED = Coefficients(
     new_mean=lambda alpha, y, a: alpha * y * a,
-    old_block=derived_block,
+    old_block=lambda w, pi, gram: np.outer(w, w),
     border=lambda w, a: a * w,
     corner=lambda a: a * a,
 )
@@ -110,18 +106,17 @@ def largest_difference(expansion: Expansion, X: Floats, a: float, run: Replay) -
 
 
 def compare_forms(
-    forms: Forms, run: Replay, data: tuple[Floats, Floats, float], step: Step,
-    coefficients: tuple[Coefficients, Coefficients], **shown: Plain,
-) -> None:  # fmt: skip
+    run: Replay, data: tuple[Floats, Floats, float], step: Step,
+    coefficients: tuple[Coefficients, Coefficients], **shown: Any,
+) -> Instance:  # fmt: skip
     """Compare a run on (X, y, a) with its expansions by the printed and by the corrected coefficients."""
     X, y, a = data
     expansions = [expand(X @ X.T, y, a, step, form) for form in coefficients]
     printed, corrected = (largest_difference(expansion, X, a, run) for expansion in expansions)
     nu, pi = expansions[0].nu[-1], expansions[0].pi[-1]
-    shown = {"x": X.tolist(), "y": y.tolist(), "a": a, **shown, "mu": run.means[-1].tolist(),
-             "mu from nu": (X.T @ nu).tolist(), "Sigma": run.covariances[-1].tolist(),
-             "Sigma from pi": (X.T @ pi @ X + a * np.eye(X.shape[1])).tolist()}  # fmt: skip
-    forms.add(printed, corrected, **shown)
+    shown |= {"mu": run.means[-1], "mu from nu": X.T @ nu, "Sigma": run.covariances[-1]}
+    shown["Sigma from pi"] = X.T @ pi @ X + a * np.eye(X.shape[1])
+    return Instance(printed, corrected, x=X, y=y, a=a, **shown)
 
 
 def _relative(value: Floats, reference: Floats) -> float:

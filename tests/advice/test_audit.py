@@ -56,8 +56,7 @@ def test_the_search_for_comparators_finds_the_tightest():
 
 def test_the_steps_of_the_audit_are_the_optima_that_a_quadratic_solver_finds():
     rng = np.random.default_rng(5)
-    for _ in range(100):
-        one = audit.draw_instance(rng)
+    for one in audit.draw_rounds(rng, 100):
         r = rng.normal(size=(2, one.w.size))
         w, _ = audit.w_step(one.w, one.x, one.y, r.mean(axis=0), 2, one.lam, one.mu)
         np.testing.assert_allclose(w, solve_6(one.w, one.x, one.y, list(r), one.lam, one.mu), atol=1e-8)

@@ -97,7 +97,7 @@ MUTATIONS = [
     ("cw2008", "lemma-6", "nearest_point", times(1.001)),
     ("cw2008", "lemma-7", "factor_6", times(0.3)),
     ("cw2008", "separability", "covered_rows", lambda right: lambda run, rows: rows),
-    ("cw2008", "chain-18", "implied_margin", times(1.001)),
+    ("cw2008", "chain-18", "least_margin", times(1.001)),
     ("cw2008", "unit-margin", "nearest_point", times(0.3)),
     ("cw2008", "theorem-4-noise", "tightest_comparator", accept_everything),
     ("cw2008", "fixed-alpha", "fixed_gain", times(1.001)),

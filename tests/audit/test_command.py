@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from olbench.audit import Tally, Verification, check, checks, papers
+from olbench.audit import Instance, check, checks, papers
 from olbench.audit.definition import REGISTRY, Evidence
 from olbench.audit.render import evidence, number, render_json, render_text
 from olbench.errors import UserError
@@ -137,58 +137,62 @@ def test_the_shell_completes_papers_and_checks():
 # --- what a check is
 
 
-def test_a_tally_keeps_the_first_violation_and_the_worst():
-    tally = Tally(tolerance=0.5, unit="m")
-    for violation in (0.1, 0.7, 2.0):
-        tally.add(violation, at=violation)
-    assert tally.finding == Evidence(3, 2, 2.0, "m", {"at": 0.7})
-
-
-def test_what_is_not_a_number_is_a_violation():
-    tally = Tally(tolerance=1.0)
-    tally.add(float("nan"), at=0)
-    assert not tally.finding.holds
-    assert tally.finding.worst == float("inf")
-
-
-def test_nothing_tried_is_nothing_shown():
-    assert not Tally().finding.holds
-
-
 @pytest.fixture
 def made(monkeypatch):
-    """Return a function that registers a check and runs it."""
+    """Return a function that registers a check of some instances and runs it."""
     monkeypatch.setattr("olbench.audit.definition.REGISTRY", REGISTRY.copy())
 
-    def run(outcome, correction=""):
+    def run(*instances, **declared):
         from olbench.audit import definition
 
-        check(paper="made", where="Theorem 9", statement="s", correction=correction)(
-            lambda rng, trials: outcome
-        )
+        def theorem_9(rng, trials):
+            yield from instances
+
+        check(paper="made", where="Theorem 9", statement="s", **declared)(theorem_9)
         return definition.REGISTRY["made", "theorem-9"].run()
 
     return run
 
 
-HOLDS, FAILS, UNSHOWN = Evidence(3, 0, -1.0), Evidence(3, 1, 1.0, "", {"x": 1}), Evidence(3, 1, 1.0)
+def test_a_check_keeps_the_first_violation_and_the_worst(made):
+    outcome = made(*(Instance(by, at=by) for by in (0.1, 0.7, 2.0)), "a remark", within=(0.5, "m")).outcome
+    assert outcome.printed == Evidence(0.5, "m", tried=3, violations=2, worst=2.0, example={"at": 0.7})
+    assert outcome.corrected is None
+    assert outcome.note == "a remark"
+
+
+def test_either_form_has_its_instances_and_its_tolerance(made):
+    instances = Instance(1.0, 0.5, x=1), Instance(2.0, x=2), Instance(None, -1.0, x=3)
+    outcome = made(*instances, correction="c", corrected_within=(0.6, "n")).outcome
+    assert outcome.printed == Evidence(tried=2, violations=2, worst=2.0, example={"x": 1})
+    assert outcome.corrected == Evidence(0.6, "n", tried=2, worst=0.5)
+
+
+def test_what_is_not_a_number_is_a_violation(made):
+    printed = made(Instance(float("nan"), at=0), within=(1.0, "")).outcome.printed
+    assert not printed.holds
+    assert printed.worst == float("inf")
+
+
+def test_nothing_tried_is_nothing_shown(made):
+    assert not made().outcome.printed.holds
 
 
 @pytest.mark.parametrize(
-    ("printed", "corrected", "correction", "expected"),
+    ("instances", "correction", "expected"),
     [
-        (HOLDS, None, "", True),
-        (FAILS, None, "", False),
-        (FAILS, HOLDS, "c", True),
-        (FAILS, FAILS, "c", False),
-        (FAILS, None, "c", False),
-        (HOLDS, HOLDS, "c", False),
-        (UNSHOWN, HOLDS, "c", False),
-        (HOLDS, HOLDS, "", False),
+        ([Instance(-1.0)], "", True),
+        ([Instance(1.0, x=1)], "", False),
+        ([Instance(1.0, -1.0, x=1)], "c", True),
+        ([Instance(1.0, 1.0, x=1)], "c", False),
+        ([Instance(1.0, x=1)], "c", False),
+        ([Instance(-1.0, -1.0)], "c", False),
+        ([Instance(1.0, -1.0)], "c", False),
+        ([Instance(-1.0, -1.0)], "", False),
     ],
 )
-def test_what_is_expected_of_a_result(made, printed, corrected, correction, expected):
-    assert made(Verification(printed, corrected), correction).as_expected is expected
+def test_what_is_expected_of_a_result(made, instances, correction, expected):
+    assert made(*instances, correction=correction).as_expected is expected
 
 
 def test_the_results_of_a_check_do_not_depend_on_those_run_before():
@@ -199,19 +203,21 @@ def test_the_results_of_a_check_do_not_depend_on_those_run_before():
 
 
 def test_two_files_cannot_share_a_name():
+    declare = check(paper="cw2008", id="theorem-4", where="Theorem 4", statement="s")
     with pytest.raises(UserError, match="cw2008 has a check named 'theorem-4' already"):
-        check(paper="cw2008", where="Theorem 4", statement="s")(lambda rng, trials: Verification(HOLDS))
+        declare(lambda rng, trials: [])
 
 
 def test_numbers_that_json_has_not_become_words(made):
-    result = made(Verification(Evidence(1, 1, float("inf"), "", {"g": -float("inf")})))
+    result = made(Instance(float("inf"), g=-float("inf")))
     [row] = json.loads(render_json([result]))["checks"]
     assert row["printed"]["worst"] == "inf"
     assert row["printed"]["example"] == {"g": "-inf"}
 
 
 def test_evidence_is_made_of_sentences(made):
-    result = made(Verification(Evidence(4, 1, 0.5, "of the bound", {"x": [1.0, 2.5]}), HOLDS), "c")
+    instances = [Instance(0.5, -1.0, x=[1.0, 2.5]), *[Instance(-1.0, -1.0)] * 2, Instance(-1.0)]
+    result = made(*instances, correction="c", within=(0.0, "of the bound"), corrected_within=(0.0, ""))
     assert evidence(result) == [
         "As printed, 1 of 4 fail, by up to 50% of the bound.",
         "Counter-example: x = (1, 2.5).",

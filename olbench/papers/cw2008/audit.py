@@ -11,9 +11,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from olbench import audit
-from olbench.audit.definition import POINTS, Forms, Tally, Verification
-from olbench.audit.deviation import compare_smaller_root, compare_trigger, quadratic_roots
+from olbench.audit.definition import POINTS, Instance, Instances
+from olbench.audit.deviation import compare_smaller_root, compare_trigger, least_margin, quadratic_roots
 from olbench.audit.gaussians import (
+    NEAR,
     Problem,
     compare_optimum,
     divergence,
@@ -79,67 +80,58 @@ def miss(a: float, r: float, phi: float) -> float:
 
 
 @check(
-    id="equation-13",
     where="Eq. (13)",
     statement="gamma = (-m v psi + sqrt(m^2 v^2 psi^2 - v^2 psi (m^2 - v phi^2))) / (v^2 psi) meets the "
     "constraint (4) with equality",
     correction="xi = 1 + phi^2 takes the place of psi in the denominator and before (m^2 - v phi^2), as in "
     "(14)",
+    within=(1e-9, "sqrt(v)"),
 )
-def equation_13(rng: np.random.Generator, trials: int) -> Verification:
+def equation_13(rng: np.random.Generator, trials: int) -> Instances:
     """Compare both roots with the constraint."""
-    forms = Forms(1e-9, "sqrt(v)")
-    cases = [(0.0, 1.0), (-3.0, 3.0), *_margins(rng, POINTS * trials)]
-    for r, phi in cases:
+    for r, phi in [(0.0, 1.0), (-3.0, 3.0), *_margins(rng, POINTS * trials)]:
         shown = {"m": r, "v": 1.0, "phi": phi, "gamma": root_13(r, phi), "alpha of (14)": root_14(r, phi)}
         shown["missed by"] = miss(root_13(r, phi), r, phi)
-        forms.add(shown["missed by"], miss(root_14(r, phi), r, phi), **shown)
-    return forms.verify(
+        yield Instance(shown["missed by"], miss(root_14(r, phi), r, phi), **shown)
+    yield (
         "Tried: m / sqrt(v) from -5 to phi, phi up to 3. As m falls, (13) misses by about "
-        "|m| phi / sqrt(2 + phi^2), so by any amount",
+        "|m| phi / sqrt(2 + phi^2), so by any amount"
     )
 
 
-def _margins(rng: np.random.Generator, count: int, lowest: float = -5.0) -> Iterator[tuple[float, float]]:
+def _margins(rng: np.random.Generator, count: int) -> Iterator[tuple[float, float]]:
     """Yield normalised margins below phi, and phi."""
     for _ in range(count):
         phi = rng.uniform(0.05, 3.0)
-        yield rng.uniform(lowest, phi), phi
+        yield rng.uniform(-5.0, phi), phi
 
 
 @check(
-    id="smaller-root",
     where="Section 3.2, before (13)",
     statement="The smaller root of the quadratic for alpha is always negative and thus not a valid Lagrange "
     "multiplier",
     correction="It is negative where m > -phi sqrt(v). For m < -phi sqrt(v) both roots are positive, and the "
     "smaller one is not valid because it does not meet the constraint: squaring has added it",
 )
-def smaller_root(rng: np.random.Generator, trials: int) -> Verification:
+def smaller_root(rng: np.random.Generator, trials: int) -> Instances:
     """Solve the quadratic at margins down to -3 phi sqrt(v), and try both roots in the constraint."""
     return compare_smaller_root(rng, trials, least_margin)
 
 
 @check(
-    id="trigger",
     where="Section 3.2, before Lemma 1",
     statement="For m >= 0, the larger root gamma is positive exactly where m < phi v",
     correction="Exactly where m < phi sqrt(v)",
 )
-def trigger(rng: np.random.Generator, trials: int) -> Verification:
+def trigger(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the sign of the larger root of the quadratic with both conditions."""
     return compare_trigger(rng, trials, lambda *at: quadratic_roots(*at)[1], least_margin)
 
 
-def least_margin(v: float, phi: float) -> float:
-    """Return the margin from which the constraint of (3) holds."""
-    return phi * math.sqrt(v)
-
-
-@check(id="equation-14", where="Eqs. (9)-(14)", statement="The closed form is the optimum of (3)")
-def equation_14(rng: np.random.Generator, trials: int) -> Verification:
+@check(where="Eqs. (9)-(14)", statement="The closed form is the optimum of (3)", within=NEAR)
+def equation_14(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the closed form with sequential quadratic programming over mu and a factor of Sigma."""
-    return compare_optimum(violated_problems(partial(draw_problem, rng), trials), _closed_form).verify()
+    return compare_optimum(violated_problems(partial(draw_problem, rng), trials), _closed_form)
 
 
 def _closed_form(problem: Problem) -> tuple[Floats, Floats]:
@@ -151,28 +143,24 @@ def _closed_form(problem: Problem) -> tuple[Floats, Floats]:
 
 
 @check(
-    id="eta-half",
     where="Section 3.2, after Lemma 1",
     statement="With eta = .5 (phi = 0) only mu is updated, not Sigma",
     correction="From mu = 0 nothing is updated at all: every margin is 0, which (4) allows; only from "
     "another mu does a negative margin move mu, and Sigma never",
 )
-def eta_half(rng: np.random.Generator, trials: int) -> Verification:
+def eta_half(rng: np.random.Generator, trials: int) -> Instances:
     """Run CW with eta = .5 from the start, and take single steps from other means."""
-    forms = Forms()
     for _ in range(trials):
         X, y = separable(rng, 40, 3)
         run = replay(confident(LEARNER, 0.0), X, y)
         moved = max(float(np.abs(mean).max()) for mean in run.means)
-        idle = float(moved == 0.0 and (y < 0).any())
         shown = {"n": len(y), "mistakes": run.mistakes, "updates": run.effective_updates}
-        forms.add(idle, moved + run.effective_updates, **shown)
+        yield Instance(moved == 0.0 and (y < 0).any(), moved + run.effective_updates, **shown)
         m, v = -rng.lognormal(), rng.lognormal()
         loss, alpha, gain = _rule_step(m, v, 0.0)
         # The constraint y mu.x >= 0 is met with equality: alpha v = -m.
         missed = max(abs(alpha * v + m), abs(gain), float(loss <= 0.0))
-        forms.corrected.add(missed - 1e-12, m=m, v=v, alpha=alpha)
-    return forms.verify()
+        yield Instance(None, missed - 1e-12, m=m, v=v, alpha=alpha)
 
 
 def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
@@ -181,15 +169,14 @@ def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
 
 
 @check(
-    id="first-round",
     where="Section 3.2, after Lemma 1",
     statement="On a first example of length one the constraint is y w.x >= a, so the update is that of PA",
     correction="The first update leaves y mu.x = phi sqrt(a / (1 + phi^2)): along x as PA, but not to a "
     "fixed margin",
+    within=(1e-9, "(margin)"),
 )
-def first_round(rng: np.random.Generator, trials: int) -> Verification:
+def first_round(rng: np.random.Generator, trials: int) -> Instances:
     """Run CW on one example."""
-    forms = Forms(1e-9, "(margin)")
     cases = [(1.0, 1.0), *((10.0 ** rng.uniform(-2, 2), rng.uniform(0.1, 3.0)) for _ in range(trials))]
     for a, phi in cases:
         x = rng.normal(size=3)
@@ -198,8 +185,7 @@ def first_round(rng: np.random.Generator, trials: int) -> Verification:
         margin = run.updates[0].margin
         aside = float(np.abs(run.means[-1] - margin * x).max())
         corrected = max(abs(margin - first_margin(a, phi)), aside)
-        forms.add(abs(margin - a), corrected, a=a, phi=phi, margin=margin)
-    return forms.verify()
+        yield Instance(abs(margin - a), corrected, a=a, phi=phi, margin=margin)
 
 
 def first_margin(a: float, phi: float) -> float:
@@ -208,14 +194,13 @@ def first_margin(a: float, phi: float) -> float:
 
 
 @check(
-    id="equation-15",
     where="Eq. (15)",
     statement="Setting the off-diagonal elements of Sigma_{i+1} to zero gives (15)",
     correction="It is those of the inverse of Sigma_{i+1} that (15) sets to zero",
+    within=(1e-9, "(relative)"),
 )
-def equation_15(rng: np.random.Generator, trials: int) -> Verification:
+def equation_15(rng: np.random.Generator, trials: int) -> Instances:
     """Compare (15) with the diagonal of the full update and with that of its inverse."""
-    forms = Forms(1e-9, "(relative)")
     cases = [(np.ones(2), np.ones(2), 0.0, 1.0)]
     for _ in range(trials):
         phi = rng.uniform(0.1, 3.0)
@@ -226,64 +211,58 @@ def equation_15(rng: np.random.Generator, trials: int) -> Verification:
         gain = a * phi / (left_deviation(a, phi) * v)
         full = np.linalg.inv(np.diag(1.0 / variances) + gain * np.outer(x, x))
         diagonal = diagonal_update(variances, gain, x)
-        forms.add(
-            float(np.abs(np.diag(full) / diagonal - 1.0).max()),
-            float(np.abs(np.diag(np.linalg.inv(full)) * diagonal - 1.0).max()),
-            x=x.tolist(), Sigma=variances.tolist(), m=r * math.sqrt(v), phi=phi,
-            **{"(15)": diagonal.tolist(), "diagonal of (10)": np.diag(full).tolist()},
-        )  # fmt: skip
-    return forms.verify()
+        printed = np.abs(np.diag(full) / diagonal - 1.0).max()
+        corrected = np.abs(np.diag(np.linalg.inv(full)) * diagonal - 1.0).max()
+        shown = {"x": x, "Sigma": variances, "m": r * math.sqrt(v), "phi": phi, "(15)": diagonal}
+        yield Instance(printed, corrected, **shown, **{"diagonal of (10)": np.diag(full)})
 
 
 def diagonal_update(variances: Floats, gain: float, x: Floats) -> Floats:
     """Return the diagonal of Sigma_{i+1} by eq. (15)."""
-    diagonal: Floats = 1.0 / (1.0 / variances + gain * x * x)
-    return diagonal
+    return np.asarray(1.0 / (1.0 / variances + gain * x * x))
 
 
 # --- the kernel form, Theorem 2
 
 #: Eq. (20) as printed: nu_i = a.
-PRINTED_20 = Coefficients(lambda alpha, y, a: a, DERIVED.old_block, DERIVED.border, DERIVED.corner)
+PRINTED_20 = replace(DERIVED, new_mean=lambda alpha, y, a: a)
 #: Eq. (21) as printed: x_r'x_s where x_r'x_i x_i'x_s belongs.
-PRINTED_21 = Coefficients(DERIVED.new_mean, printed_block, DERIVED.border, DERIVED.corner)
+PRINTED_21 = replace(DERIVED, old_block=printed_block)
 
 
 def _compare_forms(
     rng: np.random.Generator, trials: int, form: Coefficients, smallest: tuple[Floats, Floats, float, float]
-) -> Verification:
+) -> Instances:
     """Run CW in primal form and through printed and derived coefficients.
 
     The runs are short because a kernel form subtracts what it has added: it loses digits as Sigma shrinks.
     """
-    forms = Forms(1e-6, "(relative)")
     drawn = (
         (*separable(rng, 8, 3), 10.0 ** rng.uniform(-1, 1), float(rng.choice(PHIS))) for _ in range(trials)
     )
     for X, y, a, phi in (smallest, *drawn):
         run, step = replay(confident(LEARNER, phi, a=a), X, y), scalar_step(LEARNER, (phi,))
-        compare_forms(forms, run, (X, y, a), step, (form, DERIVED), phi=phi)
-    return forms.verify()
+        yield compare_forms(run, (X, y, a), step, (form, DERIVED), phi=phi)
 
 
 @check(
-    id="equation-20",
     where="Appendix, eq. (20)",
     statement="nu_i^(i+1) = a",
     correction="nu_i^(i+1) = a alpha_i y_i",
+    within=(1e-6, "(relative)"),
 )
-def equation_20(rng: np.random.Generator, trials: int) -> Verification:
+def equation_20(rng: np.random.Generator, trials: int) -> Instances:
     """One negative example is enough: the printed mean points the wrong way."""
     return _compare_forms(rng, trials, PRINTED_20, (np.ones((1, 1)), -np.ones(1), 1.0, 1.0))
 
 
 @check(
-    id="equation-21",
     where="Appendix, eq. (21)",
     statement="pi_pq^(i+1) = pi_pq - beta_i sum_rs pi_pr pi_sq x_r'x_s",
     correction="x_r'x_s stands for (x_r'x_i)(x_i'x_s)",
+    within=(1e-6, "(relative)"),
 )
-def equation_21(rng: np.random.Generator, trials: int) -> Verification:
+def equation_21(rng: np.random.Generator, trials: int) -> Instances:
     """Two orthogonal examples are enough: the second must not change pi_11."""
     return _compare_forms(rng, trials, PRINTED_21, (np.eye(2), np.ones(2), 1.0, 1.0))
 
@@ -292,10 +271,10 @@ def equation_21(rng: np.random.Generator, trials: int) -> Verification:
     where="Theorem 2",
     statement="mu_i and Sigma_i are combinations (16) of the inputs whose coefficients depend on inner "
     "products alone",
+    within=(1e-6, "(relative)"),
 )
-def theorem_2(rng: np.random.Generator, trials: int) -> Verification:
+def theorem_2(rng: np.random.Generator, trials: int) -> Instances:
     """Run CW through a kernel alone and in the feature space: linear, and quadratic with its feature map."""
-    printed = Tally(1e-6, "(relative)")
     for number in range(trials):
         X, y = separable(rng, 15, 2)
         phi, a = float(rng.choice(PHIS)), 10.0 ** rng.uniform(-1, 1)
@@ -308,8 +287,8 @@ def theorem_2(rng: np.random.Generator, trials: int) -> Verification:
         dual = expand(gram, y, a, scalar_step(LEARNER, (phi,)), DERIVED)
         counts = float((dual.mistakes, dual.updates) != (run.mistakes, run.effective_updates))
         gap = max(largest_difference(dual, features, a, run), counts)
-        printed.add(gap, phi=phi, a=a, mistakes=run.mistakes, kernel_mistakes=dual.mistakes)
-    return printed.verify("Linear and quadratic kernel, separable data, count for count")
+        yield Instance(gap, phi=phi, a=a, mistakes=run.mistakes, kernel_mistakes=dual.mistakes)
+    yield "Linear and quadratic kernel, separable data, count for count"
 
 
 # --- invariance, section 4.1
@@ -319,10 +298,10 @@ def theorem_2(rng: np.random.Generator, trials: int) -> Verification:
     where="Lemma 3",
     statement="Starting from Sigma_1 = a I scales m, mu by sqrt(a), v, u, Sigma by a and alpha by 1/sqrt(a), "
     "and changes no mistake and no update",
+    within=(1e-9, "(relative)"),
 )
-def lemma_3(rng: np.random.Generator, trials: int) -> Verification:
+def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
     """Run CW from Sigma_1 = I and from a I, a between 1e-8 and 1e8."""
-    printed = Tally(1e-9, "(relative)")
     worst = dict.fromkeys(PHIS, 0.0)
     for number in range(trials):
         X, y = separable(rng, 60, 4)
@@ -331,9 +310,9 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Verification:
         counts = (run.mistakes, run.effective_updates), (scaled.mistakes, scaled.effective_updates)
         gap = _scale_gap(run, scaled, a) if counts[0] == counts[1] else math.inf
         worst[phi] = max(worst[phi], gap)
-        printed.add(gap, a=a, phi=phi, mistakes=run.mistakes, scaled_mistakes=scaled.mistakes)
+        yield Instance(gap, a=a, phi=phi, mistakes=run.mistakes, scaled_mistakes=scaled.mistakes)
     words = ", ".join(f"{gap:.0e} at phi = {phi:g}" for phi, gap in worst.items())
-    return printed.verify(f"All of eq. (17) in every round, relative to sizes: {words}")
+    yield f"All of eq. (17) in every round, relative to sizes: {words}"
 
 
 def _scale_gap(run: Replay, scaled: Replay, a: float) -> float:
@@ -356,24 +335,21 @@ def _scale_gap(run: Replay, scaled: Replay, a: float) -> float:
 
 
 @check(
-    id="loss-variance",
     where="Appendix, Confidence Loss, before (23)",
     statement="The margin's Gaussian has the parameters m = y mu.x and v = mu' Sigma mu",
     correction="v = x' Sigma x, as in (1) and (11)",
+    within=(1e-9, "(relative)"),
 )
-def loss_variance(rng: np.random.Generator, trials: int) -> Verification:
+def loss_variance(rng: np.random.Generator, trials: int) -> Instances:
     """Measure the variance of y w.x over draws of w whose mean and covariance are exactly mu and Sigma."""
-    forms = Forms(1e-9, "(relative)")
     first = Problem(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0)
     for one in (first, *(draw_problem(rng) for _ in range(trials))):
         margins = one.y * matched_draws(rng, one.mean, one.covariance, 200) @ one.x
         printed, variance = float(one.mean @ one.covariance @ one.mean), float(margins.var())
-        shown = {"mu": one.mean.tolist(), "Sigma": one.covariance.tolist(), "x": one.x.tolist()}
-        shown |= {"mu' Sigma mu": printed, "variance of y w.x": variance}
-        forms.add(abs(printed / variance - 1.0), abs(margin_variance(one) / variance - 1.0), **shown)
-    return forms.verify(
-        "Before the first update mu is 0, so that m / sqrt(v) would be 0 / 0 for every example"
-    )
+        shown = {"mu": one.mean, "Sigma": one.covariance, "x": one.x, "mu' Sigma mu": printed}
+        corrected = abs(margin_variance(one) / variance - 1.0)
+        yield Instance(abs(printed / variance - 1.0), corrected, **shown, **{"variance of y w.x": variance})
+    yield "Before the first update mu is 0, so that m / sqrt(v) would be 0 / 0 for every example"
 
 
 def margin_variance(one: Problem) -> float:
@@ -397,52 +373,45 @@ def _phis(rng: np.random.Generator, count: int) -> list[Decimal]:
     return [Decimal(1), *(Decimal(10.0 ** rng.uniform(-2, 1)) for _ in range(count))]
 
 
-@check(id="lemma-5-1", where="Lemma 5, item 1", statement="f(phi) = 0 and f(0) = 1")
-def lemma_5_1(rng: np.random.Generator, trials: int) -> Verification:
+@check(where="Lemma 5, item 1", statement="f(phi) = 0 and f(0) = 1", within=(1e-40, ""))
+def lemma_5_1(rng: np.random.Generator, trials: int) -> Instances:
     """Substitute."""
-    printed = Tally(1e-40)
     for phi in _phis(rng, trials):
         gap = max(abs(confidence_loss(phi, phi)), abs(confidence_loss(Decimal(0), phi) - 1))
-        printed.add(float(gap), phi=float(phi))
-    return printed.verify()
+        yield Instance(gap, phi=phi)
 
 
-@check(id="lemma-5-2", where="Lemma 5, item 2", statement="f is convex and decreasing for x < phi")
-def lemma_5_2(rng: np.random.Generator, trials: int) -> Verification:
+@check(where="Lemma 5, item 2", statement="f is convex and decreasing for x < phi")
+def lemma_5_2(rng: np.random.Generator, trials: int) -> Instances:
     """Compare f at two points and at their midpoint."""
-    printed = Tally()
     for phi in _phis(rng, POINTS * trials):
         low, high = sorted(phi - Decimal(10.0 ** rng.uniform(-4, 2)) for _ in range(2))
         first, middle, last = (confidence_loss(x, phi) for x in (low, (low + high) / 2, high))
         fall, bend = (last - first) / first, (middle - (first + last) / 2) / first
-        printed.add(float(max(fall, bend)), phi=float(phi), low=float(low), high=float(high))
-    return printed.verify()
+        yield Instance(max(fall, bend), phi=phi, low=low, high=high)
 
 
-@check(id="lemma-5-3", where="Lemma 5, item 3", statement="f(x) >= 1 for x <= 0")
-def lemma_5_3(rng: np.random.Generator, trials: int) -> Verification:
+@check(where="Lemma 5, item 3", statement="f(x) >= 1 for x <= 0")
+def lemma_5_3(rng: np.random.Generator, trials: int) -> Instances:
     """Evaluate f at margins that are not positive."""
-    printed = Tally()
     for phi in _phis(rng, POINTS * trials):
         x = -Decimal(10.0 ** rng.uniform(-6, 3))
-        printed.add(float(1 - confidence_loss(x, phi)), phi=float(phi), x=float(x))
-    return printed.verify()
+        yield Instance(1 - confidence_loss(x, phi), phi=phi, x=x)
 
 
 @check(
-    id="lemma-5-4",
     where="Lemma 5, item 4",
     statement="f(x) is about x^2 (1 + phi^2) / phi^2 for x far below -2 sqrt((1 + phi^2) / phi^2)",
+    within=(0.0, "(of the error allowed)"),
 )
-def lemma_5_4(rng: np.random.Generator, trials: int) -> Verification:
+def lemma_5_4(rng: np.random.Generator, trials: int) -> Instances:
     """At T times that point the relative error is at most 9 / (16 T^2)."""
-    printed = Tally(0.0, "(of the error allowed)")
     for phi in _phis(rng, trials):
         for T in (1, 10, 100, 1000):
             x = -2 * T * (1 + phi * phi).sqrt() / phi
             error = abs(confidence_loss(x, phi) * phi * phi / (x * x * (1 + phi * phi)) - 1)
-            printed.add(float(error * 16 * T * T / 9 - 1), phi=float(phi), x=float(x), error=float(error))
-    return printed.verify("The relative error falls as 1 / T^2 at T times that point")
+            yield Instance(error * 16 * T * T / 9 - 1, phi=phi, x=x, error=error)
+    yield "The relative error falls as 1 / T^2 at T times that point"
 
 
 def curvature(phi: Decimal) -> Decimal:
@@ -452,32 +421,29 @@ def curvature(phi: Decimal) -> Decimal:
 
 
 @check(
-    id="lemma-5-5",
     where="Lemma 5, item 5",
     statement="f(x) is about A phi^2 for x just below phi, for some A > 0",
     correction="f(x) is about A (phi - x)^2 with A = (1 + phi^2) / (phi^2 psi^2)",
+    within=(0.5, "(relative change)"),
+    corrected_within=(1e-6, "(relative)"),
 )
-def lemma_5_5(rng: np.random.Generator, trials: int) -> Verification:
+def lemma_5_5(rng: np.random.Generator, trials: int) -> Instances:
     """Go ten times nearer to phi: a constant stays, a square falls to a hundredth."""
-    forms = Forms(0.5, "(relative change)", corrected=Tally(1e-6, "(relative)"))
     for phi in _phis(rng, trials):
         gap = phi * Decimal("1e-9")
         near, nearer = confidence_loss(phi - gap, phi), confidence_loss(phi - gap / 10, phi)
         ratio = near / (curvature(phi) * gap * gap)
-        shown = {"phi": float(phi), "distance": float(gap), "f": float(near)}
-        shown["f ten times nearer"] = float(nearer)
-        forms.add(float(abs(near / nearer - 1)), float(abs(ratio - 1)), **shown)
-    return forms.verify()
+        shown = {"phi": phi, "distance": gap, "f": near, "f ten times nearer": nearer}
+        yield Instance(abs(near / nearer - 1), abs(ratio - 1), **shown)
 
 
 @check(
-    id="lemma-5-6",
     where="Lemma 5, item 6",
     statement="The loss at m / sqrt(v) is (1 + phi^2) / phi^2 alpha^2 v",
+    within=(1e-9, "(relative)"),
 )
-def lemma_5_6(rng: np.random.Generator, trials: int) -> Verification:
+def lemma_5_6(rng: np.random.Generator, trials: int) -> Instances:
     """Take alpha from the rule that olbench runs."""
-    printed = Tally(1e-9, "(relative)")
     for r, phi in _margins(rng, POINTS * trials):
         v = 10.0 ** rng.uniform(-4, 4)
         m = r * math.sqrt(v)
@@ -486,25 +452,21 @@ def lemma_5_6(rng: np.random.Generator, trials: int) -> Verification:
         gap = abs(factor_6(phi) * alpha * alpha * v / float(loss) - 1.0)
         # Next to phi the loss has as few digits as phi - r; what is left out is no statement.
         if phi - r > 1e-5 * phi:
-            printed.add(gap, m=m, v=v, phi=phi, alpha=alpha)
-    return printed.verify()
+            yield Instance(gap, m=m, v=v, phi=phi, alpha=alpha)
 
 
 @check(
-    id="figure-4",
     where="Appendix, Fig. 4",
     statement="A larger phi bounds the 0-1 loss tighter at m <= 0, a smaller one at m >= 0",
 )
-def figure_4(rng: np.random.Generator, trials: int) -> Verification:
+def figure_4(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the losses of two phi at one margin."""
-    printed = Tally()
     for _ in range(POINTS * trials):
         small, large = sorted(Decimal(10.0 ** rng.uniform(-2, 1)) for _ in range(2))
         x = Decimal(rng.uniform(-5.0, 1.2 * float(large)))
         losses = [confidence_loss(x, phi) if x < phi else Decimal(0) for phi in (small, large)]
         wrong = losses[1] - losses[0] if x <= 0 else losses[0] - losses[1]
-        printed.add(float(wrong), x=float(x), small=float(small), large=float(large))
-    return printed.verify()
+        yield Instance(wrong, x=x, small=small, large=large)
 
 
 # --- the mistake bound, section 4.2
@@ -532,10 +494,10 @@ def chain(run: Replay, phi: float) -> float:
     statement="On separable data, mistakes <= sum alpha^2 v <= (1 + phi^2) / phi^2 (-log det S* + Tr S* + "
     "mu*' Sigma_{n+1}^-1 mu* - d)",
     correction="The middle term is (1 + phi^2) / phi^2 sum alpha^2 v; the outer bound stands",
+    within=(1e-9, "of the bound"),
 )
-def theorem_4(rng: np.random.Generator, trials: int) -> Verification:
+def theorem_4(rng: np.random.Generator, trials: int) -> Instances:
     """Run CW on separable data, and let an optimiser move examples to break the corrected chain."""
-    forms = Forms(1e-9, "of the bound")
     broken = dict.fromkeys(PHIS, 0)
     count = 0
     for number, (phi, run, comparator) in enumerate(_runs(rng, trials)):
@@ -549,13 +511,13 @@ def theorem_4(rng: np.random.Generator, trials: int) -> Verification:
         else:
             broken[phi] += excess > 0.0
             count += phi == PHIS[0]
-        forms.add(excess, max(run.mistakes / middle, middle / right) - 1.0, **shown)
+        yield Instance(excess, max(run.mistakes / middle, middle / right) - 1.0, **shown)
     for phi in PHIS:
         for _ in range(max(1, trials // 20)):
             ratio, rows = _tightest_run(rng, phi)
-            forms.corrected.add(ratio - 1.0, phi=phi, rows=rows.tolist())
+            yield Instance(None, ratio - 1.0, phi=phi, rows=rows)
     words = ", ".join(f"{broken[phi]} of {count} at phi = {phi:g}" for phi in PHIS)
-    return forms.verify(f"Mistakes exceed the printed middle term in {words}")
+    yield f"Mistakes exceed the printed middle term in {words}"
 
 
 def _tightest_run(rng: np.random.Generator, phi: float) -> tuple[float, Floats]:
@@ -572,14 +534,12 @@ def _tightest_run(rng: np.random.Generator, phi: float) -> tuple[float, Floats]:
 
 
 @check(
-    id="separability",
     where="Section 4.2, after Theorem 4",
     statement="The conditions (18) imply that mu* separates the input sequence",
     correction="They imply that it separates the examples on which an update was made",
 )
-def separability(rng: np.random.Generator, trials: int) -> Verification:
+def separability(rng: np.random.Generator, trials: int) -> Instances:
     """A confident example without an update, then its opposite: (18) can be satisfied, separation cannot."""
-    forms = Forms()
     cases = [(np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0.5], [-1, -1, -0.5]]), 1.0)]
     for _ in range(trials):
         z = np.abs(rng.normal(size=(2, 3)))
@@ -589,11 +549,9 @@ def separability(rng: np.random.Generator, trials: int) -> Verification:
         run = replay(confident(LEARNER, phi), rows, np.ones(len(rows)))
         comparator = find_comparator(run)
         if comparator:
-            shown = {"x": rows.tolist(), "y": 1, "phi": phi, "updates": run.effective_updates}
-            shown["mu*"] = comparator.mean.tolist()
+            shown = {"y": 1, "phi": phi, "updates": run.effective_updates, "mu*": comparator.mean}
             whole, covered = is_separable(rows), is_separable(covered_rows(run, rows))
-            forms.add(float(not whole), float(not covered), **shown)
-    return forms.verify()
+            yield Instance(not whole, not covered, x=rows, **shown)
 
 
 def covered_rows(run: Replay, rows: Floats) -> Floats:
@@ -602,14 +560,13 @@ def covered_rows(run: Replay, rows: Floats) -> Floats:
 
 
 @check(
-    id="chain-18",
     where="Section 4.2, after Theorem 4",
     statement="phi sqrt(x' Sigma_{i+1} x) >= x' Sigma* x by (18)",
     correction="phi sqrt(x' Sigma_{i+1} x) >= phi sqrt(x' Sigma* x)",
+    within=(1e-9, "(relative)"),
 )
-def chain_18(rng: np.random.Generator, trials: int) -> Verification:
+def chain_18(rng: np.random.Generator, trials: int) -> Instances:
     """Take Sigma* = Sigma_{n+1}, as the paper does."""
-    forms = Forms(1e-9, "(relative)")
     runs = [(1.0, replay(confident(LEARNER, 1.0), np.array([[10.0]]), np.ones(1)))]
     for _ in range(trials):
         phi = float(rng.choice(PHIS))
@@ -619,45 +576,34 @@ def chain_18(rng: np.random.Generator, trials: int) -> Verification:
             u, star = update.variance, float(update.z @ run.covariances[-1] @ update.z)
             left = phi * math.sqrt(u)
             shown = {"phi": phi, "x'Sigma x": u, "phi sqrt(x'Sigma x)": left, "x'Sigma* x": star}
-            forms.add(star / left - 1.0, implied_margin(phi, star) / left - 1.0, **shown)
-    return forms.verify()
-
-
-def implied_margin(phi: float, variance: float) -> float:
-    """Return the margin that (18) and (4) imply for a comparator's variance."""
-    return phi * math.sqrt(variance)
+            yield Instance(star / left - 1.0, least_margin(star, phi) / left - 1.0, **shown)
 
 
 @check(
-    id="unit-margin",
     where="Section 4.2, last bound",
     statement="If y mu*.x >= ||x|| on the updates, mistakes <= (1 + phi^2) / phi^2 (-log det Sigma_{n+1} + "
     "Tr Sigma_{n+1} - d) + (1 + phi^2) mu*' Sigma_{n+1}^-1 mu*",
+    within=(0.0, "of the bound"),
 )
-def unit_margin(rng: np.random.Generator, trials: int) -> Verification:
+def unit_margin(rng: np.random.Generator, trials: int) -> Instances:
     """Take the mu* of least cost with that margin."""
-    printed = Tally(0.0, "of the bound")
     for phi, run, _ in _runs(rng, trials):
         precision = run.precision
         mean = nearest_point(precision, run.rows, np.linalg.norm(run.rows, axis=1))
         log_det = float(np.linalg.slogdet(precision)[1])
         sigma = log_det + float(np.trace(np.linalg.inv(precision))) - len(mean)
         bound = factor_6(phi) * sigma + (1.0 + phi * phi) * float(mean @ precision @ mean)
-        printed.add(run.mistakes / bound - 1.0, phi=phi, mistakes=run.mistakes, bound=bound)
-    return printed.verify()
+        yield Instance(run.mistakes / bound - 1.0, phi=phi, mistakes=run.mistakes, bound=bound)
 
 
 @check(
-    id="theorem-4-noise",
     where="Theorem 4, conditions (18)",
     statement="Where the updated examples are not separable no mu* satisfies (18), and the theorem is silent",
 )
-def theorem_4_noise(rng: np.random.Generator, trials: int) -> Verification:
+def theorem_4_noise(rng: np.random.Generator, trials: int) -> Instances:
     """Repeat examples with the opposite label; the comparator must be refused."""
-    printed = Tally()
     reason = ""
-    cases = [(np.ones((1, 1)), np.ones(1)), *(separable(rng, 15, 3) for _ in range(trials))]
-    for X, y in cases:
+    for X, y in [(np.ones((1, 1)), np.ones(1)), *(separable(rng, 15, 3) for _ in range(trials))]:
         X, y = np.vstack([X, X]), np.concatenate([y, -y])
         phi = float(rng.choice(PHIS))
         run = replay(confident(LEARNER, phi), X, y)
@@ -665,20 +611,20 @@ def theorem_4_noise(rng: np.random.Generator, trials: int) -> Verification:
             continue
         try:
             tightest_comparator(run)
-            printed.add(1.0, phi=phi, updates=run.effective_updates)
+            yield Instance(1.0, phi=phi, updates=run.effective_updates)
         except NotSeparableError as error:
-            printed.add(0.0)
+            yield Instance(0.0)
             reason = str(error)
-    return printed.verify(f"Refused: {reason}")
+    yield f"Refused: {reason}"
 
 
 @check(
     where="Lemma 6",
     statement="mu_{i+1} is the point nearest to mu_i, in the metric of Sigma_i, with y mu.x >= phi sqrt(u_i)",
+    within=(1e-6, "(relative)"),
 )
-def lemma_6(rng: np.random.Generator, trials: int) -> Verification:
+def lemma_6(rng: np.random.Generator, trials: int) -> Instances:
     """Solve the projection (25), (26) for the updates of runs."""
-    printed = Tally(1e-6, "(relative)")
     for _ in range(trials):
         X, y = separable(rng, 12, 3)
         phi = float(rng.choice(PHIS))
@@ -690,17 +636,16 @@ def lemma_6(rng: np.random.Generator, trials: int) -> Verification:
             if size > 0.0:
                 metric = inverse_of(run.covariances[row])
                 shift = nearest_point(metric, z[None, :], np.array([wanted]))
-                printed.add(float(np.abs(mean + shift - after).max()) / size, phi=phi, wanted=wanted)
-    return printed.verify()
+                yield Instance(np.abs(mean + shift - after).max() / size, phi=phi, wanted=wanted)
 
 
 @check(
     where="Lemma 7",
     statement="The losses sum to at most (1 + phi^2) / phi^2 (2 KL(* || N(0, I)) + mu*' (sum zeta x x') mu*)",
+    within=(0.0, "of the bound"),
 )
-def lemma_7(rng: np.random.Generator, trials: int) -> Verification:
+def lemma_7(rng: np.random.Generator, trials: int) -> Instances:
     """Sum the losses (24) of the margins on runs; zeta from eq. (29)."""
-    printed = Tally(0.0, "of the bound")
     for phi, run, comparator in _runs(rng, trials):
         margins = (Decimal(each.m / math.sqrt(each.v)) for each in run.updates)
         losses = math.fsum(float(confidence_loss(margin, Decimal(phi))) for margin in margins)
@@ -708,36 +653,35 @@ def lemma_7(rng: np.random.Generator, trials: int) -> Verification:
         kl = divergence(comparator.mean, comparator.covariance, np.zeros(d), np.eye(d))
         spread = math.fsum(each.gain * float(comparator.mean @ each.z) ** 2 for each in run.updates)
         bound = factor_6(phi) * (2.0 * kl + spread)
-        printed.add(losses / bound - 1.0, phi=phi, losses=losses, bound=bound)
-    return printed.verify()
+        yield Instance(losses / bound - 1.0, phi=phi, losses=losses, bound=bound)
 
 
 # --- related work, section 6
 
 
 @check(
-    id="fixed-alpha",
     where="Section 6, SOP",
     statement="A variant similar to SOP follows from (5) with a fixed alpha, without the square root and "
     "with a gradient-descent step",
+    within=(1e-5, "(relative)"),
 )
-def fixed_alpha(rng: np.random.Generator, trials: int) -> Verification:
+def fixed_alpha(rng: np.random.Generator, trials: int) -> Instances:
     """Take the slope of that Lagrangian at its optimum, and run the variant beside olbench's SOP."""
-    printed, others = Tally(1e-5, "(relative)"), 0
+    others = 0
     for _ in range(trials):
         one, alpha = draw_problem(rng), rng.lognormal()
         gain = fixed_gain(alpha, one.phi)
         optimum = one.step(alpha, gain / (1.0 + gain * one.v))
         slope = largest_slope(partial(_fixed_lagrangian, one, alpha), *optimum, rng)
-        printed.add(slope, alpha=alpha, **one.shown)
+        yield Instance(slope, alpha=alpha, **one.shown)
         X, y = separable(rng, 40, 3)
         run = replay(make_algorithm("sop"), X, y)
         mistakes, mean, covariance = _run_fixed(X, y, alpha, gradient_step)
         gaps = [np.abs(mean / alpha - run.means[-1]).max(), np.abs(covariance - run.covariances[-1]).max()]
-        counts = float(mistakes != run.mistakes)
-        printed.add(float(max(*gaps, counts)), alpha=alpha, mistakes=mistakes, sop_mistakes=run.mistakes)
+        gap = max(*gaps, mistakes != run.mistakes)
+        yield Instance(gap, alpha=alpha, mistakes=mistakes, sop_mistakes=run.mistakes)
         others += _run_fixed(X, y, alpha, _optimal_step)[0] != run.mistakes
-    return printed.verify(
+    yield (
         "With 2 alpha phi = 1 the variant makes SOP's mistakes, has its Sigma and alpha times its mu. With "
         f"the optimal step of mu in place of the gradient step, mistakes differ in {others} of {trials} runs"
     )

@@ -5,15 +5,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import minimize
 
 from olbench import audit
-from olbench.audit.definition import POINTS, Forms, Plain, Tally, Verification
+from olbench.audit.definition import POINTS, Instance, Instances
 from olbench.audit.deviation import larger_root, shrinkage
 from olbench.audit.gaussians import (
+    NEAR,
     Example,
     Problem,
     compare_optimum,
@@ -67,14 +68,13 @@ def soft_update(problem: Problem, alpha: float) -> tuple[Floats, Floats]:
 
 
 @check(
-    id="equation-3",
     where="Eq. (3), Propositions 1 and 2",
     statement="Sigma_{t+1} = Sigma_t - beta Sigma_t x'x Sigma_t",
     correction="Sigma_t - beta Sigma_t x x' Sigma_t; x'x is a number",
+    within=NEAR,
 )
-def equation_3(rng: np.random.Generator, trials: int) -> Verification:
+def equation_3(rng: np.random.Generator, trials: int) -> Instances:
     """Compare both products with the numerical optimum of the CW problem."""
-    forms = Forms(1e-5, "(largest difference)")
     two = Problem(np.zeros(2), np.eye(2), np.array([1.0, 1.0]), 1.0, 1.0)
     for problem in (two, *violated_problems(partial(_problem, rng, "none"), trials)):
         if len(problem.x) == 1:
@@ -84,10 +84,9 @@ def equation_3(rng: np.random.Generator, trials: int) -> Verification:
         beta, square = shrinkage(alpha, problem.v, problem.phi), problem.covariance @ problem.covariance
         literal = problem.covariance - beta * float(problem.x @ problem.x) * square
         best = problem.solve()
-        shown = {"x": problem.x.tolist(), "m": problem.m, "phi": problem.phi, "literal": literal.tolist(),
-                 "best": np.round(best[1], 9).tolist()}  # fmt: skip
-        forms.add(distance(problem, mean, literal, best), distance(problem, mean, ours, best), **shown)
-    return forms.verify()
+        shown = {"x": problem.x, "m": problem.m, "phi": problem.phi, "literal": literal}
+        gaps = [distance(problem, mean, covariance, best) for covariance in (literal, ours)]
+        yield Instance(*gaps, **shown, best=np.round(best[1], 9))
 
 
 @check(
@@ -96,10 +95,10 @@ def equation_3(rng: np.random.Generator, trials: int) -> Verification:
     statement="alpha = loss beta and beta = 1 / (v + gamma) minimise KL + loss^2 / (2 gamma) + "
     "x' Sigma_t x / (2 gamma)",
     correction="The last term is x' Sigma x; with Sigma_t it is a constant and Sigma would not change",
+    within=(1e-5, "(slope)"),
 )
-def section_2_4(rng: np.random.Generator, trials: int) -> Verification:
+def section_2_4(rng: np.random.Generator, trials: int) -> Instances:
     """Take the slope of both objectives at the closed form, by differences along random directions."""
-    forms = Forms(1e-5, "(slope)")
     cases = [_Arow(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0)]
     for _ in range(trials):
         x, y = rng.normal(size=2), float(rng.choice([-1.0, 1.0]))
@@ -113,8 +112,7 @@ def section_2_4(rng: np.random.Generator, trials: int) -> Verification:
             shown = {"y mu.x": 1.0 - case.loss, "v": case.v, "gamma": case.gamma,
                      "objective": case.objective(*after, 0.0),
                      "with Sigma_t kept": case.objective(after[0], case.covariance, 0.0)}  # fmt: skip
-            forms.add(slopes[0], slopes[1], **shown)
-    return forms.verify()
+            yield Instance(slopes[0], slopes[1], **shown)
 
 
 #: How much of the confidence term is about the new covariance: all of it.
@@ -143,8 +141,8 @@ class _Arow(Example):
         return change + (hinge * hinge + spread) / (2.0 * self.gamma)
 
 
-@check(where="Proposition 1", statement="The closed form is the optimum of (4), SCW-I")
-def proposition_1(rng: np.random.Generator, trials: int) -> Verification:
+@check(where="Proposition 1", statement="The closed form is the optimum of (4), SCW-I", within=NEAR)
+def proposition_1(rng: np.random.Generator, trials: int) -> Instances:
     """Compare with sequential quadratic programming, the slack among its variables."""
     clipped = []
 
@@ -153,29 +151,27 @@ def proposition_1(rng: np.random.Generator, trials: int) -> Verification:
         clipped.append(alpha == problem.C)
         return soft_update(problem, alpha)
 
-    tally = compare_optimum(violated_problems(partial(_problem, rng, "linear"), trials), update)
-    return tally.verify(f"The step is C in {sum(clipped)} of {trials}")
+    yield from compare_optimum(violated_problems(partial(_problem, rng, "linear"), trials), update)
+    yield f"The step is C in {sum(clipped)} of {trials}"
 
 
-@check(where="Proposition 2", statement="The closed form is the optimum of (5), SCW-II")
-def proposition_2(rng: np.random.Generator, trials: int) -> Verification:
+@check(where="Proposition 2", statement="The closed form is the optimum of (5), SCW-II", within=NEAR)
+def proposition_2(rng: np.random.Generator, trials: int) -> Instances:
     """Compare with sequential quadratic programming, the slack among its variables."""
-
-    def update(problem: Problem) -> tuple[Floats, Floats]:
-        return soft_update(problem, second_step(problem.m, problem.v, problem.phi, problem.C))
-
-    return compare_optimum(violated_problems(partial(_problem, rng, "squared"), trials), update).verify()
+    return compare_optimum(
+        violated_problems(partial(_problem, rng, "squared"), trials),
+        lambda at: soft_update(at, second_step(at.m, at.v, at.phi, at.C)),
+    )
 
 
 @check(
-    id="proposition-2-libol",
     where="Proposition 2, as LIBOL computes it",
     statement="gamma = sqrt(2 phi^4 m^2 v + 4 n v phi^2 (n + 2 phi v)) in the authors' toolbox",
     correction="gamma = phi sqrt(phi^2 m^2 v^2 + 4 n v (n + v phi^2)): v and phi squared, not doubled",
+    within=(1e-6, "(objective)"),
 )
-def proposition_2_libol(rng: np.random.Generator, trials: int) -> Verification:
+def proposition_2_libol(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the objective (5) at both steps of olbench's rules with the numerical optimum."""
-    forms = Forms(1e-6, "(objective)")
     one = Problem(np.zeros(1), np.eye(1), np.ones(1), 1.0, 1.0, price="squared", C=1.0)
     for problem in (one, *violated_problems(partial(_problem, rng, "squared"), trials)):
         best = problem.value(*problem.solve())
@@ -185,8 +181,7 @@ def proposition_2_libol(rng: np.random.Generator, trials: int) -> Verification:
             )
             for id in ("scw2-libol", "scw2")
         )
-        forms.add(libol - best, ours - best, **problem.shown, objective=libol, best=best)
-    return forms.verify()
+        yield Instance(libol - best, ours - best, **problem.shown, objective=libol, best=best)
 
 
 def soft(phi: float, C: float, a: float = 1.0) -> Algorithm:
@@ -205,10 +200,10 @@ PRINTED_LEMMA_1 = Coefficients(lambda alpha, y, a: 1.0, printed_block, lambda w,
     statement="nu_i = 1, pi_ii = -beta_i, pi_pi = -beta_i sum_r pi_pr x_r'x_i, pi_pq -= beta_i sum_rs pi_pr "
     "pi_sq x_r'x_s",
     correction="nu_i = a alpha_i y_i, pi_ii = -beta_i a^2, pi_pi carries a, x_r'x_s is (x_r'x_i)(x_i'x_s)",
+    within=(1e-6, "(relative)"),
 )
-def lemma_1(rng: np.random.Generator, trials: int) -> Verification:
+def lemma_1(rng: np.random.Generator, trials: int) -> Instances:
     """Run SCW-I in primal form and through printed and derived coefficients; noisy labels too."""
-    forms = Forms(1e-6, "(relative)")
     cases = [(np.ones((1, 1)), -np.ones(1), 2.0, 1.0, 1.0)]
     for _ in range(trials):
         X, y = separable(rng, 8, 3)
@@ -216,8 +211,7 @@ def lemma_1(rng: np.random.Generator, trials: int) -> Verification:
         cases.append((X, y, 10.0 ** rng.uniform(-1, 1), float(rng.choice(PHIS)), 10.0 ** rng.uniform(-1, 1)))
     for X, y, a, phi, C in cases:
         run, step = replay(soft(phi, C, a), X, y), scalar_step("scw1", (C, phi))
-        compare_forms(forms, run, (X, y, a), step, (PRINTED_LEMMA_1, DERIVED), phi=phi, C=C)
-    return forms.verify()
+        yield compare_forms(run, (X, y, a), step, (PRINTED_LEMMA_1, DERIVED), phi=phi, C=C)
 
 
 # --- the loss bound, section 4.3
@@ -237,10 +231,10 @@ def soft_loss(r: float, v: float, phi: float, C: float) -> float:
     "convex, quadratic far out",
     correction="It keeps item 6, loss = (1 + phi^2) / phi^2 alpha^2 v, and never rises; it is at least 1 "
     "at m <= 0 only where C sqrt(v) >= phi / sqrt(1 + phi^2)",
+    within=(1e-9, ""),
 )
-def section_4_3_loss(rng: np.random.Generator, trials: int) -> Verification:
+def section_4_3_loss(rng: np.random.Generator, trials: int) -> Instances:
     """Evaluate the loss at margins that are not positive, and compare it with the step of SCW-I."""
-    forms = Forms(1e-9)
     cases = [(-1.0, 1.0, 1.0, 0.1)]
     for _ in range(POINTS * trials):
         phi = rng.uniform(0.1, 3.0)
@@ -253,8 +247,7 @@ def section_4_3_loss(rng: np.random.Generator, trials: int) -> Verification:
         below = 1.0 - loss if r <= 0.0 else 0.0
         bounded = C * math.sqrt(v) >= lowest_ceiling(phi)
         corrected = max(abs(own - loss) / (1.0 + loss), lower - loss, below if bounded else 0.0)
-        forms.add(below, corrected, m=m, v=v, phi=phi, C=C, loss=loss)
-    return forms.verify()
+        yield Instance(below, corrected, m=m, v=v, phi=phi, C=C, loss=loss)
 
 
 def lowest_ceiling(phi: float) -> float:
@@ -266,10 +259,11 @@ def lowest_ceiling(phi: float) -> float:
     where="Theorem 1",
     statement="The losses sum to at most sum alpha^2 v",
     correction="They sum to (1 + phi^2) / phi^2 sum alpha^2 v: the factor of cw2008's Lemma 5, item 6",
+    within=(1e-9, "of the bound"),
+    corrected_within=(1e-7, "(relative)"),
 )
-def theorem_1(rng: np.random.Generator, trials: int) -> Verification:
+def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
     """Sum the losses of runs of SCW-I over separable and noisy data."""
-    forms = Forms(1e-9, "of the bound", corrected=Tally(1e-7, "(relative)"))
     cases = [(np.ones((1, 1)), np.ones(1), 1.0, 1.0)]
     for _ in range(trials):
         X, y = separable(rng, 60, 4)
@@ -280,8 +274,7 @@ def theorem_1(rng: np.random.Generator, trials: int) -> Verification:
         losses = math.fsum(soft_loss(each.m / math.sqrt(each.v), each.v, phi, C) for each in run.updates)
         shown = {"n": len(y), "phi": phi, "C": C, "losses": losses, "sum alpha^2 v": run.squares}
         corrected = abs(losses / (factor_6(phi) * run.squares) - 1.0)
-        forms.add(losses / run.squares - 1.0, corrected, **shown)
-    return forms.verify()
+        yield Instance(losses / run.squares - 1.0, corrected, **shown)
 
 
 #: Four examples of label +1 on which clipped steps leave negative margins: the second and third teach Sigma
@@ -366,49 +359,46 @@ def _maximise(
         return 0.0
 
     answer = minimize(price, start, method="Nelder-Mead", options={"maxfev": 120})
-    best: Floats = rows * np.exp(answer.x.reshape(rows.shape))
-    return best
+    return np.asarray(rows * np.exp(answer.x.reshape(rows.shape)))
 
 
 @check(
-    id="theorem-1-bound",
     where="Theorem 1, right side",
     statement="The losses sum to at most (1 + phi^2) / phi^2 (-log det S* + Tr S* + mu*' Sigma_{n+1}^-1 mu* "
     "- d)",
     correction="It holds where every update leaves y mu_{i+1}.x >= 0; in general the bracket needs + sum of "
     "zeta m' (m' - 2 y mu*.x) over the updates that leave m' = y mu_{i+1}.x < 0",
+    within=(0.0, "of the bound"),
 )
-def theorem_1_bound(rng: np.random.Generator, trials: int) -> Verification:
+def theorem_1_bound(rng: np.random.Generator, trials: int) -> Instances:
     """Compare runs of SCW-I with the smallest bound, on data that an optimiser made as bad as it could."""
-    forms = Forms(0.0, "of the bound")
     for one in _soft_runs(rng, trials):
         losses = math.fsum(one.losses)
         repaired = one.bound + factor_6(one.phi) * clipping_term(one.run, one.comparator)
-        shown: dict[str, Plain] = {"phi": one.phi, "C": one.C, "losses": losses}
-        shown |= {"sum alpha^2 v": one.run.squares, "bound": one.bound, "mu*": one.comparator.mean.tolist()}
+        shown: dict[str, Any] = {"phi": one.phi, "C": one.C, "losses": losses}
+        shown |= {"sum alpha^2 v": one.run.squares, "bound": one.bound, "mu*": one.comparator.mean}
         shown["corrected bound"] = repaired
         if len(one.rows) <= 4:
-            shown = {"x": one.rows.tolist(), "y": 1, **shown}
-        forms.add(losses / one.bound - 1.0, losses / repaired - 1.0, **shown)
-    return forms.verify(
+            shown = {"x": one.rows, "y": 1, **shown}
+        yield Instance(losses / one.bound - 1.0, losses / repaired - 1.0, **shown)
+    yield (
         "The data are separable. The missing factor is not the reason: sum alpha^2 v alone exceeds the bound"
     )
 
 
 @check(
-    id="theorem-1-mistakes",
     where="After Theorem 1",
     statement="Where every mistake has a loss of at least 1, the same expression bounds the mistakes",
+    within=(0.0, "of the bound"),
 )
-def theorem_1_mistakes(rng: np.random.Generator, trials: int) -> Verification:
+def theorem_1_mistakes(rng: np.random.Generator, trials: int) -> Instances:
     """Count mistakes on those runs, and where an optimiser makes bounded losses as large as it can."""
-    printed = Tally(0.0, "of the bound")
     for one in (*_soft_runs(rng, trials), *_mistaken_runs(rng, trials)):
         losses = [loss for each, loss in zip(one.run.updates, one.losses, strict=True) if each.m <= 0.0]
         if min(losses) >= 1.0 - 1e-12:
-            mistakes = len(losses)
-            printed.add(mistakes / one.bound - 1.0, phi=one.phi, C=one.C, mistakes=mistakes, bound=one.bound)
-    return printed.verify(
+            mistakes, bound = len(losses), one.bound
+            yield Instance(mistakes / bound - 1.0, phi=one.phi, C=one.C, mistakes=mistakes, bound=bound)
+    yield (
         "A margin of 0 is counted as a mistake. No counter-example was found; it is proved where "
         "(1 + phi^2) log(1 + phi^2) >= 2 phi^2, which is from phi = 1.98 on"
     )
