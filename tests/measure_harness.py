@@ -17,7 +17,7 @@ PROGRAM = """
 import json, os, sys, tempfile, time
 from pathlib import Path
 from olbench.cli.run import carry_out
-from olbench.config import data_config
+from olbench.config.reading import data_config
 from olbench.data.source import find_sources
 from olbench.protocols import get_protocol
 from olbench.trials import ledger

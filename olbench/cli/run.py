@@ -178,7 +178,7 @@ def read(
     overrides: tuple[str, ...], plugins: tuple[str, ...], reading: "Mapping[str, Any]",
 ) -> "Config":  # fmt: skip
     """Return the config of a YAML file, or of a data set with the algorithms to run on it."""
-    from olbench.config import data_config, read_config
+    from olbench.config.reading import data_config, read_config
     from olbench.shipped import find_config
 
     if is_config(what):
