@@ -3,24 +3,19 @@
 import json
 import sys
 import time
-from typing import TYPE_CHECKING
 
 import click
 
+from olbench.cli.output import ignore_closed_output
+from olbench.config.specs import Config
+from olbench.data.readers.compressed import STDIN, open_content, show_path
+from olbench.engine.stopping import stop_on_interrupt
+from olbench.engine.stream import RunningCounts, Stream, enter
 from olbench.errors import UserError, count
 
-if TYPE_CHECKING:
-    from olbench.config.specs import Config
-    from olbench.engine.stream import RunningCounts, Stream
 
-
-def run_stream(config: "Config", every: int, as_json: bool, quiet: bool) -> int:
+def run_stream(config: Config, every: int, as_json: bool, quiet: bool) -> int:
     """Run the algorithms of a config over standard input, print the counts and return the exit code."""
-    from olbench.cli.plan import ignore_closed_output
-    from olbench.data.readers.compressed import STDIN, open_content, show_path
-    from olbench.engine.stopping import stop_on_interrupt
-    from olbench.engine.stream import Stream, enter
-
     positive = config.datasets[0].positive or ()
     words = [label for label in positive if isinstance(label, str)]
     if words:
@@ -45,11 +40,11 @@ class _Lines:
 
     WIDTH = 12
 
-    def __init__(self, stream: "Stream", as_json: bool):
+    def __init__(self, stream: Stream, as_json: bool):
         self.stream, self.as_json = stream, as_json
         self.last: RunningCounts | None = None
 
-    def show(self, report: "RunningCounts") -> None:
+    def show(self, report: RunningCounts) -> None:
         """Print a line: the mistakes so far, their rate, and the rate since the line before."""
         width = self.WIDTH
         if self.last is None:
