@@ -155,9 +155,10 @@ class Run:
         return counts
 
     def _start_progress(self) -> None:
-        costs = {cell.kind: cell.cost for cell in self.cells}
-        planned = self._planned()
-        shares = {kind: Share(planned[kind], cost) for kind, cost in costs.items()}
+        planned, shares = self._planned(), {}
+        for cell in self.cells:
+            cost = cell.protocol.cost(cell.source, cell.spec.id, cell.spec.options)
+            shares[cell.kind] = Share(planned[cell.kind], cost)
         self.progress.start(shares, self.executor.jobs)
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
         for key in needed & self.known.keys():

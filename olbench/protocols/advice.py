@@ -6,7 +6,7 @@ follow the scaling, so that they cover the same rows. Every example has a consta
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, reduce
 from operator import add
@@ -20,13 +20,14 @@ from olbench.advice.sets import Advice
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
 from olbench.config.specs import Config, DatasetSpec
+from olbench.data.duplicates import duplicate_groups
 from olbench.data.source import Source
 from olbench.errors import UserError
 from olbench.learn.algorithm import Algorithm
 from olbench.learn.examples import Floats, Ints, as_examples
 from olbench.learn.passes import StoppedError
 from olbench.protocols import tuning
-from olbench.protocols.definition import Cell, Key, Protocol, choice, protocol, whole
+from olbench.protocols.definition import Cell, Key, Protocol, Stopped, choice, protocol, whole
 from olbench.protocols.keys import by_dataset, refuse_unknown
 from olbench.protocols.rules import Plain, compile_for, describe, find_rules, plain_names, read_advice
 from olbench.protocols.scores import Scores, accuracy_series
@@ -49,7 +50,6 @@ SCALINGS = ("standardise", "none")
 SCORES = ("accuracy", "balanced_accuracy")
 #: Fewer training rows of a class than this cannot be held out and learnt as well.
 FEWEST = 2
-Stopped = Callable[[], bool]
 
 
 @protocol
@@ -96,15 +96,6 @@ class AdviceProtocol(Protocol):
         "Balanced accuracy: the mean of this share in both classes. Early: the same after the first few "
         "examples. Mean and sample standard deviation (n - 1) over the training sets."
     )
-
-    def repeats(self, config: Config) -> int:
-        """Return the largest number of splits of a data set."""
-        given = self.setting_of(config, "splits")
-        return int(max(given.values()) if isinstance(given, Mapping) else given)
-
-    def repeats_of(self, cell: Cell) -> int:
-        """Return how many splits of the data set there are."""
-        return int(self.setting_of(cell.config, "splits", cell.source.name))
 
     def refuse_data(self, spec: DatasetSpec) -> str:
         """Return why rules would not fit the data: they refer to features in the units of the file."""
@@ -194,16 +185,13 @@ class _Fold:
 
 
 @cache
-def _group_equal(source: Source) -> tuple[Ints, Ints]:
-    """Return one row of each group of equal examples with equal labels, and the group of every row.
+def _group_equal(source: Source) -> Ints:
+    """Return for each row the first one with the same features and label, so that each group is scored once.
 
-    Each group is scored once: 13,000 spoligotypes are some 2,000 different ones.
+    13,000 spoligotypes are some 2,000 different ones.
     """
     data = source.open()
-    table = np.ascontiguousarray(np.column_stack([_dense(data.examples.matrix()), data.labels]) + 0.0)
-    keys = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
-    _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
-    return first.astype(np.int64), groups.astype(np.int64).ravel()
+    return duplicate_groups(np.column_stack([_dense(data.examples.matrix()), data.labels]))
 
 
 def _dense(X: Any) -> Floats:
@@ -307,9 +295,9 @@ class _Work:
 
     def test(self, chosen: Choice, tuned: bool) -> Outcome:
         """Learn all training rows and test on the others."""
-        first, groups = _group_equal(self.source)
-        counts = np.bincount(groups[self.order[self.train.size :]], minlength=first.size)
-        fold = self._fold(self.train, first[counts > 0], counts[counts > 0].astype(np.float64))
+        tested = _group_equal(self.source)[self.order[self.train.size :]]
+        first, counts = np.unique(tested, return_counts=True)
+        fold = self._fold(self.train, first, counts.astype(np.float64))
         scores, weights = self._scores(chosen, fold)
         early = min(int(self.trial.setting["early"]), self.train.size)
         if self.trial.definition.online:

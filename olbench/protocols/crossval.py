@@ -9,7 +9,7 @@ Parameters and the number of epochs are tuned together, in one of three ways:
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -34,7 +34,9 @@ from olbench.protocols.definition import (
     Pairing,
     Protocol,
     Series,
+    Stopped,
     choice,
+    in_brackets,
     protocol,
     whole,
     with_schema,
@@ -69,12 +71,7 @@ TUNINGS = ("nested", "paper", "oracle")
 #: How the values of features are weighted: as they are, with every row scaled to length one, or by TF-IDF as
 #: the training rows have it, and then scaled.
 WEIGHTS = ("none", "unit", "tfidf")
-Stopped = Callable[[], bool]
 Bools = NDArray[np.bool_]
-
-
-def _in_brackets(way: str) -> str:
-    return f" [{way}]"
 
 
 def read_share(node: Node, name: str) -> float:
@@ -153,7 +150,7 @@ class CrossValidation(Protocol):
         return [
             Cell(
                 self, config, source, spec, entry,
-                suffix="" if way == first else _in_brackets(way), detail=way,
+                suffix="" if way == first else in_brackets(way), detail=way,
             )
             for source in sources
             for entry, spec in enumerate(config.algorithms)
@@ -218,14 +215,6 @@ class CrossValidation(Protocol):
     def tunings(self, config: Config) -> tuple[str, ...]:
         """Return the config's first way to tune, and the further ones."""
         return tuple(dict.fromkeys((config.tuning.search, *self.tuning_setting_of(config, "also"))))
-
-    def read_label(self, config: Config, label: str) -> tuple[str, str]:
-        """Return the name and the tuning, which is in brackets unless it is the first."""
-        first, *others = self.tunings(config)
-        for way in others:
-            if label.endswith(_in_brackets(way)):
-                return label.removesuffix(_in_brackets(way)), way
-        return label, first
 
     def sample_size(self, trials: Any, config: Config) -> int:
         """Return how many rows were tested, each counted once however many divisions there are.

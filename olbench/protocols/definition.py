@@ -39,13 +39,14 @@ from olbench.structs import whole as whole
 from olbench.structs import wholes as wholes
 from olbench.structs import with_schema as with_schema
 from olbench.trials.behaviour import behaviour
-from olbench.trials.record import failure, success
 from olbench.trials.trial import Outcome, Record, Trial
 
 #: What is known about trials so far, by key.
 Known = Mapping[str, Record]
 #: Trials that take about as long as each other: data set, algorithm, options.
 Kind = tuple[str, str, str]
+#: Tells whether the user wants to stop.
+Stopped = Callable[[], bool]
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class Protocol(ABC):
     measures_text: ClassVar[str] = ""
 
     @abstractmethod
-    def run(self, trial: Trial, source: Source, stopped: Callable[[], bool]) -> Outcome:
+    def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Run a trial. Long work asks `stopped` a few times a second, and raises StoppedError if so."""
 
     def parts(self, trial: Trial) -> int:
@@ -142,7 +143,7 @@ class Protocol(ABC):
         """
         return 0
 
-    def run_part(self, trial: Trial, source: Source, part: int, stopped: Callable[[], bool]) -> Any:
+    def run_part(self, trial: Trial, part: int, stopped: Stopped) -> Any:
         """Return the result of one part of a trial, in a form that can be sent to another machine."""
         raise NotImplementedError
 
@@ -150,7 +151,7 @@ class Protocol(ABC):
         """Return the joint result of the parts of both. Parts are joined as `combination.fold` does."""
         raise NotImplementedError
 
-    def finish(self, trial: Trial, source: Source, joined: Any, stopped: Callable[[], bool]) -> Outcome:
+    def finish(self, trial: Trial, joined: Any, stopped: Stopped) -> Outcome:
         """Return the outcome of a trial from the results of all its parts."""
         raise NotImplementedError
 
@@ -159,11 +160,15 @@ class Protocol(ABC):
         return self.measures_text
 
     def repeats(self, config: Config) -> int:
-        """Return how many trials report a cell; by default the value of the key `numbered` + "s"."""
-        return int(self.setting_of(config, f"{self.numbered}s"))
+        """Return how many trials report a cell, at most; by default the value of the key `numbered` + "s"."""
+        given = self.setting_of(config, f"{self.numbered}s")
+        return int(max(given.values()) if isinstance(given, Mapping) else given)
 
     def repeats_of(self, cell: "Cell") -> int:
         """Return how many trials report this cell, where that depends on its data or algorithm."""
+        name = f"{self.numbered}s"
+        if isinstance(self.setting_of(cell.config, name), Mapping):
+            return int(self.setting_of(cell.config, name, cell.source.name))
         return self.repeats(cell.config)
 
     def tuning_repeats(self, config: Config) -> int:
@@ -185,12 +190,19 @@ class Protocol(ABC):
         return {**self.setting(cell.config, role), **cell.source_setting, **cell.setting_of(choice)}
 
     def tunings(self, config: Config) -> tuple[str, ...]:
-        """Return the ways in which entries are tuned. Those of the first are compared with each other."""
+        """Return the ways in which entries are tuned. Those of the first are compared with each other.
+
+        The labels of the others end with the way, as `in_brackets` shows it.
+        """
         return (config.tuning.search,)
 
     def read_label(self, config: Config, label: str) -> tuple[str, str]:
         """Return the name in the label of an entry, and the way in which the entry is tuned."""
-        return label, config.tuning.search
+        first, *others = self.tunings(config)
+        for way in others:
+            if label.endswith(in_brackets(way)):
+                return label.removesuffix(in_brackets(way)), way
+        return label, first
 
     def setting(self, config: Config, role: str) -> dict[str, Any]:
         """Return what a trial of this role needs besides the fields of every trial."""
@@ -289,13 +301,6 @@ class Protocol(ABC):
         """Return the value of one of the keys that the protocol adds to `tuning`, or its default."""
         return _find_value(self.tuning_keys, config.tuning.settings, name, dataset)
 
-    def settings(self, config: Config) -> Iterator[tuple[str, Any, Any]]:
-        """Yield the name, the value and the default of each of the keys that the protocol adds."""
-        for key in self.keys:
-            yield key.name, self.setting_of(config, key.name), key.default
-        for key in self.tuning_keys:
-            yield f"tuning.{key.name}", self.tuning_setting_of(config, key.name), key.default
-
     @property
     def score(self) -> Quantity:
         """The quantity that a tuning compares."""
@@ -312,9 +317,14 @@ class Protocol(ABC):
         return tuple(quantity for quantity in self.quantities if quantity.judged)
 
     @property
+    def numbers(self) -> tuple[Quantity, ...]:
+        """The numbers of a record; a ratio is computed from two of them."""
+        return tuple(each for each in (*self.recorded, *self.quantities) if not each.ratio)
+
+    @property
     def exact(self) -> tuple[Quantity, ...]:
         """The recorded numbers that must repeat to the last digit."""
-        return tuple(each for each in (*self.recorded, *self.quantities) if each.exact and not each.ratio)
+        return tuple(each for each in self.numbers if each.exact)
 
     def quantity(self, name: str) -> Quantity:
         """Return one of the quantities by its name."""
@@ -336,15 +346,10 @@ class Protocol(ABC):
                 return f"it has {quantity.ratio[0]}, but its {quantity.ratio[1]} is 0"
         return ""
 
-    def succeed(self, trial: Trial, outcome: Outcome, seconds: float) -> Record:
-        """Return the record of a trial that succeeded, with the seconds that it took."""
-        return success(trial, outcome, self.numbered, seconds)
 
-    def fail(self, trial: Trial, error: BaseException) -> Record:
-        """Return the record of a trial that failed."""
-        numbers = [each.name for each in (*self.recorded, *self.quantities) if not each.ratio]
-        series = dict.fromkeys(each.of for each in self.series)
-        return failure(trial, error, self.numbered, [*numbers, *series])
+def in_brackets(way: str) -> str:
+    """Return how a label ends that names a way to tune."""
+    return f" [{way}]"
 
 
 def _find_value(keys: Sequence[Key], settings: Mapping[str, Any], name: str, dataset: str | None) -> Any:
@@ -425,11 +430,6 @@ class Cell:
     def kind(self) -> Kind:
         """What its trials have in common that decides how long they take."""
         return self.source.name, self.spec.id, str(dict(self.spec.options))
-
-    @property
-    def cost(self) -> float:
-        """Roughly how long a trial takes, to compare with those of other cells."""
-        return self.protocol.cost(self.source, self.spec.id, self.spec.options)
 
     @cached_property
     def memory(self) -> int:

@@ -4,12 +4,11 @@ A run makes one online pass over the training rows of its sample and is then tes
 share no examples, their deviation is that of the whole experiment and not only of the order.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from olbench.algorithms.definition import Definition
 from olbench.config.specs import Config
 from olbench.data.catalog import catalog
 from olbench.data.load import load_run
@@ -17,7 +16,7 @@ from olbench.data.source import Source
 from olbench.errors import UserError
 from olbench.learn.examples import as_examples
 from olbench.learn.passes import online_pass, predict_signs
-from olbench.protocols.definition import Cell, Key, Pairing, Protocol, Series, protocol, whole
+from olbench.protocols.definition import Cell, Key, Pairing, Protocol, Series, Stopped, protocol, whole
 from olbench.protocols.online import columns_of, counts_of, refuse_batch
 from olbench.quantities import (
     BREAKDOWNS,
@@ -67,9 +66,7 @@ class Fresh(Protocol):
         "over the runs."
     )
 
-    def refuse(self, definition: Definition) -> str:
-        """Return why an algorithm has no online pass, or an empty text."""
-        return refuse_batch(definition)
+    refuse = refuse_batch
 
     def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
         """Return the cells of a config; every data set must be one that can be drawn again."""
@@ -91,7 +88,7 @@ class Fresh(Protocol):
         """Return roughly how many multiplications a run takes."""
         return float(source.n) * source.d * (source.d if options.get("covariance") == "full" else 1)
 
-    def run(self, trial: Trial, source: Source, stopped: Callable[[], bool]) -> Outcome:
+    def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Draw the sample of the run, learn, and test."""
         number = trial.number + (TUNING_RUNS if trial.role == "tune" else 0)
         data = load_run(source.spec.name, number)

@@ -6,7 +6,7 @@ that no split trains or tests on.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -24,7 +24,7 @@ from olbench.learn.examples import Floats, Ints, as_examples
 from olbench.learn.learners import DiagonalLearner, FirstOrderLearner
 from olbench.learn.passes import SLICE_ROWS, StoppedError
 from olbench.protocols.combination import Columns, Sums, fold
-from olbench.protocols.definition import Cell, Key, Protocol, protocol, whole, wholes
+from olbench.protocols.definition import Cell, Key, Protocol, Stopped, protocol, whole, wholes
 from olbench.protocols.keys import by_dataset
 from olbench.protocols.online import Online
 from olbench.protocols.scores import Scores, accuracy_series
@@ -49,7 +49,6 @@ TITLES = {AVERAGE: "average", L2: "L2", KL: "KL", COUNTS: "counts"}
 SINGLE = "single"
 #: The numbers of a record that each combination has of its own.
 NUMBERS = ("right", "balanced_accuracy")
-Stopped = Callable[[], bool]
 #: What a thread keeps from one shard to the next.
 _local = local()
 
@@ -204,11 +203,11 @@ class Shards(Protocol):
         """Return the number of shards, if there are several."""
         return int(trial.setting["shards"]) if trial.role != "tune" and trial.setting["shards"] > 1 else 0
 
-    def run_part(self, trial: Trial, source: Source, part: int, stopped: Stopped) -> "Part":
+    def run_part(self, trial: Trial, part: int, stopped: Stopped) -> "Part":
         """Return the model of one shard. A thread keeps its learner for the next shard."""
         work, _local.work = getattr(_local, "work", None), None
-        if work is None or work.trial != trial or work.source is not source:
-            work = _Work(trial, source, stopped)
+        if work is None or work.trial != trial or work.source is not trial.source:
+            work = _Work(trial, trial.source, stopped)
         work.stopped = stopped
         model = work.train_part(part)
         _local.work = work  # not if it failed: the learner has seen something then
@@ -218,9 +217,9 @@ class Shards(Protocol):
         """Return the joint result of the shards of both."""
         return left.join(right)
 
-    def finish(self, trial: Trial, source: Source, joined: "Part", stopped: Stopped) -> Outcome:
+    def finish(self, trial: Trial, joined: "Part", stopped: Stopped) -> Outcome:
         """Return the outcome of a trial from the combination of its shards."""
-        return _Work(trial, source, stopped).finish(joined)
+        return _Work(trial, trial.source, stopped).finish(joined)
 
 
 class _Test:
@@ -354,12 +353,7 @@ class _Work:
             if way != AVERAGE:
                 scores[way] = test.score(sums.weights(way, test.features))
         numbers = {
-            f"{name}_{way}": value
-            for way, score in scores.items()
-            for name, value in (
-                ("right", round(float(score.right.sum()), 6)),
-                ("balanced_accuracy", round(float(score.balanced), 12)),
-            )
+            f"{name}_{way}": value for way, score in scores.items() for name, value in score.numbers.items()
         }
         best = next((scores[way] for way in (KL, L2, COUNTS) if way in scores), mean)
         others = {"combine_seconds": round(joined.combine_seconds, 9), "combined_bytes": sums.bytes}
@@ -374,8 +368,7 @@ class _Work:
     ) -> Outcome:  # fmt: skip
         numbers = {
             "n": int(score.total.sum()),
-            "right": round(float(score.right.sum()), 6),
-            "balanced_accuracy": round(float(score.balanced), 12),
+            **score.numbers,
             "training_n": learnt,
             "breakdowns": breakdowns,
             "model_bytes": size,

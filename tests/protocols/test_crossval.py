@@ -22,6 +22,7 @@ from olbench.protocols.folds import (
 )
 from olbench.protocols.tuning import pick
 from olbench.trials import seeds
+from olbench.trials.record import success
 from tests.runner.conftest import config, own_folder, records  # noqa: F401
 
 DIAGONAL = {"covariance": "diag", "projection": "kl", "a": 1.0}
@@ -145,7 +146,7 @@ def error_of(cell):
         for trial in cell.trials(known):
             if trial.key not in known:
                 outcome = cell.protocol.run(trial, cell.source, lambda: False)
-                known[trial.key] = cell.protocol.succeed(trial, outcome, 0.0)
+                known[trial.key] = success(trial, outcome, cell.protocol.numbered, 0.0)
     reported = [known[trial.key] for trial in cell.reported(known)]
     return sum(r["errors"] for r in reported) / sum(r["n"] for r in reported)
 

@@ -173,7 +173,7 @@ def _spread(text: str, trial: Trial, stop: StopFlag) -> Outcome:
                 if stop.is_set():
                     raise StoppedError
                 time.sleep(PAUSE)
-            return protocol.finish(trial, trial.source, joined.result(), stop.is_set)
+            return protocol.finish(trial, joined.result(), stop.is_set)
     return protocol.run(trial, trial.source, stop.is_set)
 
 
@@ -189,7 +189,7 @@ def run_part(text: str, part: int) -> Any:
     trial = _make_ready(json.loads(text))
     if trial is None:
         raise RuntimeError("the worker has lost the data of the trial")
-    return get_protocol(trial.protocol).run_part(trial, trial.source, part, stop.is_set)
+    return get_protocol(trial.protocol).run_part(trial, part, stop.is_set)
 
 
 def join_parts(protocol: str, left: Any, right: Any) -> Any:
