@@ -138,7 +138,7 @@ class AdviceProtocol(Protocol):
         if cell.detail is not None:
             own["rules"] = dict(cell.detail)
         if grid:
-            own |= {name: self.tuning_setting_of(config, name, dataset) for name in ("folds", "score")}
+            own |= {name: self.setting_of(config, f"tuning.{name}", dataset) for name in ("folds", "score")}
             own["grid"] = {name: list(values) for name, values in grid.items()}
             own["defaults"] = {name: cell.defaults[name] for name in grid}
             own["ties"] = config.tuning.ties
@@ -270,8 +270,7 @@ class _Work:
         if min(positives, self.train.size - positives) < FEWEST:
             return dict(setting["defaults"]), False
         folds = [self._fold(train, test) for train, test in self._divide()]
-        grid = {name: tuple(values) for name, values in setting["grid"].items()}
-        candidates = tuple(tuning.products(grid))
+        candidates = tuple(tuning.products(setting["grid"]))
         best = tuning.best(candidates, lambda candidate: self._loss(candidate, folds), setting["ties"])
         assert best is not None  # every candidate has a loss
         return best, True

@@ -208,13 +208,13 @@ class CrossValidation(Protocol):
         # Defaults are left out, so that trials from before these keys existed keep their hashes.
         usual = {key.name: key.default for key in self.entry_keys}
         own |= {name: value for name, value in cell.spec.settings.items() if value != usual[name]}
-        if own["tuning"] == "paper" and (split := self.tuning_setting_of(config, "seed")):
+        if own["tuning"] == "paper" and (split := self.setting_of(config, "tuning.seed")):
             own["split"] = split
         return {**super().trial_setting(cell, choice, role), **own}
 
     def tunings(self, config: Config) -> tuple[str, ...]:
         """Return the config's first way to tune, and the further ones."""
-        return tuple(dict.fromkeys((config.tuning.search, *self.tuning_setting_of(config, "also"))))
+        return tuple(dict.fromkeys((config.tuning.search, *self.setting_of(config, "tuning.also"))))
 
     def sample_size(self, trials: Any, config: Config) -> int:
         """Return how many rows were tested, each counted once however many divisions there are.
@@ -334,8 +334,7 @@ class _Work:
     def score(self, division: Division) -> _Table:
         """Return the errors of every candidate on the held-out rows, after every epoch."""
         self = self._weigh(division.train)
-        grid = self.trial.setting["grid"]
-        candidates = tuple(tuning.products({name: tuple(values) for name, values in grid.items()}))
+        candidates = tuple(tuning.products(self.trial.setting["grid"]))
         errors = [
             [self._count_wrong(learner, division.test) for learner, _ in self._learn(candidate, division)]
             for candidate in candidates

@@ -173,7 +173,7 @@ class Protocol(ABC):
 
     def tuning_repeats(self, config: Config) -> int:
         """Return how many trials score a candidate: by default the value of the key of `tuning`, or 1."""
-        return int(self.tuning_setting_of(config, f"{self.numbered}s") or 1)
+        return int(self.setting_of(config, f"tuning.{self.numbered}s") or 1)
 
     def tuning_passes(self, cell: "Cell") -> int:
         """Return how many trials the tuning of a cell takes."""
@@ -294,12 +294,15 @@ class Protocol(ABC):
         ]
 
     def setting_of(self, config: Config, name: str, dataset: str | None = None) -> Any:
-        """Return the value of one of the protocol's keys, or its default; that for one data set, if asked."""
-        return _find_value(self.keys, config.settings, name, dataset)
+        """Return the value of one of the protocol's keys, or its default; that for one data set, if asked.
 
-    def tuning_setting_of(self, config: Config, name: str, dataset: str | None = None) -> Any:
-        """Return the value of one of the keys that the protocol adds to `tuning`, or its default."""
-        return _find_value(self.tuning_keys, config.tuning.settings, name, dataset)
+        The names of the keys that it adds to `tuning` begin with "tuning.".
+        """
+        inside, _, key = name.rpartition(".")
+        keys, given = (self.tuning_keys, config.tuning.settings) if inside else (self.keys, config.settings)
+        default = next((each.default for each in keys if each.name == key), None)
+        value = given.get(key, default)
+        return value if dataset is None else value_for(value, dataset, default)
 
     @property
     def score(self) -> Quantity:
@@ -336,26 +339,21 @@ class Protocol(ABC):
 
     def find_defect(self, record: Record) -> str:
         """Return why a record does not fit this protocol, such as a missing number, or ''."""
-        ranked = self.headline.ratio or (self.headline.name,)
+        ranked = self.headline.fields
         for quantity in (*self.quantities, *self.recorded):
-            for name in quantity.ratio or (quantity.name,):
+            for name in quantity.fields:
                 value = record.get(name, None if name in ranked else 0)
                 if not is_number(value) or (name == ranked[-1] and self.headline.ratio and not value):
                     return f"its {name} is {'missing' if value is None else shorten(repr(value))}"
-            if quantity.ratio and record.get(quantity.ratio[0]) and not record.get(quantity.ratio[1]):
-                return f"it has {quantity.ratio[0]}, but its {quantity.ratio[1]} is 0"
+            count, total = quantity.fields[0], quantity.fields[-1]
+            if quantity.ratio and record.get(count) and not record.get(total):
+                return f"it has {count}, but its {total} is 0"
         return ""
 
 
 def in_brackets(way: str) -> str:
     """Return how a label ends that names a way to tune."""
     return f" [{way}]"
-
-
-def _find_value(keys: Sequence[Key], settings: Mapping[str, Any], name: str, dataset: str | None) -> Any:
-    default = next((key.default for key in keys if key.name == name), None)
-    given = settings.get(name, default)
-    return given if dataset is None else value_for(given, dataset, default)
 
 
 REGISTRY: dict[str, Protocol] = {}

@@ -130,7 +130,7 @@ class Shards(Protocol):
     def _check_size(self, config: Config, source: Source) -> None:
         """Refuse a data set that is too small for what is asked of it."""
         test = self.setting_of(config, "test", source.name)
-        tuned = self.tuning_setting_of(config, "rows", source.name)
+        tuned = self.setting_of(config, "tuning.rows", source.name)
         most = max(self.setting_of(config, "shards"), default=1)
         if source.n - test - tuned < most:
             raise UserError(
@@ -138,7 +138,7 @@ class Shards(Protocol):
                 f"none for some of {most} shards; lower 'test', 'rows' of the tuning, or 'shards'"
             )
 
-        folds = self.tuning_setting_of(config, "folds")
+        folds = self.setting_of(config, "tuning.folds")
         if config.tuning.search != "none" and folds > tuned:
             raise UserError(
                 f"{tuned:,} tuning rows of {source.name} cannot be divided into {folds:,} folds; lower "
@@ -167,9 +167,9 @@ class Shards(Protocol):
     def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
         """Return the rows of a trial. What distinguishes the cells that share a trial is not part of it."""
         config, dataset, shards = cell.config, cell.source.name, cell.setting["shards"]
-        own = {"tuning_rows": self.tuning_setting_of(config, "rows", dataset)}
+        own = {"tuning_rows": self.setting_of(config, "tuning.rows", dataset)}
         if role == "tune":
-            return {**own, "folds": self.tuning_setting_of(config, "folds")}
+            return {**own, "folds": self.setting_of(config, "tuning.folds")}
         own |= {"test": self.setting_of(config, "test", dataset), "shards": shards}
         if shards == 1:
             return {**own, "every": self.setting_of(config, "every", dataset)}
