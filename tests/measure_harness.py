@@ -37,7 +37,7 @@ def run(trials, out):
 run(20, "warm")
 took = run(int(sys.argv[1]), "out")
 started = time.process_time()
-records = ledger.read(folder / "out")
+records = list(ledger.each(folder / "out"))
 print(json.dumps([1000 * took / len(records), 1000 * (time.process_time() - started) / len(records)]))
 """
 
