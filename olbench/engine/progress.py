@@ -19,19 +19,16 @@ RECENT = 30.0
 class Progress:
     """Counts trials and tracks the best algorithm on each data set; shows nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, quantity: Quantity | None = None) -> None:
+        #: The quantity that decides which algorithm is best so far.
+        self.quantity = quantity
         self.totals: dict[str, int] = {}
         self.done: dict[str, int] = defaultdict(int)
         self.values: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
-        self.quantity: Quantity | None = None
         self.fresh = 0
         self.time_left = TimeLeft({}, 1)
         #: When trials of this run ended, and the seconds of all trials by then; the recent past only.
         self.past = RecentPast(RECENT)
-
-    def rank_by(self, quantity: Quantity) -> None:
-        """Set the quantity that decides which algorithm is best so far."""
-        self.quantity = quantity
 
     def start(self, shares: Mapping[Kind, Share], jobs: int) -> None:
         """Set how many trials there are of each kind."""
@@ -53,15 +50,14 @@ class Progress:
         """Count a trial."""
         self.done[record["dataset"]] += 1
         self.time_left.take(record, reused)
-        if not reused:
-            # What came before the first trial went into compilation and says nothing about the rest.
-            self.past.note(self.time_left.done)
-        self.fresh += not reused
         if self.quantity and record["status"] == "ok" and record["role"] == "report":
             # A config can list an algorithm several times; the entries differ in at least one of these.
             entry = record["algorithm"], str([record.get(name) for name in ("params", "options", "setting")])
             self.values[record["dataset"]][entry].append(self.quantity.of(record))
         if not reused:
+            # What came before the first trial went into compilation and says nothing about the rest.
+            self.past.note(self.time_left.done)
+            self.fresh += 1
             self.show(record["dataset"])
 
     def best(self, dataset: str) -> str:
@@ -106,8 +102,8 @@ class Lines(Progress):
 
     PAUSE = 5.0
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, quantity: Quantity | None = None) -> None:
+        super().__init__(quantity)
         self.last = time.monotonic()
 
     def show(self, dataset: str) -> None:
@@ -135,8 +131,8 @@ class Lines(Progress):
 class Bars(Progress):
     """One bar per data set, and one for all."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, quantity: Quantity | None = None) -> None:
+        super().__init__(quantity)
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
@@ -176,8 +172,7 @@ class Bars(Progress):
         self.bars.stop()
 
 
-def make_progress(quiet: bool) -> Progress:
+def make_progress(quiet: bool, quantity: Quantity) -> Progress:
     """Return the progress display that suits standard error."""
-    if quiet:
-        return Progress()
-    return Bars() if sys.stderr.isatty() else Lines()
+    kind = Progress if quiet else Bars if sys.stderr.isatty() else Lines
+    return kind(quantity)

@@ -31,9 +31,8 @@ def open_run(
     with (
         open_ledger(folder) as ledger,
         stop_on_interrupt() as stop,
-        closing(make_progress(quiet)) as progress,
+        closing(make_progress(quiet, cells[0].protocol.headline)) as progress,
     ):
-        progress.rank_by(cells[0].protocol.headline)
         own = executor or LocalExecutor(jobs, config.plugins, progress.say)
         yield Run(cells, ledger, own, stop, progress, timing, folder)
 
