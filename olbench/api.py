@@ -114,7 +114,9 @@ def complete(
     with open_run(folder, cells, jobs, quiet=quiet, timing=timing, executor=executor) as started:
         with show_activity(quiet) as activity:
             activity.say("preparing the trials")
-            started.has_work = started.missing or not (started.stop.is_set() or started.is_recorded)
+            started.has_work = started.missing or not (
+                started.stop.is_set() or run_file.is_current(folder, started.describe(None))
+            )
         if started.has_work and not started.stop.is_set():  # the planning of many trials may be stopped too
             started.write()
             started.complete(record=True)

@@ -105,11 +105,6 @@ class Run:
         """Write run.json in its current state."""
         run_file.write(self.folder, self.describe(end).plain())
 
-    @property
-    def is_recorded(self) -> bool:
-        """Whether run.json is finished and has what this run would write."""
-        return run_file.is_current(self.folder, self.describe(None))
-
     def complete(self, record: bool = False) -> None:
         """Run the missing trials; then time the reported ones alone, if asked for.
 

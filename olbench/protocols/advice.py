@@ -239,8 +239,10 @@ class _Work:
             natural = compile_for(self.source, self.trial.setting["rules"])
             scaled = scaling.apply_to_advice(natural).with_constant() if standardise else None
             advice = scaled or _unscaled_advice(natural)
-        parts = [_with_constant(scaling.apply(part)) for part in (rows, _dense(X[test]))]
-        return _Fold(parts[0], self.labels[train], parts[1], self.labels[test], counts, advice, scaling)
+        learnt, tested = (
+            np.column_stack([scaling.apply(part), np.ones(len(part))]) for part in (rows, _dense(X[test]))
+        )
+        return _Fold(learnt, self.labels[train], tested, self.labels[test], counts, advice, scaling)
 
     def _algorithm(self, params: Choice, fold: _Fold) -> Algorithm:
         advice = {"advice": fold.advice} if self.trial.definition.takes_advice else {}
@@ -331,10 +333,6 @@ class _Work:
         else:
             algorithm.start_batch().fit(rows, fold.y)
         return time.perf_counter() - started
-
-
-def _with_constant(X: Floats) -> Floats:
-    return np.column_stack([X, np.ones(X.shape[0])])
 
 
 def _in_own_units(weights: Floats, scaling: Scaling) -> Floats:

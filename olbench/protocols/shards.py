@@ -6,7 +6,7 @@ that no split trains or tests on.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -111,10 +111,12 @@ class Shards(Protocol):
     def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
         """Return, for every algorithm on every data set, a cell for each row of the results.
 
-        All combinations of the same shards have the same trials, which are run once.
+        The first is one model of all the data. Combinations of the same shards have the same trials, which
+        are run once.
         """
         for source in sources:
             self._check_size(config, source)
+        counts = self.setting_of(config, "shards")
         return [
             Cell(
                 self, config, source, spec, entry,
@@ -124,7 +126,7 @@ class Shards(Protocol):
             )
             for source in sources
             for entry, spec in enumerate(config.algorithms)
-            for shards, way in self._kinds(config, spec)
+            for shards, way in [(1, SINGLE), *product(counts, self._ways(config, spec))]
         ]  # fmt: skip
 
     def _check_size(self, config: Config, source: Source) -> None:
@@ -144,11 +146,6 @@ class Shards(Protocol):
                 f"{tuned:,} tuning rows of {source.name} cannot be divided into {folds:,} folds; lower "
                 "'folds' of the tuning, or raise its 'rows'"
             )
-
-    def _kinds(self, config: Config, spec: AlgorithmSpec) -> Iterator[tuple[int, str]]:
-        """Yield the number of shards and the combination of each row: one model of all the data first."""
-        yield 1, SINGLE
-        yield from product(self.setting_of(config, "shards"), self._ways(config, spec))
 
     def _ways(self, config: Config, spec: AlgorithmSpec) -> list[str]:
         """Return the combinations of an algorithm's models."""

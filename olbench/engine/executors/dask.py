@@ -335,7 +335,11 @@ class _Wave:
 @contextmanager
 def connect(where: str) -> Iterator[Any]:
     """Yield a client of the cluster at an address or in a scheduler file; local:N starts one here."""
-    dask, distributed = _import_dask()
+    try:
+        import dask.config
+        import distributed
+    except ImportError:
+        raise UserError('--cluster needs Dask; get it with `pip install "olbench[cluster]"`') from None
     timeouts = {"distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s"}
     with _quieten(), dask.config.set(timeouts), ExitStack() as stack:
         place: Any = _find_place(where)
@@ -380,15 +384,6 @@ def _start_workers(distributed: Any, workers: int) -> Any:
     except (OSError, RuntimeError) as error:
         reason = error.__cause__ or error
         raise UserError(f"the workers cannot be started ({reason}); use --jobs instead") from None
-
-
-def _import_dask() -> tuple[Any, Any]:
-    try:
-        import dask.config
-        import distributed
-    except ImportError:
-        raise UserError('--cluster needs Dask; get it with `pip install "olbench[cluster]"`') from None
-    return dask, distributed
 
 
 def _find_place(where: str) -> int | str:
