@@ -18,9 +18,13 @@ def refuse_excess(cells: Sequence[Cell], jobs: int, folder: Path | None = None) 
     """
     refuse_many_jobs(jobs)
     limit = memory_limit()
-    large = [cell for cell in cells if cell.shared_memory + jobs * cell.memory > limit]
+    large = [cell for cell in cells if _bytes_of(cell, jobs) > limit]
     for cell in _keep_unfinished(large, folder):
         raise UserError(_describe_excess(cell, jobs, limit))
+
+
+def _bytes_of(cell: Cell, jobs: int) -> int:
+    return cell.protocol.shared_memory(cell) + jobs * cell.memory
 
 
 def _keep_unfinished(cells: Sequence[Cell], folder: Path | None) -> Sequence[Cell]:
@@ -33,17 +37,17 @@ def _keep_unfinished(cells: Sequence[Cell], folder: Path | None) -> Sequence[Cel
 
 def _describe_excess(cell: Cell, jobs: int, limit: int) -> str:
     """Return what a cell needs, and what to do about it."""
-    needed = cell.shared_memory + jobs * cell.memory
+    needed = show_size(_bytes_of(cell, jobs))
     times = f" with {jobs} jobs" if jobs > 1 else ""
     what, remedies = "the learner", ["give features smaller numbers"]
     if cell.spec.options.get("covariance") == "full" and "kernel" not in cell.spec.options:
         what, remedies = "a full covariance", [f"leave out {cell.label} or some features"]
         if cell.definition.diagonal:
             remedies = ["use covariance: diag"]
-    if cell.shared_memory + cell.memory <= limit:
+    if _bytes_of(cell, 1) <= limit:
         remedies.append("use --jobs 1")
     return (
-        f"{cell.label} on {cell.source.name} needs {show_size(needed)} of memory{times}, most of it for "
+        f"{cell.label} on {cell.source.name} needs {needed} of memory{times}, most of it for "
         f"{what} of {cell.source.d:,} features, and {show_size(limit)} may be used; "
         + ", or ".join([*remedies, "set another limit with --memory"])
     )

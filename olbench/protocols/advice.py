@@ -19,7 +19,7 @@ from olbench.advice.scaling import Scaling, fit_scaling
 from olbench.advice.sets import Advice
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
-from olbench.config.specs import Config, DatasetSpec
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
 from olbench.data.duplicates import duplicate_groups
 from olbench.data.source import Source
 from olbench.errors import UserError
@@ -111,25 +111,34 @@ class AdviceProtocol(Protocol):
             f"{definition.id} is an object without weights, which protocol: advice tests after each example"
         )
 
-    def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
-        """Return the cells of a config; rules that the data does not fit are refused here."""
+    def refuse_source(self, config: Config, source: Source) -> str:
+        """Return why a data set has too few rows, or an empty text; refuse rules that it does not fit."""
         for setting in (*config.settings.values(), *config.tuning.settings.values()):
             refuse_unknown(setting, [spec.name for spec in config.datasets])
-        found: list[Cell] = []
+        rules = self._find_rules(config, source)
+        if rules is not None:
+            compile_for(source, rules)
+        if source.n > self.setting_of(config, "train", source.name):
+            return ""
+        return f"{source.name} has {source.n} rows, which leaves none for testing; lower 'train'"
+
+    def _find_rules(self, config: Config, source: Source) -> Plain | None:
         advice, domain, missing = (self.setting_of(config, key) for key in ("advice", "domain", "missing"))
-        for source in sources:
-            plain = find_rules(advice, source, domain, missing)
-            if plain is not None:
-                compile_for(source, plain)
-            if source.n <= self.setting_of(config, "train", source.name):
-                raise UserError(
-                    f"{source.name} has {source.n} rows, which leaves none for testing; lower 'train'"
-                )
-            found += [
-                Cell(self, config, source, spec, entry, detail=_find_advice(plain, spec.id, source))
-                for entry, spec in enumerate(config.algorithms)
-            ]
-        return found
+        return find_rules(advice, source, domain, missing)
+
+    def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
+        """Yield one, with the rules for an algorithm that takes advice."""
+        if not get_definition(spec.id).takes_advice:
+            yield {}
+            return
+        rules = self._find_rules(config, source)
+        if rules is None:
+            raise UserError(
+                f"{spec.id} takes advice, and there are no rules for {source.name}; write them under the "
+                "key 'advice' of the config, or name a rule file there"
+            )
+        # Without their places: a rule may move to another line.
+        yield {"detail": {**rules, "places": [], "sources": []}}
 
     def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
         """Return the rows of a trial, its rules and, if it tunes, its grid."""
@@ -148,27 +157,11 @@ class AdviceProtocol(Protocol):
         """Return the names of features and classes, which come from the file."""
         return plain_names(source)
 
-    def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
-        """Return roughly how long a trial takes: the tests, and the inequalities of the rules."""
-        return float(source.n) * source.d * (20 if get_definition(algorithm).takes_advice else 1)
-
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Tune inside the training rows, learn them, and test on the others."""
         work = _Work(trial, source, stopped)
         chosen, tuned = work.choose()
         return work.test(chosen, tuned)
-
-
-def _find_advice(plain: Plain | None, algorithm: str, source: Source) -> Plain | None:
-    """Return the rules that an algorithm takes, without their places: a rule may move to another line."""
-    if not get_definition(algorithm).takes_advice:
-        return None
-    if plain is None:
-        raise UserError(
-            f"{algorithm} takes advice, and there are no rules for {source.name}; write them under the "
-            "key 'advice' of the config, or name a rule file there"
-        )
-    return {**plain, "places": [], "sources": []}
 
 
 @dataclass(frozen=True, eq=False)

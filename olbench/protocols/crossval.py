@@ -17,9 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Value
-from olbench.config.specs import TRAINING_ROWS, Config
+from olbench.config.specs import TRAINING_ROWS, AlgorithmSpec, Config
 from olbench.data.dataset import Dataset
 from olbench.data.prepare.scaling import scale_features
 from olbench.data.readers.rows import choose_storage
@@ -141,21 +140,14 @@ class CrossValidation(Protocol):
         """Return how many folds an online learner is tested on."""
         return int(self.setting_of(config, "folds") * self.setting_of(config, "repeats"))
 
-    def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
-        """Return a cell for every data set, algorithm and way to tune."""
-        policy = self.setting_of(config, "duplicates")
-        for source in sources:
-            refuse_duplicates(source, policy)
-        first = config.tuning.search
-        return [
-            Cell(
-                self, config, source, spec, entry,
-                suffix="" if way == first else in_brackets(way), detail=way,
-            )
-            for source in sources
-            for entry, spec in enumerate(config.algorithms)
-            for way in self.tunings(config)
-        ]  # fmt: skip
+    def refuse_source(self, config: Config, source: Source) -> str:
+        """Return how many duplicates there are, unless the config says what to do with them."""
+        return refuse_duplicates(source) if self.setting_of(config, "duplicates") == "refuse" else ""
+
+    def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
+        """Yield one for every way to tune."""
+        for way in self.tunings(config):
+            yield {"suffix": "" if way == config.tuning.search else in_brackets(way), "detail": way}
 
     def repeats_of(self, cell: Cell) -> int:
         """Return how many folds report a cell: batch learners depend on no order and get one division."""
@@ -235,11 +227,6 @@ class CrossValidation(Protocol):
         if not reading.is_fitted_per_trial:
             return {}
         return {"scale": reading.scale, **({"bias": True} if reading.bias else {})}
-
-    def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
-        """Return roughly how long a trial takes: passes over the data, many times that for batch learners."""
-        slow = 1 if get_definition(algorithm).online else 20
-        return float(source.n) * source.d * slow
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Run a fold, or the trial that scores every candidate."""

@@ -17,7 +17,7 @@ The engine and the reports know this class and nothing of the protocols that ext
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -45,6 +45,10 @@ from olbench.trials.trial import Outcome, Record, Trial
 Known = Mapping[str, Record]
 #: Trials that take about as long as each other: data set, algorithm, options.
 Kind = tuple[str, str, str]
+#: A round of a Python object takes as long as this many multiplications of a kernel.
+OBJECT_COST = 50_000
+#: How many times as long learners with rules take, and those that fit all examples at once.
+SLOW = 20
 #: Tells whether the user wants to stop.
 Stopped = Callable[[], bool]
 
@@ -269,8 +273,14 @@ class Protocol(ABC):
         return record
 
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
-        """Return roughly how long a trial takes, in units that all trials of a run share."""
-        return float(source.n) * source.d
+        """Return roughly how many multiplications a trial takes, to compare it with others of its run."""
+        definition = get_definition(algorithm)
+        rounds, d = float(source.n) * max(1, source.classes), source.d
+        if definition.order == "object":
+            return rounds * (d + OBJECT_COST)
+        if definition.takes_advice or not definition.online:
+            return rounds * d * SLOW
+        return rounds * d * (d if options.get("covariance") == "full" else 1)
 
     def memory(self, cell: "Cell") -> int:
         """Return roughly how many bytes a trial takes besides the examples: its learner and its order."""
@@ -286,12 +296,24 @@ class Protocol(ABC):
         return 0.0
 
     def cells(self, config: Config, sources: Sequence[Source]) -> "list[Cell]":
-        """Return the cells of a config: every algorithm on every data set."""
+        """Return the cells of a config: every algorithm on every data set, in all of its variants."""
+        for source in sources:
+            if reason := self.refuse_source(config, source):
+                raise UserError(reason)
         return [
-            Cell(self, config, source, spec, entry)
+            Cell(self, config, source, spec, entry, **variant)
             for source in sources
             for entry, spec in enumerate(config.algorithms)
+            for variant in self.variants(config, source, spec)
         ]
+
+    def refuse_source(self, config: Config, source: Source) -> str:
+        """Return why a data set does not suffice for what the config asks for, or an empty text."""
+        return ""
+
+    def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterable[dict[str, Any]]:
+        """Return the fields of each cell that an algorithm has on a data set; by default it has one."""
+        return ({},)
 
     def setting_of(self, config: Config, name: str, dataset: str | None = None) -> Any:
         """Return the value of one of the protocol's keys, or its default; that for one data set, if asked.
@@ -433,11 +455,6 @@ class Cell:
     def memory(self) -> int:
         """Roughly how many bytes a trial takes besides the examples."""
         return self.protocol.memory(self)
-
-    @cached_property
-    def shared_memory(self) -> int:
-        """Roughly how many bytes the examples take, once for all trials."""
-        return self.protocol.shared_memory(self)
 
     @property
     def repeats(self) -> int:

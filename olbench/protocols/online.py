@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
 from olbench.config.specs import ALL_ROWS, Config
 from olbench.data.source import Source
@@ -24,8 +23,6 @@ from olbench.quantities import (
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 
-#: A round of a Python object takes as long as this many multiplications of a kernel.
-OBJECT_COST = 50_000
 #: Orders in windows: the bytes of a block of neighbouring rows, and how many random blocks are shuffled as
 #: one. Both are fixed, so that an order does not depend on the machine.
 BLOCK_BYTES, WINDOW_BLOCKS = 4 << 20, 8
@@ -142,13 +139,6 @@ class Online(Protocol):
     def shared_memory(self, cell: Cell) -> int:
         """Return the memory that an open data set takes; with windows it is never opened as a whole."""
         return cell.source.memory_bytes if _is_windowed(cell.source_setting) else super().shared_memory(cell)
-
-    def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
-        """Return roughly how many multiplications a pass takes."""
-        n, d = float(source.n) * max(1, source.classes), source.d
-        if get_definition(algorithm).order == "object":
-            return n * (d + OBJECT_COST)
-        return n * d * (d if options.get("covariance") == "full" else 1)
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Run one pass over the trial's order."""

@@ -6,7 +6,7 @@ that no split trains or tests on.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -108,44 +108,36 @@ class Shards(Protocol):
             )
         return ""
 
-    def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
-        """Return, for every algorithm on every data set, a cell for each row of the results.
+    def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
+        """Yield one for each row of the results: one model of all the data, then the combinations.
 
-        The first is one model of all the data. Combinations of the same shards have the same trials, which
-        are run once.
+        All combinations of the same shards have the same trials, which are run once.
         """
-        for source in sources:
-            self._check_size(config, source)
-        counts = self.setting_of(config, "shards")
-        return [
-            Cell(
-                self, config, source, spec, entry,
-                suffix="" if shards == 1 else f" ({shards} shards, {TITLES[way]})",
-                setting={"shards": shards, "combination": way},
-                is_view=way not in (SINGLE, *self._ways(config, spec)[:1]),
-            )
-            for source in sources
-            for entry, spec in enumerate(config.algorithms)
-            for shards, way in [(1, SINGLE), *product(counts, self._ways(config, spec))]
-        ]  # fmt: skip
+        ways = self._ways(config, spec)
+        for shards, way in [(1, SINGLE), *product(self.setting_of(config, "shards"), ways)]:
+            yield {
+                "suffix": "" if shards == 1 else f" ({shards} shards, {TITLES[way]})",
+                "setting": {"shards": shards, "combination": way},
+                "is_view": way not in (SINGLE, *ways[:1]),
+            }
 
-    def _check_size(self, config: Config, source: Source) -> None:
-        """Refuse a data set that is too small for what is asked of it."""
+    def refuse_source(self, config: Config, source: Source) -> str:
+        """Return why a data set is too small for what is asked of it, or an empty text."""
         test = self.setting_of(config, "test", source.name)
         tuned = self.setting_of(config, "tuning.rows", source.name)
+        folds = self.setting_of(config, "tuning.folds")
         most = max(self.setting_of(config, "shards"), default=1)
         if source.n - test - tuned < most:
-            raise UserError(
+            return (
                 f"{source.name} has {source.n:,} rows: {test:,} for testing and {tuned:,} for tuning leave "
                 f"none for some of {most} shards; lower 'test', 'rows' of the tuning, or 'shards'"
             )
-
-        folds = self.setting_of(config, "tuning.folds")
         if config.tuning.search != "none" and folds > tuned:
-            raise UserError(
+            return (
                 f"{tuned:,} tuning rows of {source.name} cannot be divided into {folds:,} folds; lower "
                 "'folds' of the tuning, or raise its 'rows'"
             )
+        return ""
 
     def _ways(self, config: Config, spec: AlgorithmSpec) -> list[str]:
         """Return the combinations of an algorithm's models."""
