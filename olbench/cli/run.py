@@ -175,6 +175,8 @@ def read(
 ) -> "Config":  # fmt: skip
     """Return the config of a YAML file, or of a data set with the algorithms to run on it."""
     from olbench.config.reading import data_config, read_config
+    from olbench.data.load import cache_pipe
+    from olbench.data.readers.compressed import STDIN, is_pipe, show_path
     from olbench.shipped import find_config
 
     if is_config(what):
@@ -191,16 +193,12 @@ def read(
             f"{what} is not a .yaml file; to run on a data set, name the algorithms, as in "
             f"`olbench run {what} --algorithms arow,scw1`"
         )
-    from olbench.data.readers.compressed import STDIN, is_pipe, show_path
-
     if covariance:
         overrides = (f"covariance={covariance}", *overrides)
     if what == STDIN or not is_pipe(what):
         if what == STDIN and reading:
             raise UserError(f"- is a stream of LIBSVM text, which --{next(iter(reading))} does not go with")
         return data_config(what, algorithms, positive, overrides, plugins, reading=reading)
-    from olbench.data.load import cache_pipe
-
     if reading:
         raise UserError(
             f"{what} can be read only once, as LIBSVM text; write it to a file for --{next(iter(reading))}"

@@ -140,9 +140,8 @@ def _find_paper(id: str, node: Node, folder: Path) -> str:
 
 def tuning_keys(protocol: Protocol) -> list[Key]:
     """Return the keys of `tuning` under a protocol, but for those that the protocol adds."""
-    keys = {key.name: key for key in keys_of(Tuning)}
-    search = replace(keys["search"], read=choice(*protocol.searches), default=MISSING)
-    return list({**keys, "search": search}.values())
+    search, *others = keys_of(Tuning)
+    return [replace(search, read=choice(*protocol.searches), default=MISSING), *others]
 
 
 def _tuning(node: Node | None, protocol: Protocol) -> Tuning:

@@ -38,7 +38,6 @@ from olbench.protocols.definition import (
     in_brackets,
     protocol,
     whole,
-    with_schema,
 )
 from olbench.protocols.folds import (
     DUPLICATES,
@@ -60,9 +59,8 @@ from olbench.quantities import (
     TRAINING_ERRORS,
     TRAINING_ROUNDS,
 )
-from olbench.structs import many
+from olbench.structs import checked, is_number, many
 from olbench.trials.trial import Outcome, Trial
-from olbench.yaml_lines import Node
 
 #: Errors are counted after each epoch, and recorded.
 MOST_EPOCHS = 10_000
@@ -73,15 +71,12 @@ WEIGHTS = ("none", "unit", "tfidf")
 Bools = NDArray[np.bool_]
 
 
-def read_share(node: Node, name: str) -> float:
-    """Return a number above zero and at most one."""
-    value = node.value
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise node.fail(f"{name} must be a number above 0 and at most 1, not {node.shown()}")
-    return float(value)
-
-
-with_schema(read_share, {"type": "number", "exclusiveMinimum": 0, "maximum": 1})
+read_share = checked(
+    float,
+    lambda value: is_number(value) and 0 < value <= 1,
+    "a number above 0 and at most 1",
+    {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+)
 
 
 @protocol

@@ -430,21 +430,13 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """The name of the entry, and the suffix."""
-        return self._name + self.suffix
-
-    @property
-    def _name(self) -> str:
-        """The given name; or else its id and, where several entries have that, what sets this one apart."""
-        if self.spec.name:
-            return self.spec.name
-        nameless = (spec for spec in self.config.algorithms if not spec.name)
-        alike = [_describe(spec) for spec in nameless if spec.id == self.spec.id]
-        if len(alike) == 1:
-            return self.spec.id
-        own = _describe(self.spec)
-        apart = [text for text in own if any(text not in other for other in alike)]
-        return f"{self.spec.id} ({', '.join(apart) or 'defaults'})"
+        """The given name, or else the id and what sets it apart from others with that id; and the suffix."""
+        name, id = self.spec.name, self.spec.id
+        alike = [_describe(spec) for spec in self.config.algorithms if spec.id == id and not spec.name]
+        if not name and len(alike) > 1:
+            apart = [text for text in _describe(self.spec) if any(text not in other for other in alike)]
+            name = f"{id} ({', '.join(apart) or 'defaults'})"
+        return (name or id) + self.suffix
 
     @property
     def kind(self) -> Kind:
