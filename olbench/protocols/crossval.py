@@ -199,10 +199,6 @@ class CrossValidation(Protocol):
             own["split"] = split
         return {**super().trial_setting(cell, choice, role), **own}
 
-    def tunings(self, config: Config) -> tuple[str, ...]:
-        """Return the config's first way to tune, and the further ones."""
-        return tuple(dict.fromkeys((config.tuning.search, *self.setting_of(config, "tuning.also"))))
-
     def sample_size(self, trials: Any, config: Config) -> int:
         """Return how many rows were tested, each counted once however many divisions there are.
 

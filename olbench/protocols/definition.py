@@ -135,6 +135,8 @@ class Protocol(ABC):
     #: How its checklist describes splits, orders and measures.
     orders_text: ClassVar[str] = ""
     measures_text: ClassVar[str] = ""
+    #: What it adds for data whose every label is a class.
+    classes_text: ClassVar[str] = ""
 
     @abstractmethod
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
@@ -143,16 +145,15 @@ class Protocol(ABC):
     def parts(self, trial: Trial) -> int:
         """Return into how many parts a cluster may divide a trial; by default a trial is run as a whole.
 
-        A protocol that returns more than 0 has `run_part`, `join` and `finish`, and its `run` does the same.
+        A protocol that returns more than 0 has `run_part` and `finish`, and its `run` does the same.
         """
         return 0
 
     def run_part(self, trial: Trial, part: int, stopped: Stopped) -> Any:
-        """Return the result of one part of a trial, in a form that can be sent to another machine."""
-        raise NotImplementedError
+        """Return the result of one part of a trial, in a form that can be sent to another machine.
 
-    def join(self, left: Any, right: Any) -> Any:
-        """Return the joint result of the parts of both. Parts are joined as `combination.fold` does."""
+        Its method `join` takes that of another part. Parts are joined as `combination.fold` does.
+        """
         raise NotImplementedError
 
     def finish(self, trial: Trial, joined: Any, stopped: Stopped) -> Outcome:
@@ -161,7 +162,8 @@ class Protocol(ABC):
 
     def describe_measures(self, config: Config) -> str:
         """Return how the checklist of a run describes its measures."""
-        return self.measures_text
+        several = self.classes_text and any(spec.labels for spec in config.datasets)
+        return f"{self.measures_text} {self.classes_text}" if several else self.measures_text
 
     def repeats(self, config: Config) -> int:
         """Return how many trials report a cell, at most; by default the value of the key `numbered` + "s"."""
@@ -196,9 +198,9 @@ class Protocol(ABC):
     def tunings(self, config: Config) -> tuple[str, ...]:
         """Return the ways in which entries are tuned. Those of the first are compared with each other.
 
-        The labels of the others end with the way, as `in_brackets` shows it.
+        The others are the value of its key `also` of `tuning`, and their labels end as `in_brackets` shows.
         """
-        return (config.tuning.search,)
+        return tuple(dict.fromkeys((config.tuning.search, *(self.setting_of(config, "tuning.also") or ()))))
 
     def read_label(self, config: Config, label: str) -> tuple[str, str]:
         """Return the name in the label of an entry, and the way in which the entry is tuned."""

@@ -33,13 +33,6 @@ WINDOWED = "windowed orders (random blocks of neighbouring rows, shuffled within
 #: The rows of data larger than memory that an estimate of the time may read.
 PROBED_ROWS = 20_000
 
-#: What the measures are on data whose every label is a class.
-CLASSES_TEXT = (
-    "Data sets with `labels: all` have one learner per class (one-vs-rest), which all see every example: the "
-    "predicted class is that of the highest margin, of equals the first; a mistake is a wrong class, and "
-    "updates are summed over the classes."
-)
-
 
 def refuse_batch(protocol: Protocol, definition: Definition) -> str:
     """Return why a batch learner has no online pass, or an empty text."""
@@ -86,13 +79,13 @@ class Online(Protocol):
         "Updates: rounds with a loss above zero. Mean and sample standard deviation (n - 1) over the "
         "permutations."
     )
+    classes_text = (
+        "Data sets with `labels: all` have one learner per class (one-vs-rest), which all see every example: "
+        "the predicted class is that of the highest margin, of equals the first; a mistake is a wrong class, "
+        "and updates are summed over the classes."
+    )
 
     refuse = refuse_batch
-
-    def describe_measures(self, config: Config) -> str:
-        """Describe what is measured, with a note on data with more than two classes."""
-        several = any(spec.labels for spec in config.datasets)
-        return f"{self.measures_text} {CLASSES_TEXT}" if several else self.measures_text
 
     def setting(self, config: Config, role: str) -> dict[str, Any]:
         """Return the rows that a trial sees, and how many points its curve has."""

@@ -186,7 +186,7 @@ class Shards(Protocol):
         if trial.setting["shards"] == 1:
             return work.train_single()
         parts = (work.train_part(part) for part in range(self.parts(trial)))
-        return work.finish(fold(parts, self.join))
+        return work.finish(fold(parts, Part.join))
 
     def parts(self, trial: Trial) -> int:
         """Return the number of shards, if there are several."""
@@ -201,10 +201,6 @@ class Shards(Protocol):
         model = work.train_part(part)
         _local.work = work  # not if it failed: the learner has seen something then
         return model
-
-    def join(self, left: "Part", right: "Part") -> "Part":
-        """Return the joint result of the shards of both."""
-        return left.join(right)
 
     def finish(self, trial: Trial, joined: "Part", stopped: Stopped) -> Outcome:
         """Return the outcome of a trial from the combination of its shards."""

@@ -165,9 +165,7 @@ def _spread(text: str, trial: Trial, stop: StopFlag) -> Outcome:
 
             def join(left: Any, right: Any) -> Any:
                 key = f"olbench-join-{name}-{next(numbers)}"
-                return client.submit(
-                    join_parts, trial.protocol, left, right, key=key, workers=holders, priority=2
-                )
+                return client.submit(join_parts, left, right, key=key, workers=holders, priority=2)
 
             joined = fold(parts, join)
             while not joined.done():
@@ -193,9 +191,9 @@ def run_part(text: str, part: int) -> Any:
     return get_protocol(trial.protocol).run_part(trial, part, stop.is_set)
 
 
-def join_parts(protocol: str, left: Any, right: Any) -> Any:
+def join_parts(left: Any, right: Any) -> Any:
     """Join the results of the parts of a trial."""
-    return get_protocol(protocol).join(left, right)
+    return left.join(right)
 
 
 class _TaskFlag(StopFlag):
