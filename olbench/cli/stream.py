@@ -42,19 +42,18 @@ class _Lines:
 
     def __init__(self, stream: Stream, as_json: bool):
         self.stream, self.as_json = stream, as_json
-        self.last: RunningCounts | None = None
+        self.last = RunningCounts(0, (0,) * len(stream.entrants))
 
     def show(self, report: RunningCounts) -> None:
         """Print a line: the mistakes so far, their rate, and the rate since the line before."""
         width = self.WIDTH
-        if self.last is None:
+        if not self.last.examples:
             names = (f"{each.name:>{width}}{'rate':>9}{'recent':>9}" for each in self.stream.entrants)
             self._print(f"{'examples':>{width}}" + "".join(names))
-        before = self.last.mistakes if self.last else (0,) * len(report.mistakes)
-        rounds = report.examples - (self.last.examples if self.last else 0)
+        rounds = report.examples - self.last.examples
         cells = (
             f"{count:>{width},}{count / report.examples:>9.4f}{(count - earlier) / rounds:>9.4f}"
-            for count, earlier in zip(report.mistakes, before, strict=True)
+            for count, earlier in zip(report.mistakes, self.last.mistakes, strict=True)
         )
         self._print(f"{report.examples:>{width},}" + "".join(cells))
         self.last = report
