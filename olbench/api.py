@@ -8,23 +8,36 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from olbench.config.reading import apply_overrides, parse_config, read_config
+from olbench.config.specs import Config
+from olbench.data.source import Source, find_named, find_sources
+from olbench.engine import regression
+from olbench.engine.activity import show_activity
+from olbench.engine.budget import refuse_excess
+from olbench.engine.executors.local import Executor, attempt, default_jobs
+from olbench.engine.runner import Run, open_run, refuse_too_many
+from olbench.engine.stopping import stop_on_interrupt
+from olbench.engine.times import compare_times, time_trials
+from olbench.errors import UserError
+from olbench.protocols import cells_of
+from olbench.protocols.definition import Cell
+from olbench.shipped import find_config
+from olbench.trials import run_file
+from olbench.trials.baseline import Baseline, baseline_of
+from olbench.trials.behaviour import behaviour
+from olbench.trials.trial import Record, Trial
+from olbench.yaml_lines import from_plain
+
 if TYPE_CHECKING:
-    from olbench.config.specs import Config
-    from olbench.data.source import Source
-    from olbench.engine.executors.local import Executor
-    from olbench.engine.regression import Comparison
-    from olbench.engine.runner import Run
     from olbench.forensics.inquiry import Inquiry, Suspect
-    from olbench.protocols.definition import Cell
     from olbench.report.results import Results
-    from olbench.trials.baseline import Baseline
-    from olbench.trials.trial import Record
 
 
 def run(
-    config: "str | Path | Mapping[str, Any] | Config", out: str | Path | None = None, *,
+    config: str | Path | Mapping[str, Any] | Config, out: str | Path | None = None, *,
     jobs: int | None = None, set: Iterable[str] = (), skip_missing: bool = False, quiet: bool = True,
 ) -> "Results":  # fmt: skip
     """Run an experiment, or the missing part of it, and return its results.
@@ -49,14 +62,8 @@ def run(
     return load_results(folder)
 
 
-def _read(config: Any, out: str | Path | None, overrides: Iterable[str]) -> "tuple[Config, Path]":
+def _read(config: Any, out: str | Path | None, overrides: Iterable[str]) -> tuple[Config, Path]:
     """Return the config, and the folder for its records."""
-    from olbench.config import apply_overrides, parse_config, read_config
-    from olbench.config.specs import Config
-    from olbench.errors import UserError
-    from olbench.shipped import find_config
-    from olbench.yaml_lines import from_plain
-
     if isinstance(config, str | Path):
         path = find_config(str(config))
         return read_config(path, overrides), Path(out or Path("results") / path.stem)
@@ -71,16 +78,16 @@ def _read(config: Any, out: str | Path | None, overrides: Iterable[str]) -> "tup
 class Plan:
     """The cells of an experiment on the data that is here, and how many of their trials run at a time."""
 
-    sources: "list[Source]"
+    sources: list[Source]
     #: The names of the data sets that are not downloaded.
     skipped: list[str]
-    cells: "list[Cell]"
+    cells: list[Cell]
     jobs: int
 
 
 def plan(
-    config: "Config", jobs: int | None = None, skip_missing: bool = False, *,
-    find_cells: "Callable[[list[Source]], Sequence[Cell]] | None" = None, limited: bool = True,
+    config: Config, jobs: int | None = None, skip_missing: bool = False, *,
+    find_cells: Callable[[list[Source]], Sequence[Cell]] | None = None, limited: bool = True,
     folder: Path | None = None, say: Callable[[str], None] = lambda text: None,
 ) -> Plan:  # fmt: skip
     """Return the plan of an experiment; refuse one that is too large.
@@ -89,12 +96,6 @@ def plan(
     in the memory of this machine; those whose trials are all in `folder` take none. `say` is told which data
     set is being loaded.
     """
-    from olbench.data.source import find_sources
-    from olbench.engine.budget import refuse_excess
-    from olbench.engine.executors.local import default_jobs
-    from olbench.engine.runner import refuse_too_many
-    from olbench.protocols import cells_of
-
     sources, skipped = find_sources(config.datasets, skip_missing, say)
     cells = list(find_cells(sources) if find_cells else cells_of(config, sources))
     workers = jobs or default_jobs()
@@ -106,37 +107,28 @@ def plan(
 
 
 def complete(
-    cells: "Sequence[Cell]", folder: Path, jobs: int, *, quiet: bool = True, timing: str = "shared",
-    executor: "Executor | None" = None,
-) -> "Run":  # fmt: skip
+    cells: Sequence[Cell], folder: Path, jobs: int, *, quiet: bool = True, timing: str = "shared",
+    executor: Executor | None = None,
+) -> Run:  # fmt: skip
     """Run the trials of some cells that a folder lacks, and record the run there; return it closed."""
-    from olbench.engine.activity import show_activity
-    from olbench.engine.runner import open_run
-    from olbench.trials.run_file import now
-
     with open_run(folder, cells, jobs, quiet=quiet, timing=timing, executor=executor) as started:
         with show_activity(quiet) as activity:
             activity.say("preparing the trials")
-            started.has_work = started.missing or not (started.stop.is_set() or started.is_recorded)
+            started.has_work = started.missing or not (
+                started.stop.is_set() or run_file.is_current(folder, started.describe(None))
+            )
         if started.has_work and not started.stop.is_set():  # the planning of many trials may be stopped too
             started.write()
             started.complete(record=True)
-            started.write(end=None if started.stop.is_set() else now())
+            started.write(end=None if started.stop.is_set() else run_file.now())
     return started
 
 
-def measure(plan: Plan, rounds: int = 0, quiet: bool = True) -> "tuple[Run, Baseline]":
+def measure(plan: Plan, rounds: int = 0, quiet: bool = True) -> tuple[Run, Baseline]:
     """Run all trials of a plan, keep no record of them, and return the run with its baseline.
 
     With rounds, each reported trial is then timed alone as often, unless trials failed.
     """
-    from tempfile import TemporaryDirectory
-
-    from olbench.engine.runner import open_run
-    from olbench.engine.stopping import stop_on_interrupt
-    from olbench.engine.times import time_trials
-    from olbench.trials.baseline import baseline_of
-
     with TemporaryDirectory(prefix="olbench-check-") as folder:
         with open_run(Path(folder), plan.cells, plan.jobs, quiet=quiet) as started:
             started.complete()
@@ -151,16 +143,13 @@ def measure(plan: Plan, rounds: int = 0, quiet: bool = True) -> "tuple[Run, Base
 
 
 def compare(
-    plan: Plan, before: "Baseline", now: "Baseline", *, tolerance: float = 0.0, slower: float = 0.0,
+    plan: Plan, before: Baseline, now: Baseline, *, tolerance: float = 0.0, slower: float = 0.0,
     partly: bool = False,
-) -> "Comparison":  # fmt: skip
+) -> regression.Comparison:  # fmt: skip
     """Compare a plan's baseline with an earlier one; with a ratio for `slower`, the times as well.
 
     The plan may leave out what is not downloaded. With `partly`, it may leave out any data set.
     """
-    from olbench.engine.regression import compare
-    from olbench.engine.times import compare_times
-
     present = {source.name for source in plan.sources}
     kept = [
         row
@@ -168,25 +157,18 @@ def compare(
         if row["dataset"] in present or not (partly or row["dataset"] in plan.skipped)
     ]
     before = replace(before, rows=tuple(kept))
-    comparison = compare(before, now, tolerance, plan.cells[0].protocol)
+    comparison = regression.compare(before, now, tolerance, plan.cells[0].protocol)
     if not slower:
         return comparison
     _, found = compare_times(before, now, slower, comparison.findings)
     return replace(comparison, findings=(*comparison.findings, *found))
 
 
-def repeat(folder: Path, record: "Record", say: Callable[[str], None] = print) -> "Record":
+def repeat(folder: Path, record: Record, say: Callable[[str], None] = print) -> Record:
     """Run the trial of a record again and return the new record, which is not written anywhere.
 
     `say` is told if the data or the algorithm has changed since.
     """
-    from olbench.data.source import find_named
-    from olbench.engine.executors.local import attempt
-    from olbench.engine.stopping import stop_on_interrupt
-    from olbench.trials import run_file
-    from olbench.trials.behaviour import behaviour
-    from olbench.trials.trial import Trial
-
     trial = Trial.of(record)
     source = find_named(run_file.read_config(folder).datasets, trial.dataset)
     if source.fingerprint != trial.fingerprint:
@@ -208,10 +190,8 @@ def investigate(
     candidates: "Sequence[Suspect]", folder: Path, jobs: int, quiet: bool = True
 ) -> "tuple[Run, list[Inquiry]]":
     """Run the trials of an inquiry that a folder lacks, and write its findings there; return both."""
-    from olbench.engine.runner import open_run
     from olbench.forensics.inquiry import inquire
     from olbench.report.forensics import content
-    from olbench.trials import run_file
 
     name = "forensics.json"
     with open_run(folder, candidates, jobs, quiet=quiet) as started:

@@ -64,6 +64,11 @@ class Quantity:
     #: Whether no trial can count more of them than it has examples; or than that for each of its classes.
     at_most_n: Literal[False, True, "per class"] = False
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The numbers of a record that it comes from; the first is the one to compare."""
+        return self.ratio or (self.name,)
+
     def of(self, record: Mapping[str, Any]) -> float:
         """Return its value in the record of a trial that succeeded, NaN where it is not recorded."""
         if self.ratio is None:

@@ -81,11 +81,37 @@ def anything(node: Node, name: str) -> Any:
     return [anything(item, name) for item in node.value] if isinstance(node.value, list) else node.value
 
 
-def text(node: Node, name: str) -> str:
-    """Return a text that is not empty."""
-    if not isinstance(node.value, str) or not node.value.strip():
-        raise node.fail(f"{name} must be text, not {node.shown()}")
-    return node.value
+def is_whole(value: Any, low: int = 0) -> bool:
+    """Return whether a value is a whole number from `low` that an array can hold, and not true or false."""
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= LARGEST
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number that an array can hold, and not true or false."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return is_whole(value, -LARGEST)
+
+
+def checked(
+    kind: Callable[[Any], T], is_right: Callable[[Any], bool], words: str, schema: Mapping[str, Any]
+) -> Reader[T]:
+    """Return a reader of values of a kind that pass a check; `words` say what they must be."""
+
+    def read(node: Node, name: str) -> T:
+        if not is_right(node.value):
+            raise node.fail(f"{name} must be {words}, not {node.shown()}")
+        return kind(node.value)
+
+    return with_schema(read, schema)
+
+
+TEXT = {"type": "string"}
+#: A text that is not empty, and one that may be.
+text = checked(str, lambda value: isinstance(value, str) and bool(value.strip()), "text", TEXT)
+any_text = checked(str, lambda value: isinstance(value, str) and is_unicode(value), "text", TEXT)
+flag = checked(bool, lambda value: isinstance(value, bool), "true or false", {"type": "boolean"})
+number = checked(float, is_number, "a number", {"type": "number"})
 
 
 def name_text(node: Node, name: str) -> str:
@@ -98,34 +124,6 @@ def name_text(node: Node, name: str) -> str:
 def line(node: Node, name: str) -> str:
     """Return a text that is not empty, in one line."""
     return " ".join(text(node, name).split())
-
-
-def any_text(node: Node, name: str) -> str:
-    """Return a text that may be empty."""
-    if not isinstance(node.value, str) or not is_unicode(node.value):
-        raise node.fail(f"{name} must be text, not {node.shown()}")
-    return node.value
-
-
-def flag(node: Node, name: str) -> bool:
-    """Return true or false."""
-    if not isinstance(node.value, bool):
-        raise node.fail(f"{name} must be true or false, not {node.shown()}")
-    return node.value
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a finite number that an array can hold, and not true or false."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
-
-
-def number(node: Node, name: str) -> float:
-    """Return a finite number."""
-    if not is_number(node.value):
-        raise node.fail(f"{name} must be a number, not {node.shown()}")
-    return float(node.value)
 
 
 def whole(low: int, most: int = LARGEST) -> Reader[int]:
@@ -311,12 +309,6 @@ def reader_of(hint: Any) -> Reader[Any]:
     return _READERS[hint]
 
 
-for _read in (text, name_text, line, any_text):
-    with_schema(_read, {"type": "string"})
-_READERS: dict[Any, Reader[Any]] = {
-    Any: anything,
-    str: text,
-    int: whole(0),
-    float: with_schema(number, {"type": "number"}),
-    bool: with_schema(flag, {"type": "boolean"}),
-}
+for _read in (name_text, line):
+    with_schema(_read, TEXT)
+_READERS: dict[Any, Reader[Any]] = {Any: anything, str: text, int: whole(0), float: number, bool: flag}

@@ -17,7 +17,7 @@ PROGRAM = """
 import json, os, sys, tempfile, time
 from pathlib import Path
 from olbench.cli.run import carry_out
-from olbench.config import data_config
+from olbench.config.reading import data_config
 from olbench.data.source import find_sources
 from olbench.protocols import get_protocol
 from olbench.trials import ledger
@@ -37,7 +37,7 @@ def run(trials, out):
 run(20, "warm")
 took = run(int(sys.argv[1]), "out")
 started = time.process_time()
-records = ledger.read(folder / "out")
+records = list(ledger.each(folder / "out"))
 print(json.dumps([1000 * took / len(records), 1000 * (time.process_time() - started) / len(records)]))
 """
 

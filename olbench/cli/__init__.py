@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from olbench import __version__
-from olbench.errors import UserError, escape_controls
+from olbench.errors import UserError, escape_controls, suggest
 
 #: With fewer bytes of addresses, OpenBLAS tries forever to get memory for its threads.
 FEWEST_BYTES = 900 << 20
@@ -36,8 +36,24 @@ VERBS = {
 }
 
 
-class Verbs(click.Group):
-    """A group that imports the file of a verb when the verb is used."""
+class Actions(click.Group):
+    """A group with its commands in the order of their definition, and suggestions for mistyped ones."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of the help page."""
+        return list(self.commands)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Suggest a command for a mistyped one."""
+        known, group = self.list_commands(ctx), f"{self.name} " if ctx.parent else ""
+        if args and not args[0].startswith("-") and args[0] not in known:
+            hint = suggest(args[0], known)
+            raise UserError(f"there is no command '{group}{args[0]}'{hint}; see `olbench {group}--help`")
+        return super().resolve_command(ctx, args)
+
+
+class Verbs(Actions):
+    """The group of all verbs, which imports the file of a verb when the verb is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order of the help page."""
@@ -49,16 +65,6 @@ class Verbs(click.Group):
             return None
         command: click.Command = importlib.import_module(f"olbench.cli.{cmd_name}").command
         return command
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Suggest a verb for a mistyped one."""
-        from olbench.errors import suggest
-
-        if args and not args[0].startswith("-") and args[0] not in VERBS:
-            raise UserError(
-                f"there is no command '{args[0]}'{suggest(args[0], list(VERBS))}; see `olbench --help`"
-            )
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing them."""

@@ -45,12 +45,12 @@ def command(id: str | None, plugins: tuple[str, ...]) -> None:
 def show_all(definitions: "list[Definition]") -> None:
     """Print one line per algorithm; a narrow terminal has no room for the source and the name."""
     from olbench.cli.output import show_parts
-    from olbench.report.grid import DETAIL, PAPER, TIME, Grid, boxes, left
+    from olbench.report.grid import DETAIL, PAPER, TIME, Grid, boxes, left, list_settings
 
     rows = []
     for definition in definitions:
         own = [p for p in definition.parameters if not p.instead_of]
-        parameters = ", ".join(f"{p.name}={_short(p.default)}" for p in own)
+        parameters = list_settings({p.name: p.default for p in own})
         about = (definition.title, definition.order, parameters, _letters(definition), definition.source)
         rows.append(boxes(definition.id, *about))
     columns = (
@@ -68,12 +68,13 @@ def show_all(definitions: "list[Definition]") -> None:
 def show_one(definition: "Definition") -> None:
     """Print everything that is declared about an algorithm."""
     from olbench.algorithms.options import list_ways
+    from olbench.report.grid import short
 
     lines = [f"{definition.id}: {definition.title} ({definition.order} order)", ""]
     lines += [line.strip() for line in definition.doc.strip().splitlines()] + [""]
     lines += [f"source      {definition.source}"]
     for p in definition.parameters:
-        default = f"instead of {p.instead_of}" if p.instead_of else f"= {_short(p.default)}"
+        default = f"instead of {p.instead_of}" if p.instead_of else f"= {short(p.default)}"
         lines.append(f"parameter   {p.name} {default}, in {p.interval}: {p.doc}")
         if p.grid:
             lines.append(f"            searched over {', '.join(f'{value:g}' for value in p.grid)}")
@@ -93,7 +94,3 @@ def _letters(definition: "Definition") -> str:
     if definition.traits is None:
         return "?"
     return "".join(words[0].upper() if getattr(definition.traits, name) else "·" for name, words in TRAITS)
-
-
-def _short(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:g}"

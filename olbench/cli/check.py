@@ -62,7 +62,7 @@ def command(
       olbench check configs/scw.yaml --set 'datasets=[synthetic]' --against results/scw/reference
     """
     from olbench import api
-    from olbench.config import read_config
+    from olbench.config.reading import read_config
     from olbench.shipped import find_config
     from olbench.trials import baseline
 

@@ -8,35 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olbench.cli import Actions
 from olbench.cli.flags import complete_datasets, own_data
-from olbench.cli.output import show_parts
-from olbench.errors import UserError, count, expand_home, is_file, suggest
+from olbench.cli.output import ignore_closed_output, show_parts
+from olbench.errors import UserError, count, expand_home, is_file
 
 if TYPE_CHECKING:
     from olbench.data.catalog import CatalogEntry
     from olbench.data.fetch import Progress
     from olbench.yaml_lines import Node
 
-VERBS = ["list", "info", "fetch", "verify", "clean", "generate"]
 MIRROR = click.option(
     "--mirror", metavar="PLACE", help="Folder or http(s) address to look in first [default: OLBENCH_MIRROR]."
 )
-
-
-class Actions(click.Group):
-    """The actions in the order of the help page, with suggestions for mistyped ones."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the actions."""
-        return VERBS
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Suggest an action for a mistyped one."""
-        if args and not args[0].startswith("-") and args[0] not in VERBS:
-            raise UserError(
-                f"there is no command 'data {args[0]}'{suggest(args[0], VERBS)}; see `olbench data --help`"
-            )
-        return super().resolve_command(ctx, args)
 
 
 @click.group("data", cls=Actions)
@@ -258,11 +242,8 @@ def _config_names(path: str) -> list[str]:
 
 
 def _catalog_name(item: "Node", folder: Path) -> str:
-    """Return the catalogue name of one data set of a config, or nothing for a file.
-
-    As in a run, relative paths start from the folder of the config, and a name comes before a file.
-    """
-    from olbench.data.catalog import catalog, find
+    """Return the catalogue name of one data set of a config, or nothing for a file."""
+    from olbench.config.reading import find_dataset
     from olbench.structs import text
 
     if isinstance(item.value, dict):
@@ -271,13 +252,8 @@ def _catalog_name(item: "Node", folder: Path) -> str:
         if "name" not in item.value:
             raise item.fail("a data set needs the key 'name' or 'path'")
         item = item.value["name"]
-    name = text(item, "a data set")
-    if name not in catalog() and is_file(folder / expand_home(name)):
-        return ""
-    try:
-        return find(name).name
-    except UserError as error:
-        raise item.fail(str(error)) from None
+    spec = find_dataset(text(item, "a data set"), item, folder)
+    return "" if spec.path else spec.name
 
 
 @contextmanager
@@ -399,8 +375,6 @@ def generate(kind: str, output: Path, rows: int, seed: int, **options: Any) -> N
     stream: DenseStream | TextStream
     stream = DenseStream(seed=seed, **given) if kind == "dense" else TextStream(seed=seed, **given)
     if str(output) == "-":
-        from olbench.cli.plan import ignore_closed_output
-
         with ignore_closed_output():
             pipe_stream(stream, rows, sys.stdout.buffer)
         return

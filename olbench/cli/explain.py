@@ -31,7 +31,7 @@ def command(folder: Path, key: str | None, path: Path | None, overrides: tuple[s
       olbench explain results/quick --config configs/quick.yaml --set seed=7
       olbench explain results/quick 3f2a
     """
-    from olbench.config import read_config
+    from olbench.config.reading import read_config
     from olbench.data.source import find_sources
     from olbench.engine.reuse import explain_cells
     from olbench.protocols import cells_of

@@ -46,7 +46,7 @@ def command(
       olbench forensics configs/forensics.yaml --format md --output forensics.md
     """
     from olbench import api
-    from olbench.config import read_config
+    from olbench.config.reading import read_config
     from olbench.forensics.inquiry import Suspect, suspects
     from olbench.report.forensics import findings_document
 

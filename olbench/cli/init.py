@@ -85,6 +85,8 @@ def command(file: Path, label: str, positive: tuple[str, ...], delimiter: str, f
       olbench init my.yaml && olbench run my.yaml
       olbench init my.csv && olbench run my.yaml && olbench report results/my
     """
+    from olbench.data.readers.compressed import base_name
+
     if file.suffix in (".yaml", ".yml"):
         if label or positive or delimiter:
             raise UserError("--label, --positive and --delimiter go with a data file; leave them out")
@@ -93,12 +95,6 @@ def command(file: Path, label: str, positive: tuple[str, ...], delimiter: str, f
         return
     if not file.is_file():
         raise UserError(f"{file}: there is no such data file, and the name of a config must end in .yaml")
-    _write_for_data(file, label, positive, delimiter, force)
-
-
-def _write_for_data(file: Path, label: str, positive: tuple[str, ...], delimiter: str, force: bool) -> None:
-    from olbench.data.readers.compressed import base_name
-
     config = Path(Path(base_name(file.name)).stem + ".yaml")
     text, look = make_config(file, config, label, positive, delimiter)
     _write(config, text, force)

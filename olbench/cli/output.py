@@ -1,7 +1,10 @@
 """How verbs end: deliver a text to the terminal or a file, and report on a run."""
 
+import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +52,17 @@ def deliver(content: str, output: Path | None, what: str | None = "report") -> N
     write_text(output, content)
     if what:
         click.echo(f"the {what} is in {output}", err=True)
+
+
+@contextmanager
+def ignore_closed_output() -> Iterator[None]:
+    """Continue when the reader of standard output is gone, as in `olbench run ... | head -1`."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Otherwise Python complains at exit about what is left in the buffer.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def exit_code(run: "Run") -> int:

@@ -1,37 +1,24 @@
 """What `run` prints: the plan before it starts and the table after it ends."""
 
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import Any
 
 import click
 
+from olbench.algorithms.plugins import run_rule
 from olbench.cli.output import show_parts
+from olbench.config.specs import Config
 from olbench.engine.estimate import duration
+from olbench.engine.executors.local import warm_up
+from olbench.engine.stopping import StopFlag
+from olbench.protocols.definition import Cell, Known
 from olbench.quantities import SECONDS, mean_and_deviation
 from olbench.report.grid import DETAIL, KEPT, TIME, Grid, boxes, count, left, right
 
-if TYPE_CHECKING:
-    from olbench.config.specs import Config
-    from olbench.data.source import Source
-    from olbench.protocols.definition import Cell, Known
 
-
-@contextmanager
-def ignore_closed_output() -> Iterator[None]:
-    """Continue when the reader of standard output is gone, as in `olbench run ... | head -1`."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Otherwise Python complains at exit about what is left in the buffer.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def show_results(cells: "Sequence[Cell]", known: "Known") -> None:
+def show_results(cells: Sequence[Cell], known: Known) -> None:
     """Print mean and deviation of the quantities of each cell; times only if all were measured alone."""
     protocol, alone = cells[0].protocol, is_timed_alone(cells, known)
     quantities = [
@@ -58,13 +45,13 @@ def show_results(cells: "Sequence[Cell]", known: "Known") -> None:
     show_parts(Grid("", columns, tuple(rows)))
 
 
-def is_timed_alone(cells: "Sequence[Cell]", known: "Known") -> bool:
+def is_timed_alone(cells: Sequence[Cell], known: Known) -> bool:
     """Return whether every reported trial that succeeded was timed alone."""
     reported = (known.get(trial.key) for cell in cells for trial in cell.reported(known))
     return all(record["timing"] == "exclusive" for record in reported if record and record["status"] == "ok")
 
 
-def _notes(cell: "Cell", records: list[dict[str, Any]], failed: int) -> str:
+def _notes(cell: Cell, records: list[dict[str, Any]], failed: int) -> str:
     """Return the parameters, the settings that were tuned, and what went wrong."""
     if not records:
         return ""
@@ -80,7 +67,7 @@ def _notes(cell: "Cell", records: list[dict[str, Any]], failed: int) -> str:
     return "; ".join(note for note in notes if note)
 
 
-def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: list[str]) -> None:
+def show_plan(config: Config, cells: Sequence[Cell], jobs: int, skipped: list[str]) -> None:
     """Print what a run would do: trials, tuning passes, memory, and the time that a short probe predicts."""
     compiling = _compile(cells)
     columns = (
@@ -98,7 +85,10 @@ def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: lis
         estimate = sum(_seconds(cell) for cell in own)
         seconds += estimate
         memory += source.bytes
-        rows.append(boxes(*_row(source, own, estimate / jobs)))
+        trials, passes = sum(cell.repeats for cell in own), sum(cell.tuning_passes for cell in own)
+        counts = (f"{number:,}" for number in (source.n, source.d, trials, passes))
+        sizes = (f"{size / 2**20:,.1f} MiB" for size in (source.bytes, max(cell.memory for cell in own)))
+        rows.append(boxes(source.name, *counts, *sizes, duration(estimate / jobs)))
     show_parts(Grid("", columns, tuple(rows)), _describe_counts(config, len(sources), cells))
     memory += jobs * max(cell.memory for cell in cells)
     time = f"about {duration(compiling + seconds / jobs)} with {count(jobs, 'job')}"
@@ -108,7 +98,7 @@ def show_plan(config: "Config", cells: "Sequence[Cell]", jobs: int, skipped: lis
         click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`")
 
 
-def _describe_counts(config: "Config", datasets: int, cells: "Sequence[Cell]") -> str:
+def _describe_counts(config: Config, datasets: int, cells: Sequence[Cell]) -> str:
     """Return how many trials and tuning passes a run has, in one line."""
     algorithms, repeats = len(config.algorithms), max(cell.repeats for cell in cells)
     factors = count(datasets, "data set"), count(algorithms, "algorithm")
@@ -121,36 +111,16 @@ def _describe_counts(config: "Config", datasets: int, cells: "Sequence[Cell]") -
     return f"{' x '.join((*factors, numbered))} = {trials}, and {passes} ({config.tuning.search})"
 
 
-def _row(source: "Source", cells: "list[Cell]", seconds: float) -> list[str]:
-    return [
-        source.name,
-        f"{source.n:,}",
-        f"{source.d:,}",
-        f"{sum(cell.repeats for cell in cells):,}",
-        f"{sum(cell.tuning_passes for cell in cells):,}",
-        f"{source.bytes / 2**20:,.1f} MiB",
-        f"{max(cell.memory for cell in cells) / 2**20:,.1f} MiB",
-        duration(seconds),
-    ]
-
-
-def _compile(cells: "Sequence[Cell]") -> float:
+def _compile(cells: Sequence[Cell]) -> float:
     """Compile all kernels or load them from numba's cache, as a run does; return how long it took."""
-    from time import perf_counter
-
-    from olbench.engine.executors.local import warm_up
-    from olbench.engine.stopping import StopFlag
-
     started = perf_counter()
     trials = [cell.trial(cell.start, "report", 0) for cell in cells]
     warm_up([trial for trial in trials if not trial.is_object], StopFlag())
     return perf_counter() - started
 
 
-def _seconds(cell: "Cell") -> float:
+def _seconds(cell: Cell) -> float:
     """Return how long all trials of a cell take on one core, from a probe of some hundredths of a second."""
-    from olbench.algorithms.plugins import run_rule
-
     try:
         seconds = run_rule(cell.definition, partial(cell.protocol.probe_seconds, cell))
         return (seconds or 0.0) * (cell.tuning_passes + cell.repeats)

@@ -15,9 +15,6 @@ from olbench.report.renderers import format_names, get_format
 if TYPE_CHECKING:
     from olbench.report.model import Report
 
-#: What is printed if no format is named.
-BRIEF = "brief"
-
 
 @click.command("report")
 @click.argument("folders", metavar="[DIR]...", nargs=-1, type=click.Path(path_type=Path))
@@ -62,7 +59,10 @@ def command(
       olbench report results/before results/after --format html --output changes.html
       olbench report results/scw --strict results/scw/expected.yaml
     """
+    from olbench.report.document import report_document
+    from olbench.report.model import make_report
     from olbench.report.results import newest
+    from olbench.report.verdicts import expected_text
     from olbench.shipped import find_run
 
     if len(folders) > 1:
@@ -78,46 +78,31 @@ def command(
             "--all writes every format to DIR/report; it does not go with --format, --output or --full"
         )
     folder = find_run(folders[0]) if folders else newest(Path("results"))
-    name = str(folders[0] if folders else folder)
-    if not (full or form or output or everything):
-        form = BRIEF
-    sys.exit(report_on(folder, name, form or "text", output, figures, everything, strict, write_expected))
-
-
-def report_on(
-    folder: Path, name: str, form: str, output: Path | None, figures: Path | None, everything: bool,
-    strict: Path | None, write_expected: Path | None,
-) -> int:  # fmt: skip
-    """Write the report on one run, which the user calls `name`; return the exit code."""
-    from olbench.report.document import report_document
-    from olbench.report.model import make_report
-
     report = make_report(folder)
     if not report.rows:
         click.echo(f"olbench: no trial of {folder} is done yet; run its config first", err=True)
-        return 4
+        sys.exit(4)
     if (strict or write_expected) and report.paper is None:
         raise UserError(f"the config of {folder} names no paper, so there are no verdicts")
     if everything:
         write_all(report, folder / "report")
-    elif form == BRIEF:
-        click.echo(render_brief(report, name), nl=False)
+    elif full or form or output:
+        deliver(render(report_document(report), form or "text", output), output)
     else:
-        deliver(render(report_document(report), form, output), output)
+        click.echo(render_brief(report, str(folders[0] if folders else folder)), nl=False)
     if figures:
         click.echo(f"{count(draw(report, figures), 'figure')} in {figures}", err=True)
     if report.results.missing and (output or everything):
         rows, missing = len(report.results.entries), len(report.results.missing)
         click.echo(f"incomplete: {missing} of {rows} rows are not finished; the report says which", err=True)
     if write_expected:
-        from olbench.report.verdicts import expected_text
-
         deliver(expected_text(report.judgements, report.claims), write_expected, "list of verdicts")
-    return judge_strictly(report, strict) if strict else 0
+    if strict:
+        sys.exit(judge_strictly(report, strict))
 
 
 def render_brief(report: "Report", name: str) -> str:
-    """Return the summary of a run, as wide and high as the terminal."""
+    """Return the summary of a run that the user calls `name`, as wide and high as the terminal."""
     from olbench.report import brief
     from olbench.report.renderers import text
 

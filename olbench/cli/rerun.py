@@ -96,19 +96,18 @@ def show(record: "Record", again: "Record") -> int:
         return 3
     exact = list(protocol.exact)
     others = [each for each in protocol.quantities if each not in exact and not each.ratio]
+    changes = []
     for each in (*exact, *others):
         before, now = record.get(each.name), again[each.name]
-        mark = "  DIFFERS" if each in exact and now != before else ""
+        differs = each in exact and now != before
+        mark = "  DIFFERS" if differs else ""
         click.echo(f"{each.title:18} {before!s:>12} in the record {now!s:>12} now{mark}")
-    changes = [
-        f"{each.title} {again[each.name]} instead of {record.get(each.name)}"
-        for each in exact
-        if record.get(each.name) != again[each.name]
-    ]
+        if differs:
+            changes.append(f"{each.title} {now} instead of {before}")
     if changes:
         click.echo(f"differs: {', '.join(changes)}")
         return 1
-    reported = {name for each in protocol.quantities for name in (each.ratio or (each.name,))[:1]}
+    reported = {each.fields[0] for each in protocol.quantities}
     counts = [f"{each.title} {again[each.name]}" for each in exact if each.name in reported]
     click.echo(f"the same counts: {', '.join(counts)}")
     return 0

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olbench.cli.flags import DRY_RUN, MEMORY, OUT, complete_algorithms, experiment, own_data
-from olbench.cli.output import exit_code
+from olbench.cli.output import exit_code, ignore_closed_output
 from olbench.errors import UserError
 from olbench.report.grid import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from olbench.config.specs import Config
-    from olbench.data.source import Source
     from olbench.engine.executors.local import Executor
     from olbench.protocols.definition import Cell
 
@@ -83,7 +82,7 @@ def command(
     """
     from olbench import api
     from olbench.cli.stream import run_stream
-    from olbench.data.readers.compressed import STDIN
+    from olbench.data.readers.compressed import STDIN, base_name
     from olbench.engine.activity import show_activity
     from olbench.engine.executors import open_executor
     from olbench.memory import limit_memory, parse_size
@@ -104,7 +103,8 @@ def command(
             sys.exit(run_stream(config, every or 0, as_json, quiet))
         if every or as_json:
             raise UserError("--every and --json go with -, a stream on standard input")
-        folder = out or Path("results") / default_name(what)
+        # A data file keeps its extension: my.yaml is not my.libsvm.
+        folder = out or Path("results") / (Path(what).stem if is_config(what) else base_name(Path(what).name))
         if not is_config(what):
             config = add_earlier(config, folder)
         with show_activity(quiet) as activity:
@@ -112,7 +112,10 @@ def command(
             plan = api.plan(
                 config, jobs, skip_missing, limited=cluster is None, folder=folder, say=activity.say
             )
-        tell_preparation(plan.sources, quiet)
+        # Say how the user's own data was read, and above all what became +1.
+        for source in () if quiet else plan.sources:
+            for step in source.prepared:
+                click.echo(f"{source.name}: {step}", err=True)
         if dry_run:
             from olbench.cli.plan import show_plan
 
@@ -159,13 +162,6 @@ def add_earlier(config: "Config", folder: Path) -> "Config":
     return replace(config, algorithms=(*missing, *config.algorithms), plugins=tuple(plugins))
 
 
-def default_name(what: str) -> str:
-    """Return the name of a config, or of a data file with its extension: my.yaml is not my.libsvm."""
-    from olbench.data.readers.compressed import base_name
-
-    return Path(what).stem if is_config(what) else base_name(Path(what).name)
-
-
 def is_config(what: str) -> bool:
     """Tell a config from a data set: by its extension, or because one of that name ships."""
     from olbench.shipped import configs
@@ -178,7 +174,9 @@ def read(
     overrides: tuple[str, ...], plugins: tuple[str, ...], reading: "Mapping[str, Any]",
 ) -> "Config":  # fmt: skip
     """Return the config of a YAML file, or of a data set with the algorithms to run on it."""
-    from olbench.config import data_config, read_config
+    from olbench.config.reading import data_config, read_config
+    from olbench.data.load import cache_pipe
+    from olbench.data.readers.compressed import STDIN, is_pipe, show_path
     from olbench.shipped import find_config
 
     if is_config(what):
@@ -195,16 +193,12 @@ def read(
             f"{what} is not a .yaml file; to run on a data set, name the algorithms, as in "
             f"`olbench run {what} --algorithms arow,scw1`"
         )
-    from olbench.data.readers.compressed import STDIN, is_pipe, show_path
-
     if covariance:
         overrides = (f"covariance={covariance}", *overrides)
     if what == STDIN or not is_pipe(what):
         if what == STDIN and reading:
             raise UserError(f"- is a stream of LIBSVM text, which --{next(iter(reading))} does not go with")
         return data_config(what, algorithms, positive, overrides, plugins, reading=reading)
-    from olbench.data.load import cache_pipe
-
     if reading:
         raise UserError(
             f"{what} can be read only once, as LIBSVM text; write it to a file for --{next(iter(reading))}"
@@ -219,7 +213,7 @@ def carry_out(
 ) -> int:  # fmt: skip
     """Run the missing trials in a folder, print how it ended, and return the exit code."""
     from olbench import api
-    from olbench.cli.plan import ignore_closed_output, show_results
+    from olbench.cli.plan import show_results
 
     run = api.complete(planned, folder, jobs, quiet=quiet, timing=timing, executor=executor)
     with ignore_closed_output():
@@ -235,10 +229,3 @@ def carry_out(
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
     return exit_code(run)
-
-
-def tell_preparation(sources: "Iterable[Source]", quiet: bool) -> None:
-    """Say how the user's own data was read, and above all what became +1."""
-    for source in () if quiet else sources:
-        for step in source.prepared:
-            click.echo(f"{source.name}: {step}", err=True)

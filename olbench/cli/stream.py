@@ -3,24 +3,19 @@
 import json
 import sys
 import time
-from typing import TYPE_CHECKING
 
 import click
 
+from olbench.cli.output import ignore_closed_output
+from olbench.config.specs import Config
+from olbench.data.readers.compressed import STDIN, open_content, show_path
+from olbench.engine.stopping import stop_on_interrupt
+from olbench.engine.stream import RunningCounts, Stream, enter
 from olbench.errors import UserError, count
 
-if TYPE_CHECKING:
-    from olbench.config.specs import Config
-    from olbench.engine.stream import RunningCounts, Stream
 
-
-def run_stream(config: "Config", every: int, as_json: bool, quiet: bool) -> int:
+def run_stream(config: Config, every: int, as_json: bool, quiet: bool) -> int:
     """Run the algorithms of a config over standard input, print the counts and return the exit code."""
-    from olbench.cli.plan import ignore_closed_output
-    from olbench.data.readers.compressed import STDIN, open_content, show_path
-    from olbench.engine.stopping import stop_on_interrupt
-    from olbench.engine.stream import Stream, enter
-
     positive = config.datasets[0].positive or ()
     words = [label for label in positive if isinstance(label, str)]
     if words:
@@ -45,21 +40,20 @@ class _Lines:
 
     WIDTH = 12
 
-    def __init__(self, stream: "Stream", as_json: bool):
+    def __init__(self, stream: Stream, as_json: bool):
         self.stream, self.as_json = stream, as_json
-        self.last: RunningCounts | None = None
+        self.last = RunningCounts(0, (0,) * len(stream.entrants))
 
-    def show(self, report: "RunningCounts") -> None:
+    def show(self, report: RunningCounts) -> None:
         """Print a line: the mistakes so far, their rate, and the rate since the line before."""
         width = self.WIDTH
-        if self.last is None:
+        if not self.last.examples:
             names = (f"{each.name:>{width}}{'rate':>9}{'recent':>9}" for each in self.stream.entrants)
             self._print(f"{'examples':>{width}}" + "".join(names))
-        before = self.last.mistakes if self.last else (0,) * len(report.mistakes)
-        rounds = report.examples - (self.last.examples if self.last else 0)
+        rounds = report.examples - self.last.examples
         cells = (
             f"{count:>{width},}{count / report.examples:>9.4f}{(count - earlier) / rounds:>9.4f}"
-            for count, earlier in zip(report.mistakes, before, strict=True)
+            for count, earlier in zip(report.mistakes, self.last.mistakes, strict=True)
         )
         self._print(f"{report.examples:>{width},}" + "".join(cells))
         self.last = report

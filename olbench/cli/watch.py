@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.output import screen_size
+from olbench.cli.output import screen_size, show_parts
 
 if TYPE_CHECKING:
     from olbench.engine.watching import Standing, Watch
@@ -47,16 +47,12 @@ def command(folder: Path, once: bool, every: float) -> None:
 
 def follow_in_lines(watch: "Watch", once: bool, every: float) -> None:
     """Print a line at every look, and the tables at the last one."""
-    from olbench.report.renderers import text
-
     standing = watch.look()
     while not once and not standing.is_complete:
         click.echo(watch.describe(standing))
         time.sleep(every)
         standing = watch.look()
-    width, height = screen_size()
-    parts = draw(watch, standing, width, height)
-    click.echo(text.render(parts, width, sys.stdout.isatty()), nl=False)
+    show_parts(*draw(watch, standing, screen_size()[1]))
 
 
 def follow_on_screen(watch: "Watch", every: float) -> None:
@@ -70,14 +66,14 @@ def follow_on_screen(watch: "Watch", every: float) -> None:
         while True:
             standing = watch.look()
             width, height = screen_size()
-            content = text.render(draw(watch, standing, width, height - 1), width, colour=True)
+            content = text.render(draw(watch, standing, height - 1), width, colour=True)
             screen.update(Text.from_ansi(content), refresh=True)
             if standing.is_complete:
                 return
             time.sleep(every)
 
 
-def draw(watch: "Watch", standing: "Standing", width: int, height: int) -> "list[Part]":
+def draw(watch: "Watch", standing: "Standing", height: int) -> "list[Part]":
     """Return the progress of every data set, then the results so far, as many as fit."""
     from olbench.report import brief
     from olbench.report.grid import Grid, boxes, left, right

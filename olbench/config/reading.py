@@ -140,9 +140,8 @@ def _find_paper(id: str, node: Node, folder: Path) -> str:
 
 def tuning_keys(protocol: Protocol) -> list[Key]:
     """Return the keys of `tuning` under a protocol, but for those that the protocol adds."""
-    keys = {key.name: key for key in keys_of(Tuning)}
-    search = replace(keys["search"], read=choice(*protocol.searches), default=MISSING)
-    return list({**keys, "search": search}.values())
+    search, *others = keys_of(Tuning)
+    return [replace(search, read=choice(*protocol.searches), default=MISSING), *others]
 
 
 def _tuning(node: Node | None, protocol: Protocol) -> Tuning:
@@ -204,14 +203,14 @@ def _dataset(node: Node, folder: Path) -> DatasetSpec:
     from olbench.data.readers.tables.csv import read_delimiter
 
     if not isinstance(node.value, dict):
-        return _find_dataset(text(node, "a data set"), node, folder)
+        return find_dataset(text(node, "a data set"), node, folder)
     keys = [replace(key, default="") for key in (*keys_of(DatasetSpec), *READING_KEYS)]
     given, places = read_keys(keys, node, "a data set"), node.value
     if "path" in given:
         spec = _find_file(given["path"], places["path"], folder)
         name = given.get("name", spec.name)
     elif "name" in given:
-        spec = _find_dataset(given["name"], places["name"], folder)
+        spec = find_dataset(given["name"], places["name"], folder)
         name = spec.name
     else:
         raise node.fail("a data set needs the key 'name' or 'path'")
@@ -236,7 +235,7 @@ def _dataset(node: Node, folder: Path) -> DatasetSpec:
     return _with_usual_labels(DatasetSpec(name, spec.path, **labels, reading=Reading(**reading)))
 
 
-def _find_dataset(name: str, node: Node, folder: Path) -> DatasetSpec:
+def find_dataset(name: str, node: Node, folder: Path) -> DatasetSpec:
     """Return the data set of a name in the catalogue, or else of a path."""
     from olbench.data.catalog import catalog, find
     from olbench.data.readers.compressed import STDIN, show_path

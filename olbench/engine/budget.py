@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from olbench.algorithms import get_definition
 from olbench.engine.executors.local import refuse_many_jobs
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
@@ -19,11 +18,13 @@ def refuse_excess(cells: Sequence[Cell], jobs: int, folder: Path | None = None) 
     """
     refuse_many_jobs(jobs)
     limit = memory_limit()
-    large = [cell for cell in cells if cell.shared_memory + jobs * cell.memory > limit]
+    large = [cell for cell in cells if _bytes_of(cell, jobs) > limit]
     for cell in _keep_unfinished(large, folder):
-        held, each = cell.shared_memory, cell.memory
-        fits_alone = held + each <= limit
-        raise UserError(_describe(cell, held + jobs * each, jobs, limit) + _advise(cell, fits_alone))
+        raise UserError(_describe_excess(cell, jobs, limit))
+
+
+def _bytes_of(cell: Cell, jobs: int) -> int:
+    return cell.protocol.shared_memory(cell) + jobs * cell.memory
 
 
 def _keep_unfinished(cells: Sequence[Cell], folder: Path | None) -> Sequence[Cell]:
@@ -34,24 +35,19 @@ def _keep_unfinished(cells: Sequence[Cell], folder: Path | None) -> Sequence[Cel
     return [cell for cell in cells if any(trial.key not in known for trial in cell.trials(known))]
 
 
-def _describe(cell: Cell, needed: int, jobs: int, limit: int) -> str:
-    what = "a full covariance" if _is_full(cell) else "the learner"
+def _describe_excess(cell: Cell, jobs: int, limit: int) -> str:
+    """Return what a cell needs, and what to do about it."""
+    needed = show_size(_bytes_of(cell, jobs))
     times = f" with {jobs} jobs" if jobs > 1 else ""
-    return (
-        f"{cell.label} on {cell.source.name} needs {show_size(needed)} of memory{times}, most of it for "
-        f"{what} of {cell.source.d:,} features, and {show_size(limit)} may be used; "
-    )
-
-
-def _advise(cell: Cell, fits_alone: bool) -> str:
-    remedies = ["give features smaller numbers"]
-    if _is_full(cell):
-        has_diagonal = get_definition(cell.spec.id).diagonal
-        remedies = ["use covariance: diag" if has_diagonal else f"leave out {cell.label} or some features"]
-    if fits_alone:
+    what, remedies = "the learner", ["give features smaller numbers"]
+    if cell.spec.options.get("covariance") == "full" and "kernel" not in cell.spec.options:
+        what, remedies = "a full covariance", [f"leave out {cell.label} or some features"]
+        if cell.definition.diagonal:
+            remedies = ["use covariance: diag"]
+    if _bytes_of(cell, 1) <= limit:
         remedies.append("use --jobs 1")
-    return ", or ".join([*remedies, "set another limit with --memory"])
-
-
-def _is_full(cell: Cell) -> bool:
-    return cell.spec.options.get("covariance") == "full" and "kernel" not in cell.spec.options
+    return (
+        f"{cell.label} on {cell.source.name} needs {needed} of memory{times}, most of it for "
+        f"{what} of {cell.source.d:,} features, and {show_size(limit)} may be used; "
+        + ", or ".join([*remedies, "set another limit with --memory"])
+    )

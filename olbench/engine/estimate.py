@@ -9,11 +9,6 @@ from olbench.protocols.definition import Kind
 from olbench.trials.trial import Record
 
 
-def kind_of(record: Record) -> Kind:
-    """Return the kind of a trial that has a record."""
-    return record["dataset"], record["algorithm"], str(dict(record["options"]))
-
-
 @dataclass
 class Share:
     """The trials of a kind: how many are planned, the guessed cost of one, and the time of those done."""
@@ -37,7 +32,7 @@ class TimeLeft:
 
     def take(self, record: Record, reused: bool) -> None:
         """Count a trial as done; its time counts only if it ran now and succeeded."""
-        share = self.shares[kind_of(record)]
+        share = self.shares[record["dataset"], record["algorithm"], str(dict(record["options"]))]
         share.done += 1
         if not reused and record["status"] == "ok":
             share.timed += 1

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -19,49 +19,45 @@ RECENT = 30.0
 class Progress:
     """Counts trials and tracks the best algorithm on each data set; shows nothing."""
 
-    def __init__(self) -> None:
-        self.totals: dict[str, int] = {}
-        self.done: dict[str, int] = defaultdict(int)
+    def __init__(self, quantity: Quantity | None = None) -> None:
+        #: The quantity that decides which algorithm is best so far.
+        self.quantity = quantity
+        self.done = Counter[str]()
         self.values: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
-        self.quantity: Quantity | None = None
         self.fresh = 0
         self.time_left = TimeLeft({}, 1)
         #: When trials of this run ended, and the seconds of all trials by then; the recent past only.
         self.past = RecentPast(RECENT)
 
-    def rank_by(self, quantity: Quantity) -> None:
-        """Set the quantity that decides which algorithm is best so far."""
-        self.quantity = quantity
-
     def start(self, shares: Mapping[Kind, Share], jobs: int) -> None:
         """Set how many trials there are of each kind."""
         self.time_left = TimeLeft(shares, jobs)
-        self._count_totals()
 
     def expect(self, planned: Mapping[Kind, int]) -> None:
         """Correct how many trials there are of each kind, now that more is known."""
         for kind, count in planned.items():
             self.time_left.shares[kind].planned = count
-        self._count_totals()
 
-    def _count_totals(self) -> None:
-        self.totals = {}
+    @property
+    def totals(self) -> Counter[str]:
+        """How many trials there are on each data set."""
+        totals = Counter[str]()
         for (dataset, *_), share in self.time_left.shares.items():
-            self.totals[dataset] = self.totals.get(dataset, 0) + share.planned
+            totals[dataset] += share.planned
+        return totals
 
     def add(self, record: Record, reused: bool = False) -> None:
         """Count a trial."""
         self.done[record["dataset"]] += 1
         self.time_left.take(record, reused)
-        if not reused:
-            # What came before the first trial went into compilation and says nothing about the rest.
-            self.past.note(self.time_left.done)
-        self.fresh += not reused
         if self.quantity and record["status"] == "ok" and record["role"] == "report":
             # A config can list an algorithm several times; the entries differ in at least one of these.
             entry = record["algorithm"], str([record.get(name) for name in ("params", "options", "setting")])
             self.values[record["dataset"]][entry].append(self.quantity.of(record))
         if not reused:
+            # What came before the first trial went into compilation and says nothing about the rest.
+            self.past.note(self.time_left.done)
+            self.fresh += 1
             self.show(record["dataset"])
 
     def best(self, dataset: str) -> str:
@@ -86,7 +82,7 @@ class Progress:
         The longest trials run first, so the rate so far is no guide. The one shown is that of the trials
         left, so that it agrees with the time left.
         """
-        left, seconds = sum(self.totals.values()) - sum(self.done.values()), self.seconds_left
+        left, seconds = self.totals.total() - self.done.total(), self.seconds_left
         if left <= 0 or seconds <= 0:
             return "almost done" if left <= 0 else "time left unknown"
         return f"{rate(left / seconds)}, about {duration(seconds)} left"
@@ -106,8 +102,8 @@ class Lines(Progress):
 
     PAUSE = 5.0
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, quantity: Quantity | None = None) -> None:
+        super().__init__(quantity)
         self.last = time.monotonic()
 
     def show(self, dataset: str) -> None:
@@ -116,7 +112,7 @@ class Lines(Progress):
         if now - self.last < self.PAUSE or self.fresh < 2:
             return
         self.last = now
-        done, total = sum(self.done.values()), sum(self.totals.values())
+        done, total = self.done.total(), self.totals.total()
         self._print(f"{done:,} of {total:,} trials, {self.pace}; {dataset}: {self.best(dataset)}")
 
     def say(self, text: str) -> None:
@@ -135,8 +131,8 @@ class Lines(Progress):
 class Bars(Progress):
     """One bar per data set, and one for all."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, quantity: Quantity | None = None) -> None:
+        super().__init__(quantity)
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
@@ -153,19 +149,19 @@ class Bars(Progress):
         super().start(shares, jobs)
         for name, total in self.totals.items():
             self.tasks[name] = self.bars.add_task(name, total=total, note="")
-        self.tasks[""] = self.bars.add_task("all", total=sum(self.totals.values()), note="")
+        self.tasks[""] = self.bars.add_task("all", total=self.totals.total(), note="")
         self.bars.start()
 
     def expect(self, planned: Mapping[Kind, int]) -> None:
         """Adjust the length of the bars."""
         super().expect(planned)
-        for name, total in {**self.totals, "": sum(self.totals.values())}.items():
+        for name, total in {**self.totals, "": self.totals.total()}.items():
             self.bars.update(self.tasks[name], total=total)
 
     def show(self, dataset: str) -> None:
         """Advance the bar of a data set and the overall bar."""
         self.bars.update(self.tasks[dataset], completed=self.done[dataset], note=self.best(dataset))
-        self.bars.update(self.tasks[""], completed=sum(self.done.values()), note=self.pace)
+        self.bars.update(self.tasks[""], completed=self.done.total(), note=self.pace)
 
     def say(self, text: str) -> None:
         """Show what goes on between trials beside the overall bar."""
@@ -176,8 +172,7 @@ class Bars(Progress):
         self.bars.stop()
 
 
-def make_progress(quiet: bool) -> Progress:
+def make_progress(quiet: bool, quantity: Quantity) -> Progress:
     """Return the progress display that suits standard error."""
-    if quiet:
-        return Progress()
-    return Bars() if sys.stderr.isatty() else Lines()
+    kind = Progress if quiet else Bars if sys.stderr.isatty() else Lines
+    return kind(quantity)

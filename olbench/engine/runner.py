@@ -31,9 +31,8 @@ def open_run(
     with (
         open_ledger(folder) as ledger,
         stop_on_interrupt() as stop,
-        closing(make_progress(quiet)) as progress,
+        closing(make_progress(quiet, cells[0].protocol.headline)) as progress,
     ):
-        progress.rank_by(cells[0].protocol.headline)
         own = executor or LocalExecutor(jobs, config.plugins, progress.say)
         yield Run(cells, ledger, own, stop, progress, timing, folder)
 
@@ -106,11 +105,6 @@ class Run:
         """Write run.json in its current state."""
         run_file.write(self.folder, self.describe(end).plain())
 
-    @property
-    def is_recorded(self) -> bool:
-        """Whether run.json is finished and has what this run would write."""
-        return run_file.is_current(self.folder, self.describe(None))
-
     def complete(self, record: bool = False) -> None:
         """Run the missing trials; then time the reported ones alone, if asked for.
 
@@ -155,9 +149,10 @@ class Run:
         return counts
 
     def _start_progress(self) -> None:
-        costs = {cell.kind: cell.cost for cell in self.cells}
-        planned = self._planned()
-        shares = {kind: Share(planned[kind], cost) for kind, cost in costs.items()}
+        planned, shares = self._planned(), {}
+        for cell in self.cells:
+            cost = cell.protocol.cost(cell.source, cell.spec.id, cell.spec.options)
+            shares[cell.kind] = Share(planned[cell.kind], cost)
         self.progress.start(shares, self.executor.jobs)
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
         for key in needed & self.known.keys():

@@ -105,7 +105,9 @@ class Stream:
         """Learn all examples; yield the running counts every so often, and after the last block of all."""
         for block in self.reader.blocks(source, name):
             yield from self._learn(block)
-        self._signs.refuse_single(name)
+        if self._signs.seen.size == 1:
+            label = self._signs.seen[0]
+            raise UserError(f"{name}: every example has the label {label:g}; two distinct labels are needed")
 
     def _learn(self, block: TextBlock) -> Iterator[RunningCounts]:
         rows = block.rows
@@ -201,10 +203,3 @@ class _Signs:
             row = int(np.flatnonzero(labels == fresh[0])[0])
             raise block.refuse(row, f"label {fresh[0]:g} comes after {before[0]:g} alone; {remedy}")
         self.positive = positive
-
-    def refuse_single(self, name: str) -> None:
-        """Refuse a stream that had one label only."""
-        if self.seen.size == 1:
-            raise UserError(
-                f"{name}: every example has the label {self.seen[0]:g}; two distinct labels are needed"
-            )

@@ -3,13 +3,14 @@
 import os
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from olbench.engine.estimate import RecentPast, duration, rate
 from olbench.trials import ledger, run_file
-from olbench.trials.run_file import CellFacts, RunFile
-from olbench.trials.trial import Record
+from olbench.trials.run_file import RunFile
 
 #: The seconds that the rate is measured over.
 RECENT = 60.0
@@ -41,20 +42,17 @@ def read_standing(folder: Path) -> Standing:
         own = [records[key] for key in cell.keys if key in records]
         failed += sum(record["status"] != "ok" for record in own)
         # The ledger may have candidates of other grids as well, and cells may share their tuning.
-        passes = (
-            cell.tuning_passes if cell.params is not None else min(cell.tuning_passes, tuned[_kind_of(cell)])
-        )
+        passes = cell.tuning_passes
+        if cell.params is None:
+            passes = min(passes, tuned[_kind(vars(cell))])
         done[cell.dataset] += len(own) + passes
         totals[cell.dataset] += cell.planned + cell.tuning_passes
     return Standing(run, done, totals, failed)
 
 
-def _kind(record: Record) -> tuple[str, str, str]:
-    return record["dataset"], record["algorithm"], str(sorted(dict(record["options"]).items()))
-
-
-def _kind_of(cell: CellFacts) -> tuple[str, str, str]:
-    return cell.dataset, cell.algorithm, str(sorted(cell.options.items()))
+def _kind(facts: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return what the tuning trials of a cell have in common, from a record or from a cell."""
+    return facts["dataset"], facts["algorithm"], str(sorted(facts["options"].items()))
 
 
 @dataclass

@@ -6,7 +6,7 @@ follow the scaling, so that they cover the same rows. Every example has a consta
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, reduce
 from operator import add
@@ -19,14 +19,15 @@ from olbench.advice.scaling import Scaling, fit_scaling
 from olbench.advice.sets import Advice
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
-from olbench.config.specs import Config, DatasetSpec
+from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
+from olbench.data.duplicates import duplicate_groups
 from olbench.data.source import Source
 from olbench.errors import UserError
 from olbench.learn.algorithm import Algorithm
 from olbench.learn.examples import Floats, Ints, as_examples
 from olbench.learn.passes import StoppedError
 from olbench.protocols import tuning
-from olbench.protocols.definition import Cell, Key, Protocol, choice, protocol, whole
+from olbench.protocols.definition import Cell, Key, Protocol, Stopped, choice, protocol, whole
 from olbench.protocols.keys import by_dataset, refuse_unknown
 from olbench.protocols.rules import Plain, compile_for, describe, find_rules, plain_names, read_advice
 from olbench.protocols.scores import Scores, accuracy_series
@@ -49,7 +50,6 @@ SCALINGS = ("standardise", "none")
 SCORES = ("accuracy", "balanced_accuracy")
 #: Fewer training rows of a class than this cannot be held out and learnt as well.
 FEWEST = 2
-Stopped = Callable[[], bool]
 
 
 @protocol
@@ -97,15 +97,6 @@ class AdviceProtocol(Protocol):
         "examples. Mean and sample standard deviation (n - 1) over the training sets."
     )
 
-    def repeats(self, config: Config) -> int:
-        """Return the largest number of splits of a data set."""
-        given = self.setting_of(config, "splits")
-        return int(max(given.values()) if isinstance(given, Mapping) else given)
-
-    def repeats_of(self, cell: Cell) -> int:
-        """Return how many splits of the data set there are."""
-        return int(self.setting_of(cell.config, "splits", cell.source.name))
-
     def refuse_data(self, spec: DatasetSpec) -> str:
         """Return why rules would not fit the data: they refer to features in the units of the file."""
         if spec.reading.scale or spec.reading.bias:
@@ -120,25 +111,34 @@ class AdviceProtocol(Protocol):
             f"{definition.id} is an object without weights, which protocol: advice tests after each example"
         )
 
-    def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
-        """Return the cells of a config; rules that the data does not fit are refused here."""
+    def refuse_source(self, config: Config, source: Source) -> str:
+        """Return why a data set has too few rows, or an empty text; refuse rules that it does not fit."""
         for setting in (*config.settings.values(), *config.tuning.settings.values()):
             refuse_unknown(setting, [spec.name for spec in config.datasets])
-        found: list[Cell] = []
+        rules = self._find_rules(config, source)
+        if rules is not None:
+            compile_for(source, rules)
+        if source.n > self.setting_of(config, "train", source.name):
+            return ""
+        return f"{source.name} has {source.n} rows, which leaves none for testing; lower 'train'"
+
+    def _find_rules(self, config: Config, source: Source) -> Plain | None:
         advice, domain, missing = (self.setting_of(config, key) for key in ("advice", "domain", "missing"))
-        for source in sources:
-            plain = find_rules(advice, source, domain, missing)
-            if plain is not None:
-                compile_for(source, plain)
-            if source.n <= self.setting_of(config, "train", source.name):
-                raise UserError(
-                    f"{source.name} has {source.n} rows, which leaves none for testing; lower 'train'"
-                )
-            found += [
-                Cell(self, config, source, spec, entry, detail=_find_advice(plain, spec.id, source))
-                for entry, spec in enumerate(config.algorithms)
-            ]
-        return found
+        return find_rules(advice, source, domain, missing)
+
+    def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
+        """Yield one, with the rules for an algorithm that takes advice."""
+        if not get_definition(spec.id).takes_advice:
+            yield {}
+            return
+        rules = self._find_rules(config, source)
+        if rules is None:
+            raise UserError(
+                f"{spec.id} takes advice, and there are no rules for {source.name}; write them under the "
+                "key 'advice' of the config, or name a rule file there"
+            )
+        # Without their places: a rule may move to another line.
+        yield {"detail": {**rules, "places": [], "sources": []}}
 
     def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
         """Return the rows of a trial, its rules and, if it tunes, its grid."""
@@ -147,7 +147,7 @@ class AdviceProtocol(Protocol):
         if cell.detail is not None:
             own["rules"] = dict(cell.detail)
         if grid:
-            own |= {name: self.tuning_setting_of(config, name, dataset) for name in ("folds", "score")}
+            own |= {name: self.setting_of(config, f"tuning.{name}", dataset) for name in ("folds", "score")}
             own["grid"] = {name: list(values) for name, values in grid.items()}
             own["defaults"] = {name: cell.defaults[name] for name in grid}
             own["ties"] = config.tuning.ties
@@ -157,27 +157,11 @@ class AdviceProtocol(Protocol):
         """Return the names of features and classes, which come from the file."""
         return plain_names(source)
 
-    def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
-        """Return roughly how long a trial takes: the tests, and the inequalities of the rules."""
-        return float(source.n) * source.d * (20 if get_definition(algorithm).takes_advice else 1)
-
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Tune inside the training rows, learn them, and test on the others."""
         work = _Work(trial, source, stopped)
         chosen, tuned = work.choose()
         return work.test(chosen, tuned)
-
-
-def _find_advice(plain: Plain | None, algorithm: str, source: Source) -> Plain | None:
-    """Return the rules that an algorithm takes, without their places: a rule may move to another line."""
-    if not get_definition(algorithm).takes_advice:
-        return None
-    if plain is None:
-        raise UserError(
-            f"{algorithm} takes advice, and there are no rules for {source.name}; write them under the "
-            "key 'advice' of the config, or name a rule file there"
-        )
-    return {**plain, "places": [], "sources": []}
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,16 +178,13 @@ class _Fold:
 
 
 @cache
-def _group_equal(source: Source) -> tuple[Ints, Ints]:
-    """Return one row of each group of equal examples with equal labels, and the group of every row.
+def _group_equal(source: Source) -> Ints:
+    """Return for each row the first one with the same features and label, so that each group is scored once.
 
-    Each group is scored once: 13,000 spoligotypes are some 2,000 different ones.
+    13,000 spoligotypes are some 2,000 different ones.
     """
     data = source.open()
-    table = np.ascontiguousarray(np.column_stack([_dense(data.examples.matrix()), data.labels]) + 0.0)
-    keys = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
-    _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
-    return first.astype(np.int64), groups.astype(np.int64).ravel()
+    return duplicate_groups(np.column_stack([_dense(data.examples.matrix()), data.labels]))
 
 
 def _dense(X: Any) -> Floats:
@@ -251,8 +232,10 @@ class _Work:
             natural = compile_for(self.source, self.trial.setting["rules"])
             scaled = scaling.apply_to_advice(natural).with_constant() if standardise else None
             advice = scaled or _unscaled_advice(natural)
-        parts = [_with_constant(scaling.apply(part)) for part in (rows, _dense(X[test]))]
-        return _Fold(parts[0], self.labels[train], parts[1], self.labels[test], counts, advice, scaling)
+        learnt, tested = (
+            np.column_stack([scaling.apply(part), np.ones(len(part))]) for part in (rows, _dense(X[test]))
+        )
+        return _Fold(learnt, self.labels[train], tested, self.labels[test], counts, advice, scaling)
 
     def _algorithm(self, params: Choice, fold: _Fold) -> Algorithm:
         advice = {"advice": fold.advice} if self.trial.definition.takes_advice else {}
@@ -282,8 +265,7 @@ class _Work:
         if min(positives, self.train.size - positives) < FEWEST:
             return dict(setting["defaults"]), False
         folds = [self._fold(train, test) for train, test in self._divide()]
-        grid = {name: tuple(values) for name, values in setting["grid"].items()}
-        candidates = tuple(tuning.products(grid))
+        candidates = tuple(tuning.products(setting["grid"]))
         best = tuning.best(candidates, lambda candidate: self._loss(candidate, folds), setting["ties"])
         assert best is not None  # every candidate has a loss
         return best, True
@@ -307,9 +289,9 @@ class _Work:
 
     def test(self, chosen: Choice, tuned: bool) -> Outcome:
         """Learn all training rows and test on the others."""
-        first, groups = _group_equal(self.source)
-        counts = np.bincount(groups[self.order[self.train.size :]], minlength=first.size)
-        fold = self._fold(self.train, first[counts > 0], counts[counts > 0].astype(np.float64))
+        tested = _group_equal(self.source)[self.order[self.train.size :]]
+        first, counts = np.unique(tested, return_counts=True)
+        fold = self._fold(self.train, first, counts.astype(np.float64))
         scores, weights = self._scores(chosen, fold)
         early = min(int(self.trial.setting["early"]), self.train.size)
         if self.trial.definition.online:
@@ -344,10 +326,6 @@ class _Work:
         else:
             algorithm.start_batch().fit(rows, fold.y)
         return time.perf_counter() - started
-
-
-def _with_constant(X: Floats) -> Floats:
-    return np.column_stack([X, np.ones(X.shape[0])])
 
 
 def _in_own_units(weights: Floats, scaling: Scaling) -> Floats:

@@ -99,11 +99,6 @@ class Sums:
         return weights
 
 
-def combine(models: Iterable[Sums]) -> Sums:
-    """Return the sums over all models."""
-    return fold(models, Sums.add)
-
-
 def fold(leaves: Iterable[T], join: Callable[[T, T], T]) -> T:
     """Join all leaves, as a binary tree while they arrive; the shape depends on their number alone.
 

@@ -9,7 +9,7 @@ Parameters and the number of epochs are tuned together, in one of three ways:
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -17,9 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Value
-from olbench.config.specs import TRAINING_ROWS, Config
+from olbench.config.specs import TRAINING_ROWS, AlgorithmSpec, Config
 from olbench.data.dataset import Dataset
 from olbench.data.prepare.scaling import scale_features
 from olbench.data.readers.rows import choose_storage
@@ -34,10 +33,11 @@ from olbench.protocols.definition import (
     Pairing,
     Protocol,
     Series,
+    Stopped,
     choice,
+    in_brackets,
     protocol,
     whole,
-    with_schema,
 )
 from olbench.protocols.folds import (
     DUPLICATES,
@@ -59,9 +59,8 @@ from olbench.quantities import (
     TRAINING_ERRORS,
     TRAINING_ROUNDS,
 )
-from olbench.structs import many
+from olbench.structs import checked, is_number, many
 from olbench.trials.trial import Outcome, Trial
-from olbench.yaml_lines import Node
 
 #: Errors are counted after each epoch, and recorded.
 MOST_EPOCHS = 10_000
@@ -69,23 +68,15 @@ TUNINGS = ("nested", "paper", "oracle")
 #: How the values of features are weighted: as they are, with every row scaled to length one, or by TF-IDF as
 #: the training rows have it, and then scaled.
 WEIGHTS = ("none", "unit", "tfidf")
-Stopped = Callable[[], bool]
 Bools = NDArray[np.bool_]
 
 
-def _in_brackets(way: str) -> str:
-    return f" [{way}]"
-
-
-def read_share(node: Node, name: str) -> float:
-    """Return a number above zero and at most one."""
-    value = node.value
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise node.fail(f"{name} must be a number above 0 and at most 1, not {node.shown()}")
-    return float(value)
-
-
-with_schema(read_share, {"type": "number", "exclusiveMinimum": 0, "maximum": 1})
+read_share = checked(
+    float,
+    lambda value: is_number(value) and 0 < value <= 1,
+    "a number above 0 and at most 1",
+    {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+)
 
 
 @protocol
@@ -144,21 +135,14 @@ class CrossValidation(Protocol):
         """Return how many folds an online learner is tested on."""
         return int(self.setting_of(config, "folds") * self.setting_of(config, "repeats"))
 
-    def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
-        """Return a cell for every data set, algorithm and way to tune."""
-        policy = self.setting_of(config, "duplicates")
-        for source in sources:
-            refuse_duplicates(source, policy)
-        first = config.tuning.search
-        return [
-            Cell(
-                self, config, source, spec, entry,
-                suffix="" if way == first else _in_brackets(way), detail=way,
-            )
-            for source in sources
-            for entry, spec in enumerate(config.algorithms)
-            for way in self.tunings(config)
-        ]  # fmt: skip
+    def refuse_source(self, config: Config, source: Source) -> str:
+        """Return how many duplicates there are, unless the config says what to do with them."""
+        return refuse_duplicates(source) if self.setting_of(config, "duplicates") == "refuse" else ""
+
+    def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
+        """Yield one for every way to tune."""
+        for way in self.tunings(config):
+            yield {"suffix": "" if way == config.tuning.search else in_brackets(way), "detail": way}
 
     def repeats_of(self, cell: Cell) -> int:
         """Return how many folds report a cell: batch learners depend on no order and get one division."""
@@ -211,21 +195,9 @@ class CrossValidation(Protocol):
         # Defaults are left out, so that trials from before these keys existed keep their hashes.
         usual = {key.name: key.default for key in self.entry_keys}
         own |= {name: value for name, value in cell.spec.settings.items() if value != usual[name]}
-        if own["tuning"] == "paper" and (split := self.tuning_setting_of(config, "seed")):
+        if own["tuning"] == "paper" and (split := self.setting_of(config, "tuning.seed")):
             own["split"] = split
         return {**super().trial_setting(cell, choice, role), **own}
-
-    def tunings(self, config: Config) -> tuple[str, ...]:
-        """Return the config's first way to tune, and the further ones."""
-        return tuple(dict.fromkeys((config.tuning.search, *self.tuning_setting_of(config, "also"))))
-
-    def read_label(self, config: Config, label: str) -> tuple[str, str]:
-        """Return the name and the tuning, which is in brackets unless it is the first."""
-        first, *others = self.tunings(config)
-        for way in others:
-            if label.endswith(_in_brackets(way)):
-                return label.removesuffix(_in_brackets(way)), way
-        return label, first
 
     def sample_size(self, trials: Any, config: Config) -> int:
         """Return how many rows were tested, each counted once however many divisions there are.
@@ -246,11 +218,6 @@ class CrossValidation(Protocol):
         if not reading.is_fitted_per_trial:
             return {}
         return {"scale": reading.scale, **({"bias": True} if reading.bias else {})}
-
-    def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
-        """Return roughly how long a trial takes: passes over the data, many times that for batch learners."""
-        slow = 1 if get_definition(algorithm).online else 20
-        return float(source.n) * source.d * slow
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Run a fold, or the trial that scores every candidate."""
@@ -345,8 +312,7 @@ class _Work:
     def score(self, division: Division) -> _Table:
         """Return the errors of every candidate on the held-out rows, after every epoch."""
         self = self._weigh(division.train)
-        grid = self.trial.setting["grid"]
-        candidates = tuple(tuning.products({name: tuple(values) for name, values in grid.items()}))
+        candidates = tuple(tuning.products(self.trial.setting["grid"]))
         errors = [
             [self._count_wrong(learner, division.test) for learner, _ in self._learn(candidate, division)]
             for candidate in candidates

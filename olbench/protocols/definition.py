@@ -17,7 +17,7 @@ The engine and the reports know this class and nothing of the protocols that ext
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -39,13 +39,18 @@ from olbench.structs import whole as whole
 from olbench.structs import wholes as wholes
 from olbench.structs import with_schema as with_schema
 from olbench.trials.behaviour import behaviour
-from olbench.trials.record import failure, success
 from olbench.trials.trial import Outcome, Record, Trial
 
 #: What is known about trials so far, by key.
 Known = Mapping[str, Record]
 #: Trials that take about as long as each other: data set, algorithm, options.
 Kind = tuple[str, str, str]
+#: A round of a Python object takes as long as this many multiplications of a kernel.
+OBJECT_COST = 50_000
+#: How many times as long learners with rules take, and those that fit all examples at once.
+SLOW = 20
+#: Tells whether the user wants to stop.
+Stopped = Callable[[], bool]
 
 
 @dataclass(frozen=True)
@@ -130,45 +135,51 @@ class Protocol(ABC):
     #: How its checklist describes splits, orders and measures.
     orders_text: ClassVar[str] = ""
     measures_text: ClassVar[str] = ""
+    #: What it adds for data whose every label is a class.
+    classes_text: ClassVar[str] = ""
 
     @abstractmethod
-    def run(self, trial: Trial, source: Source, stopped: Callable[[], bool]) -> Outcome:
+    def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Run a trial. Long work asks `stopped` a few times a second, and raises StoppedError if so."""
 
     def parts(self, trial: Trial) -> int:
         """Return into how many parts a cluster may divide a trial; by default a trial is run as a whole.
 
-        A protocol that returns more than 0 has `run_part`, `join` and `finish`, and its `run` does the same.
+        A protocol that returns more than 0 has `run_part` and `finish`, and its `run` does the same.
         """
         return 0
 
-    def run_part(self, trial: Trial, source: Source, part: int, stopped: Callable[[], bool]) -> Any:
-        """Return the result of one part of a trial, in a form that can be sent to another machine."""
+    def run_part(self, trial: Trial, part: int, stopped: Stopped) -> Any:
+        """Return the result of one part of a trial, in a form that can be sent to another machine.
+
+        Its method `join` takes that of another part. Parts are joined as `combination.fold` does.
+        """
         raise NotImplementedError
 
-    def join(self, left: Any, right: Any) -> Any:
-        """Return the joint result of the parts of both. Parts are joined as `combination.fold` does."""
-        raise NotImplementedError
-
-    def finish(self, trial: Trial, source: Source, joined: Any, stopped: Callable[[], bool]) -> Outcome:
+    def finish(self, trial: Trial, joined: Any, stopped: Stopped) -> Outcome:
         """Return the outcome of a trial from the results of all its parts."""
         raise NotImplementedError
 
     def describe_measures(self, config: Config) -> str:
         """Return how the checklist of a run describes its measures."""
-        return self.measures_text
+        several = self.classes_text and any(spec.labels for spec in config.datasets)
+        return f"{self.measures_text} {self.classes_text}" if several else self.measures_text
 
     def repeats(self, config: Config) -> int:
-        """Return how many trials report a cell; by default the value of the key `numbered` + "s"."""
-        return int(self.setting_of(config, f"{self.numbered}s"))
+        """Return how many trials report a cell, at most; by default the value of the key `numbered` + "s"."""
+        given = self.setting_of(config, f"{self.numbered}s")
+        return int(max(given.values()) if isinstance(given, Mapping) else given)
 
     def repeats_of(self, cell: "Cell") -> int:
         """Return how many trials report this cell, where that depends on its data or algorithm."""
+        name = f"{self.numbered}s"
+        if isinstance(self.setting_of(cell.config, name), Mapping):
+            return int(self.setting_of(cell.config, name, cell.source.name))
         return self.repeats(cell.config)
 
     def tuning_repeats(self, config: Config) -> int:
         """Return how many trials score a candidate: by default the value of the key of `tuning`, or 1."""
-        return int(self.tuning_setting_of(config, f"{self.numbered}s") or 1)
+        return int(self.setting_of(config, f"tuning.{self.numbered}s") or 1)
 
     def tuning_passes(self, cell: "Cell") -> int:
         """Return how many trials the tuning of a cell takes."""
@@ -185,12 +196,19 @@ class Protocol(ABC):
         return {**self.setting(cell.config, role), **cell.source_setting, **cell.setting_of(choice)}
 
     def tunings(self, config: Config) -> tuple[str, ...]:
-        """Return the ways in which entries are tuned. Those of the first are compared with each other."""
-        return (config.tuning.search,)
+        """Return the ways in which entries are tuned. Those of the first are compared with each other.
+
+        The others are the value of its key `also` of `tuning`, and their labels end as `in_brackets` shows.
+        """
+        return tuple(dict.fromkeys((config.tuning.search, *(self.setting_of(config, "tuning.also") or ()))))
 
     def read_label(self, config: Config, label: str) -> tuple[str, str]:
         """Return the name in the label of an entry, and the way in which the entry is tuned."""
-        return label, config.tuning.search
+        first, *others = self.tunings(config)
+        for way in others:
+            if label.endswith(in_brackets(way)):
+                return label.removesuffix(in_brackets(way)), way
+        return label, first
 
     def setting(self, config: Config, role: str) -> dict[str, Any]:
         """Return what a trial of this role needs besides the fields of every trial."""
@@ -257,8 +275,14 @@ class Protocol(ABC):
         return record
 
     def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
-        """Return roughly how long a trial takes, in units that all trials of a run share."""
-        return float(source.n) * source.d
+        """Return roughly how many multiplications a trial takes, to compare it with others of its run."""
+        definition = get_definition(algorithm)
+        rounds, d = float(source.n) * max(1, source.classes), source.d
+        if definition.order == "object":
+            return rounds * (d + OBJECT_COST)
+        if definition.takes_advice or not definition.online:
+            return rounds * d * SLOW
+        return rounds * d * (d if options.get("covariance") == "full" else 1)
 
     def memory(self, cell: "Cell") -> int:
         """Return roughly how many bytes a trial takes besides the examples: its learner and its order."""
@@ -274,27 +298,35 @@ class Protocol(ABC):
         return 0.0
 
     def cells(self, config: Config, sources: Sequence[Source]) -> "list[Cell]":
-        """Return the cells of a config: every algorithm on every data set."""
+        """Return the cells of a config: every algorithm on every data set, in all of its variants."""
+        for source in sources:
+            if reason := self.refuse_source(config, source):
+                raise UserError(reason)
         return [
-            Cell(self, config, source, spec, entry)
+            Cell(self, config, source, spec, entry, **variant)
             for source in sources
             for entry, spec in enumerate(config.algorithms)
+            for variant in self.variants(config, source, spec)
         ]
 
+    def refuse_source(self, config: Config, source: Source) -> str:
+        """Return why a data set does not suffice for what the config asks for, or an empty text."""
+        return ""
+
+    def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterable[dict[str, Any]]:
+        """Return the fields of each cell that an algorithm has on a data set; by default it has one."""
+        return ({},)
+
     def setting_of(self, config: Config, name: str, dataset: str | None = None) -> Any:
-        """Return the value of one of the protocol's keys, or its default; that for one data set, if asked."""
-        return _find_value(self.keys, config.settings, name, dataset)
+        """Return the value of one of the protocol's keys, or its default; that for one data set, if asked.
 
-    def tuning_setting_of(self, config: Config, name: str, dataset: str | None = None) -> Any:
-        """Return the value of one of the keys that the protocol adds to `tuning`, or its default."""
-        return _find_value(self.tuning_keys, config.tuning.settings, name, dataset)
-
-    def settings(self, config: Config) -> Iterator[tuple[str, Any, Any]]:
-        """Yield the name, the value and the default of each of the keys that the protocol adds."""
-        for key in self.keys:
-            yield key.name, self.setting_of(config, key.name), key.default
-        for key in self.tuning_keys:
-            yield f"tuning.{key.name}", self.tuning_setting_of(config, key.name), key.default
+        The names of the keys that it adds to `tuning` begin with "tuning.".
+        """
+        inside, _, key = name.rpartition(".")
+        keys, given = (self.tuning_keys, config.tuning.settings) if inside else (self.keys, config.settings)
+        default = next((each.default for each in keys if each.name == key), None)
+        value = given.get(key, default)
+        return value if dataset is None else value_for(value, dataset, default)
 
     @property
     def score(self) -> Quantity:
@@ -312,9 +344,14 @@ class Protocol(ABC):
         return tuple(quantity for quantity in self.quantities if quantity.judged)
 
     @property
+    def numbers(self) -> tuple[Quantity, ...]:
+        """The numbers of a record; a ratio is computed from two of them."""
+        return tuple(each for each in (*self.recorded, *self.quantities) if not each.ratio)
+
+    @property
     def exact(self) -> tuple[Quantity, ...]:
         """The recorded numbers that must repeat to the last digit."""
-        return tuple(each for each in (*self.recorded, *self.quantities) if each.exact and not each.ratio)
+        return tuple(each for each in self.numbers if each.exact)
 
     def quantity(self, name: str) -> Quantity:
         """Return one of the quantities by its name."""
@@ -340,29 +377,16 @@ class Protocol(ABC):
     @cached_property
     def _numbers(self) -> dict[str, bool]:
         """The names of all numbers of a record, and whether the ranking of algorithms needs them."""
-        ranked = self.headline.ratio or (self.headline.name,)
-        every = (*self.quantities, *self.recorded)
-        return {name: name in ranked for each in every for name in each.ratio or (each.name,)}
+        ranked, every = self.headline.fields, (*self.quantities, *self.recorded)
+        return {name: name in ranked for each in every for name in each.fields}
 
     @cached_property
     def _ratios(self) -> list[tuple[str, str]]:
         return [each.ratio for each in (*self.quantities, *self.recorded) if each.ratio]
 
-    def succeed(self, trial: Trial, outcome: Outcome, seconds: float) -> Record:
-        """Return the record of a trial that succeeded, with the seconds that it took."""
-        return success(trial, outcome, self.numbered, seconds)
-
-    def fail(self, trial: Trial, error: BaseException) -> Record:
-        """Return the record of a trial that failed."""
-        numbers = [each.name for each in (*self.recorded, *self.quantities) if not each.ratio]
-        series = dict.fromkeys(each.of for each in self.series)
-        return failure(trial, error, self.numbered, [*numbers, *series])
-
-
-def _find_value(keys: Sequence[Key], settings: Mapping[str, Any], name: str, dataset: str | None) -> Any:
-    default = next((key.default for key in keys if key.name == name), None)
-    given = settings.get(name, default)
-    return given if dataset is None else value_for(given, dataset, default)
+def in_brackets(way: str) -> str:
+    """Return how a label ends that names a way to tune."""
+    return f" [{way}]"
 
 
 REGISTRY: dict[str, Protocol] = {}
@@ -417,41 +441,23 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """The name of the entry, and the suffix."""
-        return self._name + self.suffix
-
-    @property
-    def _name(self) -> str:
-        """The given name; or else its id and, where several entries have that, what sets this one apart."""
-        if self.spec.name:
-            return self.spec.name
-        nameless = (spec for spec in self.config.algorithms if not spec.name)
-        alike = [_describe(spec) for spec in nameless if spec.id == self.spec.id]
-        if len(alike) == 1:
-            return self.spec.id
-        own = _describe(self.spec)
-        apart = [text for text in own if any(text not in other for other in alike)]
-        return f"{self.spec.id} ({', '.join(apart) or 'defaults'})"
+        """The given name, or else the id and what sets it apart from others with that id; and the suffix."""
+        name, id = self.spec.name, self.spec.id
+        alike = [_describe(spec) for spec in self.config.algorithms if spec.id == id and not spec.name]
+        if not name and len(alike) > 1:
+            apart = [text for text in _describe(self.spec) if any(text not in other for other in alike)]
+            name = f"{id} ({', '.join(apart) or 'defaults'})"
+        return (name or id) + self.suffix
 
     @property
     def kind(self) -> Kind:
         """What its trials have in common that decides how long they take."""
         return self.source.name, self.spec.id, str(dict(self.spec.options))
 
-    @property
-    def cost(self) -> float:
-        """Roughly how long a trial takes, to compare with those of other cells."""
-        return self.protocol.cost(self.source, self.spec.id, self.spec.options)
-
     @cached_property
     def memory(self) -> int:
         """Roughly how many bytes a trial takes besides the examples."""
         return self.protocol.memory(self)
-
-    @cached_property
-    def shared_memory(self) -> int:
-        """Roughly how many bytes the examples take, once for all trials."""
-        return self.protocol.shared_memory(self)
 
     @property
     def repeats(self) -> int:

@@ -7,7 +7,6 @@ import numpy as np
 
 from olbench.data.duplicates import duplicate_groups
 from olbench.data.source import Source
-from olbench.errors import UserError
 from olbench.learn.examples import Floats, Ints
 from olbench.trials import seeds
 
@@ -33,16 +32,15 @@ def find_usable(source: Source, policy: str) -> Ints:
     return rows[_group_duplicates(source) == rows] if policy == "remove" else rows
 
 
-def refuse_duplicates(source: Source, policy: str) -> None:
-    """Refuse a data set with duplicates, which folds would share, unless it says what to do with them."""
-    if policy != "refuse":
-        return
+def refuse_duplicates(source: Source) -> str:
+    """Return why duplicates, which folds would share, have to be dealt with; empty if there are none."""
     repeated = int(np.count_nonzero(_group_duplicates(source) != np.arange(source.n)))
-    if repeated:
-        raise UserError(
-            f"{source.name}: {repeated} rows are exact duplicates of others and would be in the training "
-            "and the test rows at once; add `duplicates: remove` to the config, or `duplicates: keep`"
-        )
+    if not repeated:
+        return ""
+    return (
+        f"{source.name}: {repeated} rows are exact duplicates of others and would be in the training "
+        "and the test rows at once; add `duplicates: remove` to the config, or `duplicates: keep`"
+    )
 
 
 def divide(source: Source, usable: Ints, seed: int, folds: int, number: int) -> Division:

@@ -4,20 +4,18 @@ A run makes one online pass over the training rows of its sample and is then tes
 share no examples, their deviation is that of the whole experiment and not only of the order.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from olbench.algorithms.definition import Definition
 from olbench.config.specs import Config
 from olbench.data.catalog import catalog
 from olbench.data.load import load_run
 from olbench.data.source import Source
-from olbench.errors import UserError
 from olbench.learn.examples import as_examples
 from olbench.learn.passes import online_pass, predict_signs
-from olbench.protocols.definition import Cell, Key, Pairing, Protocol, Series, protocol, whole
+from olbench.protocols.definition import Key, Pairing, Protocol, Series, Stopped, protocol, whole
 from olbench.protocols.online import columns_of, counts_of, refuse_batch
 from olbench.quantities import (
     BREAKDOWNS,
@@ -67,31 +65,24 @@ class Fresh(Protocol):
         "over the runs."
     )
 
-    def refuse(self, definition: Definition) -> str:
-        """Return why an algorithm has no online pass, or an empty text."""
-        return refuse_batch(definition)
+    refuse = refuse_batch
 
-    def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
-        """Return the cells of a config; every data set must be one that can be drawn again."""
-        for source in sources:
-            entry = None if source.spec.path else catalog().get(source.spec.name)
-            if entry is None or entry.sample != "per-run":
-                drawn = ", ".join(each.name for each in catalog().values() if each.sample == "per-run")
-                raise UserError(
-                    f"{source.name} is the same in every run, so protocol: fresh does not apply; "
-                    f"use protocol: online, or one of {drawn}"
-                )
-        return super().cells(config, sources)
+    def refuse_source(self, config: Config, source: Source) -> str:
+        """Return why a data set cannot be drawn again, or an empty text."""
+        entry = None if source.spec.path else catalog().get(source.spec.name)
+        if entry is not None and entry.sample == "per-run":
+            return ""
+        drawn = ", ".join(each.name for each in catalog().values() if each.sample == "per-run")
+        return (
+            f"{source.name} is the same in every run, so protocol: fresh does not apply; use protocol: "
+            f"online, or one of {drawn}"
+        )
 
     def setting(self, config: Config, role: str) -> dict[str, Any]:
         """Return how many points a curve has."""
         return {"points": self.setting_of(config, "curve") if role == "report" else 1}
 
-    def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
-        """Return roughly how many multiplications a run takes."""
-        return float(source.n) * source.d * (source.d if options.get("covariance") == "full" else 1)
-
-    def run(self, trial: Trial, source: Source, stopped: Callable[[], bool]) -> Outcome:
+    def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Draw the sample of the run, learn, and test."""
         number = trial.number + (TUNING_RUNS if trial.role == "tune" else 0)
         data = load_run(source.spec.name, number)

@@ -1,16 +1,15 @@
 """The protocol `online`: tune on orders of their own, then one pass for each permutation."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
 from olbench.config.specs import ALL_ROWS, Config
 from olbench.data.source import Source
 from olbench.learn.algorithm import make_algorithm
 from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.memory import machine_limit
-from olbench.protocols.definition import Cell, Key, Protocol, Series, choice, protocol, whole
+from olbench.protocols.definition import Cell, Key, Protocol, Series, Stopped, choice, protocol, whole
 from olbench.quantities import (
     BREAKDOWNS,
     CPU_SECONDS,
@@ -24,8 +23,6 @@ from olbench.quantities import (
 from olbench.trials import seeds
 from olbench.trials.trial import Outcome, Trial
 
-#: A round of a Python object takes as long as this many multiplications of a kernel.
-OBJECT_COST = 50_000
 #: Orders in windows: the bytes of a block of neighbouring rows, and how many random blocks are shuffled as
 #: one. Both are fixed, so that an order does not depend on the machine.
 BLOCK_BYTES, WINDOW_BLOCKS = 4 << 20, 8
@@ -36,12 +33,12 @@ WINDOWED = "windowed orders (random blocks of neighbouring rows, shuffled within
 #: The rows of data larger than memory that an estimate of the time may read.
 PROBED_ROWS = 20_000
 
-#: What the measures are on data whose every label is a class.
-CLASSES_TEXT = (
-    "Data sets with `labels: all` have one learner per class (one-vs-rest), which all see every example: the "
-    "predicted class is that of the highest margin, of equals the first; a mistake is a wrong class, and "
-    "updates are summed over the classes."
-)
+
+def refuse_batch(protocol: Protocol, definition: Definition) -> str:
+    """Return why a batch learner has no online pass, or an empty text."""
+    if definition.online:
+        return ""
+    return f"{definition.id} learns from all examples at once; it runs under protocol: crossval"
 
 
 @protocol
@@ -82,15 +79,13 @@ class Online(Protocol):
         "Updates: rounds with a loss above zero. Mean and sample standard deviation (n - 1) over the "
         "permutations."
     )
+    classes_text = (
+        "Data sets with `labels: all` have one learner per class (one-vs-rest), which all see every example: "
+        "the predicted class is that of the highest margin, of equals the first; a mistake is a wrong class, "
+        "and updates are summed over the classes."
+    )
 
-    def describe_measures(self, config: Config) -> str:
-        """Describe what is measured, with a note on data with more than two classes."""
-        several = any(spec.labels for spec in config.datasets)
-        return f"{self.measures_text} {CLASSES_TEXT}" if several else self.measures_text
-
-    def refuse(self, definition: Definition) -> str:
-        """Return why an algorithm has no online pass, or an empty text."""
-        return refuse_batch(definition)
+    refuse = refuse_batch
 
     def setting(self, config: Config, role: str) -> dict[str, Any]:
         """Return the rows that a trial sees, and how many points its curve has."""
@@ -103,15 +98,12 @@ class Online(Protocol):
 
         A record says neither for two classes and exact permutations.
         """
-        classes = {"labels": "all", "classes": source.classes} if source.classes else {}
-        return {**classes, **self._window_setting(config, source)}
-
-    def _window_setting(self, config: Config, source: Source) -> dict[str, Any]:
+        own: dict[str, Any] = {"labels": "all", "classes": source.classes} if source.classes else {}
         order = self.setting_of(config, "order") or "auto"
         if order == "exact" or (order == "auto" and source.bytes <= machine_limit()):
-            return {}
+            return own
         block = max(1, source.n * BLOCK_BYTES // max(1, source.bytes))
-        return {"order": "windows", "block": block, "window": WINDOW_BLOCKS * block}
+        return {**own, "order": "windows", "block": block, "window": WINDOW_BLOCKS * block}
 
     def name_order(self, setting: Mapping[str, Any]) -> str:
         """Return "windowed order" for orders that are no permutations of all rows."""
@@ -135,20 +127,13 @@ class Online(Protocol):
         memory, n = super().memory(cell), cell.source.n
         if cell.source.classes:
             memory += (cell.source.classes - 1) * (memory - 8 * n) + 8 * n
-        return memory - 8 * n + WINDOW_BYTES if _has_windows(cell) else memory
+        return memory - 8 * n + WINDOW_BYTES if _is_windowed(cell.source_setting) else memory
 
     def shared_memory(self, cell: Cell) -> int:
         """Return the memory that an open data set takes; with windows it is never opened as a whole."""
-        return cell.source.memory_bytes if _has_windows(cell) else super().shared_memory(cell)
+        return cell.source.memory_bytes if _is_windowed(cell.source_setting) else super().shared_memory(cell)
 
-    def cost(self, source: Source, algorithm: str, options: Mapping[str, Any]) -> float:
-        """Return roughly how many multiplications a pass takes."""
-        n, d = float(source.n) * max(1, source.classes), source.d
-        if get_definition(algorithm).order == "object":
-            return n * (d + OBJECT_COST)
-        return n * d * (d if options.get("covariance") == "full" else 1)
-
-    def run(self, trial: Trial, source: Source, stopped: Callable[[], bool]) -> Outcome:
+    def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Run one pass over the trial's order."""
         if _is_windowed(trial.setting):
             result = _run_windows(trial, source, stopped)
@@ -165,7 +150,7 @@ class Online(Protocol):
     def probe_seconds(self, cell: Cell, seconds: float = 0.03) -> float:
         """Return an estimate of the seconds that a pass takes, from its first examples."""
         source = cell.source
-        data = source.take([slice(0, PROBED_ROWS)]) if _has_windows(cell) else source.open()
+        data = source.take([slice(0, PROBED_ROWS)]) if _is_windowed(cell.source_setting) else source.open()
         labels = "all" if source.classes else "two"
         first = {name: values[0] for name, values in cell.grid.items()}
         algorithm = make_algorithm(cell.spec.id, **{**cell.start, **first}, **cell.spec.options)
@@ -184,7 +169,7 @@ def _is_windowed(setting: Mapping[str, Any]) -> bool:
     return bool(setting.get("order") == "windows")
 
 
-def _run_windows(trial: Trial, source: Source, stopped: Callable[[], bool]) -> PassResult:
+def _run_windows(trial: Trial, source: Source, stopped: Stopped) -> PassResult:
     """Run one pass over an order in windows, of which one is in memory at a time."""
     part, block, window = (trial.setting[name] for name in ("part", "block", "window"))
     order = (trial.seed, trial.dataset, trial.role, trial.number, part, source.n, block, window)
@@ -198,18 +183,6 @@ def _run_windows(trial: Trial, source: Source, stopped: Callable[[], bool]) -> P
 
     points, classes = trial.setting["points"], trial.setting.get("classes", 0)
     return windowed_pass(trial.make_algorithm(), take(), source.d, n, points, stopped, classes)
-
-
-def _has_windows(cell: Cell) -> bool:
-    """Return whether the orders of a cell come in windows."""
-    return "order" in cell.source_setting
-
-
-def refuse_batch(definition: Definition) -> str:
-    """Return why a batch learner has no online pass, or an empty text."""
-    if definition.online:
-        return ""
-    return f"{definition.id} learns from all examples at once; it runs under protocol: crossval"
 
 
 def counts_of(result: PassResult) -> dict[str, float | int]:

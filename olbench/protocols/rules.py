@@ -13,7 +13,7 @@ from olbench.data.catalog import catalog
 from olbench.data.named import load_named
 from olbench.data.source import Source
 from olbench.errors import UserError, expand_home, is_file
-from olbench.protocols.keys import PerDataset, value_for
+from olbench.protocols.keys import by_dataset, value_for
 from olbench.yaml_lines import Node
 
 Plain = Mapping[str, Any]
@@ -22,13 +22,12 @@ Plain = Mapping[str, Any]
 def read_advice(node: Node, name: str) -> dict[str, Plain]:
     """Return the rules by data set: a list of rules, a rule file, or a mapping from data sets to either."""
     if isinstance(node.value, dict) and "rules" not in node.value:
-        if not node.value:
-            raise node.fail(f"{name} must not be empty")
-        return PerDataset({pattern: _read_rules(item) for pattern, item in node.value.items()}, node.keys)
-    return {"*": _read_rules(node)}
+        rules: dict[str, Plain] = by_dataset(_read_rules)(node, name)
+        return rules
+    return {"*": _read_rules(node, name)}
 
 
-def _read_rules(node: Node) -> Plain:
+def _read_rules(node: Node, name: str) -> Plain:
     if not isinstance(node.value, str):
         return parse_rules(node).plain()
     path = Path(node.place.rpartition(":")[0]).parent / expand_home(node.value)

@@ -54,3 +54,11 @@ class Scores:
         """The mean share over the classes that the test examples have."""
         present = self.total > 0
         return np.asarray(np.mean(self.right[..., present] / self.total[present], axis=-1))
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """What a record has of them."""
+        return {
+            "right": round(float(self.right.sum()), 6),
+            "balanced_accuracy": round(float(self.balanced), 12),
+        }

@@ -6,7 +6,7 @@ that no split trains or tests on.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -24,7 +24,7 @@ from olbench.learn.examples import Floats, Ints, as_examples
 from olbench.learn.learners import DiagonalLearner, FirstOrderLearner
 from olbench.learn.passes import SLICE_ROWS, StoppedError
 from olbench.protocols.combination import Columns, Sums, fold
-from olbench.protocols.definition import Cell, Key, Protocol, protocol, whole, wholes
+from olbench.protocols.definition import Cell, Key, Protocol, Stopped, protocol, whole, wholes
 from olbench.protocols.keys import by_dataset
 from olbench.protocols.online import Online
 from olbench.protocols.scores import Scores, accuracy_series
@@ -49,7 +49,6 @@ TITLES = {AVERAGE: "average", L2: "L2", KL: "KL", COUNTS: "counts"}
 SINGLE = "single"
 #: The numbers of a record that each combination has of its own.
 NUMBERS = ("right", "balanced_accuracy")
-Stopped = Callable[[], bool]
 #: What a thread keeps from one shard to the next.
 _local = local()
 
@@ -109,47 +108,36 @@ class Shards(Protocol):
             )
         return ""
 
-    def cells(self, config: Config, sources: Sequence[Source]) -> list[Cell]:
-        """Return, for every algorithm on every data set, a cell for each row of the results.
+    def variants(self, config: Config, source: Source, spec: AlgorithmSpec) -> Iterator[dict[str, Any]]:
+        """Yield one for each row of the results: one model of all the data, then the combinations.
 
         All combinations of the same shards have the same trials, which are run once.
         """
-        for source in sources:
-            self._check_size(config, source)
-        return [
-            Cell(
-                self, config, source, spec, entry,
-                suffix="" if shards == 1 else f" ({shards} shards, {TITLES[way]})",
-                setting={"shards": shards, "combination": way},
-                is_view=way not in (SINGLE, *self._ways(config, spec)[:1]),
-            )
-            for source in sources
-            for entry, spec in enumerate(config.algorithms)
-            for shards, way in self._kinds(config, spec)
-        ]  # fmt: skip
+        ways = self._ways(config, spec)
+        for shards, way in [(1, SINGLE), *product(self.setting_of(config, "shards"), ways)]:
+            yield {
+                "suffix": "" if shards == 1 else f" ({shards} shards, {TITLES[way]})",
+                "setting": {"shards": shards, "combination": way},
+                "is_view": way not in (SINGLE, *ways[:1]),
+            }
 
-    def _check_size(self, config: Config, source: Source) -> None:
-        """Refuse a data set that is too small for what is asked of it."""
+    def refuse_source(self, config: Config, source: Source) -> str:
+        """Return why a data set is too small for what is asked of it, or an empty text."""
         test = self.setting_of(config, "test", source.name)
-        tuned = self.tuning_setting_of(config, "rows", source.name)
+        tuned = self.setting_of(config, "tuning.rows", source.name)
+        folds = self.setting_of(config, "tuning.folds")
         most = max(self.setting_of(config, "shards"), default=1)
         if source.n - test - tuned < most:
-            raise UserError(
+            return (
                 f"{source.name} has {source.n:,} rows: {test:,} for testing and {tuned:,} for tuning leave "
                 f"none for some of {most} shards; lower 'test', 'rows' of the tuning, or 'shards'"
             )
-
-        folds = self.tuning_setting_of(config, "folds")
         if config.tuning.search != "none" and folds > tuned:
-            raise UserError(
+            return (
                 f"{tuned:,} tuning rows of {source.name} cannot be divided into {folds:,} folds; lower "
                 "'folds' of the tuning, or raise its 'rows'"
             )
-
-    def _kinds(self, config: Config, spec: AlgorithmSpec) -> Iterator[tuple[int, str]]:
-        """Yield the number of shards and the combination of each row: one model of all the data first."""
-        yield 1, SINGLE
-        yield from product(self.setting_of(config, "shards"), self._ways(config, spec))
+        return ""
 
     def _ways(self, config: Config, spec: AlgorithmSpec) -> list[str]:
         """Return the combinations of an algorithm's models."""
@@ -168,9 +156,9 @@ class Shards(Protocol):
     def trial_setting(self, cell: Cell, choice: Choice, role: str) -> dict[str, Any]:
         """Return the rows of a trial. What distinguishes the cells that share a trial is not part of it."""
         config, dataset, shards = cell.config, cell.source.name, cell.setting["shards"]
-        own = {"tuning_rows": self.tuning_setting_of(config, "rows", dataset)}
+        own = {"tuning_rows": self.setting_of(config, "tuning.rows", dataset)}
         if role == "tune":
-            return {**own, "folds": self.tuning_setting_of(config, "folds")}
+            return {**own, "folds": self.setting_of(config, "tuning.folds")}
         own |= {"test": self.setting_of(config, "test", dataset), "shards": shards}
         if shards == 1:
             return {**own, "every": self.setting_of(config, "every", dataset)}
@@ -198,29 +186,25 @@ class Shards(Protocol):
         if trial.setting["shards"] == 1:
             return work.train_single()
         parts = (work.train_part(part) for part in range(self.parts(trial)))
-        return work.finish(fold(parts, self.join))
+        return work.finish(fold(parts, Part.join))
 
     def parts(self, trial: Trial) -> int:
         """Return the number of shards, if there are several."""
         return int(trial.setting["shards"]) if trial.role != "tune" and trial.setting["shards"] > 1 else 0
 
-    def run_part(self, trial: Trial, source: Source, part: int, stopped: Stopped) -> "Part":
+    def run_part(self, trial: Trial, part: int, stopped: Stopped) -> "Part":
         """Return the model of one shard. A thread keeps its learner for the next shard."""
         work, _local.work = getattr(_local, "work", None), None
-        if work is None or work.trial != trial or work.source is not source:
-            work = _Work(trial, source, stopped)
+        if work is None or work.trial != trial or work.source is not trial.source:
+            work = _Work(trial, trial.source, stopped)
         work.stopped = stopped
         model = work.train_part(part)
         _local.work = work  # not if it failed: the learner has seen something then
         return model
 
-    def join(self, left: "Part", right: "Part") -> "Part":
-        """Return the joint result of the shards of both."""
-        return left.join(right)
-
-    def finish(self, trial: Trial, source: Source, joined: "Part", stopped: Stopped) -> Outcome:
+    def finish(self, trial: Trial, joined: "Part", stopped: Stopped) -> Outcome:
         """Return the outcome of a trial from the combination of its shards."""
-        return _Work(trial, source, stopped).finish(joined)
+        return _Work(trial, trial.source, stopped).finish(joined)
 
 
 class _Test:
@@ -354,12 +338,7 @@ class _Work:
             if way != AVERAGE:
                 scores[way] = test.score(sums.weights(way, test.features))
         numbers = {
-            f"{name}_{way}": value
-            for way, score in scores.items()
-            for name, value in (
-                ("right", round(float(score.right.sum()), 6)),
-                ("balanced_accuracy", round(float(score.balanced), 12)),
-            )
+            f"{name}_{way}": value for way, score in scores.items() for name, value in score.numbers.items()
         }
         best = next((scores[way] for way in (KL, L2, COUNTS) if way in scores), mean)
         others = {"combine_seconds": round(joined.combine_seconds, 9), "combined_bytes": sums.bytes}
@@ -374,8 +353,7 @@ class _Work:
     ) -> Outcome:  # fmt: skip
         numbers = {
             "n": int(score.total.sum()),
-            "right": round(float(score.right.sum()), 6),
-            "balanced_accuracy": round(float(score.balanced), 12),
+            **score.numbers,
             "training_n": learnt,
             "breakdowns": breakdowns,
             "model_bytes": size,

@@ -14,7 +14,7 @@ from olbench.algorithms.definition import Value
 
 Item = TypeVar("Item")
 Choice = Mapping[str, Value]
-Grid = Mapping[str, tuple[Value, ...]]
+Grid = Mapping[str, Sequence[Value]]
 #: The score of a candidate, lower is better: None while unknown, infinite if it failed.
 Score = Callable[[Choice], float | None]
 

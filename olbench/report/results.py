@@ -564,8 +564,7 @@ def _column(records: list[Record], name: str, absent: float) -> NDArray[Any]:
 
 def measured_columns(protocol: Protocol) -> list[str]:
     """Return the columns of an entry's trials."""
-    numbers = [each.name for each in (*protocol.recorded, *protocol.quantities) if not each.ratio]
-    return ["number", *numbers, "timing", "choice", "arrays"]
+    return ["number", *(each.name for each in protocol.numbers), "timing", "choice", "arrays"]
 
 
 def _candidate(record: Mapping[str, Any], role_setting: Mapping[str, Any]) -> str:

@@ -6,7 +6,6 @@ refers to.
 """
 
 import io
-import os
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,47 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.errors import UserError
-from olbench.trials.locks import FLAGS
+from olbench.trials.growing import GrowingFile
 
 NAME = "arrays.bin"
 #: Where an array is: offset, bytes, checksum and, for bits, how many there are.
 Reference = dict[str, int]
 
 
-class ArrayFile:
-    """The arrays of a results folder, open for writing by this process alone."""
+class ArrayFile(GrowingFile):
+    """The arrays of a results folder."""
 
     def __init__(self, folder: Path):
-        self.path = folder / NAME
-        self.file: int | None = None
+        super().__init__(folder / NAME, "the whole array")
 
-    def append(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Reference]:
+    def append_all(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Reference]:
         """Write arrays, wait until they are on the disk, and return where each one is."""
-        if self.file is None:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | FLAGS
-            self.file = os.open(self.path, flags, 0o644)
-        begin = os.fstat(self.file).st_size
-        references, pieces, offset = {}, [], begin
-        for name, array in arrays.items():
-            piece, bits = _encode(array)
+        pieces = {name: _encode(array) for name, array in arrays.items()}
+        offset = self.append(b"".join(piece for piece, _ in pieces.values()))
+        references = {}
+        for name, (piece, bits) in pieces.items():
             references[name] = {"offset": offset, "bytes": len(piece), "crc32": zlib.crc32(piece), **bits}
-            pieces.append(piece)
             offset += len(piece)
-        content = b"".join(pieces)
-        try:
-            if os.write(self.file, content) < len(content):
-                raise OSError("there is no room for the whole array")
-            os.fsync(self.file)
-        except OSError:
-            os.ftruncate(self.file, begin)
-            raise
         return references
-
-    def close(self) -> None:
-        """Close the file."""
-        if self.file is not None:
-            os.close(self.file)
-            self.file = None
 
 
 def read_array(folder: Path, reference: Reference) -> NDArray[Any]:

@@ -28,7 +28,6 @@ from olbench.structs import (
     whole,
 )
 from olbench.trials import ledger, provenance, run_file
-from olbench.trials.run_file import RunFile
 from olbench.trials.trial import Record
 from olbench.trials.verify import Recorded
 from olbench.yaml_lines import Node, from_plain
@@ -118,13 +117,6 @@ class Baseline:
 KEYS = (*keys_of(Baseline), Key("version", whole(1), 1))
 
 
-def baseline_numbers(protocol: Protocol) -> list[str]:
-    """Return the numbers that a baseline keeps: those that are reported and must repeat exactly."""
-    exact = [quantity for quantity in protocol.quantities if quantity.exact]
-    names = [quantity.ratio[0] if quantity.ratio else quantity.name for quantity in exact]
-    return list(dict.fromkeys(names))
-
-
 def baseline_of(
     cells: Sequence[Cell], known: Known, seconds: Mapping[str, float] | None = None, pace: float = 0.0
 ) -> Baseline:
@@ -157,7 +149,9 @@ def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, reco
     about["fingerprint"] = first["fingerprint"]
     if "n" in first:
         about["n"] = first["n"]
-    return {**about, **{name: [record[name] for record in records] for name in baseline_numbers(protocol)}}
+    # What is reported and must repeat exactly.
+    names = dict.fromkeys(each.fields[0] for each in protocol.quantities if each.exact)
+    return {**about, **{name: [record[name] for record in records] for name in names}}
 
 
 def read(path: Path) -> Baseline:
@@ -198,11 +192,8 @@ def read_run(folder: Path) -> Baseline:
             if all(record.get("timing") == "exclusive" for record in own):
                 row["seconds"] = [record["seconds"] for record in own]
             rows.append(row)
-    return Baseline(tuple(rows), run.config.protocol, run.config.seed, run.versions, _processor(run))
-
-
-def _processor(run: RunFile) -> str:
-    return str(run.machine.get("processor", ""))
+    processor = str(run.machine.get("processor", ""))
+    return Baseline(tuple(rows), run.config.protocol, run.config.seed, run.versions, processor)
 
 
 def write(path: Path, baseline: Baseline) -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from olbench.advice.sets import Advice, AdviceSet
 from olbench.algorithms import get_definition
@@ -191,7 +192,7 @@ def _probes() -> dict[str, tuple[Examples, Floats]]:
         noise = 0.5 * margins.std() * random.standard_normal(X.shape[0])
         labels = np.where(margins + noise >= 0, 1.0, -1.0)
         X[::37] = 0.0
-        found[name] = as_examples(_as_csr(X) if name == "sparse" else X), labels
+        found[name] = as_examples(csr_matrix(X) if name == "sparse" else X), labels
     return found
 
 
@@ -205,12 +206,6 @@ def _coin_probe() -> dict[str, tuple[Examples, Floats]]:
     random = np.random.default_rng(1999)
     X = random.standard_normal((ROUNDS, 8))
     return {"coin": (as_examples(X), np.where(random.random(ROUNDS) < 0.5, 1.0, -1.0))}
-
-
-def _as_csr(X: Floats) -> Any:
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix(X)
 
 
 def _own_file(definition: Definition) -> tuple[Path, ...]:

@@ -9,7 +9,7 @@ import lzma
 import os
 import socket
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from olbench.errors import UserError
 from olbench.files import is_special, write_whole
 from olbench.trials import locks
 from olbench.trials.arrays import ArrayFile
+from olbench.trials.growing import GrowingFile
 from olbench.trials.record import BrokenRecordError, RecordError, read_line, without_series, write_line
 from olbench.trials.trial import Record
 
@@ -31,20 +32,15 @@ class LedgerFullError(UserError):
     """The ledger cannot take another line."""
 
 
-def read(folder: Path) -> list[Record]:
-    """Return the records of a results folder in the order of writing, without a torn last line."""
-    return list(each(folder))
-
-
 def each(folder: Path) -> Iterator[Record]:
-    """Yield the records one by one, so that not all of them are in memory."""
+    """Yield the records of a results folder in the order of writing, without a torn last line."""
     path, content = _content(folder)
     return (record for record, _ in _records(content, path))
 
 
 def current(folder: Path) -> dict[str, Record]:
     """Return the record that counts for each key of a results folder."""
-    return latest(read(folder))
+    return latest(each(folder))
 
 
 def latest(records: Iterable[Record]) -> dict[str, Record]:
@@ -109,23 +105,18 @@ class Ledger:
 
     def __init__(self, folder: Path):
         self.path = folder / NAME
-        self._unpack(folder)
-        content = self.path.read_bytes() if self.path.exists() else b""
-        whole, self.size = [], 0
-        for record, end in _records(content, self.path):
-            whole.append(without_series(record))
-            self.size = end
-        self.records = latest(whole)
-        self.torn = len(content) - self.size
-        self.file: int | None = None
-        self.arrays = ArrayFile(folder)
-
-    def _unpack(self, folder: Path) -> None:
-        """Write a packed ledger as a plain one, so that a run goes on from results that ship."""
         source, content = _content(folder)
-        if source.name == PACKED:
+        if source.name == PACKED:  # a run goes on from results that ship
             with write_whole(self.path) as draft:
                 draft.write_bytes(content)
+        whole, size = [], 0
+        for record, end in _records(content, self.path):
+            whole.append(without_series(record))
+            size = end
+        if size < len(content):  # a torn last line
+            os.truncate(self.path, size)
+        self.records = latest(whole)
+        self.lines, self.arrays = GrowingFile(self.path, "a whole line"), ArrayFile(folder)
 
     def append(self, record: Record) -> Record:
         """Write a record and wait until it is on the disk; return it as this ledger keeps it in memory.
@@ -135,48 +126,25 @@ class Ledger:
         try:
             if "arrays" in record:
                 others = {name: value for name, value in record.items() if name != "arrays"}
-                record = {**others, "arrays": self.arrays.append(record["arrays"])}
-            line = write_line(record)
-            if self.file is None:
-                self.file = self._open()
-            if os.write(self.file, line) < len(line):
-                raise OSError("there is no room for a whole line")
-            os.fsync(self.file)
+                record = {**others, "arrays": self.arrays.append_all(record["arrays"])}
+            self.lines.append(write_line(record))
         except OSError as error:
-            self._undo()
             raise LedgerFullError(
                 f"cannot write {self.path}: {error.strerror or error}; what is in it is kept, and the same "
                 "command goes on from there once there is room"
             ) from None
-        # A removed file takes every line and keeps none.
-        if os.fstat(self.file).st_nlink == 0:
+        if self.lines.is_removed:
             raise LedgerFullError(
                 f"{self.path} was removed during the run, and its trials with it; the same command runs "
                 "them again"
             )
-        self.size += len(line)
         self.records[record["key"]] = kept = without_series(record)
         return kept
-
-    def _open(self) -> int:
-        return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | locks.FLAGS, 0o644)
-
-    def repair(self) -> None:
-        """Cut off a torn last line."""
-        if self.torn:
-            os.truncate(self.path, self.size)
-
-    def _undo(self) -> None:
-        """Remove the part of a line that could be written."""
-        if self.file is not None:
-            os.ftruncate(self.file, self.size)
 
     def close(self) -> None:
         """Close the files."""
         self.arrays.close()
-        if self.file is not None:
-            os.close(self.file)
-            self.file = None
+        self.lines.close()
 
 
 @contextmanager
@@ -196,7 +164,4 @@ def open_ledger(folder: Path) -> Iterator[Ledger]:
                 f"{folder} is in use by another run ({str(error) or 'an unknown process'}); wait until it "
                 "ends, or choose another --out"
             ) from None
-        ledger = Ledger(folder)
-        ledger.repair()
-        stack.callback(ledger.close)
-        yield ledger
+        yield stack.enter_context(closing(Ledger(folder)))

@@ -11,7 +11,7 @@ from typing import Any
 
 from olbench.errors import describe_error, shorten
 from olbench.quantities import COUNTS, CPU_SECONDS, SECONDS
-from olbench.structs import LARGEST, is_number
+from olbench.structs import is_number, is_whole
 from olbench.trials.trial import Outcome, Record, Trial
 
 VERSION = 2
@@ -102,9 +102,10 @@ def check_fields(record: Mapping[str, Any]) -> None:
         raise BrokenRecordError(f"its timing is {_show(record['timing'])}")
     if not isinstance(record.get("error"), str | None):
         raise BrokenRecordError(f"its error is {_show(record['error'])}")
-    if not 0 <= record["number"] <= LARGEST or record["status"] not in ("ok", "failed"):
-        name = "status" if record["status"] not in ("ok", "failed") else "number"
-        raise BrokenRecordError(f"its {name} is {_show(record[name])}")
+    if record["status"] not in ("ok", "failed"):
+        raise BrokenRecordError(f"its status is {_show(record['status'])}")
+    if not is_whole(record["number"]):
+        raise BrokenRecordError(f"its number is {_show(record['number'])}")
     if record["status"] == "ok":
         _check_measured(record)
 
@@ -113,10 +114,10 @@ def _check_measured(record: Mapping[str, Any]) -> None:
     most = record.get("n")
     # With one learner per class, updates are sums over the classes.
     several = record["setting"].get("classes", 1)
-    times = several if type(several) is int and several > 0 else 1
+    times = several if is_whole(several, 1) else 1
     for name, value in record.items():
         if name in COUNTS:
-            whole = type(value) is int and 0 <= value <= LARGEST
+            whole = is_whole(value)
             limit = COUNTS[name].at_most_n
             parts = times if limit == "per class" else 1
             if not whole or (limit and isinstance(most, int) and value > parts * most):

@@ -278,7 +278,7 @@ def test_a_column_number_of_thousands_of_digits_is_refused(table):
 
 def test_headings_with_line_breaks_stay_inside_the_comments_of_a_config(table):
     from olbench.cli.init import make_config
-    from olbench.config import read_config
+    from olbench.config.reading import read_config
 
     path = table('"a\nb","# c\nd",y\nred,1,0\nblue,2,1\n')
     config = path.with_suffix(".yaml")

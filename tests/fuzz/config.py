@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from olbench.config import read_config
+from olbench.config.reading import read_config
 from olbench.data.source import find_sources
 from olbench.engine.runner import refuse_too_many
 from olbench.errors import UserError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from olbench.cli.init import make_config
-from olbench.config import read_config
+from olbench.config.reading import read_config
 from olbench.config.specs import Reading
 from olbench.data.load import load_spec
 from olbench.data.prepare.encode import prepare_table

@@ -138,7 +138,7 @@ class Experiment:
     """A config that is planned and compiled once, and runs in forks of this process."""
 
     def __init__(self, name: str, text: str):
-        from olbench.config import read_config
+        from olbench.config.reading import read_config
         from olbench.data.source import find_sources
         from olbench.engine.executors.local import warm_up
         from olbench.engine.stopping import StopFlag

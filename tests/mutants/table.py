@@ -85,6 +85,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "protocols.tuning": TUNING,
     "trials.seeds": ORDERS,
     "trials.ledger": RECORDS,
+    "trials.growing": RECORDS,
     "trials.record": RECORDS,
 }  # fmt: skip
 #: Types and decorators: every change there compiles everything anew, and none is arithmetic.

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from olbench import make_algorithm
 from olbench.learn.examples import as_examples
-from olbench.protocols.combination import Sums, combine
+from olbench.protocols.combination import Sums, fold
 
 FEATURES = 12
 
@@ -22,6 +22,10 @@ def model(random, size=5, a=1.0, variances=True):
     mu, sigma = np.zeros(FEATURES), np.full(FEATURES, a)
     mu[columns], sigma[columns] = means, spread
     return Sums.of(columns, means, spread if variances else None, counts, a), mu, sigma
+
+
+def combine(models):
+    return fold(models, Sums.add)
 
 
 def full(sums, way):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from olbench.config import read_config
+from olbench.config.reading import read_config
 from olbench.report.model import make_report
 from olbench.trials.run_file import read_config as recorded_config
 from tests.report.pages import render, section_values

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from olbench.cli.run import carry_out
-from olbench.config import read_config
+from olbench.config.reading import read_config
 from olbench.data.source import find_sources
 from olbench.engine.executors.local import warm_up
 from olbench.engine.stopping import StopFlag

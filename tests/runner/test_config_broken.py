@@ -248,7 +248,7 @@ def test_a_name_that_is_too_long_for_a_file_is_refused_with_its_line(key, here, 
     ],
 )
 def test_labels_beyond_all_numbers_and_names_of_two_lines_are_one_sentence(tmp_path, text, reason):
-    from olbench.config import read_config
+    from olbench.config.reading import read_config
 
     (tmp_path / "my.libsvm").write_text("+1 1:1\n-1 2:1\n")
     path = tmp_path / "broken.yaml"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from olbench import load_dataset, make_algorithm, online_pass
-from olbench.config import parse_config
+from olbench.config.reading import parse_config
 from olbench.forensics import inquiry
 from olbench.forensics.consistency import (
     CONSISTENT,
@@ -330,7 +330,7 @@ def test_the_dry_run_counts_the_settings_and_writes_nothing(paper, config, here)
 
 
 def test_the_config_of_the_paper_names_every_row_and_its_variants():
-    from olbench.config import read_config
+    from olbench.config.reading import read_config
 
     config = read_config(ROOT / "configs/forensics.yaml")
     paper = load_paper(config.paper)

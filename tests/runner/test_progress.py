@@ -77,8 +77,7 @@ def test_a_duration_has_the_unit_that_suits_it(seconds, words):
 
 def test_lines_tell_the_best_so_far_and_the_time_left(capsys, monkeypatch):
     monkeypatch.setattr(Lines, "PAUSE", 0.0)
-    progress = Lines()
-    progress.rank_by(MISTAKE_RATE)
+    progress = Lines(MISTAKE_RATE)
     scw1 = ("digits", "scw1", "{}")
     progress.start({SHORT: Share(1, 1.0), scw1: Share(3, 1.0)}, jobs=1)
     progress.add(record(SHORT, mistakes=20))
@@ -115,16 +114,14 @@ def test_the_pace_is_that_of_the_recent_past(monkeypatch):
 
 
 def test_bars_draw_on_a_terminal():
-    with closing(Bars()) as progress:
-        progress.rank_by(MISTAKE_RATE)
+    with closing(Bars(MISTAKE_RATE)) as progress:
         progress.start({SHORT: Share(1, 1.0)}, jobs=1)
         progress.add(record())
         assert progress.best("digits") == "best arow 0.1000"
 
 
 def test_entries_that_differ_only_in_their_options_are_not_averaged():
-    progress = Progress()
-    progress.rank_by(MISTAKE_RATE)
+    progress = Progress(MISTAKE_RATE)
     full, diagonal = ({"covariance": each} for each in ("full", "diag"))
     progress.start({("digits", "arow", str(each)): Share(1, 1.0) for each in (full, diagonal)}, jobs=1)
     progress.add(record(mistakes=10, options=full))
@@ -133,8 +130,7 @@ def test_entries_that_differ_only_in_their_options_are_not_averaged():
 
 
 def test_the_best_is_the_highest_where_higher_is_better():
-    progress = Progress()
-    progress.rank_by(Quantity("hits", "hits", 1, better="higher"))
+    progress = Progress(Quantity("hits", "hits", 1, better="higher"))
     kinds = [("digits", id, "{}") for id in ("arow", "scw1")]
     progress.start(dict.fromkeys(kinds, Share(1, 1.0)), jobs=1)
     for kind, hits in zip(kinds, (3, 5), strict=True):

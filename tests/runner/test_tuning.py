@@ -72,7 +72,7 @@ def test_every_search_runs_once_a_candidate_and_keeps_its_table(kind, tuned, her
 
 
 def test_params_fix_and_the_papers_grid_fills_the_rest():
-    from olbench.config import parse_config
+    from olbench.config.reading import parse_config
     from olbench.yaml_lines import from_plain
 
     def read(content):
@@ -86,7 +86,7 @@ def test_params_fix_and_the_papers_grid_fills_the_rest():
 
 
 def test_a_config_survives_being_written_down():
-    from olbench.config import read_config
+    from olbench.config.reading import read_config
     from olbench.config.specs import Config
 
     root = Path(__file__).resolve().parents[2]

@@ -153,7 +153,7 @@ def test_a_finished_run_needs_no_memory(here, data, monkeypatch):
 
 
 def test_refusal_knows_what_is_left(here, data, monkeypatch):
-    from olbench.config import data_config
+    from olbench.config.reading import data_config
     from olbench.data.source import find_sources
     from olbench.protocols import get_protocol
 

@@ -77,7 +77,7 @@ def test_an_edited_record_is_refused_with_its_line_and_the_remedy(tmp_path):
     path = write(tmp_path, RECORD, {**RECORD, "key": "other"})
     path.write_bytes(path.read_bytes().replace(b'"mistakes":7', b'"mistakes":0', 1))
     with pytest.raises(UserError) as error:
-        ledger.read(tmp_path)
+        list(ledger.each(tmp_path))
     assert str(error.value) == (
         f"{path}:1: this record does not match its checksum: it was changed after it was written; remove the "
         "line, and the next run computes that trial again"
@@ -89,7 +89,7 @@ def test_a_last_line_that_was_edited_is_refused_and_not_taken_for_a_torn_one(tmp
     first, last = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first + last.replace(b'"mistakes":7', b'"mistakes":0'))
     with pytest.raises(UserError, match=":2: this record does not match"):
-        ledger.read(tmp_path)
+        list(ledger.each(tmp_path))
 
 
 def test_the_last_record_of_a_trial_counts_in_memory_and_on_disk(tmp_path):
@@ -142,7 +142,7 @@ def test_an_array_comes_back_as_it_was(array, tmp_path):
 
 def test_predictions_take_a_bit_each(tmp_path):
     wrong = np.random.default_rng(1).random(80_000) < 0.5
-    ArrayFile(tmp_path).append({"wrong": wrong})
+    ArrayFile(tmp_path).append_all({"wrong": wrong})
     assert (tmp_path / ARRAYS).stat().st_size < 80_000 / 8 + 300
 
 
@@ -158,7 +158,7 @@ def test_what_a_kill_leaves_at_the_end_disturbs_nothing(tmp_path):
 
 
 def test_a_damaged_array_is_refused(tmp_path):
-    reference = ArrayFile(tmp_path).append({"a": np.arange(7)})["a"]
+    reference = ArrayFile(tmp_path).append_all({"a": np.arange(7)})["a"]
     content = bytearray((tmp_path / ARRAYS).read_bytes())
     content[5] ^= 1
     (tmp_path / ARRAYS).write_bytes(content)
@@ -236,13 +236,13 @@ def test_a_broken_line_before_an_empty_one_is_no_torn_last_line(tmp_path):
     path = write(tmp_path, RECORD)
     path.write_bytes(path.read_bytes() + b"half a li\n\n")
     with pytest.raises(UserError, match=":2: this line is not a trial"):
-        ledger.read(tmp_path)
+        list(ledger.each(tmp_path))
 
 
 def test_a_closed_ledger_holds_no_file_open(tmp_path):
     with ledger.open_ledger(tmp_path) as book:
         book.append(RECORD)
-        file = book.file
+        file = book.lines.file
         assert os.fstat(file).st_size == len(write_line(RECORD))
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(file)

@@ -20,7 +20,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from olbench.data.transfer import pack
@@ -44,8 +43,6 @@ CONNECT_SECONDS = 10
 FILES = 32
 #: Seconds after which the list of workers is read again even if no event has changed it.
 LOOK_SECONDS = 5
-#: Loggers that would print tracebacks where one sentence says it.
-LOGGERS = ("distributed", "tornado", "asyncio")
 
 
 class SchedulerLostError(UserError):
@@ -59,7 +56,6 @@ class Assignment:
     """A trial on its way: what happened to it so far, and its submission to the scheduler."""
 
     trial: Trial
-    message: str
     #: Workers that died with nothing but this trial on them.
     deaths: int = 0
     retries: int = 0
@@ -80,7 +76,7 @@ class ClusterExecutor(ExitStack):
         self.plugins = worker.write_plugins(plugins)
         self.refused: dict[str, str] = {}
         #: Workers that have gone, the keys of the tasks that each had, and whether a kill or crash was why.
-        self.departures: SimpleQueue[tuple[str, frozenset[str], bool]] = SimpleQueue()
+        self.departures: deque[tuple[str, frozenset[str], bool]] = deque()
         self.has_newcomers = False
 
     @cached_property
@@ -103,9 +99,7 @@ class ClusterExecutor(ExitStack):
 
     def execute(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
         """Yield records as trials finish; after a stop, only those of trials that were done in time."""
-        ordered = order_by_cost(trials)
-        messages = (worker.write_message(trial, self.plugins) for trial in ordered)
-        wave = _Wave(self, deque(map(Assignment, ordered, messages)), stop)
+        wave = _Wave(self, deque(map(Assignment, order_by_cost(trials))), stop)
         try:
             yield from wave.run()
         finally:
@@ -164,7 +158,7 @@ class ClusterExecutor(ExitStack):
             self.has_newcomers = True
         elif action == "remove-worker":
             keys = frozenset(map(str, content.get("processing-tasks", ())))
-            self.departures.put((str(content.get("worker")), keys, not content.get("expected", False)))
+            self.departures.append((str(content.get("worker")), keys, not content.get("expected", False)))
 
 
 class _Wave:
@@ -241,8 +235,9 @@ class _Wave:
     def _launch(self, assignment: Assignment, workers: tuple[str, ...] | None, parcel: Any = None) -> None:
         """Submit a trial; with a parcel, Dask takes the data to whichever worker runs it."""
         assignment.workers = workers
+        message = worker.write_message(assignment.trial, self.executor.plugins)
         assignment.future = self.client.submit(
-            worker.run_task, assignment.message, assignment.is_suspect, parcel, pure=False,
+            worker.run_task, message, assignment.is_suspect, parcel, pure=False,
             key=f"olbench-{assignment.trial.key}-{uuid.uuid4().hex[:12]}",
             workers=workers and list(workers),
         )  # fmt: skip
@@ -259,15 +254,14 @@ class _Wave:
 
     def _take_departures(self) -> Iterator[Record]:
         """Tell suspects from those that are proven to kill their workers."""
-        with suppress(Empty):
-            while True:
-                address, keys, died = self.executor.departures.get_nowait()
-                self.looked = 0.0
-                self.workers.pop(address, None)
-                for key in keys & self.flying.keys() if died else ():
-                    assignment = self.flying[key]
-                    self._recall(assignment)
-                    yield from self._lose(assignment, was_alone=len(keys) == 1)
+        while self.executor.departures:
+            address, keys, died = self.executor.departures.popleft()
+            self.looked = 0.0
+            self.workers.pop(address, None)
+            for key in keys & self.flying.keys() if died else ():
+                assignment = self.flying[key]
+                self._recall(assignment)
+                yield from self._lose(assignment, was_alone=len(keys) == 1)
 
     def _lose(self, assignment: Assignment, was_alone: bool) -> Iterator[Record]:
         """Make a trial whose worker died a suspect; the third time it was alone there, it fails."""
@@ -341,7 +335,11 @@ class _Wave:
 @contextmanager
 def connect(where: str) -> Iterator[Any]:
     """Yield a client of the cluster at an address or in a scheduler file; local:N starts one here."""
-    dask, distributed = _import_dask()
+    try:
+        import dask.config
+        import distributed
+    except ImportError:
+        raise UserError('--cluster needs Dask; get it with `pip install "olbench[cluster]"`') from None
     timeouts = {"distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s"}
     with _quieten(), dask.config.set(timeouts), ExitStack() as stack:
         place: Any = _find_place(where)
@@ -388,15 +386,6 @@ def _start_workers(distributed: Any, workers: int) -> Any:
         raise UserError(f"the workers cannot be started ({reason}); use --jobs instead") from None
 
 
-def _import_dask() -> tuple[Any, Any]:
-    try:
-        import dask.config
-        import distributed
-    except ImportError:
-        raise UserError('--cluster needs Dask; get it with `pip install "olbench[cluster]"`') from None
-    return dask, distributed
-
-
 def _find_place(where: str) -> int | str:
     """Return the number of processes to start here, or the address of a scheduler."""
     kind, _, number = where.partition(":")
@@ -419,14 +408,9 @@ def _find_place(where: str) -> int | str:
 @contextmanager
 def _quieten() -> Iterator[None]:
     """Print nothing of what Dask logs: what matters is raised or recorded."""
-    # Dask gives some loggers below its own a level of their own.
-    below = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in LOGGERS]
-    loggers = [logging.getLogger(name) for name in {*LOGGERS, *below}]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
+    before = logging.root.manager.disable
+    logging.disable()
     try:
         yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        logging.disable(before)

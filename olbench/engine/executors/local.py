@@ -25,6 +25,7 @@ from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupt
 from olbench.errors import UserError, show_name
 from olbench.learn.passes import StoppedError
 from olbench.protocols import get_protocol
+from olbench.trials.record import failure, success
 from olbench.trials.trial import Outcome, Record, Trial
 
 
@@ -187,9 +188,11 @@ def attempt(trial: Trial, stop: StopFlag, run: Callable[[], Outcome] | None = No
     except BaseException as error:
         return fail(trial, error)
     seconds = time.perf_counter() - started
-    return None if outcome is None else protocol.succeed(trial, outcome, seconds)
+    return None if outcome is None else success(trial, outcome, protocol.numbered, seconds)
 
 
 def fail(trial: Trial, error: BaseException) -> Record:
     """Return the record of a trial that failed."""
-    return get_protocol(trial.protocol).fail(trial, error)
+    protocol = get_protocol(trial.protocol)
+    names = (*(each.name for each in protocol.numbers), *(each.of for each in protocol.series))
+    return failure(trial, error, protocol.numbered, names)

@@ -12,11 +12,10 @@ import sys
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
-from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from pathlib import Path
 from threading import Lock
@@ -41,6 +40,7 @@ from olbench.protocols import get_protocol
 from olbench.protocols.combination import fold
 from olbench.protocols.definition import REGISTRY as PROTOCOLS
 from olbench.trials import behaviour as behaviours
+from olbench.trials import provenance
 from olbench.trials.trial import Outcome, Record, Trial
 
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -108,7 +108,8 @@ def run_task(text: str, alone: bool = False, parcel: Dataset | None = None) -> A
 
     The parcel has its data, if a worker answered before that it lacks it.
     """
-    worker, stop = _surroundings()
+    stop = _TaskFlag()
+    worker = f"{stop.worker.address} on {socket.gethostname()}"
     try:
         trial = _make_ready(json.loads(text), parcel)
     except (_RefusalError, OtherDataError) as error:
@@ -164,16 +165,14 @@ def _spread(text: str, trial: Trial, stop: StopFlag) -> Outcome:
 
             def join(left: Any, right: Any) -> Any:
                 key = f"olbench-join-{name}-{next(numbers)}"
-                return client.submit(
-                    join_parts, trial.protocol, left, right, key=key, workers=holders, priority=2
-                )
+                return client.submit(join_parts, left, right, key=key, workers=holders, priority=2)
 
             joined = fold(parts, join)
             while not joined.done():
                 if stop.is_set():
                     raise StoppedError
                 time.sleep(PAUSE)
-            return protocol.finish(trial, trial.source, joined.result(), stop.is_set)
+            return protocol.finish(trial, joined.result(), stop.is_set)
     return protocol.run(trial, trial.source, stop.is_set)
 
 
@@ -185,44 +184,35 @@ def can_run(text: str) -> bool:
 
 def run_part(text: str, part: int) -> Any:
     """Run one part of the trial of a message on this worker."""
-    _, stop = _surroundings()
+    stop = _TaskFlag()
     trial = _make_ready(json.loads(text))
     if trial is None:
         raise RuntimeError("the worker has lost the data of the trial")
-    return get_protocol(trial.protocol).run_part(trial, trial.source, part, stop.is_set)
+    return get_protocol(trial.protocol).run_part(trial, part, stop.is_set)
 
 
-def join_parts(protocol: str, left: Any, right: Any) -> Any:
+def join_parts(left: Any, right: Any) -> Any:
     """Join the results of the parts of a trial."""
-    return get_protocol(protocol).join(left, right)
+    return left.join(right)
 
 
 class _TaskFlag(StopFlag):
-    """Set when nobody wants the task any more, or when its worker is closing."""
+    """Set when nobody wants the task that runs on this thread any more, or when its worker is closing."""
 
-    def __init__(self, is_wanted: Callable[[], bool]):
+    def __init__(self) -> None:
+        from distributed import get_worker
+
         super().__init__()
-        self.is_wanted = is_wanted
+        self.worker: Any = get_worker()
+        self.key = self.worker.get_current_task()
 
     def is_set(self) -> bool:
         """Return whether to stop."""
-        return not self.is_wanted()
+        from distributed.core import Status
 
-
-def _surroundings() -> tuple[str, StopFlag]:
-    """Return the address of this worker with its host, and a flag for the task that runs on this thread."""
-    from distributed import get_worker
-    from distributed.core import Status
-
-    worker = get_worker()
-    key = worker.get_current_task()
-
-    def is_wanted() -> bool:
-        task = worker.state.tasks.get(key)
+        task = self.worker.state.tasks.get(self.key)
         open_states = (Status.running, Status.paused, Status.closing_gracefully)
-        return task is not None and task.state != "cancelled" and worker.status in open_states
-
-    return f"{worker.address} on {socket.gethostname()}", _TaskFlag(is_wanted)
+        return task is None or task.state == "cancelled" or self.worker.status not in open_states
 
 
 _lock = Lock()
@@ -267,21 +257,13 @@ def _prepare(trial: Trial) -> None:
         behaviour = behaviours.behaviour(trial.algorithm, trial.options)
         # A protocol of a later version adds "-" and its number.
         if behaviour != trial.code.partition("-")[0]:
+            versions, deciding = provenance.versions(), (*behaviours.COMPILERS, "scikit-learn")
+            shown = ", ".join(f"{name} {versions[name]}" for name in deciding if name in versions)
             raise _RefusalError(
-                f"{trial.algorithm} behaves differently there ({behaviour} with {_versions()}) and here "
+                f"{trial.algorithm} behaves differently there ({behaviour} with {shown}) and here "
                 f"({trial.code})"
             )
         _prepared.add(kind)
-
-
-def _versions() -> str:
-    installed = []
-    for name in (*behaviours.COMPILERS, "scikit-learn"):
-        try:
-            installed.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
-    return ", ".join(installed)
 
 
 def _load_plugins(plugins: Sequence[Mapping[str, str]]) -> None:
