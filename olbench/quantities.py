@@ -6,7 +6,7 @@ protocols are defined here.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -52,6 +52,9 @@ class Quantity:
     plural: str = ""
     #: The two recorded counts that it is the ratio of, where a record keeps the counts.
     ratio: tuple[str, str] | None = None
+    #: The recorded numbers that it is computed from, unless a record has it itself, and how.
+    parts: tuple[str, ...] = ()
+    formula: Callable[..., Any] | None = None
     #: Whether it is shown in percent.
     percent: bool = False
     #: Whether a value above zero casts doubt on the other numbers of its trial.
@@ -66,22 +69,38 @@ class Quantity:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The numbers of a record that it comes from; the first is the one to compare."""
-        return self.ratio or (self.name,)
+        """The numbers of a record that it comes from."""
+        return self.ratio or self.parts or (self.name,)
+
+    @property
+    def compared(self) -> str:
+        """The number that two runs are compared in: a count rather than its ratio."""
+        return self.ratio[0] if self.ratio else self.name
+
+    def is_in(self, record: Mapping[str, Any]) -> bool:
+        """Return whether a record has it, or all numbers that it is computed from."""
+        return self.name in record or all(name in record for name in self.fields)
 
     def of(self, record: Mapping[str, Any]) -> float:
         """Return its value in the record of a trial that succeeded, NaN where it is not recorded."""
-        if self.ratio is None:
-            return float(record.get(self.name, math.nan))
-        count, total = (record[name] for name in self.ratio)
-        return float(count / total) if total else math.nan
+        if self.ratio:
+            count, total = (record[name] for name in self.ratio)
+            return float(count / total) if total else math.nan
+        if self.formula and self.name not in record and self.is_in(record):
+            return float(self.formula(*(record[name] for name in self.parts)))
+        value = record.get(self.name)
+        return math.nan if value is None else float(value)
 
     def column(self, frame: Any) -> Floats:
         """Return its values from a frame with one row per trial."""
-        if self.ratio is None:
-            return np.array(frame[self.name], np.float64)
-        count, total = (np.array(frame[name], np.float64) for name in self.ratio)
-        return np.asarray(np.divide(count, total, out=np.full(count.shape, math.nan), where=total != 0))
+        if self.ratio:
+            count, total = (np.array(frame[name], np.float64) for name in self.ratio)
+            return np.asarray(np.divide(count, total, out=np.full(count.shape, math.nan), where=total != 0))
+        own = np.array(frame[self.name], np.float64)
+        if self.formula is None:
+            return own
+        computed = self.formula(*(np.array(frame[name], np.float64) for name in self.parts))
+        return np.asarray(np.where(np.isnan(own), computed, own))
 
     def is_better(self, one: float, other: float) -> bool:
         """Return whether one value is strictly better than another."""
@@ -152,6 +171,8 @@ MISTAKE_RATE = Quantity(
 MISTAKES = _count("mistakes", "mistakes", at_most_n=True)
 UPDATES = _count("updates", "updates", judged=True, plural="update counts", at_most_n="per class")
 EFFECTIVE_UPDATES = _count("effective_updates", "effective updates", at_most_n="per class")
+POSITIVES = _count("positives", "positive examples", better="neither", at_most_n=True)
+FALSE_ALARMS = _count("false_alarms", "false alarms", at_most_n=True)
 BREAKDOWNS = _count("breakdowns", "breakdowns", flag=True)
 ROUNDS = _count("n", "examples", digits=0, better="neither")
 SECONDS = Quantity("seconds", "seconds", 4)

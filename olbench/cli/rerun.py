@@ -107,7 +107,7 @@ def show(record: "Record", again: "Record") -> int:
     if changes:
         click.echo(f"differs: {', '.join(changes)}")
         return 1
-    reported = {each.fields[0] for each in protocol.quantities}
+    reported = {each.compared for each in protocol.quantities}
     counts = [f"{each.title} {again[each.name]}" for each in exact if each.name in reported]
     click.echo(f"the same counts: {', '.join(counts)}")
     return 0

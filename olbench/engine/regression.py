@@ -173,7 +173,7 @@ class _Comparer:
         return Shift(name, title.removesuffix(" (%)"), before, now, apart, len(pairs), percent)
 
     def _quantity(self, name: str) -> Quantity | None:
-        return next((each for each in self.protocol.quantities if each.fields[0] == name), None)
+        return next((each for each in self.protocol.quantities if each.compared == name), None)
 
     def _judge(self, old: Row, new: Row, shifts: Sequence[Shift]) -> tuple[str, str]:
         """Return the kind and the message of a change: its cause if the config is it, else its direction."""

@@ -68,13 +68,19 @@ class Run:
     has_work: bool = True
 
     def __post_init__(self) -> None:
-        # A trial that failed in an earlier run is tried again, so it does not count as known.
-        self.known = {key: record for key, record in self.ledger.records.items() if record["status"] == "ok"}
+        # A trial that failed in an earlier run is tried again, so it does not count as known; so is one whose
+        # record lacks what the config asks for now.
+        good = (record for record in self.ledger.records.values() if record["status"] == "ok")
+        self.known = {record["key"]: record for record in good if not self._lacks(record)}
         self.fresh: list[Record] = []
+
+    def _lacks(self, record: Record) -> bool:
+        """Return whether a record is of this protocol and lacks something; refuse one that is broken."""
         protocol = self.cells[0].protocol
-        for record in self.known.values():
-            if record["protocol"] == protocol.id:
-                check_record(record, protocol, self.ledger.path, "reused")
+        if record["protocol"] != protocol.id:
+            return False
+        check_record(record, protocol, self.ledger.path, "reused")
+        return protocol.lacks(self.cells[0].config, record)
 
     @property
     def failed(self) -> list[Record]:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from olbench.display import facts_html
 from olbench.errors import UserError
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, UPDATES
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ROW, UPDATES
 from olbench.learn.algorithm import Algorithm, find_algorithm
 from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
 from olbench.learn.learners import CURVE_COUNTS, Learner
@@ -66,6 +66,8 @@ class PassResult:
     #: variance; None unless they were asked for.
     margins: Floats | None = None
     variances: Floats | None = None
+    #: The labels of these predictions.
+    labels: Floats | None = None
 
     @property
     def mistake_rate(self) -> float:
@@ -279,6 +281,8 @@ def _run_windows(
             slices.run_until(stopped)
         cpu_seconds += time.thread_time() - cpu_started
         counts[first:last], times[first:last] = slices.counts, seconds + slices.curve_seconds
+        if kept:
+            kept.add_labels(labels[order[is_predicted(order)] & ROW])
         seen, seconds = seen + predictions, seconds + slices.seconds
     added = learner.counters - before
     counts -= before[list(CURVE_COUNTS.values())]
@@ -295,6 +299,7 @@ def _run_windows(
         learner=learner,
         margins=kept.margins if kept else None,
         variances=kept.variances if kept else None,
+        labels=kept.labels if kept else None,
     )
 
 
@@ -312,8 +317,13 @@ class _Kept:
         self.learner, self.first = learner, learner.rounds
         self.margins = np.empty(n)
         self.variances = np.empty(n) if keep == "variances" else None
+        self.labels = np.empty(0)
         learner.keep_margins(np.zeros((RING, 2 if self.variances is None else 3)))
         self.seen = 0
+
+    def add_labels(self, labels: Floats) -> None:
+        """Keep the labels of a window's predictions."""
+        self.labels = np.concatenate([self.labels, labels]) if self.labels.size else labels
 
     def copy(self) -> None:
         """Copy the rounds since the last call, at most RING."""

@@ -41,4 +41,4 @@ def get_protocol(id: str) -> Protocol:
 
 def cells_of(config: Config, sources: Sequence[Source]) -> list[Cell]:
     """Return the cells of an experiment on some data sets; whoever plans one asks here."""
-    return get_protocol(config.protocol).cells(config, sources)
+    return get_protocol(config.protocol).configured(config).cells(config, sources)

@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value, refuse_twice
@@ -70,6 +70,8 @@ class Series:
     timed: bool = False
     #: Whether it is a level, such as a rate, rather than a count that grows: its axis need not begin at zero.
     level: bool = False
+    #: The columns that the formula of its quantity takes, if the curve is computed from others.
+    parts: tuple[str, ...] = ()
 
     @property
     def is_level(self) -> bool:
@@ -159,6 +161,21 @@ class Protocol(ABC):
     def finish(self, trial: Trial, joined: Any, stopped: Stopped) -> Outcome:
         """Return the outcome of a trial from the results of all its parts."""
         raise NotImplementedError
+
+    def configured(self, config: Config) -> Self:
+        """Return the protocol as a config asks for it, such as with other quantities."""
+        return self
+
+    def wanted(self, config: Config, role: str) -> tuple[str, ...]:
+        """Return which numbers the record of a trial must have that the config asks for in particular.
+
+        They change nothing about the trial, so its key stays; a record that lacks one is made again.
+        """
+        return ()
+
+    def lacks(self, config: Config, record: Record) -> bool:
+        """Return whether a record lacks what a config wants of its trial."""
+        return any(name not in record for name in self.wanted(config, record["role"]))
 
     def describe_measures(self, config: Config) -> str:
         """Return how the checklist of a run describes its measures."""
@@ -365,10 +382,11 @@ class Protocol(ABC):
         """Return why a record does not fit this protocol, such as a missing number, or ''."""
         for name, must_be_there in self._numbers.items():
             value = record.get(name, None if must_be_there else 0)
-            if not is_number(value):
+            if not is_number(value) and not (value is None and name in self._undefined):
                 return f"its {name} is {'missing' if value is None else shorten(repr(value))}"
-        if self.headline.ratio and not record[self.headline.ratio[1]]:
-            return f"its {self.headline.ratio[1]} is 0"
+        usual = type(self).quantities[0]
+        if usual.ratio and not record[usual.ratio[1]]:
+            return f"its {usual.ratio[1]} is 0"
         for count, total in self._ratios:
             if record.get(count) and not record.get(total):
                 return f"it has {count}, but its {total} is 0"
@@ -377,12 +395,19 @@ class Protocol(ABC):
     @cached_property
     def _numbers(self) -> dict[str, bool]:
         """The names of all numbers of a record, and whether the ranking of algorithms needs them."""
-        ranked, every = self.headline.fields, (*self.quantities, *self.recorded)
+        ranked, every = type(self).quantities[0].fields, (*self.quantities, *self.recorded)
         return {name: name in ranked for each in every for name in each.fields}
+
+    @cached_property
+    def _undefined(self) -> set[str]:
+        """The names of numbers that can be undefined, which a config has asked for in particular."""
+        usual = {each.name for each in (*type(self).quantities, *self.recorded)}
+        return {each.name for each in self.quantities if each.name not in usual}
 
     @cached_property
     def _ratios(self) -> list[tuple[str, str]]:
         return [each.ratio for each in (*self.quantities, *self.recorded) if each.ratio]
+
 
 def in_brackets(way: str) -> str:
     """Return how a label ends that names a way to tune."""
@@ -580,6 +605,7 @@ class Cell:
             setting={**self.protocol.trial_setting(self, choice, role), **setting},
             code=self._code,
             source=self.source,
+            wanted=self.protocol.wanted(self.config, role),
         )
 
 

@@ -10,12 +10,15 @@ from olbench.learn.algorithm import make_algorithm
 from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.memory import machine_limit
 from olbench.protocols.definition import Cell, Key, Protocol, Series, Stopped, choice, protocol, whole
+from olbench.protocols.measuring import BY, MEASURE_KEYS, Measuring, find_keep, measure_pass
 from olbench.quantities import (
     BREAKDOWNS,
     CPU_SECONDS,
     EFFECTIVE_UPDATES,
+    FALSE_ALARMS,
     MISTAKE_RATE,
     MISTAKES,
+    POSITIVES,
     ROUNDS,
     SECONDS,
     UPDATES,
@@ -42,7 +45,7 @@ def refuse_batch(protocol: Protocol, definition: Definition) -> str:
 
 
 @protocol
-class Online(Protocol):
+class Online(Measuring):
     """Predict each example, count a mistake, then learn from it; over random permutations of the data."""
 
     id = "online"
@@ -55,13 +58,14 @@ class Online(Protocol):
             "exact: permutations of all rows; windows: random blocks, shuffled within windows, for data "
             "larger than memory; auto: windows only for such data",
         ),
+        *MEASURE_KEYS,
     )  # fmt: skip
-    tuning_keys = (Key("permutations", whole(1), 1, "random orders that score a candidate"),)
-    order_free = ("permutations", "curve", "tuning.permutations")
+    tuning_keys = (Key("permutations", whole(1), 1, "random orders that score a candidate"), BY)
+    order_free = ("permutations", "curve", "measures", "costs", "keep", "tuning.permutations", "tuning.by")
     searches = ("grid", "coordinate", "holdout", "none")
     same_n = True
     quantities = (MISTAKE_RATE, UPDATES, SECONDS)
-    recorded = (ROUNDS, MISTAKES, EFFECTIVE_UPDATES, BREAKDOWNS, CPU_SECONDS)
+    recorded = (ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, EFFECTIVE_UPDATES, BREAKDOWNS, CPU_SECONDS)
     scored_by = MISTAKES
     series = (
         Series("mistakes", "online cumulative mistake rate", MISTAKE_RATE, per_example=True),
@@ -142,10 +146,13 @@ class Online(Protocol):
             order = seeds.order(trial.seed, trial.dataset, trial.role, trial.number, part, source.n)
             data, labels = source.open(), trial.setting.get("labels", "two")
             result = online_pass(
-                trial.make_algorithm(), data.examples, data.labels, order, points, stopped, labels
-            )
+                trial.make_algorithm(), data.examples, data.labels, order, points, stopped, labels,
+                find_keep(trial),
+            )  # fmt: skip
         numbers = {"n": result.n, **counts_of(result), "cpu_seconds": round(result.cpu_seconds, 9)}
-        return Outcome(numbers, {"curve": columns_of(result.curve)})
+        measured = measure_pass(trial, result)
+        series = {"curve": columns_of(result.curve)}
+        return Outcome({**numbers, **measured.measured}, series, arrays=measured.arrays)
 
     def probe_seconds(self, cell: Cell, seconds: float = 0.03) -> float:
         """Return an estimate of the seconds that a pass takes, from its first examples."""
@@ -182,7 +189,8 @@ def _run_windows(trial: Trial, source: Source, stopped: Stopped) -> PassResult:
             yield data.examples, data.labels, rows
 
     points, classes = trial.setting["points"], trial.setting.get("classes", 0)
-    return windowed_pass(trial.make_algorithm(), take(), source.d, n, points, stopped, classes)
+    algorithm, keep = trial.make_algorithm(), find_keep(trial)
+    return windowed_pass(algorithm, take(), source.d, n, points, stopped, classes, keep)
 
 
 def counts_of(result: PassResult) -> dict[str, float | int]:
@@ -201,6 +209,8 @@ def columns_of(curve: Curve) -> dict[str, list[Any]]:
     return {
         "t": curve.t.tolist(),
         "mistakes": curve.mistakes.tolist(),
+        "positives": curve.positives.tolist(),
+        "false_alarms": curve.false_alarms.tolist(),
         "updates": curve.updates.tolist(),
         "seconds": curve.seconds.round(9).tolist(),
     }

@@ -470,7 +470,7 @@ class _Reading:
         """Yield the entry of each cell."""
         report = self.protocol.setting(self.run.config, "report")
         # Records from before a quantity was added do not have it; 0 would look like a measurement.
-        absent = {each.name: math.nan for each in self.protocol.quantities}
+        absent = {name: math.nan for each in self.protocol.quantities for name in (each.name, *each.parts)}
         columns = measured_columns(self.protocol)
         for cell in self.run.cells:
             records = self._records_of(cell)
@@ -514,9 +514,10 @@ class _Reading:
         self._check_points(first, points)
         curves = {}
         for each in series:
-            values = np.array([record[each.of][each.name] for record in records], np.float64)
+            values = np.array([_series_values(record[each.of], each) for record in records], np.float64)
             curves[each.name] = values.reshape(len(records), points.size)
-            self._check_curves(records, each, curves[each.name])
+            if not each.parts:
+                self._check_curves(records, each, curves[each.name])
         return points, curves
 
     def _check_points(self, first: Record, points: NDArray[np.int64]) -> None:
@@ -544,7 +545,7 @@ class _Reading:
     def _check_series(self, record: Record, first: Record) -> None:
         """Refuse a record without one of the curves, or with other points than the first."""
         name, along = self.protocol.series[0].of, self.protocol.series[0].along
-        for each in self.protocol.series:
+        for each in (each for each in self.protocol.series if not each.parts):
             columns = record.get(each.of)
             if not isinstance(columns, dict) or not all(
                 isinstance(columns.get(column), np.ndarray) and columns[column].ndim == 1
@@ -556,10 +557,25 @@ class _Reading:
 
 
 def _column(records: list[Record], name: str, absent: float) -> NDArray[Any]:
-    """Return a field of all records, `absent` where it is missing; numbers of one type, or anything else."""
+    """Return a field of all records, `absent` where it is missing; numbers of one type, or anything else.
+
+    A number that is None is undefined.
+    """
     values = [record.get(name, absent) for record in records]
+    if math.isnan(absent):
+        values = [math.nan if value is None else value for value in values]
     numeric = all(isinstance(value, int | float) for value in values)
     return np.array(values) if numeric and values else np.array([*values, None], object)[:-1]
+
+
+def _series_values(columns: Mapping[str, Any], series: Series) -> Any:
+    """Return a curve of a record; one that is computed from columns that it lacks has no values."""
+    if not series.parts:
+        return columns[series.name]
+    if not all(name in columns for name in series.parts):
+        return np.full(len(columns[series.along]), math.nan)
+    assert series.quantity.formula is not None
+    return series.quantity.formula(*(np.asarray(columns[name], np.float64) for name in series.parts))
 
 
 def measured_columns(protocol: Protocol) -> list[str]:

@@ -1,6 +1,7 @@
 """Baselines: the counts of an experiment in a committed file, with everything that decides them."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from olbench.errors import UserError, is_unicode, show_name
 from olbench.files import write_text
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Cell, Known
+from olbench.quantities import Quantity
 from olbench.structs import (
     Key,
     any_text,
@@ -150,8 +152,15 @@ def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, reco
     if "n" in first:
         about["n"] = first["n"]
     # What is reported and must repeat exactly.
-    names = dict.fromkeys(each.fields[0] for each in protocol.quantities if each.exact)
-    return {**about, **{name: [record[name] for record in records] for name in names}}
+    exact = {each.compared: each for each in protocol.quantities if each.exact}
+    numbers = {name: [_number(each, record) for record in records] for name, each in exact.items()}
+    # A measure that is undefined in a trial cannot be compared.
+    return about | {name: values for name, values in numbers.items() if not any(map(math.isnan, values))}
+
+
+def _number(quantity: Quantity, record: Record) -> Any:
+    """Return what a baseline keeps of a quantity: a count rather than its ratio."""
+    return record[quantity.compared] if quantity.ratio else quantity.of(record)
 
 
 def read(path: Path) -> Baseline:

@@ -222,7 +222,7 @@ def protocol_of(config: Config) -> Protocol:
     if config.protocol not in {protocol.id for protocol in protocols()}:
         for path in config.plugins:
             load_plugin(path)
-    return get_protocol(config.protocol)
+    return get_protocol(config.protocol).configured(config)
 
 
 def write(folder: Path, content: Mapping[str, Any], name: str = NAME) -> None:

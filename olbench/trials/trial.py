@@ -44,6 +44,8 @@ class Trial:
     code: str
     #: The data that it runs on, which is no part of its record; None for a trial from a ledger.
     source: Source = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
+    #: Which numbers its record must have besides the usual ones; they do not change what it does.
+    wanted: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
     def of(cls, record: Record) -> "Trial":
@@ -53,6 +55,10 @@ class Trial:
     def identity(self) -> dict[str, Any]:
         """Return the fields by name."""
         return {name: getattr(self, name) for name in FIELDS}
+
+    def message(self) -> dict[str, Any]:
+        """Return what another process needs to make the trial again, besides its data."""
+        return {**self.identity(), "wanted": self.wanted}
 
     @cached_property
     def key(self) -> str:
@@ -78,7 +84,7 @@ class Trial:
         return seeds.generator(self.seed, self.dataset, stream, self.number if number is None else number)
 
 
-FIELDS = tuple(each.name for each in fields(Trial) if each.name != "source")
+FIELDS = tuple(each.name for each in fields(Trial) if each.name not in ("source", "wanted"))
 
 
 def key_of(record: Mapping[str, Any]) -> str:
@@ -95,7 +101,7 @@ class Outcome:
     file of their own; the record says where.
     """
 
-    measured: Mapping[str, float | int]
+    measured: Mapping[str, float | int | None]
     series: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
     #: What a trial that tunes by itself chose, by name.
     choice: Mapping[str, Value] = field(default_factory=dict)

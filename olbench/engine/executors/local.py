@@ -120,7 +120,7 @@ class LocalExecutor:
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         calls = (
             # A process opens the data by itself: sending it would take a copy per trial.
-            delayed(_attempt_in_process)(Trial(**trial.identity()), trial.source.spec, tuple(self.plugins))
+            delayed(_attempt_in_process)(Trial(**trial.message()), trial.source.spec, tuple(self.plugins))
             for trial in trials
             if not stop.is_set()
         )

@@ -95,7 +95,7 @@ def write_message(trial: Trial, plugins: Sequence[Mapping[str, str]]) -> str:
     return json.dumps(
         {
             "olbench": identify(),
-            "trial": trial.identity(),
+            "trial": trial.message(),
             "data": trial.source.spec.plain(),
             "facts": get_protocol(trial.protocol).facts(trial.source),
             "plugins": plugins,

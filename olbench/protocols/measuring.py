@@ -1,0 +1,212 @@
+"""Measures of a pass beyond its mistake rate: which a config asks for, and what a record keeps of them.
+
+Counts of a confusion matrix are part of every record, so that measures of counts can be added to a run that
+is done. Others need the margin of every prediction; a trial whose record lacks them runs again.
+"""
+
+import copy
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench import measures
+from olbench.config.specs import Config
+from olbench.data.source import Source
+from olbench.learn.examples import Floats
+from olbench.learn.one_vs_rest import OneVsRest
+from olbench.learn.passes import PassResult
+from olbench.measures import Counts
+from olbench.protocols.definition import Key, Protocol, Series, choice
+from olbench.quantities import (
+    ACCURACY,
+    BALANCED_ACCURACY,
+    FALSE_ALARMS,
+    MISTAKE_RATE,
+    POSITIVES,
+    Quantity,
+)
+from olbench.structs import Reader, many, with_schema
+from olbench.trials.trial import Outcome, Trial
+from olbench.yaml_lines import Node
+
+#: The counts of a record, and of a point of a curve, that measures of counts are computed from.
+COUNTS = ("n", "mistakes", POSITIVES.name, FALSE_ALARMS.name)
+#: The most predictions of a trial that `keep` writes to the disk.
+MOST_KEPT = 20_000_000
+_higher = partial(Quantity, digits=4, better="higher", exact=True)
+_lower = partial(Quantity, digits=4, exact=True)
+
+
+def _of_counts(quantity: Quantity, measure: Callable[[Counts], Floats]) -> Quantity:
+    """Return a quantity that is computed from the counts of a record."""
+    return replace(
+        quantity,
+        ratio=None,
+        judged=False,
+        parts=COUNTS,
+        formula=lambda n, *others: measure(Counts.of(n, *others)),
+    )
+
+
+#: Everything that `measures` can name.
+MEASURES: Mapping[str, Quantity] = {
+    each.name: each
+    for each in (
+        MISTAKE_RATE,
+        _of_counts(ACCURACY, measures.accuracy),
+        _of_counts(BALANCED_ACCURACY, measures.balanced_accuracy),
+        _of_counts(_higher("sensitivity", "sensitivity"), measures.sensitivity),
+        _of_counts(_higher("specificity", "specificity"), measures.specificity),
+        _of_counts(_higher("precision", "precision"), measures.precision),
+        _of_counts(_higher("f1", "F1"), measures.f1),
+        _of_counts(_higher("g_mean", "G-mean", guessed=""), measures.g_mean),
+        _of_counts(_higher("kappa", "kappa"), measures.kappa),
+        _of_counts(_higher("mcc", "MCC"), measures.mcc),
+        _of_counts(_lower("cost", "cost"), measures.cost(1.0, 1.0)),
+        _higher("auc", "AUC", guessed="half"),
+        _lower("hinge_loss", "hinge loss"),
+        _lower("squared_loss", "squared loss"),
+        # Logarithms differ in their last digit from machine to machine.
+        _lower("log_loss", "log loss", exact=False),
+        _higher("macro_f1", "macro F1"),
+    )
+}
+#: The measures that have a meaning for several classes, and those that have none for two.
+OF_CLASSES = ("mistake_rate", "accuracy", "balanced_accuracy", "kappa", "macro_f1")
+ONLY_CLASSES = ("macro_f1",)
+#: The measures that a trial records because they need margins.
+FROM_MARGINS = (*measures.OF_MARGINS, "log_loss")
+
+
+def _read_costs(node: Node, name: str) -> dict[str, float]:
+    content = node.mapping(name)
+    for key in content:
+        if key not in ("missed", "false_alarm"):
+            raise node.fail(f"{name} has 'missed' and 'false_alarm', not '{key}'")
+    costs = {key: each.value for key, each in content.items()}
+    for key, value in costs.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise content[key].fail(f"{name}: {key} must be a number from 0, not {content[key].shown()}")
+    return {"missed": 1.0, "false_alarm": 1.0, **{key: float(value) for key, value in costs.items()}}
+
+
+with_schema(
+    _read_costs,
+    {
+        "type": "object",
+        "properties": {name: {"type": "number", "minimum": 0} for name in ("missed", "false_alarm")},
+        "additionalProperties": False,
+    },
+)
+_read_names: Reader[Any] = many(choice(*MEASURES))
+#: The keys of protocols that measure predictions, and what they add to `tuning`.
+MEASURE_KEYS = (
+    Key("measures", _read_names, (), "what is reported, such as auc and balanced_accuracy; the first ranks"),
+    Key("costs", _read_costs, None, "what a missed positive and a false alarm cost, for the measure cost"),
+    Key("keep", choice("predictions"), None, "write the margin of every prediction to the results"),
+)
+BY = Key("by", choice(*MEASURES), None, "the measure that chooses parameters; by default the one that ranks")
+
+
+class Measuring(Protocol):
+    """A protocol whose trials predict examples one by one, and that can measure them in many ways."""
+
+    def configured(self, config: Config) -> Self:
+        """Return the protocol with the measures of a config as its quantities."""
+        names = list(dict.fromkeys(self.setting_of(config, "measures")))
+        if not names and not self.setting_of(config, "tuning.by"):
+            return self
+        own = copy.copy(self)
+        vars(own).clear()
+        asked = tuple(self._find_measure(config, name) for name in names)
+        usual = tuple(each for each in self.quantities if each.name not in names)
+        own.quantities = (*asked, *usual)  # type: ignore[misc]
+        by = self.setting_of(config, "tuning.by") or (names[0] if names else "")
+        own.scored_by = self._find_measure(config, by) if by else self.scored_by  # type: ignore[misc]
+        own.series = (*(_series_of(each) for each in asked if each.parts), *self.series)  # type: ignore[misc]
+        return own
+
+    def _find_measure(self, config: Config, name: str) -> Quantity:
+        if name != "cost":
+            return next((each for each in self.quantities if each.name == name), MEASURES[name])
+        return _of_counts(MEASURES[name], measures.cost(**self.cost_of_mistakes(config)))
+
+    def cost_of_mistakes(self, config: Config) -> dict[str, float]:
+        """Return what a mistake of either kind costs."""
+        return {"missed": 1.0, "false_alarm": 1.0, **(self.setting_of(config, "costs") or {})}
+
+    def wanted(self, config: Config, role: str) -> tuple[str, ...]:
+        """Return the numbers that the record of a trial must have, and "predictions" if they are kept."""
+        quantities = self.quantities if role == "report" else (self.score,)
+        names = dict.fromkeys(name for each in quantities for name in each.fields)
+        kept = role == "report" and self.setting_of(config, "keep")
+        return (*names, *(["predictions"] if kept else []))
+
+    def refuse_source(self, config: Config, source: Source) -> str:
+        """Return why a data set cannot be measured as the config asks, or an empty text."""
+        names = [*self.setting_of(config, "measures"), self.setting_of(config, "tuning.by")]
+        for name in filter(None, names):
+            if source.classes and name not in OF_CLASSES:
+                return f"{source.name} has {source.classes} classes, and {name} is a measure of two"
+            if not source.classes and name in ONLY_CLASSES:
+                return f"{source.name} has two classes; use f1 instead of {name}, or add `labels: all`"
+        if self.setting_of(config, "keep") and source.n > MOST_KEPT:
+            return (
+                f"{source.name} has {source.n:,} rows, and keep writes the predictions of at most "
+                f"{MOST_KEPT:,}; leave it out"
+            )
+        return super().refuse_source(config, source)
+
+
+def _series_of(quantity: Quantity) -> Series:
+    """Return the curve of a measure of counts, from the counts at each point."""
+    return Series(quantity.name, f"online {quantity.title}", quantity, parts=("t", *COUNTS[1:]), level=True)
+
+
+def find_keep(trial: Trial) -> str:
+    """Return what a pass has to keep for the record of a trial."""
+    if "log_loss" in trial.wanted and trial.make_algorithm().start(1).has_variances:
+        return "variances"
+    return "margins" if {"predictions", *FROM_MARGINS} & set(trial.wanted) else ""
+
+
+def measure_pass(trial: Trial, result: PassResult) -> Outcome:
+    """Return the counts of a pass, the measures that need more than counts, and the predictions if kept.
+
+    An undefined measure is None.
+    """
+    curve = result.curve
+    if isinstance(result.learner, OneVsRest):
+        matrix = result.learner.confusion
+        kept = {"confusion": matrix}
+        if "predictions" in trial.wanted and result.margins is not None:
+            kept["predictions"] = result.margins.astype(np.int32)
+        return Outcome(_as_plain(measures.of_matrix(matrix)), arrays=kept)
+    counts = {POSITIVES.name: int(curve.positives[-1]) if curve.t.size else 0}
+    counts[FALSE_ALARMS.name] = int(curve.false_alarms[-1]) if curve.t.size else 0
+    arrays: dict[str, NDArray[Any]] = {}
+    if "predictions" in trial.wanted and result.margins is not None:
+        arrays["margins"] = result.margins
+    return Outcome({**counts, **measure_margins(trial.wanted, result)}, arrays=arrays)
+
+
+def measure_margins(names: Sequence[str], result: PassResult) -> dict[str, Any]:
+    """Return those of some measures that need the margin of every prediction."""
+    margins, labels = result.margins, result.labels
+    if margins is None or labels is None:
+        return {}
+    found = {name: each(labels, margins) for name, each in measures.OF_MARGINS.items() if name in names}
+    if "log_loss" in names:
+        shares = result.learner.probabilities(margins, result.variances)
+        found["log_loss"] = math.nan if shares is None else measures.log_loss(labels, shares)
+    return _as_plain(found)
+
+
+def _as_plain(values: Mapping[str, float]) -> dict[str, Any]:
+    """Return numbers as a record keeps them: None where one is undefined."""
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}
