@@ -81,8 +81,8 @@ def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
     with _lock:
         solution = _known.get(key)
     if solution is None:
-        problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False)
-        solution = problem.solution(*_solve_quadratic(problem, 1.0, mu, ridge=RIDGE))
+        problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False, ridge=RIDGE)
+        solution = problem.solution(*_solve_quadratic(problem, 1.0, mu))
         with _lock:
             _known[key] = solution
             if len(_known) > KEPT:
@@ -92,20 +92,26 @@ def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
 
 _lock = Lock()
 _known: OrderedDict[tuple[str, float], KBSVM] = OrderedDict()
+#: E, A and b of E x = 0, A x <= b.
+_Constraints = tuple[Any, Any, Floats]
 
 
 class _Problem:
-    """The constraints of eq. (4) as sparse matrices over (w, b, u, xi, eta, zeta)."""
+    """The constraints of eq. (4) as sparse matrices over (w, b, u, xi, eta, zeta).
 
-    def __init__(self, X: Floats, y: Floats, advice: Advice, bias: bool = True):
-        self.n, self.t, self.m = advice.n, y.size, len(advice)
-        self.sizes = [each.d.size for each in advice]
-        widths = (self.n, 1, sum(self.sizes), self.t, self.n * self.m, self.m)
-        ends = np.cumsum((0, *widths))
+    `ridge` is the least price of |u|^2 / 2, relative to mu.
+    """
+
+    def __init__(self, X: Floats, y: Floats, advice: Advice, bias: bool = True, ridge: float = 0.0):
+        self.n, self.t, self.m, self.ridge = advice.n, y.size, len(advice), ridge
+        sizes = [each.d.size for each in advice]
+        ends = np.cumsum((0, self.n, 1, sum(sizes), self.t, self.n * self.m, self.m))
         self.w, self.b, self.u, self.xi, self.eta, self.zeta = (
             slice(int(begin), int(end)) for begin, end in pairwise(ends)
         )
         self.size = int(ends[-1])
+        #: The first column of the u of each set.
+        self.columns = [self.u.start + sum(sizes[:i]) for i in range(self.m)]
         biased = float(bias and advice.constant is None)
         self.equal = self._equations(advice)
         self.below = self._inequalities(X, y, advice, biased)
@@ -113,14 +119,10 @@ class _Problem:
     def _equations(self, advice: Advice) -> Any:
         """Return D_i'u_i + z_i w + eta_i = 0, one block of n rows per set."""
         entries = _Entries()
-        column = self.u.start
-        for i, each in enumerate(advice):
-            rows = i * self.n + np.arange(self.n)
-            entries.add_diagonal(rows, self.w.start + np.arange(self.n), float(each.z))
+        for i, (each, column) in enumerate(zip(advice, self.columns, strict=True)):
+            entries.add_diagonal(self.n, i * self.n, self.w.start, float(each.z))
             entries.add_block(each.D.T, i * self.n, column)
-            column += each.d.size
-        everything = np.arange(self.n * self.m)
-        entries.add_diagonal(everything, self.eta.start + everything, 1.0)
+        entries.add_diagonal(self.n * self.m, 0, self.eta.start, 1.0)
         return entries.matrix(self.n * self.m, self.size)
 
     def _inequalities(self, X: Floats, y: Floats, advice: Advice, biased: float) -> Any:
@@ -128,20 +130,35 @@ class _Problem:
         entries = _Entries()
         entries.add_block(-y[:, None] * X, 0, self.w.start)
         entries.add_block(biased * y[:, None], 0, self.b.start)
-        entries.add_diagonal(np.arange(self.t), self.xi.start + np.arange(self.t), -1.0)
-        column = self.u.start
-        for i, each in enumerate(advice):
+        entries.add_diagonal(self.t, 0, self.xi.start, -1.0)
+        for i, (each, column) in enumerate(zip(advice, self.columns, strict=True)):
             entries.add_block(np.array([[biased * each.z]]), self.t + i, self.b.start)
             entries.add_block(each.d[None], self.t + i, column)
-            column += each.d.size
-        sets = np.arange(self.m)
-        entries.add_diagonal(self.t + sets, self.zeta.start + sets, -1.0)
+        entries.add_diagonal(self.m, self.t, self.zeta.start, -1.0)
         return entries.matrix(self.t + self.m, self.size)
+
+    def bound_sizes(self, *parts: slice) -> _Constraints:
+        """Return the constraints with a further variable per entry of some parts, at the end.
+
+        Each of these variables is at least the absolute value of its entry.
+        """
+        if not parts:
+            return self.equal, self.below, -np.ones(self.below.shape[0])
+        selected = sp.vstack([_select(part, self.size) for part in parts])
+        count = selected.shape[0]
+        bounds = sp.eye(count)
+        equal = sp.hstack([self.equal, sp.csr_matrix((self.equal.shape[0], count))])
+        below = sp.vstack([
+            sp.hstack([self.below, sp.csr_matrix((self.below.shape[0], count))]),
+            sp.hstack([selected, -bounds]),
+            sp.hstack([-selected, -bounds]),
+        ])  # fmt: skip
+        return equal, below, np.repeat([-1.0, 0.0], [self.below.shape[0], 2 * count])
 
     def solution(self, x: Floats, objective: float) -> KBSVM:
         """Return the parts of the variables that matter."""
-        u = np.maximum(x[self.u], 0.0)
-        parts = np.split(u, np.cumsum(self.sizes)[:-1]) if self.sizes else []
+        u = np.maximum(x[: self.u.stop], 0.0)
+        parts = np.split(u, self.columns)[1:]
         return KBSVM(x[self.w].copy(), float(x[self.b][0]), parts, objective)
 
 
@@ -149,88 +166,66 @@ class _Entries:
     """Entries of a sparse matrix, gathered first: joining many small sparse matrices takes far longer."""
 
     def __init__(self) -> None:
-        self.rows: list[Any] = []
-        self.columns: list[Any] = []
-        self.values: list[Any] = []
+        self.parts: list[tuple[Any, Any, Any]] = []
 
     def add_block(self, block: Floats, row: int, column: int) -> None:
         """Add a dense block with its upper left corner at (row, column); its zeros are left out."""
         rows, columns = np.nonzero(block)
-        self.rows.append(rows + row)
-        self.columns.append(columns + column)
-        self.values.append(block[rows, columns])
+        self.parts.append((rows + row, columns + column, block[rows, columns]))
 
-    def add_diagonal(self, rows: Any, columns: Any, value: float) -> None:
-        """Add the same value at each pair of rows and columns."""
-        self.rows.append(rows)
-        self.columns.append(columns)
-        self.values.append(np.full(rows.size, value))
+    def add_diagonal(self, count: int, row: int, column: int, value: float) -> None:
+        """Add a value times the identity with its upper left corner at (row, column)."""
+        places = np.arange(count)
+        self.parts.append((places + row, places + column, np.full(count, value)))
 
     def matrix(self, height: int, width: int) -> Any:
         """Return all entries as one matrix."""
-        parts = (np.concatenate(each) for each in (self.rows, self.columns))
-        return sp.csr_matrix((np.concatenate(self.values), tuple(parts)), shape=(height, width))
+        rows, columns, values = (np.concatenate(each) for each in zip(*self.parts, strict=True))
+        return sp.csr_matrix((values, (rows, columns)), shape=(height, width))
 
 
-def _solve_quadratic(problem: _Problem, lam: float, mu: float, ridge: float = 0.0) -> tuple[Floats, float]:
-    """Solve the quadratic form; `ridge` is the least price of |u|^2 / 2, relative to mu."""
-    squares = np.zeros(problem.size)
+def _solve_quadratic(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
+    """Solve the quadratic form."""
+    squares, prices = np.zeros((2, problem.size))
     squares[problem.w], squares[problem.xi] = 1.0, lam
     squares[problem.eta], squares[problem.zeta] = mu, mu
-    rows = sp.vstack([problem.equal, problem.below, _at_least_zero(problem.size, problem.u)])
-    limits = np.zeros(rows.shape[0])
-    limits[problem.equal.shape[0] :][: problem.below.shape[0]] = -1.0
-    return _run_clarabel(problem, squares, np.zeros(problem.size), rows, limits, mu, ridge)
+    return _run_clarabel(problem, mu, (squares, prices), problem.bound_sizes(), [problem.u])
 
 
 def _solve_hinge(problem: _Problem, lam: float, mu: float) -> tuple[Floats, float]:
-    """Solve the hinge form, with bounds on |eta| as further variables at the end."""
-    count = problem.eta.stop - problem.eta.start
-    size = problem.size + count
-    squares, prices = np.zeros(size), np.zeros(size)
+    """Solve the hinge form, with bounds on |eta| as further variables."""
+    constraints = problem.bound_sizes(problem.eta)
+    squares, prices = np.zeros((2, constraints[0].shape[1]))
     squares[problem.w] = 1.0
     prices[problem.xi], prices[problem.zeta], prices[problem.size :] = lam, mu, mu
-    equal, below = (
-        sp.hstack([each, sp.csr_matrix((each.shape[0], count))]) for each in (problem.equal, problem.below)
-    )
-    eta, bound = -_at_least_zero(size, problem.eta), _at_least_zero(size, slice(problem.size, size))
-    positive = [_at_least_zero(size, each) for each in (problem.u, problem.xi, problem.zeta)]
-    rows = sp.vstack([equal, below, eta + bound, bound - eta, *positive])
-    limits = np.zeros(rows.shape[0])
-    limits[equal.shape[0] :][: below.shape[0]] = -1.0
-    x, objective = _run_clarabel(problem, squares, prices, rows, limits, mu)
-    return x[: problem.size], objective
-
-
-def _at_least_zero(size: int, part: slice) -> Any:
-    """Return rows that times the variables are minus those of a part."""
-    count = part.stop - part.start
-    places = np.arange(count)
-    return sp.csr_matrix((-np.ones(count), (places, places + part.start)), shape=(count, size))
+    positive = [problem.u, problem.xi, problem.zeta]
+    return _run_clarabel(problem, mu, (squares, prices), constraints, positive)
 
 
 def _run_clarabel(
     problem: _Problem,
-    squares: Floats,
-    prices: Floats,
-    rows: Any,
-    limits: Floats,
     mu: float,
-    ridge: float = 0.0,
+    costs: tuple[Floats, Floats],
+    constraints: _Constraints,
+    positive: list[slice],
 ) -> tuple[Floats, float]:
-    """Minimise squares . x^2 / 2 + prices . x where rows x <= limits; the first rows are the equations."""
+    """Minimise squares . x^2 / 2 + prices . x under the constraints, where some parts are positive."""
     import clarabel
 
-    equations = problem.equal.shape[0]
-    cones = [clarabel.ZeroConeT(equations), clarabel.NonnegativeConeT(limits.size - equations)]
+    squares, prices = costs
+    equal, below, limits = constraints
+    rows = sp.vstack([equal, below, *(-_select(part, squares.size) for part in positive)]).tocsc()
+    equations, inequalities = equal.shape[0], rows.shape[0] - equal.shape[0]
+    limits = np.concatenate([np.zeros(equations), limits, np.zeros(inequalities - limits.size)])
+    cones = [clarabel.ZeroConeT(equations), clarabel.NonnegativeConeT(inequalities)]
     status = None
     for tolerance, least in ATTEMPTS:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-        squares[problem.u] = mu * max(ridge, least)
+        squares[problem.u] = mu * max(problem.ridge, least)
         P = sp.diags(squares).tocsc()
-        outcome = clarabel.DefaultSolver(P, prices, rows.tocsc(), limits, cones, settings).solve()
+        outcome = clarabel.DefaultSolver(P, prices, rows, limits, cones, settings).solve()
         status = outcome.status
         if status == clarabel.SolverStatus.Solved:
             return np.array(outcome.x), float(outcome.obj_val)
@@ -241,28 +236,20 @@ def _solve_linear(problem: _Problem, lam: float, mu: float) -> tuple[Floats, flo
     """Solve the linear form as a linear program, with bounds on |w| and |eta| as further variables."""
     from scipy.optimize import linprog
 
-    n, count = problem.n, problem.eta.stop - problem.eta.start
-    absolute = np.r_[problem.w, problem.eta]
-    selected = sp.csr_matrix(
-        (np.ones(n + count), (np.arange(n + count), absolute)), shape=(n + count, problem.size)
-    )
-    prices = np.zeros(problem.size)
+    equal, below, limits = problem.bound_sizes(problem.w, problem.eta)
+    prices, low = np.zeros(equal.shape[1]), np.full(equal.shape[1], -np.inf)
     prices[problem.xi], prices[problem.zeta] = lam, mu
-    c = np.concatenate([prices, np.ones(n), np.full(count, mu)])
-    identity = sp.eye(n + count)
-    rows = sp.vstack([
-        sp.hstack([problem.below, sp.csr_matrix((problem.below.shape[0], n + count))]),
-        sp.hstack([selected, -identity]),
-        sp.hstack([-selected, -identity]),
-    ])  # fmt: skip
-    limits = np.concatenate([-np.ones(problem.below.shape[0]), np.zeros(2 * (n + count))])
-    low = np.full(c.size, -np.inf)
+    prices[problem.size :][: problem.n], prices[problem.size + problem.n :] = 1.0, mu
     low[problem.u] = low[problem.xi] = low[problem.zeta] = 0.0
-    equal = sp.hstack([problem.equal, sp.csr_matrix((problem.equal.shape[0], n + count))])
     outcome = linprog(
-        c, rows.tocsr(), limits, equal.tocsr(), np.zeros(equal.shape[0]),
-        bounds=np.column_stack([low, np.full(c.size, np.inf)]), method="highs",
+        prices, below.tocsr(), limits, equal.tocsr(), np.zeros(equal.shape[0]),
+        bounds=np.column_stack([low, np.full(low.size, np.inf)]), method="highs",
     )  # fmt: skip
     if outcome.status != 0:
         raise UserError(f"the linear program of the KBSVM could not be solved: {outcome.message}")
-    return np.asarray(outcome.x[: problem.size]), float(outcome.fun)
+    return np.asarray(outcome.x), float(outcome.fun)
+
+
+def _select(part: slice, size: int) -> Any:
+    """Return rows that times `size` variables are those of a part."""
+    return sp.eye(part.stop - part.start, size, part.start)
