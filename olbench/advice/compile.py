@@ -108,19 +108,17 @@ class _Compiler:
             return True
         if self.missing == "drop":
             return False
-        name = lacking[0].name
+        name, known = lacking[0].name, [each.lower() for each in self.names.features]
         raise self.rule.source.fail(
             lacking[0].start,
-            f"the data has no feature '{name}'{self.names.suggest_feature(name)}; correct the name, or set "
+            f"the data has no feature '{name}'{suggest(name, known)}; correct the name, or set "
             "'missing: drop' to leave such conditions out",
         )
 
     def rows(self, condition: Condition) -> Iterator[Row]:
         if isinstance(condition.content, Presence):
-            yield from self._presence(condition, condition.content)
-        else:
-            for inequality in condition.content:
-                yield self._inequality(inequality)
+            return self._presence(condition.content)
+        return map(self._inequality, condition.content)
 
     def _column(self, feature: Feature) -> int:
         column = self.names.column(feature.spellings)
@@ -152,7 +150,7 @@ class _Compiler:
             )
         return math.ceil(bound) - 1.0
 
-    def _presence(self, condition: Condition, presence: Presence) -> Iterator[Row]:
+    def _presence(self, presence: Presence) -> Iterator[Row]:
         columns = [self._column(feature) for feature in presence.features]
         self._check_binary(presence, columns)
         identity = np.eye(len(self.names.features))

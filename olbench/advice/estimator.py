@@ -98,14 +98,10 @@ class TakesAdvice(OnlineClassifier):
             advice = compile_texts(rules, names, self.missing, self.domain)
         if self.fit_intercept:
             return advice.with_constant()
-        self._warn_of_origin(advice)
-        return advice
-
-    def _warn_of_origin(self, advice: Advice) -> None:
-        inside = unsatisfiable(advice)
-        if inside:
+        if inside := unsatisfiable(advice):
             warnings.warn(
                 f"no weights satisfy '{advice.sets[inside[0]].text}': the origin satisfies its conditions, "
                 "and w.x is zero there; set fit_intercept=True",
-                stacklevel=8,
+                stacklevel=7,
             )
+        return advice

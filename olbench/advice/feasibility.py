@@ -42,4 +42,4 @@ def unsatisfiable(advice: Advice) -> list[int]:
     There d >= 0, so -d'u <= 0 < 1 for every u >= 0; w.x is zero at the origin whatever w is. A constant
     feature moves the examples away from the origin, and the set's own rows say so.
     """
-    return [i for i, each in enumerate(advice) if each.contains_origin]
+    return [i for i, each in enumerate(advice) if (each.d >= 0.0).all()]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError
 
 #: More features than this fill the memory when they are written as a range.
 MOST_FEATURES = 1_000_000
@@ -53,10 +53,6 @@ class Names:
             if fold(name) in self.columns:
                 return self.columns[fold(name)]
         return None
-
-    def suggest_feature(self, name: str) -> str:
-        """Return ' (did you mean ...?)' for the feature that is closest to a name, or nothing."""
-        return suggest(name, [each.lower() for each in self.features])
 
     def sign(self, name: str, negated: bool) -> int | None:
         """Return the sign of a class, or of its negation; None if that does not determine the sign.

@@ -59,11 +59,6 @@ class AdviceSet:
         sizes = np.asarray(abs(X) @ np.abs(self.D).T) + np.abs(self.d)
         return (products <= self.d + ROUNDING * sizes).all(axis=1)
 
-    @property
-    def contains_origin(self) -> bool:
-        """Whether the origin satisfies every inequality."""
-        return bool((self.d >= 0.0).all())
-
 
 @dataclass(frozen=True, eq=False)
 class Advice:
@@ -138,7 +133,3 @@ class Advice:
             replace(each, D=np.vstack([each.D, rows]), d=np.append(each.d, bounds)) for each in self.sets
         )
         return replace(self, sets=sets)
-
-    def flip(self) -> "Advice":
-        """Return the advice with every class turned into the other: advice that misleads."""
-        return replace(self, sets=tuple(replace(each, z=-each.z) for each in self.sets))

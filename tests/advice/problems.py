@@ -1,5 +1,7 @@
 """Random problems of the paper, and solvers that share nothing with the package."""
 
+from dataclasses import replace
+
 import daqp
 import numpy as np
 from scipy.optimize import nnls
@@ -21,6 +23,11 @@ def random_set(rng, n, k):
 
 def random_advice(rng, n, m):
     return Advice(tuple(AdviceSet(*random_set(rng, n, int(rng.integers(1, 6)))) for _ in range(m)), n)
+
+
+def flip(advice):
+    """Return the advice with every class turned into the other: advice that misleads."""
+    return replace(advice, sets=tuple(replace(each, z=-each.z) for each in advice))
 
 
 def random_vectors(rng, advice):
