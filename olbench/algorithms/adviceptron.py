@@ -5,6 +5,7 @@ move the vector u of each rule, for which the paper states problem (10):
 minimise |u - u_t|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0.
 """
 
+from functools import partial
 from typing import Any
 
 from olbench.algorithms.definition import Estimator, Parameter, Traits, advice
@@ -12,7 +13,6 @@ from olbench.kernels.advice_sets import solve, truncate
 from olbench.kernels.cone import descend
 
 PAPER = "Kunapuli et al., ECML 2010 (adviceptron2010)"
-TRAITS = Traits(True, False, True, False, source="olbench, by the definitions of scw2012")
 LAM = Parameter(
     "lam", 1.0, "price of a margin violation on an example", grid=tuple(10.0**k for k in range(-3, 4))
 )
@@ -21,25 +21,22 @@ START = Parameter(
     "start", "zero", "begin at zero, as the paper does, or at the batch solution for the advice alone",
     choices=("zero", "advice"),
 )  # fmt: skip
-
 HEADS = Parameter(
     "heads", "all", "learn from all rules, or from those for the positive class only",
     choices=("all", "positive"),
 )  # fmt: skip
+learner = partial(
+    advice,
+    parameters=(LAM, MU, START, HEADS),
+    traits=Traits(True, False, True, False, source="olbench, by the definitions of scw2012"),
+    constants=lambda lam, mu, start, heads: (lam, mu),
+)
 
 
-def constants(lam: float, mu: float, start: str, heads: str) -> tuple[float, ...]:
-    """Return the parameters that the kernel reads."""
-    return lam, mu
-
-
-@advice(
+@learner(
     "adviceptron",
     title="Adviceptron",
     source=f"{PAPER}, Algorithm 1",
-    parameters=(LAM, MU, START, HEADS),
-    traits=TRAITS,
-    constants=constants,
     estimator=Estimator("Passive-aggressive learning with rules (Algorithm 1 of the Adviceptron paper)."),
 )
 def adviceptron(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
@@ -48,13 +45,10 @@ def adviceptron(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     truncate(i, sets, max(gap, 0.0), u, room)
 
 
-@advice(
+@learner(
     "adviceptron-printed",
     title="Adviceptron (printed)",
     source=f"{PAPER}, eq. (13)",
-    parameters=(LAM, MU, START, HEADS),
-    traits=TRAITS,
-    constants=constants,
     estimator=Estimator("The Adviceptron with eq. (13) to the letter."),
 )
 def printed(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
@@ -63,13 +57,10 @@ def printed(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:
     truncate(i, sets, gap, u, room)
 
 
-@advice(
+@learner(
     "adviceptron-exact",
     title="Adviceptron (exact)",
     source=f"problem (10) of {PAPER}, solved",
-    parameters=(LAM, MU, START, HEADS),
-    traits=TRAITS,
-    constants=constants,
     estimator=Estimator("The Adviceptron with the exact solution of its cone problem."),
 )
 def exact(i: int, sets: Any, p: Any, w: Any, u: Any, room: Any) -> Any:

@@ -4,6 +4,7 @@ Online they are the perceptron, PA and PA-I themselves: the mistakes of a pass a
 of `olbench.learn.passes.predict_signs` is that of the mean.
 """
 
+from functools import partial
 from typing import Any
 
 from olbench.algorithms.definition import Estimator, Traits, first_order
@@ -11,15 +12,15 @@ from olbench.algorithms.passive_aggressive import TRAITS, C
 from olbench.algorithms.perceptron import OWN
 from olbench.kernels.losses import excess
 
-SOURCE = "Freund & Schapire, Machine Learning 37 (1999); cw2008, section 5"
+averaged_learner = partial(
+    first_order, source="Freund & Schapire, Machine Learning 37 (1999); cw2008, section 5", averaged=True
+)
 
 
-@first_order(
+@averaged_learner(
     "averaged-perceptron",
     title="Averaged perceptron",
-    source=SOURCE,
     traits=Traits(False, False, True, False, source=OWN),
-    averaged=True,
     estimator=Estimator("The perceptron whose mean over all rounds predicts.", accuracy=0.93),
 )
 def averaged_perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
@@ -29,12 +30,10 @@ def averaged_perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: 
     return 0.0, 1.0, 0.0
 
 
-@first_order(
+@averaged_learner(
     "averaged-pa",
     title="Averaged PA",
-    source=SOURCE,
     traits=TRAITS,
-    averaged=True,
     estimator=Estimator(
         "Passive-aggressive learning with a hard margin, whose mean over all rounds predicts.", accuracy=0.92
     ),
@@ -47,13 +46,11 @@ def averaged_pa(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: 
     return loss, 1.0, loss / s
 
 
-@first_order(
+@averaged_learner(
     "averaged-pa1",
     title="Averaged PA-I",
-    source=SOURCE,
     parameters=(C,),
     traits=TRAITS,
-    averaged=True,
     estimator=Estimator(
         "Passive-aggressive learning with linear slack, whose mean over all rounds predicts.", accuracy=0.92
     ),

@@ -1,34 +1,29 @@
 """Soft confidence-weighted learning, and SCW-II as the authors' toolbox LIBOL computes it."""
 
 import math
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from olbench.algorithms.cw import ETA_DOC, ETA_GRID, confident_step, precision_gain, quantile
+from olbench.algorithms.cw import ETA, confident_step, precision_gain, quantile
 from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, second_order
 from olbench.kernels.losses import excess
 
-TRAITS = Traits(True, True, True, True)
 C = Parameter("C", 1.0, "cost of violating the confidence constraint", grid=POWERS_OF_TWO)
+#: The rules take C and phi.
+soft_learner = partial(
+    second_order,
+    traits=Traits(True, True, True, True),
+    constants=lambda C, eta: (C, quantile(eta)),
+    monotone=True,
+)
 
 
-def eta(default: float) -> Parameter:
-    """Return the confidence parameter with this default."""
-    return Parameter("eta", default, ETA_DOC, low=0.5, high=1.0, closed="left", grid=ETA_GRID)
-
-
-def constants(C: float, eta: float) -> tuple[float, float]:
-    """Return the constants of the rules: C and phi."""
-    return C, quantile(eta)
-
-
-@second_order(
+@soft_learner(
     "scw1",
     title="SCW-I",
     source="scw2012, eq. (4) and Proposition 1",
-    parameters=(C, eta(0.75)),
-    traits=TRAITS,
-    constants=constants,
-    monotone=True,
+    parameters=(C, replace(ETA, default=0.75)),
     estimator=Estimator("Soft confidence-weighted learning with linear slack.", accuracy=0.98),
 )
 def scw1(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
@@ -42,14 +37,11 @@ def scw1(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     return loss, a / deviation, precision_gain(a, phi, v)
 
 
-@second_order(
+@soft_learner(
     "scw2",
     title="SCW-II",
     source="scw2012, eq. (5) and Proposition 2",
-    parameters=(C, eta(0.9)),
-    traits=TRAITS,
-    constants=constants,
-    monotone=True,
+    parameters=(C, replace(ETA, default=0.9)),
     estimator=Estimator("Soft confidence-weighted learning with squared slack.", accuracy=0.98),
 )
 def scw2(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
@@ -64,14 +56,11 @@ def scw2(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     return loss, a / deviation, precision_gain(a, phi, v)
 
 
-@second_order(
+@soft_learner(
     "scw2-libol",
     title="SCW-II (LIBOL)",
     source="LIBOL (2012); not the optimum of scw2012, eq. (5)",
-    parameters=(C, eta(0.9)),
-    traits=TRAITS,
-    constants=constants,
-    monotone=True,
+    parameters=(C, replace(ETA, default=0.9)),
     estimator=Estimator(
         "SCW-II with the formula of the LIBOL toolbox, which is not the optimum.",
         accuracy=0.97,
