@@ -4,7 +4,6 @@ A paper's checks are functions in the file `audit.py` of its folder, under the d
 """
 
 import math
-import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -167,13 +166,13 @@ def check(
     """Make a check of a function (rng, trials) that yields instances.
 
     `where` names the place in the paper, `statement` what it says there and `correction` what is true
-    instead, if it is not. The id defaults to the place: "Theorem 4" becomes theorem-4. `within` is the
-    largest violation that is still rounding, and the unit of violations; those of the corrected form are the
-    same unless `corrected_within` says otherwise.
+    instead, if it is not. The id defaults to the name of the function: theorem_4 becomes theorem-4. `within`
+    is the largest violation that is still rounding, and the unit of violations; those of the corrected form
+    are the same unless `corrected_within` says otherwise.
     """
-    name = id or re.sub(r"[^a-z0-9.]+", "-", where.lower()).strip("-")
 
     def register(examine: Examine) -> Examine:
+        name = id or examine.__name__.replace("_", "-")
         known = REGISTRY.get((paper, name))
         if known is not None and known.examine.__module__ != examine.__module__:
             raise UserError(f"{paper} has a check named '{name}' already; choose another id")

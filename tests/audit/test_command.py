@@ -145,7 +145,10 @@ def made(monkeypatch):
     def run(*instances, **declared):
         from olbench.audit import definition
 
-        check(paper="made", where="Theorem 9", statement="s", **declared)(lambda rng, trials: instances)
+        def theorem_9(rng, trials):
+            yield from instances
+
+        check(paper="made", where="Theorem 9", statement="s", **declared)(theorem_9)
         return definition.REGISTRY["made", "theorem-9"].run()
 
     return run
@@ -200,8 +203,9 @@ def test_the_results_of_a_check_do_not_depend_on_those_run_before():
 
 
 def test_two_files_cannot_share_a_name():
+    declare = check(paper="cw2008", id="theorem-4", where="Theorem 4", statement="s")
     with pytest.raises(UserError, match="cw2008 has a check named 'theorem-4' already"):
-        check(paper="cw2008", where="Theorem 4", statement="s")(lambda rng, trials: [])
+        declare(lambda rng, trials: [])
 
 
 def test_numbers_that_json_has_not_become_words(made):

@@ -188,12 +188,9 @@ def has_certificate(each: AdviceSet, w: Floats, b: float) -> bool:
 
 
 @check(
-    id="equation-3",
-    where="Eq. (3)",
-    statement="(3) has a solution u exactly if (1) holds",
-    within=(0.0, "(disagreements)"),
+    where="Eq. (3)", statement="(3) has a solution u exactly if (1) holds", within=(0.0, "(disagreements)")
 )
-def check_equation_3(rng: np.random.Generator, trials: int) -> Instances:
+def equation_3(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the implication (1) with the system (3), both as linear programs, where a set is not empty."""
     both = [0, 0]
     while sum(both) < trials:
@@ -213,12 +210,8 @@ def check_equation_3(rng: np.random.Generator, trials: int) -> Instances:
     yield f"The implication held in {both[1]} of {sum(both)} instances"
 
 
-@check(
-    id="update-1",
-    where="Update Rule 1",
-    statement="w^{t+1} solves problem (6)",
-)
-def check_update_1(rng: np.random.Generator, trials: int) -> Instances:
+@check(where="Update Rule 1", statement="w^{t+1} solves problem (6)")
+def update_1(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the objective of (6) at the closed form with its least value, found along all directions."""
     for one in draw_rounds(rng, trials):
         m = int(rng.integers(1, 4))
@@ -236,12 +229,11 @@ def check_update_1(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="equation-7-beta",
     where="Eq. (7)",
     statement="z_i beta_i / mu = r_i - (w + alpha_* lam y x + m mu r) / (1 / nu + alpha_* lam |x|^2)",
     correction="z_i beta_i / mu = r_i - w^{t+1}",
 )
-def check_beta_7(rng: np.random.Generator, trials: int) -> Instances:
+def equation_7_beta(rng: np.random.Generator, trials: int) -> Instances:
     """Compare beta of (7) with what its constraint demands: beta_i = mu eta_i = mu z_i (r_i - w^{t+1})."""
     first = 0
     for trial, one in enumerate(draw_rounds(rng, trials)):
@@ -274,13 +266,12 @@ def equivalent_price(lam: float) -> float:
 
 
 @check(
-    id="no-advice",
     where="Section 3.1, after (8)",
     statement="Without advice the updates are those of the passive-aggressive algorithm",
     correction="They are those of PA-II with C = lam / 2: the slack is squared",
     within=(ROUNDING, "(largest difference)"),
 )
-def check_no_advice(rng: np.random.Generator, trials: int) -> Instances:
+def no_advice(rng: np.random.Generator, trials: int) -> Instances:
     """Run the learner without advice beside PA and PA-II on random streams, and compare the weights."""
     for _ in range(trials):
         X, y = rng.normal(size=(12, 3)), rng.choice([-1.0, 1.0], size=12)
@@ -298,13 +289,12 @@ def check_no_advice(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="update-2",
     where="Update Rule 2, eq. (13)",
     statement="The untruncated u solves (10) without its cone",
     correction="It does where gamma >= 0; elsewhere the hinge is inactive: leave out the d terms",
     within=(ROUNDING, "(relative objective)"),
 )
-def check_update_2(rng: np.random.Generator, trials: int) -> Instances:
+def update_2(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the objective of (10) at the untruncated u with its least value without u >= 0."""
     negative = 0
     for one in draw_rounds(rng, trials):
@@ -317,13 +307,12 @@ def check_update_2(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="truncation",
     where="Section 3.2, eq. (12)",
     statement="Projecting the intermediate solution onto u >= 0 gives the update that (10) asks for",
     correction="The cone problem has to be solved: its solution satisfies the conditions of the optimum",
     within=(ROUNDING, "(relative objective)"),
 )
-def check_truncation(rng: np.random.Generator, trials: int) -> Instances:
+def truncation(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the objective of (10) at the truncated u with that of its solution with u >= 0."""
     optimal = 0
     for one in draw_rounds(rng, trials):
@@ -343,11 +332,9 @@ def check_truncation(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    where="Lemma 1.1",
-    statement="u~ = u - mu grad L(u)",
-    correction="u~ = u - mu grad L(u~)",
+    id="lemma-1.1", where="Lemma 1.1", statement="u~ = u - mu grad L(u)", correction="u~ = u - mu grad L(u~)"
 )
-def check_lemma_1_1(rng: np.random.Generator, trials: int) -> Instances:
+def lemma_1_1(rng: np.random.Generator, trials: int) -> Instances:
     """Compare u~ with a step down the gradient at the old u, as printed, and at u~ itself."""
     for one in draw_rounds(rng, trials):
         moved = hinge_step(one)
@@ -358,11 +345,12 @@ def check_lemma_1_1(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
+    id="lemma-1.2",
     where="Lemma 1.2",
     statement="|grad L(u)|^2 <= |D|^2 L_eta + |d|^2 L_zeta^2",
     correction="|grad L(u)|^2 <= s^2 (L_eta + L_zeta^2), s = ||[D d]||",
 )
-def check_lemma_1_2(rng: np.random.Generator, trials: int) -> Instances:
+def lemma_1_2(rng: np.random.Generator, trials: int) -> Instances:
     """Compare |grad L|^2 with the printed bound, and with s^2 (L_eta + L_zeta^2), s = ||[D d]||."""
     for one in draw_rounds(rng, trials):
         slope = float(np.sum(gradient(one.each, one.w, one.u) ** 2))
@@ -384,11 +372,8 @@ def spread(each: AdviceSet) -> float:
     return norm_2(np.column_stack([each.D, each.d]))
 
 
-@check(
-    where="Lemma 2",
-    statement="The step of w makes progress by the loss of w-hat",
-)
-def check_lemma_2(rng: np.random.Generator, trials: int) -> Instances:
+@check(where="Lemma 2", statement="The step of w makes progress by the loss of w-hat")
+def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
     """Search for the comparator w* that comes closest to breaking the bound on the step of w."""
     for one in draw_rounds(rng, trials):
         m = int(rng.integers(1, 4))
@@ -427,7 +412,7 @@ KNOWN_ROUND = Round(
     statement="The step of u makes progress by mu (1 - mu Delta^2) L_eta + mu (1 - mu delta^2) L_zeta^2",
     correction="It makes progress by mu / (1 + mu s^2) (L_eta + L_zeta^2)",
 )
-def check_lemma_3(rng: np.random.Generator, trials: int) -> Instances:
+def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
     """Search for the comparator u* >= 0 that comes closest to breaking the bound on the step of u."""
     for one in (KNOWN_ROUND, *draw_rounds(rng, trials)):
         each, mu = one.each, one.mu
@@ -460,7 +445,7 @@ def nearest_advice_vector(one: Round, moved: Floats) -> Floats:
 
 
 @check(where="Lemma 4", statement="|w* - r|^2 is at most the mean of |w* - r_i|^2")
-def check_lemma_4(rng: np.random.Generator, trials: int) -> Instances:
+def lemma_4(rng: np.random.Generator, trials: int) -> Instances:
     """Compare |w* - r|^2 with the mean of L_eta(w*, u_i), and that with the mean of |w* - r_i|^2."""
     for _ in range(trials):
         n = int(rng.integers(1, 5))
@@ -631,7 +616,7 @@ def random_run(rng: np.random.Generator, id: str) -> AdviceRun:
     statement="The regret bound (18)",
     correction="It holds with the loss of w-hat, L_eta at w^{t+1} and coefficients mu / (1 + mu s_i^2)",
 )
-def check_theorem_1(rng: np.random.Generator, trials: int) -> Instances:
+def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
     """Try (18) against the tightest comparators, on random runs and on runs that an optimiser looked for."""
     vacuous = at_random = 0
     for _ in range(trials):
@@ -669,7 +654,7 @@ def judge(run: AdviceRun, left_side: Callable[[AdviceRun], float]) -> tuple[floa
     correction="Those of Table 1 add up to 37,710",
     within=(ROUNDING, "isolates"),
 )
-def check_table_1(rng: np.random.Generator, trials: int) -> Instances:
+def table_1(rng: np.random.Generator, trials: int) -> Instances:
     """Add up the isolates of Table 1."""
     total = sum(ISOLATES.values())
     missing = STATED_ISOLATES - total

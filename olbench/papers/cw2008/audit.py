@@ -80,7 +80,6 @@ def miss(a: float, r: float, phi: float) -> float:
 
 
 @check(
-    id="equation-13",
     where="Eq. (13)",
     statement="gamma = (-m v psi + sqrt(m^2 v^2 psi^2 - v^2 psi (m^2 - v phi^2))) / (v^2 psi) meets the "
     "constraint (4) with equality",
@@ -108,7 +107,6 @@ def _margins(rng: np.random.Generator, count: int) -> Iterator[tuple[float, floa
 
 
 @check(
-    id="smaller-root",
     where="Section 3.2, before (13)",
     statement="The smaller root of the quadratic for alpha is always negative and thus not a valid Lagrange "
     "multiplier",
@@ -121,7 +119,6 @@ def smaller_root(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="trigger",
     where="Section 3.2, before Lemma 1",
     statement="For m >= 0, the larger root gamma is positive exactly where m < phi v",
     correction="Exactly where m < phi sqrt(v)",
@@ -131,9 +128,7 @@ def trigger(rng: np.random.Generator, trials: int) -> Instances:
     return compare_trigger(rng, trials, lambda *at: quadratic_roots(*at)[1], least_margin)
 
 
-@check(
-    id="equation-14", where="Eqs. (9)-(14)", statement="The closed form is the optimum of (3)", within=NEAR
-)
+@check(where="Eqs. (9)-(14)", statement="The closed form is the optimum of (3)", within=NEAR)
 def equation_14(rng: np.random.Generator, trials: int) -> Instances:
     """Compare the closed form with sequential quadratic programming over mu and a factor of Sigma."""
     return compare_optimum(violated_problems(partial(draw_problem, rng), trials), _closed_form)
@@ -148,7 +143,6 @@ def _closed_form(problem: Problem) -> tuple[Floats, Floats]:
 
 
 @check(
-    id="eta-half",
     where="Section 3.2, after Lemma 1",
     statement="With eta = .5 (phi = 0) only mu is updated, not Sigma",
     correction="From mu = 0 nothing is updated at all: every margin is 0, which (4) allows; only from "
@@ -176,7 +170,6 @@ def _rule_step(m: float, v: float, phi: float) -> tuple[float, float, float]:
 
 
 @check(
-    id="first-round",
     where="Section 3.2, after Lemma 1",
     statement="On a first example of length one the constraint is y w.x >= a, so the update is that of PA",
     correction="The first update leaves y mu.x = phi sqrt(a / (1 + phi^2)): along x as PA, but not to a "
@@ -202,7 +195,6 @@ def first_margin(a: float, phi: float) -> float:
 
 
 @check(
-    id="equation-15",
     where="Eq. (15)",
     statement="Setting the off-diagonal elements of Sigma_{i+1} to zero gives (15)",
     correction="It is those of the inverse of Sigma_{i+1} that (15) sets to zero",
@@ -258,7 +250,6 @@ def _compare_forms(
 
 
 @check(
-    id="equation-20",
     where="Appendix, eq. (20)",
     statement="nu_i^(i+1) = a",
     correction="nu_i^(i+1) = a alpha_i y_i",
@@ -270,7 +261,6 @@ def equation_20(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="equation-21",
     where="Appendix, eq. (21)",
     statement="pi_pq^(i+1) = pi_pq - beta_i sum_rs pi_pr pi_sq x_r'x_s",
     correction="x_r'x_s stands for (x_r'x_i)(x_i'x_s)",
@@ -349,7 +339,6 @@ def _scale_gap(run: Replay, scaled: Replay, a: float) -> float:
 
 
 @check(
-    id="loss-variance",
     where="Appendix, Confidence Loss, before (23)",
     statement="The margin's Gaussian has the parameters m = y mu.x and v = mu' Sigma mu",
     correction="v = x' Sigma x, as in (1) and (11)",
@@ -388,7 +377,7 @@ def _phis(rng: np.random.Generator, count: int) -> list[Decimal]:
     return [Decimal(1), *(Decimal(10.0 ** rng.uniform(-2, 1)) for _ in range(count))]
 
 
-@check(id="lemma-5-1", where="Lemma 5, item 1", statement="f(phi) = 0 and f(0) = 1", within=(1e-40, ""))
+@check(where="Lemma 5, item 1", statement="f(phi) = 0 and f(0) = 1", within=(1e-40, ""))
 def lemma_5_1(rng: np.random.Generator, trials: int) -> Instances:
     """Substitute."""
     for phi in _phis(rng, trials):
@@ -396,7 +385,7 @@ def lemma_5_1(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(float(gap), phi=float(phi))
 
 
-@check(id="lemma-5-2", where="Lemma 5, item 2", statement="f is convex and decreasing for x < phi")
+@check(where="Lemma 5, item 2", statement="f is convex and decreasing for x < phi")
 def lemma_5_2(rng: np.random.Generator, trials: int) -> Instances:
     """Compare f at two points and at their midpoint."""
     for phi in _phis(rng, POINTS * trials):
@@ -406,7 +395,7 @@ def lemma_5_2(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(float(max(fall, bend)), phi=float(phi), low=float(low), high=float(high))
 
 
-@check(id="lemma-5-3", where="Lemma 5, item 3", statement="f(x) >= 1 for x <= 0")
+@check(where="Lemma 5, item 3", statement="f(x) >= 1 for x <= 0")
 def lemma_5_3(rng: np.random.Generator, trials: int) -> Instances:
     """Evaluate f at margins that are not positive."""
     for phi in _phis(rng, POINTS * trials):
@@ -415,7 +404,6 @@ def lemma_5_3(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="lemma-5-4",
     where="Lemma 5, item 4",
     statement="f(x) is about x^2 (1 + phi^2) / phi^2 for x far below -2 sqrt((1 + phi^2) / phi^2)",
     within=(0.0, "(of the error allowed)"),
@@ -437,7 +425,6 @@ def curvature(phi: Decimal) -> Decimal:
 
 
 @check(
-    id="lemma-5-5",
     where="Lemma 5, item 5",
     statement="f(x) is about A phi^2 for x just below phi, for some A > 0",
     correction="f(x) is about A (phi - x)^2 with A = (1 + phi^2) / (phi^2 psi^2)",
@@ -456,7 +443,6 @@ def lemma_5_5(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="lemma-5-6",
     where="Lemma 5, item 6",
     statement="The loss at m / sqrt(v) is (1 + phi^2) / phi^2 alpha^2 v",
     within=(1e-9, "(relative)"),
@@ -475,7 +461,6 @@ def lemma_5_6(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="figure-4",
     where="Appendix, Fig. 4",
     statement="A larger phi bounds the 0-1 loss tighter at m <= 0, a smaller one at m >= 0",
 )
@@ -554,7 +539,6 @@ def _tightest_run(rng: np.random.Generator, phi: float) -> tuple[float, Floats]:
 
 
 @check(
-    id="separability",
     where="Section 4.2, after Theorem 4",
     statement="The conditions (18) imply that mu* separates the input sequence",
     correction="They imply that it separates the examples on which an update was made",
@@ -582,7 +566,6 @@ def covered_rows(run: Replay, rows: Floats) -> Floats:
 
 
 @check(
-    id="chain-18",
     where="Section 4.2, after Theorem 4",
     statement="phi sqrt(x' Sigma_{i+1} x) >= x' Sigma* x by (18)",
     correction="phi sqrt(x' Sigma_{i+1} x) >= phi sqrt(x' Sigma* x)",
@@ -603,7 +586,6 @@ def chain_18(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="unit-margin",
     where="Section 4.2, last bound",
     statement="If y mu*.x >= ||x|| on the updates, mistakes <= (1 + phi^2) / phi^2 (-log det Sigma_{n+1} + "
     "Tr Sigma_{n+1} - d) + (1 + phi^2) mu*' Sigma_{n+1}^-1 mu*",
@@ -621,7 +603,6 @@ def unit_margin(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="theorem-4-noise",
     where="Theorem 4, conditions (18)",
     statement="Where the updated examples are not separable no mu* satisfies (18), and the theorem is silent",
 )
@@ -685,7 +666,6 @@ def lemma_7(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="fixed-alpha",
     where="Section 6, SOP",
     statement="A variant similar to SOP follows from (5) with a fixed alpha, without the square root and "
     "with a gradient-descent step",

@@ -49,7 +49,6 @@ def clip(alpha: float, C: float) -> float:
 
 
 @check(
-    id="section-3-slack",
     where="Section 3, after (3)",
     statement="Slack variables restrict the step to max{alpha, C}",
     correction="It is restricted to min{alpha, C}",
@@ -77,7 +76,6 @@ def majority_label(probability: float, y: float) -> float:
 
 
 @check(
-    id="section-4-prediction",
     where="Section 4, prediction",
     statement="The average weight vector E[w], the average margin E[M] and E[sign(M)], the average of many "
     "draws of a Gibbs predictor, predict the same label",
@@ -109,7 +107,6 @@ def expected_sign(score: float, deviation: float) -> float:
 
 
 @check(
-    id="section-4-majority",
     where="Section 4, the majority",
     statement="If Pr[M >= 0] is larger than half, the majority votes for y = +1, otherwise for y = -1",
     correction="It votes for the label y that M = y w.x is signed by, otherwise for -y",
@@ -132,7 +129,6 @@ def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="section-5-normal",
     where="Section 5, before (9)",
     statement="Phi(u) = 1 / sqrt(2 pi) times the integral of exp(-v^2) up to u is the cumulative normal "
     "distribution",
@@ -161,7 +157,6 @@ def normal_density(v: float) -> float:
 
 
 @check(
-    id="constraint-9",
     where="Section 5, after (9)",
     statement="The constraint of (9) is not convex in Sigma, since sqrt(x' Sigma x) is concave in it; those "
     "of (10) and (19) are convex",
@@ -281,7 +276,6 @@ def section_5_2_trigger(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="footnote-6",
     where="Footnote 6",
     statement="(10) and (19) have the same optimum",
     correction="(9) and (19) have the same optimum; (10) is the variance form",
@@ -445,7 +439,6 @@ def _diagonal_steps(rng: np.random.Generator, count: int, constraint: Constraint
 
 
 @check(
-    id="equation-33",
     where="Section 6.2, (33)",
     statement="The root of f is the step to the optimum of (10) over diagonal Sigma",
     within=NEAR,
@@ -456,7 +449,6 @@ def equation_33(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="equation-34",
     where="Section 6.2, (34)",
     statement="The root of g is the step to the optimum of (19) over diagonal Sigma",
     within=NEAR,
@@ -500,7 +492,6 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="lemma-3-value",
     where="Lemma 3, proof",
     statement="g(L) = -d / L for m < 0",
     correction="g(L) = -k / L, where k counts the features that the example has; the other terms are 0 / 0",
@@ -535,12 +526,11 @@ def features(step: Diagonal) -> int:
 
 
 @check(
-    id="bracket-33",
     where="Section 6.2, U for (33)",
     statement="f(U) >= 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi x_p^2 / v}",
     within=(1e-9, "(relative)"),
 )
-def bracket_of_33(rng: np.random.Generator, trials: int) -> Instances:
+def bracket_33(rng: np.random.Generator, trials: int) -> Instances:
     """Evaluate f at U."""
     for step in _diagonal_steps(rng, POINTS * trials, "variance"):
         end = printed_upper(step)
@@ -548,14 +538,13 @@ def bracket_of_33(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="bracket-34",
     where="Section 6.2, U for (34)",
     statement="g(U) > 0 at U = max{0, -2m/v, max_p 2 d Sigma_p phi^2 x_p^2 / v}",
     correction="g(U) >= 0 at U = (phi sqrt(v) - m) / v; likewise (phi v - m) / v for (33)",
     within=(1e-9, "phi sqrt(v)"),
     corrected_within=(1e-9, "(relative)"),
 )
-def bracket_of_34(rng: np.random.Generator, trials: int) -> Instances:
+def bracket_34(rng: np.random.Generator, trials: int) -> Instances:
     """Evaluate g, and f for the corrected form, at U."""
     small = Diagonal(0.0, np.array([1e-4]), 1.0)
     for step in (small, *_diagonal_steps(rng, POINTS * trials, "deviation")):
@@ -569,7 +558,6 @@ def bracket_of_34(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="binary-search",
     where="Section 6.2, after Lemma 3",
     statement="Binary search reaches accuracy e in time proportional to (U - L) log(1/e)",
     correction="The time is proportional to log((U - L) / e)",

@@ -68,7 +68,6 @@ def soft_update(problem: Problem, alpha: float) -> tuple[Floats, Floats]:
 
 
 @check(
-    id="equation-3",
     where="Eq. (3), Propositions 1 and 2",
     statement="Sigma_{t+1} = Sigma_t - beta Sigma_t x'x Sigma_t",
     correction="Sigma_t - beta Sigma_t x x' Sigma_t; x'x is a number",
@@ -166,7 +165,6 @@ def proposition_2(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="proposition-2-libol",
     where="Proposition 2, as LIBOL computes it",
     statement="gamma = sqrt(2 phi^4 m^2 v + 4 n v phi^2 (n + 2 phi v)) in the authors' toolbox",
     correction="gamma = phi sqrt(phi^2 m^2 v^2 + 4 n v (n + v phi^2)): v and phi squared, not doubled",
@@ -366,7 +364,6 @@ def _maximise(
 
 
 @check(
-    id="theorem-1-bound",
     where="Theorem 1, right side",
     statement="The losses sum to at most (1 + phi^2) / phi^2 (-log det S* + Tr S* + mu*' Sigma_{n+1}^-1 mu* "
     "- d)",
@@ -391,7 +388,6 @@ def theorem_1_bound(rng: np.random.Generator, trials: int) -> Instances:
 
 
 @check(
-    id="theorem-1-mistakes",
     where="After Theorem 1",
     statement="Where every mistake has a loss of at least 1, the same expression bounds the mistakes",
     within=(0.0, "of the bound"),
