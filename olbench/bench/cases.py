@@ -9,13 +9,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from olbench.bench import peers
 from olbench.bench.parts import diagonal_parts, fetch_rows
 from olbench.bench.peers import Pass
 from olbench.bench.plain_c import IDS, SECOND_ORDER, plain_c
+from olbench.data.generators.synthetic import DenseStream, write_stream
+from olbench.data.load import load_dataset
+from olbench.data.readers.compressed import is_compressed
+from olbench.data.readers.libsvm import read_libsvm
 from olbench.errors import UserError
+from olbench.learn.algorithm import make_algorithm
+from olbench.learn.examples import Floats
+from olbench.learn.passes import online_pass
 
 Contestants = dict[str, Pass | None]
 #: The name of the peer of olbench.bench.plain_c.
@@ -45,14 +51,14 @@ class Timing:
     ratio: float | None
 
 
-def dense(n: int, d: int, density: float = 1.0) -> tuple[Any, NDArray[np.float64]]:
+def dense(n: int, d: int, density: float = 1.0) -> tuple[Any, Floats]:
     """Return Gaussian examples of a noisy linear concept; about one in ten is on the wrong side."""
     rng = np.random.default_rng(54)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
     return X, _label(X, rng)
 
 
-def text_like(n: int, d: int, words: int = 100) -> tuple[Any, NDArray[np.float64]]:
+def text_like(n: int, d: int, words: int = 100) -> tuple[Any, Floats]:
     """Return sparse rows whose features follow Zipf's law, with a noisy linear concept."""
     rng = np.random.default_rng(100)
     cumulative = np.cumsum(1.0 / np.arange(1, d + 1))
@@ -64,7 +70,7 @@ def text_like(n: int, d: int, words: int = 100) -> tuple[Any, NDArray[np.float64
     return X, _label(X, rng)
 
 
-def _label(X: Any, rng: np.random.Generator) -> NDArray[np.float64]:
+def _label(X: Any, rng: np.random.Generator) -> Floats:
     """Return the labels of a noisy linear concept."""
     scores = X @ rng.normal(size=X.shape[1])
     return np.where(scores + 0.3 * scores.std() * rng.normal(size=X.shape[0]) >= 0, 1.0, -1.0)
@@ -91,8 +97,6 @@ def full_covariance(density: float = 1.0, numpy: bool = False) -> Callable[[int,
 
 def real_data(name: str) -> Case:
     """Return the case of a data set of the catalogue or a file, in a random order as in a run."""
-    from olbench.data.load import load_dataset
-
     data = load_dataset(name)
     X = data.X if isinstance(data.X, np.ndarray) else data.X.tocsr()
     y = np.asarray(data.y, dtype=np.float64)
@@ -112,11 +116,8 @@ def real_data(name: str) -> Case:
     return Case(data.name, n, d, f"full covariance, {data.storage}, random order", contestants)
 
 
-def count_changes(id: str, X: Any, y: NDArray[np.float64]) -> int:
+def count_changes(id: str, X: Any, y: Floats) -> int:
     """Return how often an algorithm changes its state on these examples."""
-    from olbench.learn.algorithm import make_algorithm
-    from olbench.learn.passes import online_pass
-
     return online_pass(make_algorithm(id), X, y, curve=1).effective_updates
 
 
@@ -137,7 +138,7 @@ def short_diagonal(n: int, d: int) -> Contestants:
     return diagonal_and_plain_c(sp.csr_matrix(X), y)
 
 
-def diagonal_and_plain_c(X: Any, y: NDArray[np.float64]) -> Contestants:
+def diagonal_and_plain_c(X: Any, y: Floats) -> Contestants:
     """Return the kernels of a diagonal covariance and of PA-I beside their loops in C."""
     passes: Contestants = {}
     for id in SECOND_ORDER:
@@ -152,8 +153,6 @@ def diagonal_and_plain_c(X: Any, y: NDArray[np.float64]) -> Contestants:
 
 def reading(n: int, d: int) -> Contestants:
     """Return the contestants that read the same LIBSVM text from a temporary file."""
-    from olbench.data.generators.synthetic import DenseStream, write_stream
-
     folder = tempfile.TemporaryDirectory()
     path = Path(folder.name) / "examples.libsvm"
     write_stream(DenseStream(features=d), n, path)
@@ -172,9 +171,6 @@ def readers(path: Path, folder: object = None) -> Contestants:
 
 def reading_file(path: str) -> Case:
     """Return the case of reading a file of LIBSVM text."""
-    from olbench.data.readers.compressed import is_compressed
-    from olbench.data.readers.libsvm import read_libsvm
-
     rows, d = read_libsvm([path])
     if is_compressed(path):
         raise UserError(f"{path} is compressed; unpack it, so that only the reader is measured")

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 from numba import boolean, float64, types
-from numpy.typing import NDArray
 
-from olbench.bench.peers import Floats, Pass
+from olbench.bench.peers import Pass
 from olbench.kernels.compile import READ_1D, READ_2D, READ_INT64, ROWS, SECOND_ORDER_RULE, kernel
 from olbench.kernels.diagonal import margin_and_variance
 from olbench.kernels.rows import LINE, announce, locate, open_rows
+from olbench.learn.algorithm import make_algorithm
+from olbench.learn.examples import Floats, Ints, as_examples
+from olbench.learn.learners import DiagonalLearner
 
 
 @kernel(float64(ROWS, READ_1D, READ_INT64))
@@ -75,20 +77,14 @@ def judge_rows(rule: Any, p: Any, rows: Any, y: Any, order: Any, moments: Any, w
     return total
 
 
-def fetch_rows(X: Any, y: Floats, order: NDArray[np.int64]) -> Pass:
+def fetch_rows(X: Any, y: Floats, order: Ints) -> Pass:
     """Return a pass that fetches the rows in this order and does nothing else: the floor of memory."""
-    from olbench.learn.examples import as_examples
-
     rows = as_examples(X).rows()
     return lambda: touch_rows(rows, y, order)
 
 
 def diagonal_parts(id: str, X: Any, y: Floats) -> dict[str, Pass]:
     """Return the parts of a pass with a diagonal covariance, in natural order."""
-    from olbench.learn.algorithm import make_algorithm
-    from olbench.learn.examples import as_examples
-    from olbench.learn.learners import DiagonalLearner
-
     algorithm = make_algorithm(id, covariance="diag")
     learner = algorithm.start(X.shape[1])
     assert isinstance(learner, DiagonalLearner)

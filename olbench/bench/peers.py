@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from olbench.data.readers.libsvm import read_libsvm
+from olbench.learn.algorithm import make_algorithm
+from olbench.learn.examples import Floats, Ints, as_examples
+
 Pass = Callable[[], object]
 Step = Callable[[float, float], tuple[float, float]]
 
 
-def kernel(id: str, X: Any, y: Floats, order: NDArray[np.int64] | None = None, **settings: Any) -> Pass:
+def kernel(id: str, X: Any, y: Floats, order: Ints | None = None, **settings: Any) -> Pass:
     """Return a pass of our kernel over examples that were checked before; by default in natural order."""
-    from olbench.learn.algorithm import make_algorithm
-    from olbench.learn.examples import as_examples
-
     algorithm = make_algorithm(id, **settings)
     algorithm.start(X.shape[1]).warm_up()
     rows = as_examples(X).rows()
@@ -160,8 +159,6 @@ def vowpal_wabbit(X: Any, y: Floats) -> Pass | None:
 
 def reader(path: Path, folder: object, threads: int = 1) -> Pass:
     """Return our reader of LIBSVM text; the reference to `folder` keeps the file alive."""
-    from olbench.data.readers.libsvm import read_libsvm
-
     read_libsvm([path])
     return lambda: (read_libsvm([path], threads=threads), folder)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from olbench.bench.peers import Floats, Pass
+from olbench.bench.peers import Pass
+from olbench.learn.examples import Floats, Ints
 
 SOURCE = Path(__file__).with_name("plain.c")
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-fPIC", "-c")
@@ -45,9 +45,7 @@ def load_library() -> Any:
         return ctypes.CDLL(str(target))
 
 
-def plain_c(
-    id: str, X: Any, y: Floats, order: NDArray[np.int64] | None = None, diagonal: bool = False
-) -> Pass | None:
+def plain_c(id: str, X: Any, y: Floats, order: Ints | None = None, diagonal: bool = False) -> Pass | None:
     """Return the pass in C over an array or a CSR matrix, or None if this machine cannot compile it."""
     library = load_library()
     if library is None:
