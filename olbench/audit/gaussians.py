@@ -84,9 +84,16 @@ class Problem(Example):
 
     def value(self, mean: Floats, covariance: Floats) -> float:
         """Return the objective: the divergence, and the price of the shortfall."""
-        slack = max(0.0, self.shortfall(mean, covariance))
-        cost = {"none": 0.0, "linear": self.C * slack, "squared": self.C * slack * slack}[self.price]
+        cost, _ = self.cost(max(0.0, self.shortfall(mean, covariance)))
         return divergence(mean, covariance, self.mean, self.covariance) + cost
+
+    def cost(self, slack: float) -> tuple[float, float]:
+        """Return the price of a slack, and its slope."""
+        if self.price == "none":
+            return 0.0, 0.0
+        if self.price == "linear":
+            return self.C * slack, self.C
+        return self.C * slack * slack, 2.0 * self.C * slack
 
     def solve(self) -> tuple[Floats, Floats]:
         """Return the optimal mean and covariance, from sequential quadratic programming.
@@ -97,11 +104,8 @@ class Problem(Example):
         root = np.linalg.cholesky(self.covariance)
         d, x = len(self.x), root.T @ self.x
         where = np.diag_indices(d) if self.diagonal else np.tril_indices(d)
-        start = np.concatenate(
-            [np.zeros(d), np.eye(d)[where], [max(0.0, self.shortfall(self.mean, self.covariance))]]
-        )
-        if self.price == "none":
-            start = start[:-1]
+        slack = [] if self.price == "none" else [max(0.0, self.shortfall(self.mean, self.covariance))]
+        start = np.concatenate([np.zeros(d), np.eye(d)[where], slack])
         functions = _Functions(self, x, where)
         answer = minimize(
             functions.objective, start, jac=True, method="SLSQP", bounds=functions.bounds,
@@ -139,13 +143,9 @@ class _Functions:
         diagonal = np.maximum(np.diag(factor), 1e-12)
         value = 0.5 * float(step @ step + (factor * factor).sum() - self.d) - float(np.log(diagonal).sum())
         slope = factor - np.diag(1.0 / diagonal)
-        parts = [step, slope[self.where]]
-        if self.problem.price == "linear":
-            value, parts = value + self.problem.C * slack, [*parts, np.array([self.problem.C])]
-        elif self.problem.price == "squared":
-            value += self.problem.C * slack * slack
-            parts = [*parts, np.array([2.0 * self.problem.C * slack])]
-        return value, np.concatenate(parts)
+        cost, rise = self.problem.cost(slack)
+        last = [] if self.problem.price == "none" else [rise]
+        return value + cost, np.concatenate([step, slope[self.where], last])
 
     def margin(self, variables: Floats) -> float:
         """Return the slack of the constraint; it must not be negative."""
@@ -158,9 +158,8 @@ class _Functions:
         """Return the gradient of `margin`."""
         _, factor, _ = self.unpack(variables)
         image = factor.T @ self.x
-        scale = (
-            2.0 if self.problem.constraint == "variance" else 1.0 / max(float(np.linalg.norm(image)), 1e-150)
-        )
+        size = max(float(np.linalg.norm(image)), 1e-150)
+        scale = 2.0 if self.problem.constraint == "variance" else 1.0 / size
         slope = -self.problem.phi * scale * np.outer(self.x, image)
         slack = [] if self.problem.price == "none" else [1.0]
         return np.concatenate([self.problem.y * self.x, slope[self.where], slack])
@@ -227,5 +226,4 @@ def matched_draws(rng: np.random.Generator, mean: Floats, covariance: Floats, co
     draws = rng.normal(size=(count, len(mean)))
     draws -= draws.mean(axis=0)
     spread = np.linalg.cholesky(draws.T @ draws / count)
-    matched: Floats = mean + np.linalg.solve(spread, draws.T).T @ np.linalg.cholesky(covariance).T
-    return matched
+    return np.asarray(mean + np.linalg.solve(spread, draws.T).T @ np.linalg.cholesky(covariance).T)

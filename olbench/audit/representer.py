@@ -46,21 +46,16 @@ class Coefficients:
     corner: Callable[[float], float]
 
 
-def derived_block(w: Floats, pi: Floats, gram: Floats) -> Floats:
-    """Return sum_rs pi_pr (x_r'x_i)(x_i'x_s) pi_sq, which is Sigma x_i x_i' Sigma over the older examples."""
-    return np.outer(w, w)
-
-
 def printed_block(w: Floats, pi: Floats, gram: Floats) -> Floats:
     """Return sum_rs pi_pr (x_r'x_s) pi_sq, as cw2008, eq. (21), and scw2012, Lemma 1, print it."""
-    block: Floats = pi @ gram @ pi
-    return block
+    return np.asarray(pi @ gram @ pi)
 
 
-#: As the update gives them: nu_i = alpha y a, pi_{p,i} = -beta a w_p, pi_{i,i} = -beta a^2.
+#: As the update gives them: nu_i = alpha y a, pi_{p,i} = -beta a w_p, pi_{i,i} = -beta a^2. The old block is
+#: sum_rs pi_pr (x_r'x_i)(x_i'x_s) pi_sq, which is Sigma x_i x_i' Sigma over the older examples.
 DERIVED = Coefficients(
     new_mean=lambda alpha, y, a: alpha * y * a,
-    old_block=derived_block,
+    old_block=lambda w, pi, gram: np.outer(w, w),
     border=lambda w, a: a * w,
     corner=lambda a: a * a,
 )

@@ -118,8 +118,7 @@ def is_separable(z: Floats) -> bool:
 
 
 def _unit(z: Floats) -> Floats:
-    rows: Floats = z / np.linalg.norm(z, axis=1, keepdims=True)
-    return rows
+    return np.asarray(z / np.linalg.norm(z, axis=1, keepdims=True))
 
 
 def _is_feasible(A: Floats, b: Floats) -> bool:
@@ -146,8 +145,7 @@ def _least_distance(precision: Floats, A: Floats, b: Floats) -> Floats:
     target[-1] = 1.0
     weights, _ = nnls(E, target, maxiter=100 * len(A))
     residual = E @ weights - target
-    point: Floats = np.linalg.solve(root.T, -residual[:-1] / residual[-1])
-    return point
+    return np.asarray(np.linalg.solve(root.T, -residual[:-1] / residual[-1]))
 
 
 def nearest_covariance(z: Floats, limits: Floats) -> Floats:

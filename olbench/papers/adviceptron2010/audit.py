@@ -121,8 +121,7 @@ def l_xi(w: Floats, x: Floats, y: float) -> float:
 
 def gradient(each: AdviceSet, w: Floats, u: Floats) -> Floats:
     """Return the gradient of L_advice = (L_eta + L_zeta^2) / 2 in u."""
-    slope: Floats = each.D @ (each.D.T @ u + each.z * w) + each.d * l_zeta(each, u)
-    return slope
+    return np.asarray(each.D @ (each.D.T @ u + each.z * w) + each.d * l_zeta(each, u))
 
 
 def printed_step(one: Round) -> tuple[Floats, float]:

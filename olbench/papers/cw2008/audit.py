@@ -222,8 +222,7 @@ def equation_15(rng: np.random.Generator, trials: int) -> Instances:
 
 def diagonal_update(variances: Floats, gain: float, x: Floats) -> Floats:
     """Return the diagonal of Sigma_{i+1} by eq. (15)."""
-    diagonal: Floats = 1.0 / (1.0 / variances + gain * x * x)
-    return diagonal
+    return np.asarray(1.0 / (1.0 / variances + gain * x * x))
 
 
 # --- the kernel form, Theorem 2

@@ -302,8 +302,7 @@ def l2_projection(covariance: Floats) -> Floats:
 
 def kl_projection(covariance: Floats) -> Floats:
     """Return the diagonal that section 6.1 calls KL: that of the inverse, inverted."""
-    diagonal: Floats = 1.0 / np.diag(np.linalg.inv(covariance))
-    return diagonal
+    return np.asarray(1.0 / np.diag(np.linalg.inv(covariance)))
 
 
 #: (diagonal matrix, full matrix) -> what a projection minimises.
@@ -317,8 +316,7 @@ def _nearest_diagonal(covariance: Floats, price: Price) -> Floats:
         return price(np.diag(np.exp(logs)), covariance)
 
     answer = minimize(value, np.log(np.diag(covariance)), method="BFGS", options={"gtol": 1e-9})
-    diagonal: Floats = np.exp(answer.x)
-    return diagonal
+    return np.asarray(np.exp(answer.x))
 
 
 def _compare_projection(
@@ -599,15 +597,13 @@ def predicted_halvings(width: float, accuracy: float) -> int:
 
 def combined_precision(precisions: list[Floats]) -> Floats:
     """Return the precision of the Gaussian of least total divergence: the mean of the precisions."""
-    mean: Floats = np.mean(precisions, axis=0)
-    return mean
+    return np.asarray(np.mean(precisions, axis=0))
 
 
 def combined_mean(precisions: list[Floats], means: list[Floats]) -> Floats:
     """Return the mean that the paper gives, weighted by the precisions."""
     weighted = sum(P @ mu for P, mu in zip(precisions, means, strict=True))
-    combined: Floats = np.linalg.solve(np.sum(precisions, axis=0), weighted)
-    return combined
+    return np.asarray(np.linalg.solve(np.sum(precisions, axis=0), weighted))
 
 
 def _total(mean: Floats, covariance: Floats, models: list[tuple[Floats, Floats]]) -> float:
@@ -681,5 +677,4 @@ def section_7_10_l2(rng: np.random.Generator, trials: int) -> Instances:
 
 def average(means: Floats) -> Floats:
     """Return the mean of the rows."""
-    mean: Floats = means.mean(axis=0)
-    return mean
+    return np.asarray(means.mean(axis=0))

@@ -359,8 +359,7 @@ def _maximise(
         return 0.0
 
     answer = minimize(price, start, method="Nelder-Mead", options={"maxfev": 120})
-    best: Floats = rows * np.exp(answer.x.reshape(rows.shape))
-    return best
+    return np.asarray(rows * np.exp(answer.x.reshape(rows.shape)))
 
 
 @check(
