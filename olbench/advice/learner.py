@@ -64,8 +64,7 @@ class AdviceLearner(KernelLearner):
 def mean_estimate(advice: Advice, u: list[Floats]) -> Floats:
     """Return r, the mean of -z D'u over the sets (adviceptron2010, Update Rule 1)."""
     estimates = [-each.z * (each.D.T @ part) for each, part in zip(advice, u, strict=True)]
-    mean: Floats = np.mean(estimates, axis=0)
-    return mean
+    return np.asarray(np.mean(estimates, axis=0))
 
 
 @lru_cache(maxsize=128)

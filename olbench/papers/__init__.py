@@ -9,7 +9,6 @@ from pathlib import Path
 
 from olbench.errors import UserError, suggest
 from olbench.papers.definition import (
-    KINDS,
     OVERALL,
     Claim,
     MarkedTable,
@@ -24,8 +23,6 @@ from olbench.papers.reading import PaperFile
 from olbench.yaml_lines import read_yaml
 
 __all__ = [
-    "FOLDER",
-    "KINDS",
     "OVERALL",
     "Claim",
     "MarkedTable",

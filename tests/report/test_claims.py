@@ -10,7 +10,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olbench.papers import FOLDER, KINDS, Claim, Reported, Statement, load_paper
+from olbench.papers import FOLDER, Claim, Reported, Statement, load_paper
+from olbench.papers.definition import KINDS
 from olbench.quantities import MISTAKE_RATE
 from olbench.report.claims import chances, check_claims, find, our_numbers, printed_test
 from olbench.report.comparable import choose

@@ -31,8 +31,7 @@ def confidence_loss(margin: Floats, phi: float) -> Floats:
     root = np.sqrt(margin**2 * phi**4 / 4 + phi**2 * xi)
     # Beyond phi the loss is zero; below, the difference is positive but for rounding.
     excess = np.where(margin < phi, np.maximum(root - margin * psi, 0.0), 0.0)
-    loss: Floats = excess**2 / (phi**2 * xi)
-    return loss
+    return np.asarray(excess**2 / (phi**2 * xi))
 
 
 def loss_figure() -> Figure:
