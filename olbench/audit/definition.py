@@ -7,8 +7,8 @@ import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import localcontext
-from typing import Literal
+from decimal import Decimal, localcontext
+from typing import Any, Literal, SupportsFloat
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -29,11 +29,23 @@ POINTS = 25
 class Instance:
     """By how much an instance violates the printed form and the corrected one, and what it is.
 
-    A violation is None where an instance is no test of that form.
+    A violation is a number or, where a form just holds or not, whether it is violated; None where an instance
+    is no test of that form. What is shown may be numbers, arrays of them and words.
     """
 
-    def __init__(self, printed: float | None, corrected: float | None = None, /, **shown: Plain):
-        self.printed, self.corrected, self.shown = printed, corrected, shown
+    def __init__(
+        self, printed: SupportsFloat | None, corrected: SupportsFloat | None = None, /, **shown: Any
+    ):
+        self.printed = None if printed is None else float(printed)
+        self.corrected = None if corrected is None else float(corrected)
+        self.shown = {name: _plain(value) for name, value in shown.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or an array without its type."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return float(value) if isinstance(value, Decimal) else value
 
 
 #: What a check yields: the instances that it tries and, at the end, maybe a remark.

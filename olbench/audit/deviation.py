@@ -61,7 +61,7 @@ def compare_smaller_root(
         refused = left[0] < -1e-6 and abs(left[1]) < 1e-6
         shown = {"m": m, "v": v, "phi": phi, "smaller root": smaller, "larger root": larger}
         shown["margin after the smaller"] = m + smaller * v
-        yield Instance(float(smaller >= 0.0), float(not (as_said and refused)), **shown)
+        yield Instance(smaller >= 0.0, not (as_said and refused), **shown)
     yield "The larger root is the multiplier all the same: only it meets the constraint"
 
 
@@ -75,7 +75,5 @@ def compare_trigger(
         cases.append((rng.uniform(0.0, 2.0) * phi * math.sqrt(v), v, phi))
     for m, v, phi in cases:
         gamma = step(m, v, phi)
-        yield Instance(
-            float((gamma > 0.0) != (m < phi * v)), float((gamma > 0.0) != (m < least_margin(v, phi))),
-            m=m, v=v, phi=phi, gamma=gamma, **{"phi v": phi * v},
-        )  # fmt: skip
+        moves, shown = gamma > 0.0, {"m": m, "v": v, "phi": phi, "gamma": gamma, "phi v": phi * v}
+        yield Instance(moves != (m < phi * v), moves != (m < least_margin(v, phi)), **shown)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import minimize
 
-from olbench.audit.definition import Instance, Instances, Plain
+from olbench.audit.definition import Instance, Instances
 from olbench.learn.examples import Floats
 
 Constraint = Literal["deviation", "variance"]
@@ -72,7 +72,7 @@ class Problem(Example):
     diagonal: bool = False
 
     @property
-    def shown(self) -> dict[str, Plain]:
+    def shown(self) -> dict[str, float]:
         """The problem as a counter-example shows it."""
         return {"m": self.m, "v": self.v, "phi": self.phi, **({} if self.price == "none" else {"C": self.C})}
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from olbench.algorithms import get_definition
-from olbench.audit.definition import Instance, Plain
+from olbench.audit.definition import Instance
 from olbench.audit.runs import Replay
 from olbench.learn.examples import Floats
 
@@ -106,17 +107,16 @@ def largest_difference(expansion: Expansion, X: Floats, a: float, run: Replay) -
 
 def compare_forms(
     run: Replay, data: tuple[Floats, Floats, float], step: Step,
-    coefficients: tuple[Coefficients, Coefficients], **shown: Plain,
+    coefficients: tuple[Coefficients, Coefficients], **shown: Any,
 ) -> Instance:  # fmt: skip
     """Compare a run on (X, y, a) with its expansions by the printed and by the corrected coefficients."""
     X, y, a = data
     expansions = [expand(X @ X.T, y, a, step, form) for form in coefficients]
     printed, corrected = (largest_difference(expansion, X, a, run) for expansion in expansions)
     nu, pi = expansions[0].nu[-1], expansions[0].pi[-1]
-    shown = {"x": X.tolist(), "y": y.tolist(), "a": a, **shown, "mu": run.means[-1].tolist(),
-             "mu from nu": (X.T @ nu).tolist(), "Sigma": run.covariances[-1].tolist(),
-             "Sigma from pi": (X.T @ pi @ X + a * np.eye(X.shape[1])).tolist()}  # fmt: skip
-    return Instance(printed, corrected, **shown)
+    shown |= {"mu": run.means[-1], "mu from nu": X.T @ nu, "Sigma": run.covariances[-1]}
+    shown["Sigma from pi"] = X.T @ pi @ X + a * np.eye(X.shape[1])
+    return Instance(printed, corrected, x=X, y=y, a=a, **shown)
 
 
 def _relative(value: Floats, reference: Floats) -> float:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog, minimize, nnls
@@ -15,7 +16,7 @@ from scipy.optimize import linprog, minimize, nnls
 from olbench import audit
 from olbench.advice.feasibility import is_empty
 from olbench.advice.sets import Advice, AdviceSet
-from olbench.audit.definition import Instance, Instances, Plain
+from olbench.audit.definition import Instance, Instances
 from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import Floats, as_examples
 
@@ -50,9 +51,9 @@ class Round:
     mu: float
 
     @property
-    def shown(self) -> dict[str, Plain]:
+    def shown(self) -> dict[str, Any]:
         """The round as a counter-example shows it."""
-        return {**show_set(self.each), "mu": self.mu, "w": self.w.tolist(), "u": self.u.tolist()}
+        return {**show_set(self.each), "mu": self.mu, "w": self.w, "u": self.u}
 
     @property
     def eta(self) -> float:
@@ -70,9 +71,9 @@ class Round:
         return float(0.5 * np.sum((u - self.u) ** 2) + 0.5 * self.mu * losses)
 
 
-def show_set(each: AdviceSet) -> dict[str, Plain]:
+def show_set(each: AdviceSet) -> dict[str, Any]:
     """Return an advice set as a counter-example shows it."""
-    return {"D": each.D.tolist(), "d": each.d.tolist(), "z": each.z}
+    return {"D": each.D, "d": each.d, "z": each.z}
 
 
 def draw_price(rng: np.random.Generator) -> float:
@@ -205,7 +206,7 @@ def equation_3(rng: np.random.Generator, trials: int) -> Instances:
         implied = lowest.status == 0 and lowest.fun - each.z * b >= 0.0
         both[int(implied)] += 1
         agree = implied == has_certificate(each, w, b)
-        yield Instance(float(not agree), w=w.tolist(), b=b, **show_set(each))
+        yield Instance(not agree, w=w, b=b, **show_set(each))
     yield f"The implication held in {both[1]} of {sum(both)} instances"
 
 
@@ -224,7 +225,7 @@ def update_1(rng: np.random.Generator, trials: int) -> Instances:
         best = minimize(value, closed, method="BFGS", options={"gtol": 1e-10}).fun
         steps = 1e-4 * rng.normal(size=(50, one.w.size))
         best = min(best, *(value(closed + step) for step in steps))
-        yield Instance(relative(value(closed) - best, best), w=one.w.tolist(), x=one.x.tolist(), r=r.tolist())
+        yield Instance(relative(value(closed) - best, best), w=one.w, x=one.x, r=r)
 
 
 @check(
@@ -253,9 +254,8 @@ def equation_7_beta(rng: np.random.Generator, trials: int) -> Instances:
         first += begins and gap <= ROUNDING
         # with the right multipliers the first form of (7) gives the same w^{t+1} as the second
         rebuilt = w + alpha * one.y * one.x + one.mu * np.sum(true, axis=0)
-        shown = {"w": w.tolist(), "r": r.tolist(), "x": one.x.tolist(), "y": one.y}
         corrected = float(np.abs(rebuilt - moved).max()) / size
-        yield Instance(gap, corrected, **shown, lam=one.lam, mu=one.mu)
+        yield Instance(gap, corrected, w=w, r=r, x=one.x, y=one.y, lam=one.lam, mu=one.mu)
     yield f"In {first} of {(trials + 3) // 4} first rounds, with w = 0 and r = 0, the printed form agrees"
 
 
@@ -281,7 +281,7 @@ def no_advice(rng: np.random.Generator, trials: int) -> Instances:
             learner.run(as_examples(X).rows(), y, np.arange(12))
         ours, pa, pa2 = (learner.weights for learner in learners)
         gaps = [float(np.abs(ours - other).max()) for other in (pa, pa2)]
-        yield Instance(*gaps, X=X.tolist(), y=y.tolist(), lam=lam)
+        yield Instance(*gaps, X=X, y=y, lam=lam)
 
 
 # --- Update Rule 2
@@ -388,7 +388,7 @@ def lemma_2(rng: np.random.Generator, trials: int) -> Instances:
         nearest = minimize(slack, moved, method="BFGS", options={"gtol": 1e-10}).x
         for comparator in (nearest, moved, one.w, r, np.zeros_like(r)):
             sizes = float(np.sum((comparator - moved) ** 2)), float(np.sum((comparator - one.w) ** 2)), gain
-            yield Instance(relative(gain - slack(comparator), *sizes), w=one.w.tolist(), r=r.tolist())
+            yield Instance(relative(gain - slack(comparator), *sizes), w=one.w, r=r)
     yield "It holds with the loss of w-hat = nu w + (1 - nu) r; Theorem 1 has that of w in its place"
 
 
@@ -427,7 +427,7 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
                 price = mu * (l_eta(each, one.w, comparator) + l_zeta(each, comparator) ** 2)
                 violation = relative(after - before - (price - gain), after, before, price, gain)
                 forms = (None, violation) if is_corrected else (violation, None)
-                yield Instance(*forms, **one.shown, comparator=comparator.tolist())
+                yield Instance(*forms, **one.shown, comparator=comparator)
     yield "The corrected coefficient is mu / (1 + mu s^2), s = ||[D d]||, of L_eta and L_zeta^2 alike"
 
 
@@ -454,9 +454,7 @@ def lemma_4(rng: np.random.Generator, trials: int) -> Instances:
         estimates = np.array([-each.z * each.D.T @ part for each, part in zip(sets, u, strict=True)])
         losses = np.mean([l_eta(each, w, part) for each, part in zip(sets, u, strict=True)])
         left, right = np.sum((w - estimates.mean(axis=0)) ** 2), np.mean(np.sum((w - estimates) ** 2, axis=1))
-        yield Instance(
-            relative(max(float(left - right), abs(float(losses - right))), float(right)), w=w.tolist()
-        )
+        yield Instance(relative(max(float(left - right), abs(float(losses - right))), float(right)), w=w)
 
 
 # --- Theorem 1
@@ -638,12 +636,11 @@ def theorem_1(rng: np.random.Generator, trials: int) -> Instances:
     )
 
 
-def judge(run: AdviceRun, left_side: Callable[[AdviceRun], float]) -> tuple[float, dict[str, Plain]]:
+def judge(run: AdviceRun, left_side: Callable[[AdviceRun], float]) -> tuple[float, dict[str, Any]]:
     """Return by how much a run breaks one form of the theorem, and the run."""
     left, (right, w, _), first = left_side(run), tightest_right_side(run), next(iter(run.advice))
-    shown: dict[str, Plain] = {"X": run.X.tolist(), "y": run.y.tolist(), "lam": run.lam, "mu": run.mu}
-    shown |= {"m": len(run.advice), "D": first.D.tolist(), "d": first.d.tolist()}
-    shown |= {"left": left, "right": right, "comparator": w.tolist()}
+    shown = {"X": run.X, "y": run.y, "lam": run.lam, "mu": run.mu, "m": len(run.advice), "D": first.D}
+    shown |= {"d": first.d, "left": left, "right": right, "comparator": w}
     return relative(left - right, left, right), shown
 
 
@@ -657,5 +654,5 @@ def table_1(rng: np.random.Generator, trials: int) -> Instances:
     """Add up the isolates of Table 1."""
     total = sum(ISOLATES.values())
     missing = STATED_ISOLATES - total
-    yield Instance(float(abs(missing)), float(abs(37710 - total)), stated=STATED_ISOLATES, table=total)
+    yield Instance(abs(missing), abs(37710 - total), stated=STATED_ISOLATES, table=total)
     yield f"{missing} isolates are in no class"

@@ -154,9 +154,8 @@ def eta_half(rng: np.random.Generator, trials: int) -> Instances:
         X, y = separable(rng, 40, 3)
         run = replay(confident(LEARNER, 0.0), X, y)
         moved = max(float(np.abs(mean).max()) for mean in run.means)
-        idle = float(moved == 0.0 and (y < 0).any())
         shown = {"n": len(y), "mistakes": run.mistakes, "updates": run.effective_updates}
-        yield Instance(idle, moved + run.effective_updates, **shown)
+        yield Instance(moved == 0.0 and (y < 0).any(), moved + run.effective_updates, **shown)
         m, v = -rng.lognormal(), rng.lognormal()
         loss, alpha, gain = _rule_step(m, v, 0.0)
         # The constraint y mu.x >= 0 is met with equality: alpha v = -m.
@@ -212,12 +211,10 @@ def equation_15(rng: np.random.Generator, trials: int) -> Instances:
         gain = a * phi / (left_deviation(a, phi) * v)
         full = np.linalg.inv(np.diag(1.0 / variances) + gain * np.outer(x, x))
         diagonal = diagonal_update(variances, gain, x)
-        yield Instance(
-            float(np.abs(np.diag(full) / diagonal - 1.0).max()),
-            float(np.abs(np.diag(np.linalg.inv(full)) * diagonal - 1.0).max()),
-            x=x.tolist(), Sigma=variances.tolist(), m=r * math.sqrt(v), phi=phi,
-            **{"(15)": diagonal.tolist(), "diagonal of (10)": np.diag(full).tolist()},
-        )  # fmt: skip
+        printed = np.abs(np.diag(full) / diagonal - 1.0).max()
+        corrected = np.abs(np.diag(np.linalg.inv(full)) * diagonal - 1.0).max()
+        shown = {"x": x, "Sigma": variances, "m": r * math.sqrt(v), "phi": phi, "(15)": diagonal}
+        yield Instance(printed, corrected, **shown, **{"diagonal of (10)": np.diag(full)})
 
 
 def diagonal_update(variances: Floats, gain: float, x: Floats) -> Floats:
@@ -349,9 +346,9 @@ def loss_variance(rng: np.random.Generator, trials: int) -> Instances:
     for one in (first, *(draw_problem(rng) for _ in range(trials))):
         margins = one.y * matched_draws(rng, one.mean, one.covariance, 200) @ one.x
         printed, variance = float(one.mean @ one.covariance @ one.mean), float(margins.var())
-        shown = {"mu": one.mean.tolist(), "Sigma": one.covariance.tolist(), "x": one.x.tolist()}
-        shown |= {"mu' Sigma mu": printed, "variance of y w.x": variance}
-        yield Instance(abs(printed / variance - 1.0), abs(margin_variance(one) / variance - 1.0), **shown)
+        shown = {"mu": one.mean, "Sigma": one.covariance, "x": one.x, "mu' Sigma mu": printed}
+        corrected = abs(margin_variance(one) / variance - 1.0)
+        yield Instance(abs(printed / variance - 1.0), corrected, **shown, **{"variance of y w.x": variance})
     yield "Before the first update mu is 0, so that m / sqrt(v) would be 0 / 0 for every example"
 
 
@@ -381,7 +378,7 @@ def lemma_5_1(rng: np.random.Generator, trials: int) -> Instances:
     """Substitute."""
     for phi in _phis(rng, trials):
         gap = max(abs(confidence_loss(phi, phi)), abs(confidence_loss(Decimal(0), phi) - 1))
-        yield Instance(float(gap), phi=float(phi))
+        yield Instance(gap, phi=phi)
 
 
 @check(where="Lemma 5, item 2", statement="f is convex and decreasing for x < phi")
@@ -391,7 +388,7 @@ def lemma_5_2(rng: np.random.Generator, trials: int) -> Instances:
         low, high = sorted(phi - Decimal(10.0 ** rng.uniform(-4, 2)) for _ in range(2))
         first, middle, last = (confidence_loss(x, phi) for x in (low, (low + high) / 2, high))
         fall, bend = (last - first) / first, (middle - (first + last) / 2) / first
-        yield Instance(float(max(fall, bend)), phi=float(phi), low=float(low), high=float(high))
+        yield Instance(max(fall, bend), phi=phi, low=low, high=high)
 
 
 @check(where="Lemma 5, item 3", statement="f(x) >= 1 for x <= 0")
@@ -399,7 +396,7 @@ def lemma_5_3(rng: np.random.Generator, trials: int) -> Instances:
     """Evaluate f at margins that are not positive."""
     for phi in _phis(rng, POINTS * trials):
         x = -Decimal(10.0 ** rng.uniform(-6, 3))
-        yield Instance(float(1 - confidence_loss(x, phi)), phi=float(phi), x=float(x))
+        yield Instance(1 - confidence_loss(x, phi), phi=phi, x=x)
 
 
 @check(
@@ -413,7 +410,7 @@ def lemma_5_4(rng: np.random.Generator, trials: int) -> Instances:
         for T in (1, 10, 100, 1000):
             x = -2 * T * (1 + phi * phi).sqrt() / phi
             error = abs(confidence_loss(x, phi) * phi * phi / (x * x * (1 + phi * phi)) - 1)
-            yield Instance(float(error * 16 * T * T / 9 - 1), phi=float(phi), x=float(x), error=float(error))
+            yield Instance(error * 16 * T * T / 9 - 1, phi=phi, x=x, error=error)
     yield "The relative error falls as 1 / T^2 at T times that point"
 
 
@@ -436,9 +433,8 @@ def lemma_5_5(rng: np.random.Generator, trials: int) -> Instances:
         gap = phi * Decimal("1e-9")
         near, nearer = confidence_loss(phi - gap, phi), confidence_loss(phi - gap / 10, phi)
         ratio = near / (curvature(phi) * gap * gap)
-        shown = {"phi": float(phi), "distance": float(gap), "f": float(near)}
-        shown["f ten times nearer"] = float(nearer)
-        yield Instance(float(abs(near / nearer - 1)), float(abs(ratio - 1)), **shown)
+        shown = {"phi": phi, "distance": gap, "f": near, "f ten times nearer": nearer}
+        yield Instance(abs(near / nearer - 1), abs(ratio - 1), **shown)
 
 
 @check(
@@ -470,7 +466,7 @@ def figure_4(rng: np.random.Generator, trials: int) -> Instances:
         x = Decimal(rng.uniform(-5.0, 1.2 * float(large)))
         losses = [confidence_loss(x, phi) if x < phi else Decimal(0) for phi in (small, large)]
         wrong = losses[1] - losses[0] if x <= 0 else losses[0] - losses[1]
-        yield Instance(float(wrong), x=float(x), small=float(small), large=float(large))
+        yield Instance(wrong, x=x, small=small, large=large)
 
 
 # --- the mistake bound, section 4.2
@@ -519,7 +515,7 @@ def theorem_4(rng: np.random.Generator, trials: int) -> Instances:
     for phi in PHIS:
         for _ in range(max(1, trials // 20)):
             ratio, rows = _tightest_run(rng, phi)
-            yield Instance(None, ratio - 1.0, phi=phi, rows=rows.tolist())
+            yield Instance(None, ratio - 1.0, phi=phi, rows=rows)
     words = ", ".join(f"{broken[phi]} of {count} at phi = {phi:g}" for phi in PHIS)
     yield f"Mistakes exceed the printed middle term in {words}"
 
@@ -553,10 +549,9 @@ def separability(rng: np.random.Generator, trials: int) -> Instances:
         run = replay(confident(LEARNER, phi), rows, np.ones(len(rows)))
         comparator = find_comparator(run)
         if comparator:
-            shown = {"x": rows.tolist(), "y": 1, "phi": phi, "updates": run.effective_updates}
-            shown["mu*"] = comparator.mean.tolist()
+            shown = {"y": 1, "phi": phi, "updates": run.effective_updates, "mu*": comparator.mean}
             whole, covered = is_separable(rows), is_separable(covered_rows(run, rows))
-            yield Instance(float(not whole), float(not covered), **shown)
+            yield Instance(not whole, not covered, x=rows, **shown)
 
 
 def covered_rows(run: Replay, rows: Floats) -> Floats:
@@ -641,7 +636,7 @@ def lemma_6(rng: np.random.Generator, trials: int) -> Instances:
             if size > 0.0:
                 metric = inverse_of(run.covariances[row])
                 shift = nearest_point(metric, z[None, :], np.array([wanted]))
-                yield Instance(float(np.abs(mean + shift - after).max()) / size, phi=phi, wanted=wanted)
+                yield Instance(np.abs(mean + shift - after).max() / size, phi=phi, wanted=wanted)
 
 
 @check(
@@ -683,8 +678,8 @@ def fixed_alpha(rng: np.random.Generator, trials: int) -> Instances:
         run = replay(make_algorithm("sop"), X, y)
         mistakes, mean, covariance = _run_fixed(X, y, alpha, gradient_step)
         gaps = [np.abs(mean / alpha - run.means[-1]).max(), np.abs(covariance - run.covariances[-1]).max()]
-        counts = float(mistakes != run.mistakes)
-        yield Instance(float(max(*gaps, counts)), alpha=alpha, mistakes=mistakes, sop_mistakes=run.mistakes)
+        gap = max(*gaps, mistakes != run.mistakes)
+        yield Instance(gap, alpha=alpha, mistakes=mistakes, sop_mistakes=run.mistakes)
         others += _run_fixed(X, y, alpha, _optimal_step)[0] != run.mistakes
     yield (
         "With 2 alpha phi = 1 the variant makes SOP's mistakes, has its Sigma and alpha times its mu. With "

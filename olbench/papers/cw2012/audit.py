@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 from scipy.integrate import quad
@@ -14,7 +15,7 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr
 
 from olbench import audit
-from olbench.audit.definition import POINTS, Instance, Instances, Plain
+from olbench.audit.definition import POINTS, Instance, Instances
 from olbench.audit.deviation import (
     compare_smaller_root,
     compare_trigger,
@@ -91,7 +92,7 @@ def section_4_prediction(rng: np.random.Generator, trials: int) -> Instances:
         wrong = np.sign(vote) != np.sign(score) or abs(np.sign(scores).mean() - vote) > errors
         wrong = wrong or abs(float(scores.mean()) - score) > 1e-9 * (abs(score) + deviation)
         single += int(np.sign(scores[0]) != np.sign(score))
-        yield Instance(float(wrong), **{"mu.x": score, "x' Sigma x": one.v, "E[sign]": vote})
+        yield Instance(wrong, **{"mu.x": score, "x' Sigma x": one.v, "E[sign]": vote})
     yield f"A single Gibbs draw is another predictor: it contradicts mu in {single} of {trials} instances"
 
 
@@ -121,11 +122,9 @@ def section_4_majority(rng: np.random.Generator, trials: int) -> Instances:
         if abs(share - 0.5) > 3.0 / math.sqrt(GIBBS_DRAWS):
             label = 1.0 if share > 0.5 else -1.0
             printed = 1.0 if probability > 0.5 else -1.0
-            shown = {"mu.x": float(each.mean @ each.x), "y": each.y, "Pr[M >= 0]": probability}
+            shown = {"mu.x": each.mean @ each.x, "y": each.y, "Pr[M >= 0]": probability}
             shown["votes for +1"] = share
-            yield Instance(
-                float(printed != label), float(majority_label(probability, each.y) != label), **shown
-            )
+            yield Instance(printed != label, majority_label(probability, each.y) != label, **shown)
 
 
 @check(
@@ -142,8 +141,8 @@ def section_5_normal(rng: np.random.Generator, trials: int) -> Instances:
             quad(each, -40.0, u, points=[min(u, 0.0)])[0] / math.sqrt(2.0 * math.pi)
             for each in (_printed_normal, normal_density)
         ]
-        shown = {"u": float(u), "printed": areas[0], "Phi(u)": float(ndtr(u))}
-        yield Instance(abs(areas[0] - float(ndtr(u))), abs(areas[1] - float(ndtr(u))), **shown)
+        shown = {"u": u, "printed": areas[0], "Phi(u)": ndtr(u)}
+        yield Instance(abs(areas[0] - ndtr(u)), abs(areas[1] - ndtr(u)), **shown)
     yield "This is the text at hand, which is read from a scan"
 
 
@@ -173,7 +172,7 @@ def constraint_9(rng: np.random.Generator, trials: int) -> Instances:
         low, high = sorted(deviation_term(each, x) for each in points)
         # The root of the mean of two squares exceeds the mean of their roots by at least this.
         least = (high - low) ** 2 / (8.0 * high)
-        yield Instance(max(least - exact, abs(variance), root), x=x.tolist(), low=low, high=high, miss=exact)
+        yield Instance(max(least - exact, abs(variance), root), x=x, low=low, high=high, miss=exact)
     yield (
         "(mu, Sigma) = (1, 1) and (3, 9) meet (9) for x = phi = 1, and halfway (2, 5) misses it by "
         f"{misses[0][0]:.3f}. It takes both: for a fixed mu the constraint is the half-space "
@@ -234,7 +233,7 @@ def section_5_1_smaller_root(rng: np.random.Generator, trials: int) -> Instances
         v, phi = 10.0 ** rng.uniform(-4, 4), rng.uniform(0.05, 3.0)
         m = rng.uniform(-3.0, 3.0) * phi * v
         smaller = float(min(np.roots(variance_quadratic(m, v, phi))))
-        yield Instance(float(smaller >= 0.0), **{"m": m, "v": v, "phi": phi, "smaller root": smaller})
+        yield Instance(smaller >= 0.0, **{"m": m, "v": v, "phi": phi, "smaller root": smaller})
     yield "Their product is negative where m < phi v, and elsewhere their sum is"
 
 
@@ -325,7 +324,7 @@ def _compare_projection(
     for _ in range(trials):
         _, covariance = random_gaussian(rng, int(rng.integers(2, 5)))
         best, ours = _nearest_diagonal(covariance, price), project(covariance)
-        yield Instance(float(np.abs(ours / best - 1.0).max()), ours=ours.tolist(), best=best.tolist())
+        yield Instance(np.abs(ours / best - 1.0).max(), ours=ours, best=best)
 
 
 @check(
@@ -400,9 +399,9 @@ class Diagonal:
         return self.f(alpha) if self.constraint == "variance" else self.g(alpha)
 
     @property
-    def shown(self) -> dict[str, Plain]:
-        """The instance as plain numbers."""
-        return {"m": self.m, "Sigma x^2": self.terms.tolist(), "phi": self.phi}
+    def shown(self) -> dict[str, Any]:
+        """The instance as a counter-example shows it."""
+        return {"m": self.m, "Sigma x^2": self.terms, "phi": self.phi}
 
 
 def printed_upper(step: Diagonal) -> float:
@@ -486,7 +485,7 @@ def lemma_3(rng: np.random.Generator, trials: int) -> Instances:
         values = [step.value(alpha) for alpha in step.lower + (upper(step) - step.lower) * shares]
         rises = all(low < high for low, high in pairwise(values) if math.isfinite(low))
         wrong = values[0] > 1e-9 * abs(values[-1]) or not rises or values[-1] <= 0.0
-        yield Instance(float(wrong), **step.shown)
+        yield Instance(wrong, **step.shown)
 
 
 @check(
@@ -649,13 +648,12 @@ def section_7_10_kl(rng: np.random.Generator, trials: int) -> Instances:
         apart = float(np.abs(mean - best_mean).max())
         gaps = [max(float(np.abs(P @ best - np.eye(len(mean))).max()), apart) for P in (total, average)]
         values = [_total(mean, np.linalg.inv(P), models) for P in (total, average)]
-        shown: dict[str, Plain] = {"models": len(models)}
+        shown: dict[str, Any] = {"models": len(models)}
         shown |= {"total at the sum": values[0], "at the mean": values[1]}
         if len(mean) == 1:
-            given = {"mu_c": np.ravel(means).tolist(), "Sigma_c": [float(s[0, 0]) for _, s in models]}
-            best_one = {"best mu": float(best_mean[0]), "best Sigma^-1": float(1.0 / best[0, 0])}
-            shown = {**given, **best_one, **shown}
-        yield Instance(gaps[0], gaps[1], **shown)
+            given = {"mu_c": np.ravel(means), "Sigma_c": np.ravel([sigma for _, sigma in models])}
+            shown = {**given, "best mu": best_mean[0], "best Sigma^-1": 1.0 / best[0, 0], **shown}
+        yield Instance(*gaps, **shown)
     yield "The sum is the precision of the product of the densities"
 
 
@@ -672,7 +670,7 @@ def section_7_10_l2(rng: np.random.Generator, trials: int) -> Instances:
         answer = minimize(
             lambda mu, means=means: float(((mu - means) ** 2).sum()), np.zeros(3), method="BFGS"
         )
-        yield Instance(float(np.abs(answer.x - average(means)).max()), models=len(means))
+        yield Instance(np.abs(answer.x - average(means)).max(), models=len(means))
 
 
 def average(means: Floats) -> Floats:

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import minimize
 
 from olbench import audit
-from olbench.audit.definition import POINTS, Instance, Instances, Plain
+from olbench.audit.definition import POINTS, Instance, Instances
 from olbench.audit.deviation import larger_root, shrinkage
 from olbench.audit.gaussians import (
     NEAR,
@@ -84,9 +84,9 @@ def equation_3(rng: np.random.Generator, trials: int) -> Instances:
         beta, square = shrinkage(alpha, problem.v, problem.phi), problem.covariance @ problem.covariance
         literal = problem.covariance - beta * float(problem.x @ problem.x) * square
         best = problem.solve()
-        shown = {"x": problem.x.tolist(), "m": problem.m, "phi": problem.phi, "literal": literal.tolist(),
-                 "best": np.round(best[1], 9).tolist()}  # fmt: skip
-        yield Instance(distance(problem, mean, literal, best), distance(problem, mean, ours, best), **shown)
+        shown = {"x": problem.x, "m": problem.m, "phi": problem.phi, "literal": literal}
+        gaps = [distance(problem, mean, covariance, best) for covariance in (literal, ours)]
+        yield Instance(*gaps, **shown, best=np.round(best[1], 9))
 
 
 @check(
@@ -375,11 +375,11 @@ def theorem_1_bound(rng: np.random.Generator, trials: int) -> Instances:
     for one in _soft_runs(rng, trials):
         losses = math.fsum(one.losses)
         repaired = one.bound + factor_6(one.phi) * clipping_term(one.run, one.comparator)
-        shown: dict[str, Plain] = {"phi": one.phi, "C": one.C, "losses": losses}
-        shown |= {"sum alpha^2 v": one.run.squares, "bound": one.bound, "mu*": one.comparator.mean.tolist()}
+        shown: dict[str, Any] = {"phi": one.phi, "C": one.C, "losses": losses}
+        shown |= {"sum alpha^2 v": one.run.squares, "bound": one.bound, "mu*": one.comparator.mean}
         shown["corrected bound"] = repaired
         if len(one.rows) <= 4:
-            shown = {"x": one.rows.tolist(), "y": 1, **shown}
+            shown = {"x": one.rows, "y": 1, **shown}
         yield Instance(losses / one.bound - 1.0, losses / repaired - 1.0, **shown)
     yield (
         "The data are separable. The missing factor is not the reason: sum alpha^2 v alone exceeds the bound"
