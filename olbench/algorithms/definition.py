@@ -347,7 +347,7 @@ def _refuse_names(definition: Definition) -> None:
     """Refuse ids and names of parameters that nobody could write on the command line, and double names."""
     names = [parameter.name for parameter in definition.parameters]
     for what, name in (("an algorithm", definition.id), *(("a parameter", name) for name in names)):
-        if not _is_word(name):
+        if not (isinstance(name, str) and name and name.isprintable() and not set(name) & set(" ,")):
             raise UserError(
                 f"{definition.place}{what} cannot be named {shorten(repr(name))}; use a word without spaces "
                 "and commas"
@@ -357,10 +357,6 @@ def _refuse_names(definition: Definition) -> None:
         raise UserError(
             f"{definition.place}'{definition.id}' has two parameters named '{twice}'; rename one of them"
         )
-
-
-def _is_word(name: Any) -> bool:
-    return isinstance(name, str) and name.isprintable() and bool(name) and not set(name) & set(" ,")
 
 
 def register(definition: Definition) -> Definition:

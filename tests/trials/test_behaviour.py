@@ -136,7 +136,7 @@ def test_the_shipped_trials_still_count(here, tmp_path, monkeypatch):
     ("id", "file", "change"),
     [
         ("adviceptron-exact", "kernels/cone.py", ("root[a, a] += 1.0", "root[a, a] += 2.0")),
-        ("kbsvm", "advice/kbsvm.py", ("mu * max(ridge, least)", "mu * max(ridge, 1.0)")),
+        ("kbsvm", "advice/kbsvm.py", ("mu * max(problem.ridge, least)", "mu * max(problem.ridge, 1.0)")),
     ],
 )
 def test_what_is_done_with_rules_is_part_of_the_behaviour(tmp_path, id, file, change):
