@@ -160,8 +160,8 @@ def compare(
     comparison = regression.compare(before, now, tolerance, plan.cells[0].protocol)
     if not slower:
         return comparison
-    _, found = compare_times(before, now, slower, comparison.findings)
-    return replace(comparison, findings=(*comparison.findings, *found))
+    times = compare_times(before, now, slower, comparison.findings)
+    return replace(comparison, findings=(*comparison.findings, *times))
 
 
 def repeat(folder: Path, record: Record, say: Callable[[str], None] = print) -> Record:

@@ -58,11 +58,6 @@ class Remark:
         """Whether it makes the check fail."""
         return self.kind not in HARMLESS
 
-    @property
-    def name(self) -> str:
-        """What it is about."""
-        return " on ".join(part for part in (self.algorithm, self.dataset) if part) or "the run"
-
 
 @dataclass(frozen=True)
 class Comparison:

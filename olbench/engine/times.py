@@ -121,19 +121,19 @@ def estimate_ratio(before: Sequence[float], now: Sequence[float], level: float) 
 
 def compare_times(
     before: Baseline, now: Baseline, threshold: float, findings: Sequence[Remark]
-) -> tuple[int, list[Remark]]:
-    """Return how many cells were timed on both sides, and those that became slower or faster.
+) -> list[Remark]:
+    """Return which cells became slower or faster, and a note on how many were timed on both sides.
 
     Cells that `findings` say to be another experiment have no comparable time.
     """
     if not before.has_times:
-        return 0, [Remark("note", "the baseline has no exclusive times; write them with --time --update")]
+        return [Remark("note", "the baseline has no exclusive times; write them with --time --update")]
     if before.processor != now.processor:
         shown = f"{before.processor} -> {now.processor}"
-        return 0, [Remark("note", f"the machine changed ({shown}), so times were not compared")]
+        return [Remark("note", f"the machine changed ({shown}), so times were not compared")]
     pairs = _comparable(before, now, findings)
     if not pairs:
-        return 0, [Remark("note", f"no times to compare: a cell needs {FEWEST} trials on both sides")]
+        return [Remark("note", f"no times to compare: a cell needs {FEWEST} trials on both sides")]
     level = 1 - (1 - LEVEL) / len(pairs)
     ratios = [(old, estimate_ratio(old["seconds"], new["seconds"], level)) for old, new in pairs]
     drift = now.pace / before.pace if now.pace and before.pace else 1.0
@@ -147,7 +147,7 @@ def compare_times(
     note = (
         f"times of {len(ratios)} results compared, median ratio {middle:.2f}, the machine's own {drift:.2f}"
     )
-    return len(pairs), [*slower, *faster, Remark("note", note)]
+    return [*slower, *faster, Remark("note", note)]
 
 
 def _comparable(before: Baseline, now: Baseline, findings: Sequence[Remark]) -> list[tuple[Row, Row]]:
