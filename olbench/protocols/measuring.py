@@ -106,7 +106,7 @@ with_schema(
 _read_names: Reader[Any] = many(choice(*MEASURES))
 #: The keys of protocols that measure predictions, and what they add to `tuning`.
 MEASURE_KEYS = (
-    Key("measures", _read_names, (), "what is reported, such as auc and balanced_accuracy; the first ranks"),
+    Key("measures", _read_names, None, "what is reported, such as auc and balanced_accuracy; the first ranks"),
     Key("costs", _read_costs, None, "what a missed positive and a false alarm cost, for the measure cost"),
     Key("keep", choice("predictions"), None, "write the margin of every prediction to the results"),
 )
@@ -118,7 +118,7 @@ class Measuring(Protocol):
 
     def configured(self, config: Config) -> Self:
         """Return the protocol with the measures of a config as its quantities."""
-        names = list(dict.fromkeys(self.setting_of(config, "measures")))
+        names = list(dict.fromkeys(self.setting_of(config, "measures") or ()))
         if not names and not self.setting_of(config, "tuning.by"):
             return self
         own = copy.copy(self)
@@ -149,7 +149,7 @@ class Measuring(Protocol):
 
     def refuse_source(self, config: Config, source: Source) -> str:
         """Return why a data set cannot be measured as the config asks, or an empty text."""
-        names = [*self.setting_of(config, "measures"), self.setting_of(config, "tuning.by")]
+        names = [*(self.setting_of(config, "measures") or ()), self.setting_of(config, "tuning.by")]
         for name in filter(None, names):
             if source.classes and name not in OF_CLASSES:
                 return f"{source.name} has {source.classes} classes, and {name} is a measure of two"

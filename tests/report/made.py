@@ -41,6 +41,8 @@ def entry(dataset: str, id: str, rates, updates=None, seconds=None, **changes: A
         "number": np.arange(rates.size),
         "n": N,
         "mistakes": rates * N,
+        "positives": N // 2,
+        "false_alarms": 0,
         "updates": updates,
         "effective_updates": updates,
         "breakdowns": 0,
