@@ -89,19 +89,14 @@ class RunFile:
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain values, in an order that suits a reader."""
+        own = {name: value for name, value in vars(self).items() if name not in ("config", "data", "cells")}
         return {
             "version": VERSION,
             "config": json.loads(json.dumps(self.config.plain())),
             "data": {name: from_struct(facts) for name, facts in self.data.items()},
             "cells": [{**vars(cell), "keys": list(cell.keys)} for cell in self.cells],
             "seeds": {"seed": self.config.seed, "streams": list(STREAMS)},
-            "sources": dict(self.sources),
-            "versions": dict(self.versions),
-            "commit": self.commit,
-            "dirty": self.dirty,
-            "machine": dict(self.machine),
-            "start": self.start,
-            "end": self.end,
+            **own,
         }
 
     @classmethod
