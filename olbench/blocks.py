@@ -23,7 +23,7 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class Difference:
+class BlockDifference:
     """A measure of one learner minus that of another, its 95% interval and its p-value."""
 
     value: float
@@ -39,7 +39,7 @@ class Difference:
 
 def compare_counts(
     one: NDArray[np.int64], other: NDArray[np.int64], measure: Callable[[Counts], Floats], seed: int = 0
-) -> Difference:
+) -> BlockDifference:
     """Compare a measure of two learners on the same stream.
 
     Both arrays have cumulative counts, one row per place from the first round to the last: predictions,
@@ -80,7 +80,7 @@ def compare_counts(
     return _studentise(value, float(estimate(fixed)[1]), drawn - centre, deviations)
 
 
-def compare_pairs(one: Floats, other: Floats, seed: int = 0) -> Difference:
+def compare_pairs(one: Floats, other: Floats, seed: int = 0) -> BlockDifference:
     """Compare the AUC of two learners on the same stream; each array is a result of `count_pairs`."""
     random, ones = np.random.default_rng(seed), np.ones((1, BLOCKS))
     # How often each block is in a resample.
@@ -136,15 +136,15 @@ def _jackknife(left: Floats, times: Floats | None = None) -> Floats:
     return np.asarray(np.sqrt((BLOCKS - 1) * (times * np.square(drawn - mean)).sum(axis=-1) / BLOCKS))
 
 
-def _studentise(value: float, deviation: float, errors: Floats, deviations: Floats) -> Difference:
+def _studentise(value: float, deviation: float, errors: Floats, deviations: Floats) -> BlockDifference:
     """Return a difference with the interval that resamples give it."""
     if deviation == 0.0:  # the two agree in every block, or differ by a constant
-        return Difference(value, value, value, 1.0 if value == 0.0 else 0.0)
+        return BlockDifference(value, value, value, 1.0 if value == 0.0 else 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = errors / deviations
     t = t[np.isfinite(t)]
     if not math.isfinite(value) or t.size < RESAMPLES // 2:
-        return Difference(value, math.nan, math.nan, math.nan)
+        return BlockDifference(value, math.nan, math.nan, math.nan)
     low, high = np.quantile(t, [LEVEL / 2, 1 - LEVEL / 2])
     p = (1 + np.count_nonzero(np.abs(t) >= abs(value / deviation))) / (1 + t.size)
-    return Difference(value, value - float(high) * deviation, value - float(low) * deviation, float(p))
+    return BlockDifference(value, value - float(high) * deviation, value - float(low) * deviation, float(p))

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from olbench import Parameter, make_algorithm, online_pass, second_order
 from olbench.algorithms.definition import REGISTRY
 from olbench.errors import UserError
-from olbench.learn.schedules import split_roles
+from olbench.learn.schedules import make_schedule
 
 RULES = [("arow", {"r": 0.5}), ("cw", {"eta": 0.55}), ("cw-var", {"eta": 0.8}), ("scw1", {}), ("scw2", {}),
          ("nherd", {}), ("narow", {"b": 4.0})]  # fmt: skip
@@ -109,7 +109,7 @@ def test_only_examples_that_are_learnt_make_a_learner_forget(data):
     """A learner that is taught some of the examples is one that never saw the others."""
     X, y = data
     taught = np.arange(N) % 3 == 0
-    schedule = split_roles(np.arange(N), np.ones(N, bool), taught)
+    schedule = make_schedule(np.arange(N), times=taught.astype(int))
     for options in ({}, DIAGONAL):
         algorithm = make_algorithm("scw1", forgetting=0.98, **options)
         thinned = online_pass(algorithm, X[taught], y[taught])

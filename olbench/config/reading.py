@@ -110,7 +110,7 @@ def parse_config(root: Node, folder: Path) -> Config:
     algorithms = _algorithms(given["algorithms"], protocol, tuning, covariance)
     parts = {"datasets": datasets, "algorithms": algorithms, "tuning": tuning}
     own = {key.name: given.pop(key.name, key.default) for key in protocol.keys}
-    return Config(**{**given, **parts, "settings": own})
+    return protocol.extend(Config(**{**given, **parts, "settings": own}))
 
 
 def _load_plugins(node: Node | None, folder: Path) -> tuple[str, ...]:

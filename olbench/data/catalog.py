@@ -28,7 +28,7 @@ from olbench.yaml_lines import LOADER, SHIPPED_LOADER, Node, parse_yaml
 #: Archives of documents: one per file, one per line, or one per line with its features counted already.
 ARCHIVES = ("posts", "reviews", "feature-counts")
 FILES = ("libsvm", "idx", "csv", "spoligotypes", *ARCHIVES)
-FORMATS = (*FILES, "scikit-learn", "synthetic", "clusters", "corpus")
+FORMATS = (*FILES, "scikit-learn", "synthetic", "clusters", "corpus", "stream")
 STEP_NAMES = ("divide-by-255", "unit-range", "normgrey", "pixel-products", "drop-duplicates")
 Count = Annotated[int, whole(1)]
 Line = Annotated[str, line]
@@ -103,6 +103,8 @@ class CatalogEntry:
     #: file.
     members: Annotated[dict[str, int | None], read_members] = field(default_factory=dict)
     text: TextRecipe = TextRecipe()
+    #: The rows at which the concept of a stream drifts, if they are known.
+    drifts: Annotated[tuple[int, ...], one_or_many(whole(1), 0)] = ()
     #: "given" if the last file, or the last rows of a synthetic set, are for testing.
     split: Annotated[str, choice("given")] = ""
     #: The number of rows for testing, if the split is given.
@@ -137,8 +139,10 @@ class CatalogEntry:
             recipe["multiclass"] = True
         if self.split:
             recipe["split"] = self.split
-        if self.format == "corpus":
+        if self.format in ("corpus", "stream"):
             recipe["rows"] = self.rows
+        if self.format == "stream":
+            recipe["drifts"] = list(self.drifts)
         if self.is_own and (self.format != "libsvm" or self.reading != USUAL):
             recipe |= {"table": TABLES_VERSION, "reading": self.reading.plain()}
         return recipe

@@ -31,6 +31,8 @@ class Source:
         self.n, self.d = (int(size) for size in data.X.shape)
         #: The number of classes if every label is one; 0 for the labels -1 and +1.
         self.classes = int(np.max(data.y)) + 1 if spec.labels == "all" and self.n else 0
+        #: The rows at which the concept is known to drift.
+        self.drifts = () if spec.path else _known_drifts(spec.name)
         #: The first row for testing, if the data set comes with a split of its own.
         self.test_from = data.test_from
         #: What was done with the user's data, in words.
@@ -107,6 +109,13 @@ class Source:
 
     def __repr__(self) -> str:
         return f"Source({self.name!r}, {self.n:,} × {self.d:,})"
+
+
+def _known_drifts(name: str) -> tuple[int, ...]:
+    from olbench.data.catalog import catalog
+
+    entry = catalog().get(name)
+    return entry.drifts if entry else ()
 
 
 def _measure(data: Dataset) -> tuple[int, int]:

@@ -169,11 +169,14 @@ def run_learner(
     examples: Examples,
     targets: Floats,
     order: Ints,
-    curve: int = 50,
+    curve: int | Ints = 50,
     stopped: Callable[[], bool] | None = None,
     keep: str = "",
 ) -> PassResult:
-    """Run a learner once over examples, as `online_pass` runs one that it starts."""
+    """Run a learner once over examples, as `online_pass` runs one that it starts.
+
+    The curve has as many points, or these numbers of predictions.
+    """
     return next(_run_epochs(learner, examples, targets, [order], curve, stopped, keep))
 
 
@@ -182,7 +185,7 @@ def _run_epochs(
     examples: Examples,
     targets: Floats,
     orders: Iterable[ArrayLike | None],
-    curve: int,
+    curve: int | Ints,
     stopped: Callable[[], bool] | None,
     keep: str,
 ) -> Iterator[PassResult]:
@@ -257,7 +260,7 @@ def _run_windows(
     learner: Learner,
     windows: Iterable[_Window],
     n: int,
-    curve: int,
+    curve: int | Ints,
     stopped: Callable[[], bool] | None,
     keep: str = "",
 ) -> PassResult:
@@ -267,7 +270,7 @@ def _run_windows(
     """
     before = learner.counters.copy()
     kept = _Kept(learner, n, keep) if keep else None
-    points = curve_points(n, curve)
+    points = curve_points(n, curve) if isinstance(curve, int) else curve
     counts, times = np.zeros((points.size, len(CURVE_COUNTS)), np.int64), np.zeros(points.size)
     seen, seconds, cpu_seconds = 0, 0.0, 0.0
     for rows, labels, order in windows:

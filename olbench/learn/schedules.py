@@ -7,8 +7,13 @@ or ONLY_LEARN added, it is one or the other. Whatever the schedule, predictions 
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT
+from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT, ROW
 from olbench.learn.examples import Ints
+
+
+def is_predicted(schedule: Ints) -> NDArray[np.bool_]:
+    """Return which entries of a schedule make a prediction."""
+    return schedule < ONLY_LEARN
 
 
 def count_predictions(schedule: Ints) -> int:
@@ -18,46 +23,35 @@ def count_predictions(schedule: Ints) -> int:
     return int(np.count_nonzero(is_predicted(schedule)))
 
 
-def is_predicted(schedule: Ints) -> NDArray[np.bool_]:
-    """Return which entries of a schedule make a prediction."""
-    return schedule < ONLY_LEARN
+def predicted_rows(schedule: Ints) -> Ints:
+    """Return the rows of the predictions, in their order."""
+    return schedule[is_predicted(schedule)] & ROW
 
 
-def is_learnt(schedule: Ints) -> NDArray[np.bool_]:
-    """Return which entries of a schedule learn a label."""
-    return (schedule < ONLY_PREDICT) | (schedule >= ONLY_LEARN)
+def make_schedule(
+    rows: Ints,
+    arrivals: Ints | None = None,
+    predicted: NDArray[np.bool_] | None = None,
+    times: Ints | None = None,
+) -> Ints:
+    """Return the schedule of rows some of which are predicted, and whose labels are learnt when they arrive.
 
+    The label of the k-th row arrives once arrivals[k] rows have come, in the order of the rows among equals;
+    never if there are fewer rows. By default it is k + 1: there is no delay. It is then learnt times[k]
+    times, by default once. All rows are predicted unless `predicted` says otherwise.
 
-def delay_labels(rows: Ints, arrivals: Ints) -> Ints:
-    """Return the schedule of rows whose labels are learnt late.
-
-    The label of row k is learnt once arrivals[k] rows have been predicted, in the order of the rows among
-    equals; never if there are fewer rows than that. arrivals[k] = k + 1 is no delay.
-
-    >>> [int(row & ROW) for row in delay_labels(np.arange(4), np.arange(4) + 2)]
+    >>> [int(entry & ROW) for entry in make_schedule(np.arange(4), np.arange(4) + 2)]
     [0, 1, 0, 2, 1, 3, 2]
     """
     n = rows.size
-    if np.array_equal(arrivals, np.arange(1, n + 1)):
+    arrivals = np.arange(1, n + 1) if arrivals is None else arrivals
+    predicted = np.ones(n, bool) if predicted is None else predicted
+    times = np.ones(n, np.int64) if times is None else times
+    if predicted.all() and (times == 1).all() and np.array_equal(arrivals, np.arange(1, n + 1)):
         return rows
-    learnt = np.flatnonzero(arrivals <= n)
-    learnt = learnt[np.argsort(arrivals[learnt], kind="stable")]
-    # The prediction of row k comes after all labels that arrive once k rows are predicted, or earlier.
-    places = np.concatenate([np.arange(n), arrivals[learnt] - 0.5])
-    entries = np.concatenate([rows | ONLY_PREDICT, rows[learnt] | ONLY_LEARN])
+    foretold = np.flatnonzero(predicted)
+    learnt = np.repeat(np.arange(n), np.where(arrivals <= n, times, 0))
+    # The prediction of row k comes after all labels that arrive once k rows have come, or earlier.
+    places = np.concatenate([foretold, arrivals[learnt] - 0.5])
+    entries = np.concatenate([rows[foretold] | ONLY_PREDICT, rows[learnt] | ONLY_LEARN])
     return np.ascontiguousarray(entries[np.argsort(places, kind="stable")])
-
-
-def split_roles(rows: Ints, predicted: NDArray[np.bool_], learnt: NDArray[np.bool_]) -> Ints:
-    """Return the schedule of rows that are predicted, learnt, both or neither."""
-    role = np.where(learnt, np.where(predicted, 0, ONLY_LEARN), ONLY_PREDICT)
-    return np.ascontiguousarray((rows | role)[predicted | learnt])
-
-
-def repeat_learning(rows: Ints, times: Ints) -> Ints:
-    """Return the schedule of rows that are predicted once and then learnt several times, or not at all."""
-    first = np.where(times > 0, rows, rows | ONLY_PREDICT)
-    copies = np.repeat(rows | ONLY_LEARN, np.maximum(times, 1))
-    starts = np.cumsum(np.maximum(times, 1)) - np.maximum(times, 1)
-    copies[starts] = first
-    return copies

@@ -162,6 +162,10 @@ class Protocol(ABC):
         """Return the outcome of a trial from the results of all its parts."""
         raise NotImplementedError
 
+    def extend(self, config: Config) -> Config:
+        """Return a config with what every experiment of this protocol has, such as baselines."""
+        return config
+
     def configured(self, config: Config) -> Self:
         """Return the protocol as a config asks for it, such as with other quantities."""
         return self

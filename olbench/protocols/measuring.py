@@ -6,10 +6,10 @@ is done. Others need the margin of every prediction; a trial whose record lacks 
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from olbench.quantities import (
     POSITIVES,
     Quantity,
 )
-from olbench.structs import Reader, many, with_schema
+from olbench.structs import many, with_schema
 from olbench.trials.trial import Outcome, Trial
 from olbench.yaml_lines import Node
 
@@ -42,8 +42,8 @@ _higher = partial(Quantity, digits=4, better="higher", exact=True)
 _lower = partial(Quantity, digits=4, exact=True)
 
 
-def _of_counts(quantity: Quantity, measure: Callable[[Counts], Floats]) -> Quantity:
-    """Return a quantity that is computed from the counts of a record."""
+def of_counts(quantity: Quantity, measure: Callable[[Counts], Floats]) -> Quantity:
+    """Return a quantity that is computed from the counts of a record or of a point of a curve."""
     return replace(
         quantity,
         ratio=None,
@@ -58,16 +58,16 @@ MEASURES: Mapping[str, Quantity] = {
     each.name: each
     for each in (
         MISTAKE_RATE,
-        _of_counts(ACCURACY, measures.accuracy),
-        _of_counts(BALANCED_ACCURACY, measures.balanced_accuracy),
-        _of_counts(_higher("sensitivity", "sensitivity"), measures.sensitivity),
-        _of_counts(_higher("specificity", "specificity"), measures.specificity),
-        _of_counts(_higher("precision", "precision"), measures.precision),
-        _of_counts(_higher("f1", "F1"), measures.f1),
-        _of_counts(_higher("g_mean", "G-mean", guessed=""), measures.g_mean),
-        _of_counts(_higher("kappa", "kappa"), measures.kappa),
-        _of_counts(_higher("mcc", "MCC"), measures.mcc),
-        _of_counts(_lower("cost", "cost"), measures.cost(1.0, 1.0)),
+        of_counts(ACCURACY, measures.accuracy),
+        of_counts(BALANCED_ACCURACY, measures.balanced_accuracy),
+        of_counts(_higher("sensitivity", "sensitivity"), measures.sensitivity),
+        of_counts(_higher("specificity", "specificity"), measures.specificity),
+        of_counts(_higher("precision", "precision"), measures.precision),
+        of_counts(_higher("f1", "F1"), measures.f1),
+        of_counts(_higher("g_mean", "G-mean", guessed=""), measures.g_mean),
+        of_counts(_higher("kappa", "kappa"), measures.kappa),
+        of_counts(_higher("mcc", "MCC"), measures.mcc),
+        of_counts(_lower("cost", "cost"), measures.cost(1.0, 1.0)),
         _higher("auc", "AUC", guessed="half"),
         _lower("hinge_loss", "hinge loss"),
         _lower("squared_loss", "squared loss"),
@@ -103,18 +103,36 @@ with_schema(
         "additionalProperties": False,
     },
 )
-_read_names: Reader[Any] = many(choice(*MEASURES))
-#: The keys of protocols that measure predictions, and what they add to `tuning`.
-MEASURE_KEYS = (
-    Key("measures", _read_names, None, "what is reported, such as auc and balanced_accuracy; the first ranks"),
-    Key("costs", _read_costs, None, "what a missed positive and a false alarm cost, for the measure cost"),
-    Key("keep", choice("predictions"), None, "write the margin of every prediction to the results"),
-)
-BY = Key("by", choice(*MEASURES), None, "the measure that chooses parameters; by default the one that ranks")
+
+
+def measure_keys(known: Iterable[str]) -> tuple[Key, ...]:
+    """Return the keys of a protocol that can measure these."""
+    return (
+        Key(
+            "measures",
+            many(choice(*known)),
+            None,
+            "what is reported, as auc or balanced_accuracy; the first ranks",
+        ),
+        Key(
+            "costs", _read_costs, None, "what a missed positive and a false alarm cost, for the measure cost"
+        ),
+        Key("keep", choice("predictions"), None, "write the margin of every prediction to the results"),
+    )
+
+
+def tuning_key(known: Iterable[str]) -> Key:
+    """Return the key of `tuning` of a protocol that can measure these."""
+    return Key(
+        "by", choice(*known), None, "the measure that chooses parameters; by default the one that ranks"
+    )
 
 
 class Measuring(Protocol):
     """A protocol whose trials predict examples one by one, and that can measure them in many ways."""
+
+    #: What its key `measures` can name.
+    measures: ClassVar[Mapping[str, Quantity]] = MEASURES
 
     def configured(self, config: Config) -> Self:
         """Return the protocol with the measures of a config as its quantities."""
@@ -128,13 +146,19 @@ class Measuring(Protocol):
         own.quantities = (*asked, *usual)  # type: ignore[misc]
         by = self.setting_of(config, "tuning.by") or (names[0] if names else "")
         own.scored_by = self._find_measure(config, by) if by else self.scored_by  # type: ignore[misc]
-        own.series = (*(_series_of(each) for each in asked if each.parts), *self.series)  # type: ignore[misc]
+        own.series = self.series_of(asked)  # type: ignore[misc]
         return own
+
+    def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
+        """Return the curves of a run with these measures: first those of the measures themselves."""
+        title = "online {}"
+        curves = (counts_series(each.name, title.format(each.title), each) for each in asked if each.parts)
+        return (*curves, *self.series)
 
     def _find_measure(self, config: Config, name: str) -> Quantity:
         if name != "cost":
-            return next((each for each in self.quantities if each.name == name), MEASURES[name])
-        return _of_counts(MEASURES[name], measures.cost(**self.cost_of_mistakes(config)))
+            return next((each for each in self.quantities if each.name == name), self.measures[name])
+        return of_counts(self.measures[name], measures.cost(**self.cost_of_mistakes(config)))
 
     def cost_of_mistakes(self, config: Config) -> dict[str, float]:
         """Return what a mistake of either kind costs."""
@@ -163,9 +187,10 @@ class Measuring(Protocol):
         return super().refuse_source(config, source)
 
 
-def _series_of(quantity: Quantity) -> Series:
-    """Return the curve of a measure of counts, from the counts at each point."""
-    return Series(quantity.name, f"online {quantity.title}", quantity, parts=("t", *COUNTS[1:]), level=True)
+def counts_series(name: str, title: str, quantity: Quantity, prefix: str = "") -> Series:
+    """Return a curve that is computed from the counts at each point, whose columns begin with a prefix."""
+    total = f"{prefix}n" if prefix else "t"
+    return Series(name, title, quantity, parts=(total, *(prefix + each for each in COUNTS[1:])), level=True)
 
 
 def find_keep(trial: Trial) -> str:
@@ -186,7 +211,7 @@ def measure_pass(trial: Trial, result: PassResult) -> Outcome:
         kept = {"confusion": matrix}
         if "predictions" in trial.wanted and result.margins is not None:
             kept["predictions"] = result.margins.astype(np.int32)
-        return Outcome(_as_plain(measures.of_matrix(matrix)), arrays=kept)
+        return Outcome(as_plain(measures.of_matrix(matrix)), arrays=kept)
     counts = {POSITIVES.name: int(curve.positives[-1]) if curve.t.size else 0}
     counts[FALSE_ALARMS.name] = int(curve.false_alarms[-1]) if curve.t.size else 0
     arrays: dict[str, NDArray[Any]] = {}
@@ -204,9 +229,9 @@ def measure_margins(names: Sequence[str], result: PassResult) -> dict[str, Any]:
     if "log_loss" in names:
         shares = result.learner.probabilities(margins, result.variances)
         found["log_loss"] = math.nan if shares is None else measures.log_loss(labels, shares)
-    return _as_plain(found)
+    return as_plain(found)
 
 
-def _as_plain(values: Mapping[str, float]) -> dict[str, Any]:
+def as_plain(values: Mapping[str, float]) -> dict[str, Any]:
     """Return numbers as a record keeps them: None where one is undefined."""
     return {name: value if math.isfinite(value) else None for name, value in values.items()}

@@ -10,7 +10,7 @@ from olbench.learn.algorithm import make_algorithm
 from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.memory import machine_limit
 from olbench.protocols.definition import Cell, Key, Protocol, Series, Stopped, choice, protocol, whole
-from olbench.protocols.measuring import BY, MEASURE_KEYS, Measuring, find_keep, measure_pass
+from olbench.protocols.measuring import MEASURES, Measuring, find_keep, measure_keys, measure_pass, tuning_key
 from olbench.quantities import (
     BREAKDOWNS,
     CPU_SECONDS,
@@ -58,9 +58,12 @@ class Online(Measuring):
             "exact: permutations of all rows; windows: random blocks, shuffled within windows, for data "
             "larger than memory; auto: windows only for such data",
         ),
-        *MEASURE_KEYS,
+        *measure_keys(MEASURES),
     )  # fmt: skip
-    tuning_keys = (Key("permutations", whole(1), 1, "random orders that score a candidate"), BY)
+    tuning_keys = (
+        Key("permutations", whole(1), 1, "random orders that score a candidate"),
+        tuning_key(MEASURES),
+    )
     order_free = ("permutations", "curve", "measures", "costs", "keep", "tuning.permutations", "tuning.by")
     searches = ("grid", "coordinate", "holdout", "none")
     same_n = True

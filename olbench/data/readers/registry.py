@@ -77,6 +77,11 @@ def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[A
         from olbench.data.generators.clusters import Clusters
 
         return *Clusters(rows=entry.rows, **entry.generator).draw(), entry.rows  # type: ignore[arg-type]
+    if entry.format == "stream":
+        from olbench.data.generators.streams import draw_stream
+
+        settings: dict[str, Any] = {**entry.generator}
+        return *draw_stream(settings.pop("kind"), entry.rows, entry.drifts, **settings), entry.rows
     if entry.format == "corpus":
         from olbench.data.generators.corpus import Corpus
 

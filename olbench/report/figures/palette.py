@@ -65,6 +65,8 @@ STYLES: dict[str, Style] = {
     "rules-alone": Style(INDIGO, "o", "dash", filled=False),
     "majority": Style(GREY, "X", "dot", filled=False),
     "always-no": Style(GREY, "P", "dot", filled=False),
+    "no-change": Style(BLACK, "_", "dot", filled=False),
+    "majority-so-far": Style(GREY, "_", "dot", filled=False),
 }
 #: The variants of CW under the names that cw2012 and cw2008 give them. Cool colours for the constraint on the
 #: variance, warm ones for that on the standard deviation.

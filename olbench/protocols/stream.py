@@ -1,0 +1,455 @@
+"""The protocol `stream`: the rows in the order of their file, with labels that may come late or not at all.
+
+Every example is predicted before it is learnt (prequential evaluation). Measures are over all scored
+examples, over a window of the last ones, and faded. What labels alone would have predicted, the last one or
+the more frequent one, runs beside the learners under the same delay. A tuning uses the first rows, which are
+not scored; nothing that comes later decides about parameters.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench import measures
+from olbench.blocks import BLOCKS, PLACES, count_pairs
+from olbench.config.specs import AlgorithmSpec, Config
+from olbench.data.source import Source
+from olbench.learn.algorithm import make_algorithm
+from olbench.learn.examples import Floats, Ints
+from olbench.learn.learners import Learner
+from olbench.learn.passes import PassResult, curve_points, run_learner
+from olbench.learn.querying import QUERIES, QueryingLearner
+from olbench.learn.schedules import make_schedule, predicted_rows
+from olbench.protocols.definition import Key, Series, Stopped, choice, protocol, whole
+from olbench.protocols.drifts import DETECT, find_drifts, measure_drifts, read_drifts
+from olbench.protocols.keys import by_dataset
+from olbench.protocols.measuring import (
+    FROM_MARGINS,
+    MEASURES,
+    Measuring,
+    counts_series,
+    find_keep,
+    measure_keys,
+    measure_margins,
+    tuning_key,
+)
+from olbench.protocols.online import refuse_batch
+from olbench.quantities import (
+    BREAKDOWNS,
+    CPU_SECONDS,
+    EFFECTIVE_UPDATES,
+    FALSE_ALARMS,
+    MAJORITY_MISTAKES,
+    MISTAKE_RATE,
+    MISTAKES,
+    NO_CHANGE_MISTAKES,
+    POSITIVES,
+    ROUNDS,
+    SECONDS,
+    UPDATES,
+    Quantity,
+)
+from olbench.structs import is_number, with_schema
+from olbench.trials.trial import Outcome, Trial
+from olbench.yaml_lines import Node
+
+#: What labels alone predict; both run beside the learners of every config.
+BASELINES = ("no-change", "majority-so-far")
+#: How several trials come from one stream (Bifet and others, KDD 2015): every example is learnt a random
+#: number of times; or in one trial only; or in all trials but one, which predicts it.
+REPLICATIONS = ("bootstrap", "split", "cross-validation")
+#: The measures that a threshold can be chosen by.
+THRESHOLDS = (*measures.OF_COUNTS, "cost")
+#: Thresholds that are tried: quantiles of the margins.
+TRIED = 512
+
+
+def _beyond(baseline: Quantity, name: str, title: str) -> Quantity:
+    """Return how much better than a baseline a learner is: 1 is perfect, 0 as good, below 0 worse."""
+    return Quantity(
+        name, title, 4, better="higher", exact=True, parts=(MISTAKES.name, baseline.name), formula=_kappa
+    )
+
+
+def _kappa(mistakes: Any, baseline: Any) -> Any:
+    mistakes, baseline = np.asarray(mistakes, np.float64), np.asarray(baseline, np.float64)
+    return 1.0 - np.divide(mistakes, baseline, out=np.full(mistakes.shape, math.nan), where=baseline > 0)
+
+
+KAPPA_M = _beyond(MAJORITY_MISTAKES, "kappa_m", "kappa M")
+KAPPA_TEMPORAL = _beyond(NO_CHANGE_MISTAKES, "kappa_temporal", "kappa temporal")
+ACCURACY = MEASURES["accuracy"]
+STREAM_MEASURES = {**MEASURES, KAPPA_M.name: KAPPA_M, KAPPA_TEMPORAL.name: KAPPA_TEMPORAL}
+
+
+def _read_labels(node: Node, name: str) -> dict[str, Any]:
+    """Return a budget of labels and how they are asked for."""
+    content = node.mapping(name)
+    for key in content:
+        if key not in ("budget", "query"):
+            raise node.fail(f"{name} has 'budget' and 'query', not '{key}'")
+    if "budget" not in content:
+        raise node.fail(f"{name} needs a budget: the share of labels that may be asked for")
+    budget = content["budget"]
+    if not is_number(budget.value) or not 0 < budget.value <= 1:
+        raise budget.fail(f"a budget is a share above 0, up to 1, not {budget.shown()}")
+    query = choice(*QUERIES)(content["query"], "query") if "query" in content else "random"
+    return {"budget": float(budget.value), "query": query}
+
+
+def _read_share(node: Node, name: str) -> float:
+    if not is_number(node.value) or not 0 < node.value < 1:
+        raise node.fail(f"{name} must be a number between 0 and 1, not {node.shown()}")
+    return float(node.value)
+
+
+_share = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+with_schema(_read_share, _share)
+with_schema(
+    _read_labels,
+    {
+        "type": "object",
+        "required": ["budget"],
+        "properties": {
+            "budget": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            "query": {"enum": list(QUERIES)},
+        },
+        "additionalProperties": False,
+    },
+)
+
+
+@protocol
+class Stream(Measuring):
+    """Predict each example of a stream in its order, count, and learn it when its label is there."""
+
+    id = "stream"
+    measures: ClassVar[Mapping[str, Quantity]] = STREAM_MEASURES
+    keys = (
+        Key("window", whole(1), 1000, "the last examples that windowed measures are over"),
+        Key("curve", whole(1), 100, "points of the curves"),
+        Key("delay", by_dataset(whole(0)), 0, "examples that are predicted before a label is learnt"),
+        Key("warm", by_dataset(whole(0)), 0, "the first examples, which are learnt but not scored"),
+        Key("fading", _read_share, None, "also measure with counts that fade by this factor"),
+        Key("replicas", whole(1), 1, "trials from one stream; 1 is the stream itself"),
+        Key("replication", choice(*REPLICATIONS), "bootstrap", "how replicas differ"),
+        Key("drifts", by_dataset(read_drifts), None, "rows where the concept drifts, or detect"),
+        Key("labels", _read_labels, None, "a budget of labels: {budget: 0.1, query: random}"),
+        Key("threshold", choice(*THRESHOLDS), None, "choose the threshold of margins by this measure"),
+        *measure_keys(STREAM_MEASURES),
+    )
+    tuning_keys = (
+        Key(
+            "prefix", _read_share, 0.1, "the share of the rows, from the first, that tunes and is not scored"
+        ),
+        tuning_key(STREAM_MEASURES),
+    )
+    order_free = ("window", "curve", "fading", "measures", "costs", "keep", "drifts", "tuning.by")
+    searches = ("grid", "coordinate", "none")
+    numbered = "replica"
+    same_n = True
+    quantities = (ACCURACY, KAPPA_M, KAPPA_TEMPORAL, UPDATES, SECONDS)
+    recorded = (
+        ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, MAJORITY_MISTAKES, NO_CHANGE_MISTAKES, EFFECTIVE_UPDATES,
+        BREAKDOWNS, CPU_SECONDS,
+    )  # fmt: skip
+    scored_by = ACCURACY
+    series = (
+        counts_series("window_accuracy", "accuracy in the window (%)", ACCURACY, "window_"),
+        Series("mistakes", "mistake rate so far", MISTAKE_RATE, per_example=True),
+        Series("updates", "cumulative number of updates", UPDATES),
+        Series("labels", "labels learnt", ROUNDS),
+    )
+    curved = True
+    sections = (
+        "headline", "results", "intervals", "curves", "drifts", "tuning", "statistics", "algorithms",
+        "datasets", "provenance",
+    )  # fmt: skip
+    orders_text = (
+        "The rows in the order of their file, one pass, {} per cell. Each example is predicted before its "
+        "label is learnt. Tuning uses the first rows, which are not scored."
+    )
+    measures_text = (
+        "Accuracy: the share of the scored examples whose sign of the margin is right. Kappa M and kappa "
+        "temporal: 1 minus the mistakes, divided by those of the more frequent label so far and of the last "
+        "label, both under the same delay. Updates: rounds with a loss above zero."
+    )
+
+    refuse = refuse_batch
+
+    def extend(self, config: Config) -> Config:
+        """Return a config with the baselines among its algorithms."""
+        present = {spec.id for spec in config.algorithms}
+        added = tuple(AlgorithmSpec(id) for id in BASELINES if id not in present)
+        return replace(config, algorithms=(*config.algorithms, *added))
+
+    def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
+        """Return the windowed curves of the measures, and the usual curves."""
+        known = {each.name for each in self.series}
+        windowed = [
+            counts_series(f"window_{each.name}", f"{each.title} in the window", each, "window_")
+            if each.parts
+            else Series(f"window_{each.name}", f"{each.title} in the window", each, level=True)
+            for each in asked
+            if each.name == "auc" or (each.parts and each.name not in (KAPPA_M.name, KAPPA_TEMPORAL.name))
+        ]
+        return (*(each for each in windowed if each.name not in known), *self.series)
+
+    def setting(self, config: Config, role: str) -> dict[str, Any]:
+        """Return which rows are scored, and how many points a curve has."""
+        if role == "tune":
+            return {"scored": "prefix", "points": 1}
+        tuned = config.tuning.search != "none"
+        return {"scored": "rest" if tuned else "all", "points": self.setting_of(config, "curve")}
+
+    def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
+        """Return what decides the passes over a data set; what is not asked for is left out."""
+        given = {name: self.setting_of(config, name, source.name) for name in ("delay", "warm")}
+        setting = {"window": self.setting_of(config, "window"), **{k: v for k, v in given.items() if v}}
+        if config.tuning.search != "none":
+            setting["prefix"] = round(self.setting_of(config, "tuning.prefix") * source.n)
+        for name in ("fading", "threshold"):
+            if self.setting_of(config, name):
+                setting[name] = self.setting_of(config, name)
+        if self.setting_of(config, "threshold") == "cost":
+            setting["costs"] = self.cost_of_mistakes(config)
+        if self.setting_of(config, "replicas") > 1:
+            setting["replication"] = self.setting_of(config, "replication")
+            setting["replicas"] = self.setting_of(config, "replicas")
+        if self.setting_of(config, "labels"):
+            setting |= self.setting_of(config, "labels")
+        drifts = self.setting_of(config, "drifts", source.name)
+        if drifts or source.drifts:
+            setting["drifts"] = drifts if drifts == DETECT else list(drifts or source.drifts)
+        return setting
+
+    def refuse_source(self, config: Config, source: Source) -> str:
+        """Return why a stream is too short for what the config asks for, or an empty text."""
+        setting, name = self.source_setting(config, source), source.name
+        start = max(setting.get("prefix", 0), setting.get("warm", 0))
+        if source.classes:
+            return f"{name} has {source.classes} classes, and a stream has two; leave out labels: all"
+        if setting.get("delay", 0) >= source.n:
+            return (
+                f"{name} has {source.n:,} rows, so no label would come with a delay of {setting['delay']:,}"
+            )
+        if start >= source.n:
+            return f"{name} has {source.n:,} rows, and none is left to score after the first {start:,}"
+        if config.tuning.search != "none" and setting.get("warm", 0) >= setting["prefix"]:
+            return (
+                f"{name}: a warm start of {setting['warm']:,} rows leaves none of the {setting['prefix']:,} "
+                "that tune; lower warm, or raise the prefix of tuning"
+            )
+        if "threshold" in setting and not start:
+            return (
+                "a threshold is chosen on rows that are not scored; add warm: 1000, or a tuning with a prefix"
+            )
+        if setting.get("query", "random") != "random" and "replication" in setting:
+            return (
+                f"replicas choose which labels are learnt, which query: {setting['query']} does not go with"
+            )
+        rows = setting.get("drifts", ())
+        if not isinstance(rows, str) and any(not 0 < row < source.n for row in rows):
+            return f"{name} has {source.n:,} rows, so a drift must be between 0 and that, and one is not"
+        return super().refuse_source(config, source)
+
+    def wanted(self, config: Config, role: str) -> tuple[str, ...]:
+        """Return the numbers that a record must have; counts and curves are always there."""
+        return tuple(each for each in super().wanted(config, role) if each in (*FROM_MARGINS, "predictions"))
+
+    def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
+        """Follow the schedule of a trial, and measure its scored predictions."""
+        data, setting = source.open(), trial.setting
+        end = setting["prefix"] if setting["scored"] == "prefix" else source.n
+        start = max(setting.get("warm", 0), setting.get("prefix", 0) if setting["scored"] == "rest" else 0)
+        schedule = _make_schedule(trial, end)
+        rows = predicted_rows(schedule)
+        unscored = int(np.searchsorted(rows, start))
+        points = curve_points(rows.size - unscored, setting["points"])
+        keep = find_keep(trial) or "margins"
+        learner = _start_learner(trial, source.d)
+        result = run_learner(learner, data.examples, data.labels, schedule, points + unscored, stopped, keep)
+        return _Measured(trial, result, unscored, points).outcome(
+            label_mistakes(source, end, start, setting.get("delay", 0))
+        )
+
+
+def _make_schedule(trial: Trial, end: int) -> Ints:
+    """Return when the rows before `end` are predicted and learnt in a trial."""
+    setting, rows = trial.setting, np.arange(end)
+    if setting.get("query", "random") != "random":
+        return rows  # the learner itself decides what is learnt, and waits for it
+    random = trial.generator(trial.role)
+    arrivals = rows + 1 + setting.get("delay", 0)
+    predicted, times = np.ones(end, bool), np.ones(end, np.int64)
+    if "replication" in setting and trial.role == "report":
+        # The same draw for every replica, so that each example has one fold.
+        folds = trial.generator("split", 0).integers(0, setting["replicas"], end)
+        kind = setting["replication"]
+        if kind == "bootstrap":
+            times = random.poisson(1.0, end)
+        elif kind == "split":
+            predicted, times = folds != trial.number, (folds == trial.number).astype(np.int64)
+        else:
+            predicted, times = folds == trial.number, (folds != trial.number).astype(np.int64)
+    if "budget" in setting:
+        times = times * (random.random(end) < setting["budget"])
+    return make_schedule(rows, arrivals, predicted, times)
+
+
+def _start_learner(trial: Trial, d: int) -> Learner:
+    learner, setting = trial.make_algorithm().start(d), trial.setting
+    query = setting.get("query", "random")
+    if query == "random" or trial.algorithm in BASELINES:
+        return learner
+    if query == "confidence" and not learner.has_variances:
+        query = "margin"  # a learner without variances can only ask by its margin
+    return QueryingLearner(learner, setting["budget"], query, setting.get("delay", 0))
+
+
+@lru_cache(maxsize=64)
+def label_mistakes(source: Source, end: int, start: int, delay: int) -> dict[str, int]:
+    """Return the mistakes that labels alone would have made on the scored rows before `end`."""
+    data = source.open()
+    schedule = make_schedule(np.arange(end), np.arange(end) + 1 + delay)
+    names = dict(zip(BASELINES, (NO_CHANGE_MISTAKES.name, MAJORITY_MISTAKES.name), strict=True))
+    found = {}
+    for id, name in names.items():
+        learner = make_algorithm(id).start(1)
+        at = np.array([start, end]) if start else np.array([end])
+        curve = run_learner(learner, data.examples, data.labels, schedule, at).curve
+        found[name] = int(curve.mistakes[-1] - (curve.mistakes[0] if start else 0))
+    return found
+
+
+class _Measured:
+    """The scored predictions of a trial, and what is recorded of them."""
+
+    def __init__(self, trial: Trial, result: PassResult, unscored: int, points: Ints):
+        assert result.margins is not None
+        assert result.labels is not None
+        self.trial, self.setting, self.result, self.points = trial, trial.setting, result, points
+        self.unscored = unscored
+        self.margins: Floats = np.ascontiguousarray(result.margins[unscored:])
+        self.labels: Floats = np.ascontiguousarray(result.labels[unscored:])
+        self.threshold = 0.0
+        if "threshold" in self.setting:
+            before = result.labels[:unscored], result.margins[:unscored]
+            self.threshold = choose_threshold(*before, self.setting)
+
+    def outcome(self, baselines: Mapping[str, int]) -> Outcome:
+        """Return everything that is recorded."""
+        result, n = self.result, self.margins.size
+        ((mistakes, positives, false_alarms),) = self.counts(np.array([n])).tolist()
+        numbers: dict[str, Any] = {
+            "n": n, "mistakes": mistakes, "positives": positives, "false_alarms": false_alarms, **baselines,
+            "updates": result.updates, "effective_updates": result.effective_updates,
+            "breakdowns": result.breakdowns, "labels": int(result.learner.learnt),
+            "seconds": round(result.seconds, 9), "cpu_seconds": round(result.cpu_seconds, 9),
+        }  # fmt: skip
+        if "threshold" in self.setting:
+            numbers["threshold"] = self.threshold
+        scored = replace(
+            result, margins=self.margins, labels=self.labels,
+            variances=None if result.variances is None else result.variances[self.unscored :],
+        )  # fmt: skip
+        numbers |= measure_margins(self.trial.wanted, scored)
+        series: dict[str, Any] = {"curve": self._curve()}
+        if "drifts" in self.setting and self.trial.role == "report":
+            series["drifts"] = self._drifts()
+        return Outcome(numbers, series, arrays=self._arrays())
+
+    def counts(self, places: Ints) -> Ints:
+        """Return mistakes, positives and false alarms among the first predictions, at these places."""
+        from olbench.kernels.tally import count_at
+
+        counts = np.empty((places.size, 3), np.int64)
+        count_at(self.labels, self.margins, self.threshold, places, counts)
+        return counts
+
+    def _curve(self) -> dict[str, list[Any]]:
+        """Return the counts at the points of the curve, over all predictions and over the window before."""
+        points, curve, window = self.points, self.result.curve, self.setting["window"]
+        starts = np.maximum(points - window, 0)
+        places, where = np.unique(np.concatenate([starts, points]), return_inverse=True)
+        counts = self.counts(places)[where]
+        before, now = counts[: points.size], counts[points.size :]
+        columns = {
+            "t": points, "mistakes": now[:, 0], "positives": now[:, 1], "false_alarms": now[:, 2],
+            "updates": curve.updates, "labels": curve.t - curve.unlearned, "window_n": points - starts,
+        }  # fmt: skip
+        names = ("mistakes", "positives", "false_alarms")
+        columns |= {f"window_{name}": now[:, k] - before[:, k] for k, name in enumerate(names)}
+        found = {name: column.tolist() for name, column in columns.items()}
+        if "auc" in self.trial.wanted:
+            spans = zip(starts.tolist(), points.tolist(), strict=True)
+            areas = [measures.auc(self.labels[a:b], self.margins[a:b]) for a, b in spans]
+            found["window_auc"] = [None if math.isnan(area) else area for area in areas]
+        if "fading" in self.setting:
+            found |= self._fade()
+        return found
+
+    def _fade(self) -> dict[str, list[float]]:
+        from olbench.kernels.tally import fade_at
+
+        counts = np.empty((self.points.size, 4))
+        fade_at(self.labels, self.margins, self.threshold, self.setting["fading"], self.points, counts)
+        names = ("n", "mistakes", "positives", "false_alarms")
+        return {f"faded_{name}": counts[:, k].round(9).tolist() for k, name in enumerate(names)}
+
+    def _drifts(self) -> dict[str, list[Any]]:
+        right = (self.margins >= self.threshold) == (self.labels > 0)
+        given = self.setting["drifts"]
+        if given == DETECT:
+            return {"row": [int(row) + self.unscored for row in find_drifts(right)]}
+        rows = [row - self.unscored for row in given if row > self.unscored]
+        effects = measure_drifts(right, rows, self.setting["window"])
+        effects["row"] = [row + self.unscored for row in effects["row"]]
+        return effects
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what intervals need, and the predictions if they are kept; nothing for a tuning."""
+        n, trial = self.margins.size, self.trial
+        if trial.role != "report":
+            return {}
+        arrays: dict[str, NDArray[Any]] = {}
+        if "replication" not in self.setting and n >= BLOCKS:
+            places = np.rint(np.arange(min(n, PLACES) + 1) * (n / min(n, PLACES))).astype(np.int64)
+            arrays["places"] = np.column_stack([places, self.counts(places)])
+            if "auc" in trial.wanted:
+                arrays["pairs"] = count_pairs(self.labels, self.margins)
+        if "predictions" in trial.wanted:
+            arrays["margins"] = self.margins
+        return arrays
+
+
+def choose_threshold(labels: Floats, margins: Floats, setting: Mapping[str, Any]) -> float:
+    """Return the threshold of margins at which a measure is best; of equals, the one nearest to zero.
+
+    >>> y, f = np.array([-1.0, -1.0, 1.0, 1.0]), np.array([-2.0, 0.5, 1.0, 3.0])
+    >>> choose_threshold(y, f, {"threshold": "accuracy"})
+    0.75
+    """
+    name = setting["threshold"]
+    ordered = np.unique(margins)
+    between = 0.5 * (ordered[1:] + ordered[:-1])
+    if between.size > TRIED:
+        between = between[np.rint(np.linspace(0, between.size - 1, TRIED)).astype(np.int64)]
+    tried = np.unique(np.append(between, 0.0))
+    positive = labels > 0
+    hits = positive.sum() - np.searchsorted(np.sort(margins[positive]), tried)
+    alarms = (~positive).sum() - np.searchsorted(np.sort(margins[~positive]), tried)
+    counts = measures.Counts.of(
+        labels.size, (positive.sum() - hits) + alarms, np.full(tried.size, positive.sum()), alarms
+    )
+    if name == "cost":
+        values = -measures.cost(**setting["costs"])(counts)
+    else:
+        values = measures.OF_COUNTS[name](counts)
+    best = np.flatnonzero(values == np.nanmax(values)) if np.isfinite(values).any() else np.arange(tried.size)
+    return float(tried[best[np.argmin(np.abs(tried[best]))]])
