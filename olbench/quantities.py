@@ -173,6 +173,7 @@ UPDATES = _count("updates", "updates", judged=True, plural="update counts", at_m
 EFFECTIVE_UPDATES = _count("effective_updates", "effective updates", at_most_n="per class")
 POSITIVES = _count("positives", "positive examples", better="neither", at_most_n=True)
 FALSE_ALARMS = _count("false_alarms", "false alarms", at_most_n=True)
+LABELS = _count("labels", "labels learnt")
 MAJORITY_MISTAKES = _count("majority_mistakes", "mistakes of the majority so far", better="neither")
 NO_CHANGE_MISTAKES = _count("no_change_mistakes", "mistakes of no change", better="neither")
 BREAKDOWNS = _count("breakdowns", "breakdowns", flag=True)

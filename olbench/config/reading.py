@@ -343,7 +343,10 @@ def _options(
         made = make_algorithm(definition.id, **{"covariance": covariance, **given})
     if made.kernel is None:
         detail = "projection" if made.covariance == "diag" else "form"
-        return {"covariance": made.covariance, detail: getattr(made, detail), "a": float(made.a)}
+        forgetting = {"forgetting": float(made.forgetting)} if made.forgetting < 1.0 else {}
+        return {
+            "covariance": made.covariance, detail: getattr(made, detail), "a": float(made.a), **forgetting,
+        }  # fmt: skip
     # Only the settings that mean something to the kernel.
     used = {"linear": (), "rbf": ("gamma",), "poly": ("gamma", "degree", "coef0")}[made.kernel.name]
     kernel = {"kernel": made.kernel.name, **{name: getattr(made.kernel, name) for name in used}}

@@ -47,6 +47,7 @@ OPTION_KEYS = (
     _option("projection", "how a diagonal covariance stays diagonal after an update", "kl", "l2", "exact"),
     _option("form", "whether the full covariance or a root of it is stored", "covariance", "root"),
     _option("a", "the initial variance of every weight"),
+    _option("forgetting", "below 1: variances grow by its inverse between examples, up to a"),
     _option("kernel", "learn in the feature space of a kernel", "linear", "rbf", "poly"),
     _option("gamma", "the scale of the kernel"),
     _option("degree", "the degree of a polynomial kernel"),

@@ -213,6 +213,7 @@ class SecondOrderClassifier(OnlineClassifier):
         "exact".
     form : "covariance" or "root", how a full covariance is stored; None for the algorithm's default.
     a : the initial variance of every weight.
+    forgetting : below 1, every variance grows by its inverse between examples, up to a; for drifting streams.
     kernel : "linear", "rbf" or "poly" to learn in the feature space of a kernel; None for the features
         themselves. It suits data of a few thousand rows: time grows with the square of the support.
     gamma, degree, coef0 : parameters of the kernel exp(-gamma ||x - z||^2) or (gamma x.z + coef0)^degree.
@@ -222,6 +223,7 @@ class SecondOrderClassifier(OnlineClassifier):
     projection: str = "kl"
     form: str | None = None
     a: float = 1.0
+    forgetting: float = 1.0
     kernel: str | None = None
     gamma: float = 1.0
     degree: int = 3

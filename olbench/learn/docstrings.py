@@ -42,6 +42,10 @@ SHARED = {
         "How a full covariance is stored; None for the default of the algorithm.",
     ),
     "a": ("float", "Initial variance of every weight."),
+    "forgetting": (
+        "float",
+        "Below 1, every variance grows by its inverse between examples, up to `a`: for streams that drift.",
+    ),
     "kernel": (
         "{'linear', 'rbf', 'poly'} or None",
         "Learn in the feature space of a kernel; None for the features themselves. It suits data of a few "

@@ -1,6 +1,7 @@
 """What a drift costs: how far the accuracy falls, how long it takes to recover, and what that loses."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def measure_drifts(right: NDArray[np.bool_], rows: Sequence[int], window: int) -
     total = np.concatenate([[0], np.cumsum(right)])
     short = max(1, window // 10)
     effects: dict[str, list[Any]] = {name: [] for name in ("row", "before", "depth", "recovery", "lost")}
-    for row, end in zip(rows, [*rows[1:], right.size], strict=True):
+    for row, end in pairwise([*rows, right.size]):
         first = max(0, row - window)
         if row >= right.size or first == row:
             continue

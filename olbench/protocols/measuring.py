@@ -187,9 +187,12 @@ class Measuring(Protocol):
         return super().refuse_source(config, source)
 
 
-def counts_series(name: str, title: str, quantity: Quantity, prefix: str = "") -> Series:
-    """Return a curve that is computed from the counts at each point, whose columns begin with a prefix."""
-    total = f"{prefix}n" if prefix else "t"
+def counts_series(name: str, title: str, quantity: Quantity, total: str = "t") -> Series:
+    """Return a curve that is computed from the counts at each point, of `total` predictions.
+
+    If that is the name of a window, so are the names of the other counts.
+    """
+    prefix = total.removesuffix("n") if total != "t" else ""
     return Series(name, title, quantity, parts=(total, *(prefix + each for each in COUNTS[1:])), level=True)
 
 

@@ -42,10 +42,9 @@ from olbench.protocols.online import refuse_batch
 from olbench.quantities import (
     BREAKDOWNS,
     CPU_SECONDS,
-    EFFECTIVE_UPDATES,
     FALSE_ALARMS,
+    LABELS,
     MAJORITY_MISTAKES,
-    MISTAKE_RATE,
     MISTAKES,
     NO_CHANGE_MISTAKES,
     POSITIVES,
@@ -152,22 +151,21 @@ class Stream(Measuring):
     order_free = ("window", "curve", "fading", "measures", "costs", "keep", "drifts", "tuning.by")
     searches = ("grid", "coordinate", "none")
     numbered = "replica"
-    same_n = True
     quantities = (ACCURACY, KAPPA_M, KAPPA_TEMPORAL, UPDATES, SECONDS)
     recorded = (
-        ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, MAJORITY_MISTAKES, NO_CHANGE_MISTAKES, EFFECTIVE_UPDATES,
+        ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, LABELS, MAJORITY_MISTAKES, NO_CHANGE_MISTAKES,
         BREAKDOWNS, CPU_SECONDS,
     )  # fmt: skip
     scored_by = ACCURACY
     series = (
-        counts_series("window_accuracy", "accuracy in the window (%)", ACCURACY, "window_"),
-        Series("mistakes", "mistake rate so far", MISTAKE_RATE, per_example=True),
+        counts_series("window_accuracy", "accuracy in the window (%)", ACCURACY, "window_n"),
+        counts_series("accuracy_so_far", "accuracy so far (%)", ACCURACY, "n"),
         Series("updates", "cumulative number of updates", UPDATES),
-        Series("labels", "labels learnt", ROUNDS),
+        Series("labels", "labels learnt", LABELS),
     )
     curved = True
     sections = (
-        "headline", "results", "intervals", "curves", "drifts", "tuning", "statistics", "algorithms",
+        "headline", "results", "curves", "drifts", "tuning", "statistics", "algorithms",
         "datasets", "provenance",
     )  # fmt: skip
     orders_text = (
@@ -192,7 +190,7 @@ class Stream(Measuring):
         """Return the windowed curves of the measures, and the usual curves."""
         known = {each.name for each in self.series}
         windowed = [
-            counts_series(f"window_{each.name}", f"{each.title} in the window", each, "window_")
+            counts_series(f"window_{each.name}", f"{each.title} in the window", each, "window_n")
             if each.parts
             else Series(f"window_{each.name}", f"{each.title} in the window", each, level=True)
             for each in asked
@@ -268,15 +266,14 @@ class Stream(Measuring):
         end = setting["prefix"] if setting["scored"] == "prefix" else source.n
         start = max(setting.get("warm", 0), setting.get("prefix", 0) if setting["scored"] == "rest" else 0)
         schedule = _make_schedule(trial, end)
-        rows = predicted_rows(schedule)
-        unscored = int(np.searchsorted(rows, start))
-        points = curve_points(rows.size - unscored, setting["points"])
+        # Points are rows; a replica may predict only some of the rows before one.
+        at = np.append(0, curve_points(end - start, setting["points"]))
+        predictions = np.searchsorted(predicted_rows(schedule), start + at)
         keep = find_keep(trial) or "margins"
         learner = _start_learner(trial, source.d)
-        result = run_learner(learner, data.examples, data.labels, schedule, points + unscored, stopped, keep)
-        return _Measured(trial, result, unscored, points).outcome(
-            label_mistakes(source, end, start, setting.get("delay", 0))
-        )
+        result = run_learner(learner, data.examples, data.labels, schedule, predictions, stopped, keep)
+        baselines = label_mistakes(source, end, start, setting.get("delay", 0))
+        return _Measured(trial, result, start, at).outcome(baselines)
 
 
 def _make_schedule(trial: Trial, end: int) -> Ints:
@@ -330,11 +327,13 @@ def label_mistakes(source: Source, end: int, start: int, delay: int) -> dict[str
 class _Measured:
     """The scored predictions of a trial, and what is recorded of them."""
 
-    def __init__(self, trial: Trial, result: PassResult, unscored: int, points: Ints):
+    def __init__(self, trial: Trial, result: PassResult, start: int, rows: Ints):
         assert result.margins is not None
         assert result.labels is not None
-        self.trial, self.setting, self.result, self.points = trial, trial.setting, result, points
-        self.unscored = unscored
+        self.trial, self.setting, self.result, self.start = trial, trial.setting, result, start
+        # The first point is where scoring begins.
+        unscored = self.unscored = int(result.curve.t[0])
+        self.rows, self.points = rows[1:], result.curve.t[1:] - unscored
         self.margins: Floats = np.ascontiguousarray(result.margins[unscored:])
         self.labels: Floats = np.ascontiguousarray(result.labels[unscored:])
         self.threshold = 0.0
@@ -348,7 +347,7 @@ class _Measured:
         ((mistakes, positives, false_alarms),) = self.counts(np.array([n])).tolist()
         numbers: dict[str, Any] = {
             "n": n, "mistakes": mistakes, "positives": positives, "false_alarms": false_alarms, **baselines,
-            "updates": result.updates, "effective_updates": result.effective_updates,
+            "updates": int(result.curve.updates[-1] - result.curve.updates[0]),
             "breakdowns": result.breakdowns, "labels": int(result.learner.learnt),
             "seconds": round(result.seconds, 9), "cpu_seconds": round(result.cpu_seconds, 9),
         }  # fmt: skip
@@ -360,7 +359,8 @@ class _Measured:
         )  # fmt: skip
         numbers |= measure_margins(self.trial.wanted, scored)
         series: dict[str, Any] = {"curve": self._curve()}
-        if "drifts" in self.setting and self.trial.role == "report":
+        # A replica that predicts only some rows has its drifts elsewhere.
+        if "drifts" in self.setting and self.trial.role == "report" and n == self.rows[-1]:
             series["drifts"] = self._drifts()
         return Outcome(numbers, series, arrays=self._arrays())
 
@@ -380,8 +380,10 @@ class _Measured:
         counts = self.counts(places)[where]
         before, now = counts[: points.size], counts[points.size :]
         columns = {
-            "t": points, "mistakes": now[:, 0], "positives": now[:, 1], "false_alarms": now[:, 2],
-            "updates": curve.updates, "labels": curve.t - curve.unlearned, "window_n": points - starts,
+            "t": self.rows, "n": points,
+            "mistakes": now[:, 0], "positives": now[:, 1], "false_alarms": now[:, 2],
+            "updates": curve.updates[1:] - curve.updates[0], "labels": (curve.t - curve.unlearned)[1:],
+            "window_n": points - starts,
         }  # fmt: skip
         names = ("mistakes", "positives", "false_alarms")
         columns |= {f"window_{name}": now[:, k] - before[:, k] for k, name in enumerate(names)}
@@ -406,10 +408,10 @@ class _Measured:
         right = (self.margins >= self.threshold) == (self.labels > 0)
         given = self.setting["drifts"]
         if given == DETECT:
-            return {"row": [int(row) + self.unscored for row in find_drifts(right)]}
-        rows = [row - self.unscored for row in given if row > self.unscored]
+            return {"row": [int(row) + self.start for row in find_drifts(right)]}
+        rows = [row - self.start for row in given if row > self.start]
         effects = measure_drifts(right, rows, self.setting["window"])
-        effects["row"] = [row + self.unscored for row in effects["row"]]
+        effects["row"] = [row + self.start for row in effects["row"]]
         return effects
 
     def _arrays(self) -> dict[str, NDArray[Any]]:

@@ -420,7 +420,10 @@ def _pack_curves(record: Record, protocol: Protocol) -> Record:
         curve = record.get(each.of)
         if isinstance(curve, dict) and each.along in curve and each.name in curve:
             with suppress(TypeError, ValueError, OverflowError):  # refused below, with the key of the record
-                points, values = _as_points(curve[each.along]), _as_numbers(curve[each.name])
+                numbers = curve[each.name]
+                if each.level:  # a level may be undefined
+                    numbers = [math.nan if value is None else value for value in numbers]
+                points, values = _as_points(curve[each.along]), _as_numbers(numbers)
                 curve[each.along], curve[each.name] = points, values.astype(np.float64)
     return record
 
@@ -532,7 +535,7 @@ class _Reading:
 
     def _check_curves(self, records: list[Record], series: Series, values: Floats) -> None:
         """Refuse curves with numbers that no trial can have measured."""
-        bad = ~np.isfinite(values)
+        bad = np.isinf(values) if series.level else ~np.isfinite(values)
         if series.per_example or series.timed or series.quantity.percent or series.name in COUNTS:
             bad |= values < 0
         if series.per_example:

@@ -1,0 +1,350 @@
+"""The protocol stream: given order, late labels, windows, baselines, replicas, budgets, drifts."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from river import evaluate, linear_model, metrics
+
+from olbench import load_dataset, load_results, make_algorithm, measures, online_pass, run
+from olbench.errors import UserError
+from olbench.learn.examples import as_examples
+from olbench.learn.passes import run_learner
+from olbench.learn.querying import QueryingLearner
+from olbench.learn.schedules import make_schedule
+from olbench.protocols.drifts import find_drifts, measure_drifts
+from olbench.protocols.stream import choose_threshold
+from olbench.trials import ledger
+from olbench.trials.arrays import read_array
+
+BASE = {"protocol": "stream", "datasets": ["breast-cancer"], "algorithms": ["perceptron", "arow"]}
+DATA = load_dataset("breast-cancer")
+N = len(DATA.y)
+
+
+def play(folder, **changes):
+    """Run a config and return its reported records by algorithm and number."""
+    run({**BASE, **changes}, folder, jobs=1)
+    records = [r for r in ledger.current(folder).values() if r["role"] == "report"]
+    return {(r["algorithm"], r["number"]): r for r in records}
+
+
+def write_libsvm(path, labels):
+    """Write the examples with these labels."""
+    rows = [" ".join(f"{j + 1}:{v!r}" for j, v in enumerate(x.tolist())) for x in np.asarray(DATA.X)]
+    path.write_text("".join(f"{int(y):+d} {row}\n" for y, row in zip(labels, rows, strict=True)))
+    return path
+
+
+def late(delay, n=N):
+    return make_schedule(np.arange(n), np.arange(n) + 1 + delay)
+
+
+def test_no_delay_is_a_pass_in_natural_order_with_the_baselines_beside(tmp_path):
+    records = play(tmp_path)
+    assert {algorithm for algorithm, _ in records} == {"perceptron", "arow", "no-change", "majority-so-far"}
+    for id in ("perceptron", "arow"):
+        result, record = online_pass(make_algorithm(id), DATA.X, DATA.y), records[id, 0]
+        assert (record["mistakes"], record["updates"], record["n"]) == (result.mistakes, result.updates, N)
+        assert record["false_alarms"] == result.curve.false_alarms[-1]
+        assert record["no_change_mistakes"] == records["no-change", 0]["mistakes"]
+        assert record["majority_mistakes"] == records["majority-so-far", 0]["mistakes"]
+    assert records["no-change", 0]["mistakes"] == np.count_nonzero(DATA.y[1:] != DATA.y[:-1]) + (
+        DATA.y[0] < 0
+    )
+
+
+def test_standard_input_counts_the_same(tmp_path):
+    path = write_libsvm(tmp_path / "data.libsvm", DATA.y)
+    words = [
+        sys.executable,
+        "-m",
+        "olbench",
+        "run",
+        "-",
+        "--algorithms",
+        "perceptron,pa1",
+        "--json",
+        "--quiet",
+    ]
+    with open(path) as stdin:
+        done = subprocess.run(words, stdin=stdin, capture_output=True, text=True, check=True)
+    records = play(tmp_path / "out", datasets=[str(path)], algorithms=["perceptron", "pa1"])
+    for row in json.loads(done.stdout)["rows"]:
+        record = records[row["algorithm"], 0]
+        assert (row["mistakes"], row["updates"]) == (record["mistakes"], record["updates"])
+
+
+@pytest.mark.parametrize("delay", [1, 7, 100])
+def test_a_label_is_learnt_after_so_many_more_predictions(tmp_path, delay):
+    records = play(tmp_path, delay=delay)
+    for id in ("perceptron", "arow", "no-change", "majority-so-far"):
+        result = online_pass(make_algorithm(id), DATA.X, DATA.y, order=late(delay))
+        assert records[id, 0]["mistakes"] == result.mistakes
+        assert records[id, 0]["labels"] == N - delay
+
+
+@pytest.mark.parametrize("delay", [0, 1, 9])
+@pytest.mark.parametrize(
+    ("id", "params", "model"),
+    [
+        ("pa1", {"C": 1.0}, lambda: linear_model.PAClassifier(C=1.0, mode=1, learn_intercept=False)),
+        ("pa2", {"C": 1.0}, lambda: linear_model.PAClassifier(C=1.0, mode=2, learn_intercept=False)),
+    ],
+)
+def test_a_delay_is_that_of_river_to_the_example(id, params, model, delay):
+    """River shows a label before the prediction `delay` rows on: its 10 is 9 here. At margin 0 it says no."""
+    data = load_dataset("sea")
+    X, y = np.asarray(data.X)[:3000], data.y[:3000]
+    result = online_pass(make_algorithm(id, **params), X, y, order=late(delay, 3000), keep="margins")
+    rows = ((dict(enumerate(row)), bool(label > 0)) for row, label in zip(X.tolist(), y, strict=True))
+    steps = evaluate.iter_progressive_val_score(
+        rows, model(), metrics.Accuracy(), delay=delay + 1, step=1, yield_predictions=True
+    )
+    theirs = np.array([step["Prediction"] for step in steps])
+    ours = result.margins >= 0
+    decided = result.margins != 0
+    assert np.array_equal(ours[decided], theirs[decided])
+    assert np.count_nonzero(~decided) == delay + 1  # before the first label
+    assert not theirs[~decided].any()
+
+
+def test_the_perceptron_of_river_counts_the_same_on_electricity(mirror):
+    data = load_dataset("elec2", mirror=str(mirror))
+    X, y = np.asarray(data.X)[:20_000], data.y[:20_000]
+    result = online_pass("perceptron", X, y, order=late(9, 20_000), keep="margins")
+    model = linear_model.LogisticRegression(
+        optimizer=__import__("river").optim.SGD(1.0),
+        loss=__import__("river").optim.losses.Hinge(threshold=0.0),
+        intercept_lr=0.0,
+    )
+    rows = ((dict(enumerate(row)), bool(label > 0)) for row, label in zip(X.tolist(), y, strict=True))
+    steps = evaluate.iter_progressive_val_score(
+        rows, model, metrics.Accuracy(), delay=10, step=1, yield_predictions=True
+    )
+    theirs = np.array([step["Prediction"] for step in steps])
+    decided = result.margins != 0
+    # The hinge loss of River has no gradient at a margin of exactly zero on a negative example.
+    assert np.count_nonzero((result.margins >= 0)[decided] != theirs[decided]) <= 2
+
+
+def test_the_no_change_accuracy_of_electricity_is_the_published_one(mirror):
+    data = load_dataset("elec2", mirror=str(mirror))
+    rate = online_pass("no-change", data.X, data.y).mistake_rate
+    assert round(1 - rate, 4) == 0.8533
+
+
+def test_windows_are_over_the_last_examples(tmp_path):
+    records = play(tmp_path, window=100, curve=10, warm=50, measures=["auc", "balanced_accuracy"])
+    result = online_pass("arow", DATA.X, DATA.y, keep="margins")
+    margins, labels = result.margins[50:], DATA.y[50:]
+    curve = records["arow", 0]["curve"]
+    for k, t in enumerate(curve["t"]):
+        span = slice(max(0, t - 100), t)
+        counts = measures.count_predictions(labels[span], margins[span] >= 0)
+        assert curve["window_n"][k] == min(t, 100)
+        assert curve["window_mistakes"][k] == counts.misses + counts.false_alarms
+        assert curve["window_false_alarms"][k] == counts.false_alarms
+        expected = measures.auc(labels[span], margins[span])
+        assert curve["window_auc"][k] == (None if np.isnan(expected) else expected)
+    assert records["arow", 0]["n"] == N - 50
+    assert records["arow", 0]["auc"] == measures.auc(labels, margins)
+
+
+def test_faded_counts_fade(tmp_path):
+    record = play(tmp_path, fading=0.99, curve=7)["arow", 0]
+    margins = online_pass("arow", DATA.X, DATA.y, keep="margins").margins
+    wrong, faded, points = (margins >= 0) != (DATA.y > 0), 0.0, {}
+    for t, each in enumerate(wrong, start=1):
+        faded = 0.99 * faded + each
+        points[t] = faded
+    expected = [points[t] for t in record["curve"]["t"]]
+    np.testing.assert_allclose(record["curve"]["faded_mistakes"], expected, atol=1e-8)
+
+
+def test_a_tuning_sees_the_prefix_alone_and_the_report_the_rest(tmp_path):
+    grid = {"id": "pa1", "grid": {"C": [0.01, 1.0]}}
+    records = play(tmp_path, algorithms=[grid], tuning={"search": "grid", "prefix": 0.2})
+    first = round(0.2 * N)
+    scores = {C: online_pass("pa1", DATA.X, DATA.y, np.arange(first), C=C).mistakes for C in (0.01, 1.0)}
+    best = min(scores, key=lambda C: (scores[C], -C))
+    record = records["pa1", 0]
+    assert record["params"] == {"C": best}
+    margins = online_pass("pa1", DATA.X, DATA.y, C=best, keep="margins").margins[first:]
+    assert record["mistakes"] == np.count_nonzero((margins >= 0) != (DATA.y[first:] > 0))
+    tuned = [r for r in ledger.current(tmp_path).values() if r["role"] == "tune"]
+    assert {r["n"] for r in tuned} == {first}
+
+
+def test_what_comes_after_the_prefix_does_not_decide_about_parameters(tmp_path):
+    """Labels of later rows can be anything; the choice stays."""
+    config = {"algorithms": ["scw1"], "tuning": {"search": "grid", "prefix": 0.2}}
+    chosen = []
+    for name, labels in (("plain", DATA.y), ("other", np.concatenate([DATA.y[:120], -DATA.y[120:]]))):
+        path = write_libsvm(tmp_path / f"{name}.libsvm", labels)
+        chosen.append(play(tmp_path / name, datasets=[str(path)], **config)["scw1", 0]["params"])
+    assert chosen[0] == chosen[1]
+
+
+def test_a_bootstrap_learns_every_example_a_random_number_of_times(tmp_path):
+    records = play(tmp_path, replicas=6)
+    labels = [records["arow", k]["labels"] for k in range(6)]
+    assert len(set(labels)) > 1
+    assert all(0.9 * N < each < 1.1 * N for each in labels)
+    assert {records["arow", k]["n"] for k in range(6)} == {N}
+    assert [records["perceptron", k]["labels"] for k in range(6)] == labels  # the same draws for all
+
+
+def test_split_and_cross_validation_share_the_examples_out(tmp_path):
+    split = play(tmp_path / "split", replicas=4, replication="split")
+    crossed = play(tmp_path / "cross", replicas=4, replication="cross-validation")
+    assert sum(split["arow", k]["labels"] for k in range(4)) == N
+    assert sum(crossed["arow", k]["n"] for k in range(4)) == N
+    for k in range(4):
+        assert split["arow", k]["n"] == N - split["arow", k]["labels"]
+        assert crossed["arow", k]["n"] == split["arow", k]["labels"]
+        assert crossed["arow", k]["labels"] == N - crossed["arow", k]["n"]
+
+
+@pytest.mark.parametrize("query", ["random", "margin", "confidence"])
+def test_a_budget_of_one_is_no_budget(tmp_path, query):
+    plain = play(tmp_path / "plain")
+    paid = play(tmp_path / "paid", labels={"budget": 1.0, "query": query})
+    for id in ("perceptron", "arow"):
+        for name in ("mistakes", "updates", "false_alarms", "labels"):
+            assert paid[id, 0][name] == plain[id, 0][name]
+
+
+def test_a_random_budget_is_a_thinned_learner(tmp_path):
+    record = play(tmp_path, labels={"budget": 0.3})["arow", 0]
+    assert 0.2 * N < record["labels"] < 0.4 * N
+    from olbench.trials import seeds
+
+    taught = seeds.generator(0, "breast-cancer", "report", 0).random(N) < 0.3
+    thinned = online_pass("arow", DATA.X, DATA.y, np.flatnonzero(taught))
+    assert record["labels"] == taught.sum()
+    assert record["updates"] == thinned.updates
+
+
+def test_a_query_by_confidence_asks_as_the_learner_does(tmp_path):
+    record = play(tmp_path, labels={"budget": 0.2, "query": "confidence"}, delay=3)["arow", 0]
+    learner = QueryingLearner(make_algorithm("arow").start(30), 0.2, "confidence", 3)
+    result = run_learner(learner, as_examples(DATA.X), DATA.y, np.arange(N))
+    assert (record["mistakes"], record["labels"]) == (result.mistakes, result.learner.learnt)
+
+
+def test_a_threshold_is_chosen_on_what_is_not_scored(tmp_path):
+    settings = {"threshold": "cost", "costs": {"missed": 20.0}, "measures": ["cost"]}
+    record = play(tmp_path, warm=200, **settings)["arow", 0]
+    margins = online_pass("arow", DATA.X, DATA.y, keep="margins").margins
+    own = {"threshold": "cost", "costs": {"missed": 20.0, "false_alarm": 1.0}}
+    threshold = choose_threshold(DATA.y[:200], margins[:200], own)
+    assert record["threshold"] == threshold < 0
+    predicted = margins[200:] >= threshold
+    assert record["mistakes"] == np.count_nonzero(predicted != (DATA.y[200:] > 0))
+
+
+def test_no_threshold_is_better_on_the_rows_that_choose_it(rng):
+    y = np.where(rng.random(300) < 0.2, 1.0, -1.0)
+    f = np.round(rng.standard_normal(300) + 0.5 * y, 1)
+    for name in ("f1", "balanced_accuracy", "kappa", "mcc", "g_mean", "accuracy"):
+        chosen = choose_threshold(y, f, {"threshold": name})
+        value = measures.OF_COUNTS[name](measures.count_predictions(y, f >= chosen))
+        every = [
+            measures.OF_COUNTS[name](measures.count_predictions(y, f >= each + 0.05)) for each in np.unique(f)
+        ]
+        assert value >= np.nanmax(every) - 1e-12
+
+
+def test_drifts_of_a_generator_are_measured(tmp_path):
+    forgetful = {"id": "arow", "forgetting": 0.99, "name": "forgetful"}
+    play(tmp_path, datasets=["sea"], algorithms=["arow", forgetful])
+    records = [r for r in ledger.current(tmp_path).values() if r["algorithm"] == "arow"]
+    plain, other = sorted(records, key=lambda record: "forgetting" in record["options"])
+    assert plain["drifts"]["row"] == other["drifts"]["row"] == [10_000, 20_000, 30_000]
+    assert all(depth > 0.02 for depth in plain["drifts"]["depth"])
+    assert sum(other["drifts"]["lost"]) < sum(plain["drifts"]["lost"])
+
+
+def test_the_effects_of_a_drift():
+    right = np.array([True, False] * 100 + [False] * 40 + [True] * 160)
+    effects = measure_drifts(right, [200], 100)
+    assert effects["before"] == [0.5]
+    assert effects["depth"] == [0.5]
+    assert effects["recovery"] == [45]
+    assert effects["lost"] == [0.5 * 45 - 5]
+    never = measure_drifts(np.array([True] * 100 + [False] * 50), [100], 100)
+    assert (never["recovery"], never["lost"]) == ([None], [50.0])
+    assert measure_drifts(right, [], 100)["row"] == []
+
+
+def test_a_detector_marks_a_change(rng):
+    right = rng.random(4000) < np.where(np.arange(4000) < 2000, 0.95, 0.4)
+    found = find_drifts(right)
+    assert any(2000 < row < 2300 for row in found)
+    assert not any(row < 2000 for row in found)
+
+
+def test_intervals_have_their_counts_at_many_places(tmp_path):
+    record = play(tmp_path, measures=["auc"])["arow", 0]
+    places = read_array(tmp_path, record["arrays"]["places"])
+    assert places[-1].tolist() == [N, record["mistakes"], record["positives"], record["false_alarms"]]
+    right, total = read_array(tmp_path, record["arrays"]["pairs"])
+    np.testing.assert_allclose(right.sum() / total.sum(), record["auc"], rtol=1e-12)
+
+
+def test_predictions_are_kept_on_request(tmp_path):
+    record = play(tmp_path, keep="predictions", warm=10)["arow", 0]
+    margins = online_pass("arow", DATA.X, DATA.y, keep="margins").margins
+    np.testing.assert_array_equal(read_array(tmp_path, record["arrays"]["margins"]), margins[10:])
+
+
+def test_a_measure_can_be_added_later_and_only_its_trials_run_again(tmp_path):
+    play(tmp_path)
+    before = (tmp_path / "trials.jsonl").read_bytes()
+    play(tmp_path, measures=["balanced_accuracy", "f1"])
+    assert (tmp_path / "trials.jsonl").read_bytes() == before  # counts are there already
+    records = play(tmp_path, measures=["auc"])
+    assert (tmp_path / "trials.jsonl").read_bytes().startswith(before)
+    assert all("auc" in record for record in records.values())
+    frame = load_results(tmp_path).to_frame()
+    assert frame["auc"].between(0, 1).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"delay": N}, "so no label would come with a delay of 569"),
+        ({"window": 0}, "window must be a whole number from 1"),
+        ({"warm": N}, "none is left to score after the first 569"),
+        ({"labels": {"budget": 0}}, "a budget is a share above 0"),
+        ({"labels": {"query": "margin"}}, "labels needs a budget"),
+        ({"labels": {"budget": 0.5, "ask": 1}}, "'budget' and 'query', not 'ask'"),
+        ({"labels": {"budget": 0.5, "query": "margin"}, "replicas": 3}, "does not go with"),
+        ({"threshold": "f1"}, "chosen on rows that are not scored"),
+        ({"drifts": [5, 3]}, "ascending"),
+        ({"drifts": [10_000]}, "a drift must be between 0 and that"),
+        ({"fading": 1.5}, "fading must be a number between 0 and 1"),
+        ({"measures": ["aucc"]}, "measures must be"),
+        ({"measures": ["macro_f1"]}, "use f1 instead of macro_f1"),
+        ({"costs": {"missed": -1}}, "must be a number from 0"),
+        (
+            {"tuning": {"search": "grid", "prefix": 0.1}, "warm": 100, "algorithms": ["pa1"]},
+            "leaves none of the",
+        ),
+        ({"permutations": 3}, "unknown key 'permutations'"),
+    ],
+)
+def test_a_wrong_setting_is_one_sentence(tmp_path, changes, words):
+    with pytest.raises(UserError, match=words.replace("(", r"\(")):
+        run({**BASE, **changes}, tmp_path / "out", jobs=1)
+    assert not (tmp_path / "out" / "trials.jsonl").exists()
+
+
+def test_a_stream_of_one_class_is_refused(tmp_path):
+    path = tmp_path / "one.libsvm"
+    path.write_text("+1 1:1\n+1 1:2\n")
+    with pytest.raises(UserError, match="two distinct labels"):
+        run({**BASE, "datasets": [str(path)]}, tmp_path / "out", jobs=1)
