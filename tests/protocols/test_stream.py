@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from river import evaluate, linear_model, metrics
+from river import evaluate, linear_model, metrics, optim
 
 from olbench import load_dataset, load_results, make_algorithm, measures, online_pass, run
 from olbench.errors import UserError
@@ -97,37 +97,42 @@ def test_a_label_is_learnt_after_so_many_more_predictions(tmp_path, delay):
 def test_a_delay_is_that_of_river_to_the_example(id, params, model, delay):
     """River shows a label before the prediction `delay` rows on: its 10 is 9 here. At margin 0 it says no."""
     data = load_dataset("sea")
-    X, y = np.asarray(data.X)[:3000], data.y[:3000]
-    result = online_pass(make_algorithm(id, **params), X, y, order=late(delay, 3000), keep="margins")
+    ours, theirs, zeros = compare_with_river(
+        id, params, model(), np.asarray(data.X)[:3000], data.y[:3000], delay
+    )
+    assert np.array_equal(ours, theirs)
+    assert zeros == delay + 1  # before the first label
+
+
+def compare_with_river(id, params, model, X, y, delay):
+    """Return our predictions and River's, both where our margin is not zero, and how many are zero."""
+    schedule = late(delay, y.size)
+    result = online_pass(make_algorithm(id, **params), X, y, order=schedule, keep="margins")
     rows = ((dict(enumerate(row)), bool(label > 0)) for row, label in zip(X.tolist(), y, strict=True))
     steps = evaluate.iter_progressive_val_score(
-        rows, model(), metrics.Accuracy(), delay=delay + 1, step=1, yield_predictions=True
+        rows, model, metrics.Accuracy(), delay=delay + 1, step=1, yield_predictions=True
     )
-    theirs = np.array([step["Prediction"] for step in steps])
-    ours = result.margins >= 0
-    decided = result.margins != 0
-    assert np.array_equal(ours[decided], theirs[decided])
-    assert np.count_nonzero(~decided) == delay + 1  # before the first label
+    theirs, decided = np.array([step["Prediction"] for step in steps]), result.margins != 0
     assert not theirs[~decided].any()
+    return (result.margins >= 0)[decided], theirs[decided], np.count_nonzero(~decided)
 
 
-def test_the_perceptron_of_river_counts_the_same_on_electricity(mirror):
+@pytest.mark.parametrize("delay", [0, 9])
+def test_learners_of_river_count_the_same_on_electricity(mirror, delay):
+    """River's perceptron also learns at a margin of zero, as a margin perceptron with margin 0 does."""
     data = load_dataset("elec2", mirror=str(mirror))
     X, y = np.asarray(data.X)[:20_000], data.y[:20_000]
-    result = online_pass("perceptron", X, y, order=late(9, 20_000), keep="margins")
-    model = linear_model.LogisticRegression(
-        optimizer=__import__("river").optim.SGD(1.0),
-        loss=__import__("river").optim.losses.Hinge(threshold=0.0),
-        intercept_lr=0.0,
+    perceptron = linear_model.LogisticRegression(
+        optimizer=optim.SGD(1.0), loss=optim.losses.Hinge(threshold=0.0), intercept_lr=0.0
     )
-    rows = ((dict(enumerate(row)), bool(label > 0)) for row, label in zip(X.tolist(), y, strict=True))
-    steps = evaluate.iter_progressive_val_score(
-        rows, model, metrics.Accuracy(), delay=10, step=1, yield_predictions=True
-    )
-    theirs = np.array([step["Prediction"] for step in steps])
-    decided = result.margins != 0
-    # The hinge loss of River has no gradient at a margin of exactly zero on a negative example.
-    assert np.count_nonzero((result.margins >= 0)[decided] != theirs[decided]) <= 2
+    passive = linear_model.PAClassifier(C=1.0, mode=1, learn_intercept=False)
+    for id, params, model in (
+        ("margin-perceptron", {"margin": 0.0}, perceptron),
+        ("pa1", {"C": 1.0}, passive),
+    ):
+        ours, theirs, zeros = compare_with_river(id, params, model, X, y, delay)
+        assert np.array_equal(ours, theirs)
+        assert zeros == delay + 1
 
 
 def test_the_no_change_accuracy_of_electricity_is_the_published_one(mirror):
