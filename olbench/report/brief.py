@@ -43,12 +43,14 @@ CLAIMS = {
 def parts(report: Report, name: str, width: int = 80, height: int = 40) -> list[Part]:
     """Return the summary of a run that fills a terminal; the user calls the run `name`."""
     before = "\n".join((*headline_lines(report, report.made[:10], NAMED), *_describe_claims(report)))
-    after = [describe_ranks(report), describe_guesses(report.guesses, NAMED)]
-    after = [*filter(None, after), "\n".join(["Next", *_align(next_steps(report, name))])]
+    steps = next_steps(report, name)
+    longest = max(len(command) for command, _ in steps)
+    next_lines = "\n".join(["Next", *(f"  {command:{longest}}  {why}" for command, why in steps)])
+    after = filter(None, (describe_ranks(report), describe_guesses(report.guesses, NAMED), next_lines))
     texts = (before, *after)
     lines = sum(math.ceil(len(line) / width) for text in texts for line in text.splitlines())
     room = max(FEWEST, height - lines - len(texts) - AROUND)
-    return [before, best_rows(report, room), *after]
+    return [before, best_rows(report, room), *texts[1:]]
 
 
 def best_rows(report: Report, room: int) -> Grid:
@@ -137,8 +139,3 @@ def _is_tunable(spec: AlgorithmSpec) -> bool:
     except UserError:  # an algorithm of the user's own that is not loaded
         return False
     return any(parameter not in spec.params for parameter in grid)
-
-
-def _align(steps: list[tuple[str, str]]) -> list[str]:
-    width = max(len(command) for command, _ in steps)
-    return [f"  {command:{width}}  {why}" for command, why in steps]

@@ -20,17 +20,41 @@ OTHER_DATA = "the data is not the same"
 NOTHING = "\N{EN DASH}"
 
 
+#: The outcomes of a comparison of two means, and the colour of each on the page.
+BETTER, WORSE, CHANGED, ALIKE, UNTESTED = "better", "worse", "changed", "no significant change", "not tested"
+COLOURS = {
+    BETTER: "reproduced", WORSE: "differs", CHANGED: "close", ALIKE: "not-comparable", UNTESTED: "open"
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class MeanChange:
     """How far a mean is from that of the first run; p is None where no test is legal."""
 
     difference: float
     p: float | None
+    quantity: Quantity
+
+    @property
+    def text(self) -> str:
+        """The difference with its sign."""
+        return self.quantity.text(self.difference, sign="+")
 
     @property
     def significant(self) -> bool:
         """Whether a test finds the means different."""
         return self.p is not None and self.p < LEVEL
+
+    @property
+    def outcome(self) -> str:
+        """Whether the change is better, worse, or not significant; UNTESTED where no test is legal."""
+        if self.p is None:
+            return UNTESTED
+        if not self.significant:
+            return ALIKE
+        if self.quantity.better == "neither":
+            return CHANGED
+        return BETTER if self.quantity.is_better(self.difference, 0.0) else WORSE
 
 
 @dataclass(frozen=True)
@@ -176,11 +200,11 @@ def change(first: Results, before: Entry, other: Results, after: Entry, quantity
     """Return the change of a quantity, tested in pairs where the orders are shared."""
     difference = after.mean(quantity) - before.mean(quantity)
     if why_unpaired(first, before, other, after):
-        return MeanChange(difference, None)
+        return MeanChange(difference, None, quantity)
     one, two = (entry.align(entry.values(quantity)) for entry in (before, after))
     shared = min(one.size, two.size)
     _, p = paired_t(two[:shared], one[:shared], max(before.overlap, after.overlap))
-    return MeanChange(difference, None if math.isnan(p) else p)
+    return MeanChange(difference, None if math.isnan(p) else p, quantity)
 
 
 def config_differences(runs: Sequence[Results]) -> list[tuple[str, list[str]]]:

@@ -76,6 +76,11 @@ class Report:
         return self._judgements_by_row.get((entry.dataset, entry.label), {})
 
     @cached_property
+    def by_place(self) -> dict[tuple[str, str, str], Judgement]:
+        """The verdicts by data set, row of the paper and quantity."""
+        return {judgement.place: judgement for judgement in self.judgements}
+
+    @cached_property
     def _judgements_by_row(self) -> dict[tuple[str, str], dict[str, Judgement]]:
         by_row: dict[tuple[str, str], dict[str, Judgement]] = {}
         for each in self.judgements:

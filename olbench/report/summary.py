@@ -13,6 +13,7 @@ from olbench.quantities import Quantity
 from olbench.report import evidence, verdicts
 from olbench.report.claims import OPEN, OUTCOMES, ClaimVerdict, combine
 from olbench.report.document import Document
+from olbench.report.evidence import NamedRow, WrongLearners, describe_range
 from olbench.report.grid import Grid, boxes, left, right
 from olbench.report.model import Report, make_report
 from olbench.report.sections import Section
@@ -113,11 +114,10 @@ def find_runs(root: Path) -> list[Path]:
     own. Quick looks, with fewer permutations than the paper has, never speak.
     """
     best: dict[str, tuple[tuple[int, int, bool], Path]] = {}
-    own = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{run_file.NAME}"))}
-    for name, folder, is_own in (
-        *((name, folder, True) for name, folder in own.items()),
-        *((name, folder, False) for name, folder in runs().items()),
-    ):
+    own = [path.parent for path in sorted(root.glob(f"*/{run_file.NAME}"))]
+    candidates = [*((folder.name, folder, True) for folder in own)]
+    candidates += [(name, folder, False) for name, folder in runs().items()]
+    for name, folder, is_own in candidates:
         try:
             run = run_file.read(folder)
         except UserError:
@@ -173,36 +173,33 @@ def _numbers(found: Sequence[Reproduction]) -> Grid:
 def _evidence(found: Sequence[Reproduction]) -> Grid:
     """Return what the verdicts of each run prove: the controls, and whom blind matching names."""
     rows = []
-    for each in found:
+
+    def add(texts: Sequence[str], control: WrongLearners | None, named: Sequence[NamedRow]) -> None:
+        both = (f"{control.reproduced} of {control.total}", describe_range(control)) if control else ("", "")
+        right_ones, decisive = sum(row.is_right for row in named), sum(row.is_identified for row in named)
+        rows.append(boxes(*texts, *both, f"{right_ones} of {len(named)}", str(decisive)))
+
+    for id, each in ((each.paper.id, each) for each in found):
         for report in each.reports:
-            own = [cell for cell in each.printed_cells if cell.results is report.results]
-            named = evidence.identify(own).rows
+            name, own = report.results.name, [c for c in each.printed_cells if c.results is report.results]
             for quantity in each.counts:
                 control = evidence.control(own, quantity)
                 if control.deranged:
                     alone = evidence.identify(evidence.restrict(own, quantity)).rows
-                    counts = f"{control.reproduced} of {control.total}", evidence.describe_range(control)
-                    rows.append((each.paper.id, report.results.name, quantity.counted, *counts, alone))
+                    add((id, name, quantity.counted), control, alone)
+            named = evidence.identify(own).rows
             if named and len(each.counts) > 1:
-                rows.append((each.paper.id, report.results.name, "all together", "", "", named))
+                add((id, name, "all together"), None, named)
         if len({cell.results.name for cell in each.printed_cells}) > 1:
             for quantity, control in each.controls.items():
-                counts = f"{control.reproduced} of {control.total}", evidence.describe_range(control)
-                named = each.identification.rows
-                rows.append((each.paper.id, "all runs", quantity.counted, *counts, named))
+                add((id, "all runs", quantity.counted), control, each.identification.rows)
     note = (
         "Other learners: the median, and the range, when every row gets the learner of another row. Rows "
         "named right: blind matching finds the learner of the row; decisively, if by a factor of 20. All "
         "runs: one assignment for the whole paper, so that the parts do not add up."
     )
     columns = right("right learners", "other learners", "rows named right", "decisively")
-    shown = [boxes(*texts, *_count_named(named)) for *texts, named in rows]
-    return Grid("What the verdicts prove", (*left("paper", "run", "numbers"), *columns), shown, note)
-
-
-def _count_named(named: Sequence[evidence.NamedRow]) -> tuple[str, str]:
-    right_ones = sum(row.is_right for row in named)
-    return f"{right_ones} of {len(named)}", str(sum(row.is_identified for row in named))
+    return Grid("What the verdicts prove", (*left("paper", "run", "numbers"), *columns), rows, note)
 
 
 def _claims(found: Sequence[Reproduction]) -> Grid:
@@ -226,13 +223,9 @@ def _conflicts(found: Sequence[Reproduction]) -> Grid:
 def _runs(found: Sequence[Reproduction]) -> Grid:
     names = {folder: name for name, folder in runs().items()}
     rows = []
-    for each in found:
-        for report in each.reports:
-            folder = report.results.folder
-            name = names.get(folder, str(folder))
-            rows.append(
-                boxes(each.paper.id, each.paper.citation, name, report.made[:10], f"olbench report {name}")
-            )
+    for paper, report in ((each.paper, report) for each in found for report in each.reports):
+        name = names.get(report.results.folder, str(report.results.folder))
+        rows.append(boxes(paper.id, paper.citation, name, report.made[:10], f"olbench report {name}"))
     return Grid("Runs", left("paper", "citation", "run", "ended", "in full"), rows)
 
 

@@ -9,19 +9,11 @@ import pytest
 
 from olbench.quantities import MISTAKE_RATE, Quantity
 from olbench.report import comparison
-from olbench.report.comparison import ComparedRuns, MeanChange
+from olbench.report.comparison import ALIKE, BETTER, CHANGED, UNTESTED, WORSE, ComparedRuns, MeanChange
 from olbench.report.renderers.html import render
 from olbench.report.results import Results, load_results
 from olbench.report.sections import curves
-from olbench.report.sections.comparison import (
-    ALIKE,
-    BETTER,
-    CHANGED,
-    UNTESTED,
-    WORSE,
-    comparison_document,
-    judge,
-)
+from olbench.report.sections.comparison import comparison_document
 
 SMALL = Path(__file__).with_name("small")
 
@@ -48,7 +40,7 @@ def test_the_same_orders_are_tested_in_pairs(before: Results, tmp_path: Path):
     runs = [before, changed(tmp_path)]
     assert ComparedRuns(runs).notes == []
     found = comparison.change(runs[0], runs[0].entries[0], runs[1], runs[1].entries[0], MISTAKE_RATE)
-    assert found == MeanChange(0.0, 1.0)
+    assert found == MeanChange(0.0, 1.0, MISTAKE_RATE)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +59,7 @@ def test_other_orders_are_not_tested_and_the_reason_is_said(before: Results, tmp
         f"after: {reason}, so the orders are not shared and no change is tested on any data set"
     )
     changes = [change for [change] in compared.changes["mistake_rate"].values()]
-    assert {judge(change, MISTAKE_RATE) for change in changes} == {UNTESTED}
+    assert {change.outcome for change in changes} == {UNTESTED}
 
 
 @pytest.mark.parametrize("config", [{"curve": 9}, {"permutations": 20}])
@@ -98,11 +90,11 @@ def test_of_an_algorithm_that_only_one_config_lists_the_grid_is_not_a_difference
 def test_a_change_is_judged_by_the_direction_of_its_quantity():
     higher = Quantity("accuracy", "accuracy", 2, better="higher")
     neither = Quantity("size", "size", 2, better="neither")
-    assert judge(MeanChange(-0.1, 0.01), MISTAKE_RATE) == BETTER
-    assert judge(MeanChange(-0.1, 0.01), higher) == WORSE
-    assert judge(MeanChange(-0.1, 0.01), neither) == CHANGED
-    assert judge(MeanChange(-0.1, 0.06), MISTAKE_RATE) == ALIKE
-    assert judge(MeanChange(-0.1, None), MISTAKE_RATE) == UNTESTED
+    assert MeanChange(-0.1, 0.01, MISTAKE_RATE).outcome == BETTER
+    assert MeanChange(-0.1, 0.01, higher).outcome == WORSE
+    assert MeanChange(-0.1, 0.01, neither).outcome == CHANGED
+    assert MeanChange(-0.1, 0.06, MISTAKE_RATE).outcome == ALIKE
+    assert MeanChange(-0.1, None, MISTAKE_RATE).outcome == UNTESTED
 
 
 def test_the_page_of_a_comparison_is_safe_and_repeatable(before: Results, tmp_path: Path):

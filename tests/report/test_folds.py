@@ -303,10 +303,10 @@ def test_our_mark_needs_a_difference_from_each_baseline(report):
 
 
 def test_a_mark_for_being_worse_says_so():
-    assert significance.MarkPair("†", "∗", True).text == "†− / ∗"
-    assert significance.MarkPair("·", "∗", True).text == "· / ∗"
-    assert significance.MarkPair("⋆", "", False).text == "⋆"
-    assert significance.MarkPair("", "∗", True).text == ""
+    assert significance.mark_text("†", "∗", True) == "†− / ∗"
+    assert significance.mark_text("·", "∗", True) == "· / ∗"
+    assert significance.mark_text("⋆", "", False) == "⋆"
+    assert significance.mark_text("", "∗", True) == ""
 
 
 def test_a_row_that_lacks_a_baseline_has_no_mark(report):

@@ -7,22 +7,17 @@ from itertools import chain, repeat
 from typing import Any
 
 from olbench.quantities import Quantity
-from olbench.report.comparison import NOTHING, ComparedRuns, Key, MeanChange, config_differences
+from olbench.report.comparison import COLOURS, NOTHING, ComparedRuns, Key, MeanChange, config_differences
 from olbench.report.document import MANY_ROWS, Document
 from olbench.report.grid import Box, Grid, Part, boxes, count, left, list_settings, right
 from olbench.report.page.style import line_styles
-from olbench.report.results import Entry, Results
+from olbench.report.results import Results
 from olbench.report.sections import Section
 from olbench.report.sections.curves import budget, curves_of, describe_series
 from olbench.report.sections.provenance import machine_text
 from olbench.report.sections.results import spread_page
 from olbench.trials.run_file import RunFile
 
-#: The outcomes of a comparison of two means, and the colour of each on the page.
-BETTER, WORSE, CHANGED, ALIKE, UNTESTED = "better", "worse", "changed", "no significant change", "not tested"
-COLOURS = {
-    BETTER: "reproduced", WORSE: "differs", CHANGED: "close", ALIKE: "not-comparable", UNTESTED: "open"
-}  # fmt: skip
 #: With more algorithms, the page at first draws the curves of those that change.
 FEW_CURVES = 6
 #: The dashes of the first run, the second and so on.
@@ -49,27 +44,16 @@ def comparison_document(runs: Sequence[Results]) -> Document[ComparedRuns]:
     )
 
 
-def judge(found: MeanChange, quantity: Quantity) -> str:
-    """Return whether a change is better, worse, or not significant; UNTESTED where no test is legal."""
-    if found.p is None:
-        return UNTESTED
-    if not found.significant:
-        return ALIKE
-    if quantity.better == "neither":
-        return CHANGED
-    return BETTER if quantity.is_better(found.difference, 0.0) else WORSE
-
-
 def changes_page(compared: ComparedRuns) -> Mapping[str, Any]:
     """Return how many rows got better or worse, by run and quantity, and what could not be compared."""
     tallies = []
     for place, title in enumerate(compared.titles[1:]):
         for quantity in compared.quantities:
             found = (changes[place] for changes in compared.changes[quantity.name].values())
-            counts = Counter(judge(each, quantity) for each in found if each)
-            listed = [(name, COLOURS[name], counts[name]) for name in COLOURS if counts[name]]
-            total = counts.total()
-            tallies.append({"title": title, "quantity": quantity.title, "total": total, "counts": listed})
+            counts = Counter(each.outcome for each in found if each)
+            listed = [(name, colour, counts[name]) for name, colour in COLOURS.items() if counts[name]]
+            about = {"title": title, "quantity": quantity.title, "total": counts.total()}
+            tallies.append({**about, "counts": listed})
     return {"tallies": tallies}
 
 
@@ -105,18 +89,15 @@ def side_parts(compared: ComparedRuns) -> Iterator[Grid]:
     """Yield one table per quantity."""
     titles = compared.titles
     for quantity in compared.quantities:
-        differences = right(*(f"{title} − {titles[0]}" for title in titles[1:]))
         rows = []
         for key, entries in compared.rows.items():
             values = [quantity.spread(*entry.spread(quantity)) if entry else "" for entry in entries]
-            changes = [
-                Box(quantity.text(each.difference, sign="+"), each.significant) if each else ""
-                for each in compared.changes[quantity.name][key]
-            ]
-            rows.append(boxes(*key, *values, *changes))
+            changes = compared.changes[quantity.name][key]
+            differences = [Box(each.text, each.significant) if each else "" for each in changes]
+            rows.append(boxes(*key, *values, *differences))
         yield Grid(
             f"Side by side: {quantity.title}",
-            (*left("data set", "algorithm"), *right(*titles), *differences),
+            left("data set", "algorithm") + right(*titles, *(f"{each} − {titles[0]}" for each in titles[1:])),
             rows,
             f"* or bold: significant at the 95% level ({compared.test_name} over the {compared.numbered}s of "
             "the same number, where their orders are shared).",
@@ -140,7 +121,7 @@ def _row(compared: ComparedRuns, key: Key) -> dict[str, Any]:
         changes = compared.changes[each.name][key]
         numbers[each.name] = {
             "spreads": [spread_page(each, entry) if entry else None for entry in entries],
-            "changes": [_change(change, each) if change else None for change in changes],
+            "changes": [_change(change) if change else None for change in changes],
         }
     # The chosen parameters, those of each run if they differ.
     texts = [list_settings({**(e.params or {}), **e.setting}) if e else NOTHING for e in entries]
@@ -148,16 +129,9 @@ def _row(compared: ComparedRuns, key: Key) -> dict[str, Any]:
     return {"dataset": dataset, "label": label, "numbers": numbers, "params": params}
 
 
-def _change(change: MeanChange, quantity: Quantity) -> dict[str, Any]:
-    outcome = judge(change, quantity)
-    return {
-        "value": change.difference,
-        "text": quantity.text(change.difference, sign="+"),
-        "p": change.p,
-        "outcome": outcome,
-        "colour": COLOURS[outcome],
-        "significant": change.significant,
-    }
+def _change(change: MeanChange) -> dict[str, Any]:
+    names = ("difference", "text", "p", "outcome", "significant")
+    return {**{name: getattr(change, name) for name in names}, "colour": COLOURS[change.outcome]}
 
 
 def _quantity(quantity: Quantity, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -177,12 +151,12 @@ def curves_page(compared: ComparedRuns) -> Mapping[str, Any]:
         if entry.done and (entry.dataset, entry.label) in compared.rows
     ]
     lines, points = budget(entries, series)
-    by_dataset: dict[str, list[Entry]] = {}
-    for entry in entries:
-        by_dataset.setdefault(entry.dataset, []).append(entry)
     labels = list(dict.fromkeys(label for _, label in compared.rows))
     return {
-        "curves": {name: curves_of(each[:lines], points) for name, each in by_dataset.items()},
+        "curves": {
+            name: curves_of([entry for entry in entries if entry.dataset == name][:lines], points)
+            for name in dict.fromkeys(entry.dataset for entry in entries)
+        },
         "styles": {
             _name(label, title): {**style, "dash": dash, "filled": title == titles[0]}
             for label, style in line_styles(labels).items()
@@ -205,11 +179,10 @@ def _unchanged(compared: ComparedRuns, labels: Sequence[str]) -> list[str]:
     if len(labels) <= FEW_CURVES:
         return []
     changed = {
-        key[1]
+        label
         for by_row in compared.changes.values()
-        for key, changes in by_row.items()
-        for each in changes
-        if each and each.significant
+        for (_, label), changes in by_row.items()
+        if any(each and each.significant for each in changes)
     }
     kept = [label for label in labels if label in changed][:FEW_CURVES] or list(labels[:FEW_CURVES])
     return [label for label in labels if label not in kept]

@@ -54,12 +54,10 @@ def beside_printed(report: Report, printed: PrintedRanks) -> Grid:
 
 def _means(report: Report, printed: PrintedRanks) -> tuple[Means, Means, Means]:
     """Return our numbers where all are comparable, the paper's on the same data sets, and all of its own."""
-    judged = [each for each in report.judgements if each.quantity == printed.quantity]
-    found = {(each.dataset, each.algorithm): each for each in judged}
     ours: dict[str, dict[str, float]] = {}
     theirs: dict[str, dict[str, float]] = {}
     for dataset in printed.datasets:
-        row = [found[dataset, name] for name in printed.printed]
+        row = [report.by_place[dataset, name, printed.quantity] for name in printed.printed]
         theirs[dataset] = {each.algorithm: each.reported.mean for each in row}
         means = {e.algorithm: e.mean for e in row if e.mean is not None and e.verdict != NOT_COMPARABLE}
         if len(means) == len(row):

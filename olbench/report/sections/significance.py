@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from olbench.papers import MarkedTable, Paper
@@ -20,29 +19,9 @@ METHOD = (
 )
 
 
-@dataclass(frozen=True)
-class MarkPair:
-    """Our mark and the paper's for one row on one data set; an empty text where there is no test."""
-
-    ours: str
-    theirs: str
-    worse: bool
-
-    @property
-    def is_compared(self) -> bool:
-        """Whether both tested it."""
-        return bool(self.ours and self.theirs)
-
-    @property
-    def text(self) -> str:
-        """Both marks, or ours alone."""
-        ours = f"{self.ours}{WORSE}" if self.worse and self.ours not in ("", NONE) else self.ours
-        return f"{ours} / {self.theirs}" if self.is_compared else ours
-
-
 def applies(report: Report) -> bool:
     """Return whether the paper marks differences and trials stored their errors."""
-    marked = bool(report.paper and report.paper.marked)
+    marked = report.paper is not None and bool(report.paper.marked)
     return marked and any(map(trials_with_errors, report.results.entries))
 
 
@@ -64,33 +43,32 @@ def parts(report: Report) -> Iterator[Part]:
 
 def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence[ErrorContrast]) -> Grid:
     """Return our mark and the paper's for every row of a table on every data set."""
-    datasets = list(dict.fromkeys(contrast.dataset for contrast in found))
     names = (*table.rows, *table.also)
-    pairs = {
-        (dataset, row): _pair(report, paper, table, dataset, row, found)
-        for dataset in datasets
-        for row in names
-    }
-    compared = [pair for pair in pairs.values() if pair.is_compared]
-    same = sum(pair.ours == pair.theirs for pair in compared)
+    rows, same = [], []
+    for dataset in dict.fromkeys(contrast.dataset for contrast in found):
+        texts = []
+        for row in names:
+            own = [each for each in found if (each.dataset, each.row) == (dataset, row)]
+            ours = (find_mark(max(each.test.p for each in own), paper) or NONE) if own else ""
+            printed = paper.of(dataset, row).get(report.headline.name) if row in table.rows else None
+            theirs = printed.marks.get(table.where, NONE) if printed else ""
+            texts.append(mark_text(ours, theirs, not all(each.is_better for each in own)))
+            same += [ours == theirs] if ours and theirs else []
+        rows.append(boxes(dataset, *texts))
     levels = ", ".join(f"{mark} p < {level:g}" for mark, level in paper.marks.items() if level is not None)
     return Grid(
         f"{table.where}: significantly different from each of {', '.join(table.against)}, ours / the paper's",
         (*left("data set"), *(Column(row, "center") for row in names)),
-        [boxes(dataset, *(pairs[dataset, row].text for row in names)) for dataset in datasets],
-        f"{levels}, {NONE} none; {WORSE} after a mark: worse than one of them. The same in {same} of "
-        f"{len(compared)} places that both have.",
+        rows,
+        f"{levels}, {NONE} none; {WORSE} after a mark: worse than one of them. The same in {sum(same)} of "
+        f"{len(same)} places that both have.",
     )
 
 
-def _pair(
-    report: Report, paper: Paper, table: MarkedTable, dataset: str, row: str, found: Sequence[ErrorContrast]
-) -> MarkPair:
-    own = [each for each in found if (each.dataset, each.row) == (dataset, row)]
-    ours = (find_mark(max(each.test.p for each in own), paper) or NONE) if own else ""
-    printed = paper.of(dataset, row).get(report.headline.name) if row in table.rows else None
-    theirs = printed.marks.get(table.where, NONE) if printed else ""
-    return MarkPair(ours, theirs, not all(each.is_better for each in own))
+def mark_text(ours: str, theirs: str, is_worse: bool) -> str:
+    """Return both marks, or ours alone; a text is empty where there is no test."""
+    marked = f"{ours}{WORSE}" if is_worse and ours not in ("", NONE) else ours
+    return f"{marked} / {theirs}" if ours and theirs else marked
 
 
 def counts_grid(found: Sequence[ErrorContrast]) -> Grid:

@@ -10,7 +10,7 @@ from olbench.report.diagram import critical_difference, fits_beside, order_ranks
 from olbench.report.grid import Grid, Part, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Figures, Section, register
-from olbench.stats import CONDITIONAL, POWER, Across, Control, ControlTest, Difference, PairTest
+from olbench.stats import CONDITIONAL, POWER, Across, Control, Difference, PairTest
 
 #: Pairs grow with the square of the algorithms: the most in a table, and on the page. JSON has all.
 IN_TABLE, ON_PAGE = 500, 2000
@@ -100,20 +100,16 @@ def against_best(report: Report, comparison: Control) -> Grid:
             f" Better, equal, worse: their probabilities by the Bayesian signed-rank test, where equal is a "
             f"difference of at most {reach}."
         )
-    rows = [
-        boxes(each.label, f"{each.z:.2f}", f"{each.p:.3g}", f"{each.adjusted:.3g}", *_posterior(each))
-        for each in comparison.tests
-    ]
+    rows = []
+    for each in comparison.tests:
+        shares = [f"{share:.2f}" for share in vars(each.posterior).values()] if each.posterior else []
+        rows.append(boxes(each.label, f"{each.z:.2f}", f"{each.p:.3g}", f"{each.adjusted:.3g}", *shares))
     return Grid(
         f"Across data sets: against {comparison.label}, which has the best average rank",
         (*left("algorithm"), *columns),
         rows,
         note,
     )
-
-
-def _posterior(test: ControlTest) -> list[str]:
-    return [f"{share:.2f}" for share in vars(test.posterior).values()] if test.posterior else []
 
 
 def data(report: Report) -> Mapping[str, Any]:

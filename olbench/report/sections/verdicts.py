@@ -55,18 +55,13 @@ def shown_datasets(report: Report) -> list[str]:
     return [name for name in report.results.datasets if name in reported]
 
 
-def _by_place(report: Report) -> dict[tuple[str, str, str], Judgement]:
-    return {(j.dataset, j.algorithm, j.quantity): j for j in report.judgements}
-
-
 def verdict_map(report: Report) -> Grid:
     """Return the verdicts of all rows as letters, and Kendall's tau of each data set."""
     assert report.paper is not None
-    judgements, names = _by_place(report), report.paper.algorithms
-    rows = []
+    names, rows = report.paper.algorithms, []
     for dataset in shown_datasets(report):
-        own = {name: [judgements.get((dataset, name, each.name)) for each in report.judged] for name in names}
-        letters = ["".join(each.letter if each else " " for each in own[name]) for name in names]
+        own = [[report.by_place.get((dataset, name, each.name)) for each in report.judged] for name in names]
+        letters = ["".join(each.letter if each else " " for each in cell) for cell in own]
         tau = report.taus.get(dataset)
         rows.append(boxes(dataset, *letters, "" if tau is None else f"{tau:.2f}"))
     binomial = any(judgement.basis == "binomial" for judgement in report.judgements)
@@ -82,10 +77,9 @@ def verdict_map(report: Report) -> Grid:
 def glance(report: Report) -> Grid:
     """Return the first quantity at a glance: our number, the paper's, and the verdict."""
     assert report.paper is not None
-    quantity, judgements = report.judged[0], _by_place(report)
-    rows = []
+    quantity, rows = report.judged[0], []
     for dataset in shown_datasets(report):
-        own = [judgements.get((dataset, row, quantity.name)) for row in report.paper.algorithms]
+        own = [report.by_place.get((dataset, row, quantity.name)) for row in report.paper.algorithms]
         best = report.results.best[dataset]
         beside = (Box(beside_text(each, quantity), each.label in best) if each else "" for each in own)
         rows.append(boxes(dataset, *beside))
@@ -177,22 +171,19 @@ def _map(report: Report, quantity: Quantity) -> dict[str, Any]:
 
     An algorithm that the config lists more than once has several labels, but one column.
     """
-    judged = {(j.dataset, j.algorithm): j for j in report.judgements if j.quantity == quantity.name}
-    names = list(dict.fromkeys(algorithm for _, algorithm in judged))
-    reported = {dataset for dataset, _ in judged}
+    judged = [each for each in report.judgements if each.quantity == quantity.name]
+    names = list(dict.fromkeys(each.algorithm for each in judged))
+    reported = {each.dataset for each in judged}
+    rows = []
+    for dataset in filter(reported.__contains__, report.datasets):
+        cells = [report.by_place.get((dataset, name, quantity.name)) for name in names]
+        shown = [judgement_page(cell, report) for cell in cells]
+        rows.append({"dataset": dataset, "tau": report.taus.get(dataset), "cells": shown})
     return {
         "title": capitalise(quantity.title),
         "ranked": quantity is report.headline,
         "algorithms": names,
-        "rows": [
-            {
-                "dataset": dataset,
-                "tau": report.taus.get(dataset),
-                "cells": [judgement_page(judged.get((dataset, name)), report) for name in names],
-            }
-            for dataset in report.datasets
-            if dataset in reported
-        ],
+        "rows": rows,
     }
 
 
