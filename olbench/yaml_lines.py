@@ -19,6 +19,11 @@ EXPONENT = re.compile(r"[+-]?\d+[eE][+-]?\d+")
 #: The tag of the key `<<`, which takes over the keys of other mappings.
 MERGE = "tag:yaml.org,2002:merge"
 
+#: What reads the files of users, and those that ship: libyaml is several times faster where it is there, but
+#: takes some texts that are not YAML, such as words with tabs.
+LOADER: Any = yaml.SafeLoader
+SHIPPED_LOADER: Any = getattr(yaml, "CSafeLoader", LOADER)
+
 
 @dataclass(slots=True)
 class Node:
@@ -60,7 +65,7 @@ class Node:
         return "nothing" if self.value is None else shorten(repr(self.value))
 
 
-def read_yaml(path: Path) -> Node:
+def read_yaml(path: Path, loader: Any = LOADER) -> Node:
     """Return the content of a YAML file."""
     try:
         with open(path, encoding="utf-8") as file:
@@ -71,21 +76,21 @@ def read_yaml(path: Path) -> Node:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
     if len(text) > MOST_CHARACTERS:
         raise UserError(f"{path}:1: it has more than {MOST_CHARACTERS:,} characters; a YAML file has fewer")
-    return parse_yaml(text, str(path))
+    return parse_yaml(text, str(path), loader=loader)
 
 
-def parse_yaml(text: str, name: str, one_place: bool = False) -> Node:
+def parse_yaml(text: str, name: str, one_place: bool = False, loader: Any = LOADER) -> Node:
     """Return the content of YAML text; with `one_place` the name alone is the place of everything."""
 
     def place(line: int = 0) -> str:
         return name if one_place else f"{name}:{line + 1}"
 
     try:
-        loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
+        reader = loader(text)
+        node = reader.get_single_node()
         if node is None:
             raise UserError(f"{place()}: it is empty")
-        return _Converter(loader, place).convert(node, ())
+        return _Converter(reader, place).convert(node, ())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or error

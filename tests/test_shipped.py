@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from olbench import UserError, load_results, run, shipped
-from olbench.papers import paper_ids
+from olbench.data.catalog import catalog_path
+from olbench.papers import FOLDER, NUMBERS, paper_ids
 from olbench.report.summary import find_runs
+from olbench.yaml_lines import LOADER, SHIPPED_LOADER, read_yaml
 from tests.runner.conftest import own_folder  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -129,3 +131,9 @@ def test_a_wheel_in_an_empty_folder_runs_and_reports(wheel, tmp_path):
         )
         assert done.returncode == 0, done.stderr
     assert {"results", "scw.csv", "schema.json"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_both_loaders_read_the_same_from_the_files_that_ship():
+    for path in (catalog_path(), *(FOLDER / id / NUMBERS for id in paper_ids())):
+        slow, fast = (read_yaml(path, loader) for loader in (LOADER, SHIPPED_LOADER))
+        assert repr(slow) == repr(fast), path

@@ -23,7 +23,7 @@ from olbench.structs import (
     text,
     whole,
 )
-from olbench.yaml_lines import Node, parse_yaml
+from olbench.yaml_lines import LOADER, SHIPPED_LOADER, Node, parse_yaml
 
 #: Archives of documents: one per file, one per line, or one per line with its features counted already.
 ARCHIVES = ("posts", "reviews", "feature-counts")
@@ -150,9 +150,9 @@ KEYS = keys_of(CatalogEntry, "name", "multiclass", "is_own", "reading")
 OWN_KEYS = ("name", "fingerprint", "variant_of", "preprocess", "note")
 
 
-def parse_catalog(text: str, name: str) -> dict[str, CatalogEntry]:
+def parse_catalog(text: str, name: str, loader: Any = LOADER) -> dict[str, CatalogEntry]:
     """Return the entries of a YAML catalogue; errors name the line."""
-    root = parse_yaml(text, name)
+    root = parse_yaml(text, name, loader=loader)
     datasets = root.value.get("datasets") if isinstance(root.value, dict) else None
     if datasets is None or not isinstance(datasets.value, dict):
         raise root.fail("a catalogue is a mapping with the key 'datasets'")
@@ -251,7 +251,7 @@ def catalog_path() -> Path:
 def catalog() -> dict[str, CatalogEntry]:
     """Return all data sets by name, in the order of the catalogue."""
     path = catalog_path()
-    return parse_catalog(path.read_text(encoding="utf-8"), path.name)
+    return parse_catalog(path.read_text(encoding="utf-8"), path.name, SHIPPED_LOADER)
 
 
 def find(name: str) -> CatalogEntry:

@@ -21,7 +21,7 @@ from olbench.papers.definition import (
     standard_error,
 )
 from olbench.papers.reading import PaperFile
-from olbench.yaml_lines import read_yaml
+from olbench.yaml_lines import LOADER, SHIPPED_LOADER, read_yaml
 
 __all__ = [
     "FOLDER",
@@ -76,4 +76,5 @@ def read_paper(path: Path) -> Paper:
 
 @cache
 def _read_cached(path: Path, changed: int) -> Paper:
-    return PaperFile(read_yaml(path)).paper()
+    ships = path.is_relative_to(FOLDER)
+    return PaperFile(read_yaml(path, SHIPPED_LOADER if ships else LOADER)).paper()

@@ -10,6 +10,7 @@ import os
 import socket
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from olbench.data.readers.decompress import BUFFER, Decompressed
@@ -74,7 +75,9 @@ def _content(folder: Path) -> tuple[Path, bytes]:
         return path, path.read_bytes() if path.exists() else b""
     try:
         with open(packed, "rb") as file:
-            return packed, io.BufferedReader(Decompressed(file, "xz"), BUFFER).read()
+            reader = io.BufferedReader(Decompressed(file, "xz"), BUFFER)
+            # Piece by piece: a read of everything would ask for 8 KB at a time.
+            return packed, b"".join(iter(partial(reader.read, BUFFER), b""))
     except (lzma.LZMAError, EOFError) as error:
         raise UserError(
             f"{packed} is damaged: {str(error).rstrip('.')}; restore the file, or remove it, and the next "
