@@ -438,9 +438,9 @@ def _as_points(values: Any) -> NDArray[np.int64]:
 
 
 def _as_numbers(values: Any) -> NDArray[Any]:
-    """Return numbers as an array; a TypeError refuses texts and what is missing."""
+    """Return numbers as an array; a TypeError refuses texts, lists and what is missing."""
     found = np.asarray(values)
-    if found.dtype.kind not in "if":
+    if found.dtype.kind not in "if" or found.ndim != 1:
         raise TypeError
     return found
 
@@ -545,13 +545,11 @@ class _Reading:
         """Refuse a record without one of the curves, or with other points than the first."""
         name, along = self.protocol.series[0].of, self.protocol.series[0].along
         for each in self.protocol.series:
-            columns = record.get(each.of)
-            if not isinstance(columns, dict) or not all(
-                isinstance(columns.get(column), np.ndarray) and columns[column].ndim == 1
-                for column in (each.name, each.along)
-            ):
+            curve = record.get(each.of)
+            # A column is packed with its points, or neither is.
+            if not isinstance(curve, dict) or not isinstance(curve.get(each.name), np.ndarray):
                 raise self.recorded.refuse(record, f"its {each.of} lacks numbers for {each.name}")
-        if not np.array_equal(record[name][along], first[name][along]):
+        if record[name][along].tobytes() != first[name][along].tobytes():
             raise self.recorded.refuse(record, f"its {name} has other points than the trial {first['key']}")
 
 

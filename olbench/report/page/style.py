@@ -26,13 +26,9 @@ def on_dark(colour: str) -> str:
         return "#ffffff"
     channels = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
     white = 0.0
-    while _luminance(mixed := [_towards_white(channel, white) for channel in channels]) < BRIGHT:
+    while _luminance(mixed := [round(each + (255 - each) * white) for each in channels]) < BRIGHT:
         white += 0.05
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
-
-
-def _towards_white(channel: int, share: float) -> int:
-    return round(channel + (255 - channel) * share)
 
 
 def _luminance(channels: list[int]) -> float:

@@ -5,7 +5,6 @@ A protocol lists the ids of its sections in order. A section that does not apply
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from olbench.discovery import import_all
@@ -47,14 +46,9 @@ def register(section: "Section[Report]") -> "Section[Report]":
     return section
 
 
-@cache
-def _load_all() -> None:
-    import_all("olbench.report.sections")
-
-
 def all_sections(report: Report) -> list[Section[Report]]:
     """Return the sections of a report in the order of its protocol, whether they apply or not."""
-    _load_all()
+    import_all(__name__)
     wanted = report.protocol.sections
     unknown = [id for id in wanted if id not in REGISTRY]
     if unknown:
