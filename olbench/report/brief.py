@@ -84,11 +84,10 @@ def best_on_each(report: Report, rows: list[Entry], room: int) -> Grid:
     headline, results, body = report.headline, report.results, []
     alone = all(entry.exclusive for entry in rows)
     times = [each for each in report.protocol.quantities if alone and is_time(each)]
-    for winner in winners(report):
-        [best] = [e for e in results.of(winner.dataset) if e.label == winner.label]
+    for best, equals in winners(report):
         paper = [printed_text(report, best, headline)] if report.judgements else []
         numbers = [number_text(best, each) for each in (headline, *times)]
-        body.append(boxes(winner.dataset, winner.label, *numbers, list_some(winner.equals, NAMED), *paper))
+        body.append(boxes(best.dataset, best.label, *numbers, list_some(equals, NAMED), *paper))
     columns: tuple[Column, ...] = (
         *left("data set", "best"),
         *right(headline.title),

@@ -79,16 +79,14 @@ def render_github(
     comparison: Comparison, failed: Sequence[Record], config: str, files: Mapping[str, str]
 ) -> str:
     """Return one annotation per finding, in the plugin of the algorithm or else in the config."""
+    found = [(each.algorithm, each.message, each.is_change) for each in comparison.findings]
+    for record in failed[:MAX_LINES]:
+        algorithm = record["algorithm"]
+        found.append((algorithm, f"{algorithm} on {record['dataset']} failed: {record['error']}", True))
     lines = []
-    for finding in comparison.findings:
-        level = "error" if finding.is_change else "notice"
-        place = _property(files.get(finding.algorithm, config))
-        lines.append(f"::{level} file={place},title=olbench check::{_data(finding.message)}")
-    lines += [
-        f"::error file={_property(files.get(record['algorithm'], config))},title=olbench check::"
-        f"{_data(record['algorithm'] + ' on ' + record['dataset'] + ' failed: ' + str(record['error']))}"
-        for record in failed[:MAX_LINES]
-    ]
+    for algorithm, message, is_error in found:
+        level, place = "error" if is_error else "notice", _property(files.get(algorithm, config))
+        lines.append(f"::{level} file={place},title=olbench check::{_data(message)}")
     return "\n".join([*lines, _summary(comparison)]) + "\n"
 
 

@@ -4,21 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from olbench.report.model import Report
+from olbench.report.results import Entry
 from olbench.stats import average_ranks
-
-
-@dataclass(frozen=True)
-class Winner:
-    """The best algorithm on a data set."""
-
-    dataset: str
-    label: str
-    #: Mean and deviation of the headline quantity.
-    spread: tuple[float, float]
-    #: The others that do not differ from it significantly.
-    equals: tuple[str, ...]
-    #: How many algorithms were compared.
-    compared: int
 
 
 @dataclass(frozen=True)
@@ -33,15 +20,14 @@ class RankedLabel:
     among_best: int
 
 
-def winners(report: Report) -> list[Winner]:
-    """Return the winner on each data set, in the order of the config."""
+def winners(report: Report) -> list[tuple[Entry, tuple[str, ...]]]:
+    """Return the best entry on each data set, and the labels that do not differ from it significantly."""
     results, headline, found = report.results, report.headline, []
     for dataset in results.datasets:
         entries = [entry for entry in report.block(dataset) if results.is_contestant(entry)]
         if entries:
             best = min(entries, key=lambda entry: headline.loss(entry.mean(headline)))
-            equals = tuple(e.label for e in entries if results.is_best(e) and e is not best)
-            found.append(Winner(dataset, best.label, best.spread(headline), equals, len(entries)))
+            found.append((best, tuple(e.label for e in entries if results.is_best(e) and e is not best)))
     return found
 
 
@@ -53,8 +39,8 @@ def rank_algorithms(report: Report) -> dict[str, float]:
 def standings(report: Report) -> list[RankedLabel]:
     """Return all algorithms that compete, best first: by rank, then by wins."""
     won = winners(report)
-    wins = Counter(each.label for each in won)
-    among = Counter(label for each in won for label in (each.label, *each.equals))
+    wins = Counter(best.label for best, _ in won)
+    among = Counter(label for best, equals in won for label in (best.label, *equals))
     ranks = rank_algorithms(report)
     labels = list(dict.fromkeys(label for row in report.means.values() for label in row))
     found = [RankedLabel(label, ranks.get(label), wins[label], among[label]) for label in labels]

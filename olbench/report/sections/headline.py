@@ -61,11 +61,16 @@ def data(report: Report) -> Mapping[str, Any]:
 
 def page(report: Report) -> Mapping[str, Any]:
     """Return the winners and ranks, and the tallies of verdicts and claims."""
-    ranked = standings(report)
+    ranked, headline = standings(report), report.headline
     return {
         "winners": [
-            {**vars(each), "texts": [report.headline.text(number) for number in each.spread]}
-            for each in winners(report)
+            {
+                "dataset": best.dataset,
+                "label": best.label,
+                "equals": equals,
+                "texts": [headline.text(number) for number in best.spread(headline)],
+            }
+            for best, equals in winners(report)
         ],
         "standings": [vars(each) for each in ranked[:MOST_RANKED]],
         "ranked": len(ranked),
