@@ -13,7 +13,6 @@ from olbench.report import claims, evidence, guessing, verdicts
 from olbench.report.claims import HOLDS, PARTLY, ClaimVerdict
 from olbench.report.comparable import Attempt
 from olbench.report.evidence import Identification, PrintedCell, WrongLearners
-from olbench.report.guessing import Guess
 from olbench.report.results import Entry, Results, aligned, load_results
 from olbench.report.verdicts import Judgement
 
@@ -175,9 +174,9 @@ class Report:
         return (found[HOLDS] + found[PARTLY] * (claim.verdict == PARTLY)) / found.total()
 
     @cached_property
-    def guesses(self) -> list[Guess]:
-        """The rows that are no better than always predicting the more frequent class."""
-        return list(guessing.find_guesses(self.results))
+    def guesses(self) -> guessing.Guesses:
+        """The rows that are no better than always predicting the more frequent class, by data set."""
+        return guessing.find_guesses(self.results)
 
     @cached_property
     def taus(self) -> dict[str, float]:

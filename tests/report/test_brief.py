@@ -102,20 +102,21 @@ def test_a_contestant_no_better_than_guessing_is_named_in_text_and_page(run):
         if entry.done and entry.mean(MISTAKE_RATE) >= 0.25
     }
     assert worse
-    assert {(each.dataset, each.label) for each in report.guesses} == worse
-    sentence = describe_guesses(report.guesses)
+    guessed = [entry for _, entries in report.guesses.values() for entry in entries]
+    assert {(entry.dataset, entry.label) for entry in guessed} == worse
+    sentence = describe_guesses(report.guesses, MISTAKE_RATE)
     assert sentence.startswith("No better than always predicting the more frequent class (mistake rate in")
     assert sentence in section_values(report)["headline"]["guesses"]
     shown = " ".join(text.render(brief.parts(report, "small", 80, 60), 80).split())
     assert "No better than always predicting the more frequent class" in shown
     give_majority(run, 0.5)
-    assert make_report(run).guesses == []
+    assert make_report(run).guesses == {}
 
 
 def test_the_catalogue_tells_the_share_where_the_record_does_not(report):
     """The record of `small` has no counts of labels, but the fingerprints of the catalogue."""
-    named = {each.dataset: each.guess for each in report.guesses}
-    assert named["svmguide3"] == pytest.approx(296 / 1243)
+    guess, _ = report.guesses["svmguide3"]
+    assert guess == pytest.approx(296 / 1243)
 
 
 def test_the_tables_of_a_run_without_a_paper_do_not_speak_of_one(here, run):

@@ -21,7 +21,7 @@ MOST_RANKED = 20
 def parts(report: Report) -> Iterator[str]:
     """Yield the headline as one paragraph."""
     lines = headline_lines(report, f"run of {report.made}")
-    yield "\n".join(filter(None, (*lines, describe_guesses(report.guesses))))
+    yield "\n".join(filter(None, (*lines, describe_guesses(report.guesses, report.headline))))
 
 
 def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
@@ -51,11 +51,15 @@ def list_gaps(report: Report, few: int) -> list[str]:
 def data(report: Report) -> Mapping[str, Any]:
     """Return the counts of the verdicts."""
     summary = {each.name: report.describe_verdicts(each) for each in report.judged}
-    names = ("dataset", "label", "mean", "guess")
+    guessed = [
+        {"dataset": dataset, "label": entry.label, "mean": entry.mean(report.headline), "guess": guess}
+        for dataset, (guess, entries) in report.guesses.items()
+        for entry in entries
+    ]
     return {
         "missing": report.results.missing,
         "summary": summary if report.paper else None,
-        "no_better_than_guessing": [{name: getattr(each, name) for name in names} for each in report.guesses],
+        "no_better_than_guessing": guessed,
     }
 
 
@@ -79,7 +83,7 @@ def page(report: Report) -> Mapping[str, Any]:
             {"name": name, "letter": letter, "meaning": verdicts.MEANINGS[name]}
             for name, letter in verdicts.LETTERS.items()
         ],
-        "guesses": describe_guesses(report.guesses),
+        "guesses": describe_guesses(report.guesses, headline),
     }
 
 
