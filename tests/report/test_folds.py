@@ -21,7 +21,7 @@ from olbench.report.model import Report, make_report
 from olbench.report.renderers import text
 from olbench.report.results import aligned, load_results
 from olbench.report.sections import overview, ranks, sections_of, significance, statistics, tunings
-from olbench.report.significance import compare, contrasts, find_mark, stored_errors
+from olbench.report.sections.significance import compare, contrasts, find_mark, stored_errors
 from olbench.report.verdicts import NOT_COMPARABLE, count, judge_tuning, summary
 from olbench.stats import mean_ranks, not_worse, resampled_t
 from tests.report.pages import render
