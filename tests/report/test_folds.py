@@ -21,7 +21,7 @@ from olbench.report.model import Report, make_report
 from olbench.report.renderers import text
 from olbench.report.results import aligned, load_results
 from olbench.report.sections import overview, ranks, sections_of, significance, statistics, tunings
-from olbench.report.significance import compare, contrasts, find_mark, stored_errors
+from olbench.report.sections.significance import compare, contrasts, find_mark, stored_errors
 from olbench.report.verdicts import NOT_COMPARABLE, count, judge_tuning, summary
 from olbench.stats import mean_ranks, not_worse, resampled_t
 from tests.report.pages import render
@@ -303,10 +303,10 @@ def test_our_mark_needs_a_difference_from_each_baseline(report):
 
 
 def test_a_mark_for_being_worse_says_so():
-    assert significance.MarkPair("†", "∗", True).text == "†− / ∗"
-    assert significance.MarkPair("·", "∗", True).text == "· / ∗"
-    assert significance.MarkPair("⋆", "", False).text == "⋆"
-    assert significance.MarkPair("", "∗", True).text == ""
+    assert significance.mark_text("†", "∗", True) == "†− / ∗"
+    assert significance.mark_text("·", "∗", True) == "· / ∗"
+    assert significance.mark_text("⋆", "", False) == "⋆"
+    assert significance.mark_text("", "∗", True) == ""
 
 
 def test_a_row_that_lacks_a_baseline_has_no_mark(report):

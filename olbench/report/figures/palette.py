@@ -6,10 +6,11 @@ algorithms have solid lines and filled markers, the others broken lines and open
 stand out.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Dash = Literal["solid", "dash", "dot", "dashdot"]
 
@@ -85,6 +86,8 @@ VARIANTS: dict[str, Style] = {
 #: Colours and markers for labels without a style of their own, in order of preference.
 _HUES = (TEAL, WINE, INDIGO, SKY, OLIVE, PINK, BLUE, ORANGE, GREEN, GREY)
 _MARKERS = ("d", "8", "p", "h", "<", ">", "P", "X", "s", "o", "^", "v", "D")
+#: The least luminance of a line on a dark background: WCAG asks for a contrast of 3.
+BRIGHT = 0.18
 
 
 def styles(labels: Iterable[str]) -> dict[str, Style]:
@@ -144,3 +147,30 @@ def display_name(label: str) -> str:
     id = algorithm_of(label)
     titles = {definition.id: definition.title for definition in definitions()}
     return titles.get(id, id) + label[len(id) :]
+
+
+def line_styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return how the page draws each label: its style, and its colour on a dark background."""
+    looks = styles(labels).items()
+    return {label: {**vars(style), "dark": on_dark(style.colour)} for label, style in looks}
+
+
+def on_dark(colour: str) -> str:
+    """Return a colour with enough white added to be seen on a dark background; black turns white.
+
+    >>> on_dark("#e69f00"), on_dark("#000000")
+    ('#e69f00', '#ffffff')
+    """
+    if colour == "#000000":
+        return "#ffffff"
+    channels = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
+    white = 0.0
+    while _luminance(mixed := [round(each + (255 - each) * white) for each in channels]) < BRIGHT:
+        white += 0.05
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
+
+
+def _luminance(channels: list[int]) -> float:
+    """Return WCAG's relative luminance, with the usual power of 2.2 for sRGB's curve."""
+    red, green, blue = (math.pow(channel / 255, 2.2) for channel in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

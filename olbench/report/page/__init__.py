@@ -1,1 +1,1 @@
-"""The templates, style and script of the HTML page, and the values they need."""
+"""The templates, style and script of the HTML page."""

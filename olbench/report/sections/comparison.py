@@ -9,8 +9,8 @@ from typing import Any
 from olbench.quantities import Quantity
 from olbench.report.comparison import COLOURS, NOTHING, ComparedRuns, Key, MeanChange, config_differences
 from olbench.report.document import MANY_ROWS, Document
+from olbench.report.figures.palette import line_styles
 from olbench.report.grid import Box, Grid, Part, boxes, count, left, list_settings, right
-from olbench.report.page.style import line_styles
 from olbench.report.results import Results
 from olbench.report.sections import Section
 from olbench.report.sections.curves import budget, curves_of, describe_series

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.protocols.definition import Series
+from olbench.report.figures.palette import line_styles
 from olbench.report.grid import capitalise
 from olbench.report.model import Report
-from olbench.report.page.style import line_styles
 from olbench.report.results import Entry, Floats
 from olbench.report.sections import Figures, Section, register
 

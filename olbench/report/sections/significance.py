@@ -1,22 +1,88 @@
-"""Significance by McNemar's test: the marks of the paper's tables beside ours."""
+"""Significance by McNemar's test on the errors that trials stored: the paper's marks beside ours."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+import numpy as np
+
 from olbench.papers import MarkedTable, Paper
+from olbench.report.comparable import Attempt
 from olbench.report.grid import Column, Grid, Part, boxes, left, right
 from olbench.report.model import Report
+from olbench.report.results import Entry, Results
 from olbench.report.sections import Section, register
-from olbench.report.significance import ErrorContrast, contrasts, find_mark, trials_with_errors
-from olbench.stats import FEW_DISCORDANT, LEVEL
+from olbench.stats import FEW_DISCORDANT, LEVEL, Bools, McNemar, mcnemar
 
+#: The array in which a trial stores which of its test rows are wrong; those of the first division do.
+ARRAY = "wrong"
 NONE, WORSE = "·", "−"
 METHOD = (
     f"McNemar's test on the test rows of the first division: exact (binomial) below {FEW_DISCORDANT} rows on "
     "which one of the two alone is wrong, chi-square with continuity correction from there on. Every pair is "
     "tested by itself, without a correction for their number."
 )
+
+
+@dataclass(frozen=True)
+class ErrorContrast:
+    """A row of a paper's table against one of its baselines on a data set, as tested on our errors."""
+
+    where: str
+    dataset: str
+    row: str
+    baseline: str
+    test: McNemar
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the row has fewer errors than the baseline."""
+        return self.test.first_alone < self.test.second_alone
+
+
+def contrasts(attempt: Attempt) -> tuple[ErrorContrast, ...]:
+    """Return every test that the tables of a paper call for and the run allows."""
+
+    @cache
+    def errors(dataset: str, row: str) -> dict[int, Bools]:
+        entry, reason, _ = attempt.choose(dataset, row)
+        return {} if entry is None or reason else stored_errors(attempt.results, entry)
+
+    return tuple(
+        ErrorContrast(table.where, dataset, row, baseline, test)
+        for table in attempt.paper.marked
+        for dataset in attempt.results.datasets
+        for row in (*table.rows, *table.also)
+        for baseline in table.against
+        if (test := compare(errors(dataset, row), errors(dataset, baseline))) is not None
+    )
+
+
+def trials_with_errors(entry: Entry) -> list[int]:
+    """Return the numbers of the trials that stored their errors."""
+    pairs = zip(entry.columns["number"].tolist(), entry.columns["arrays"], strict=True)
+    return [number for number, stored in pairs if isinstance(stored, dict) and ARRAY in stored]
+
+
+def stored_errors(results: Results, entry: Entry) -> dict[int, Bools]:
+    """Return which test rows an entry is wrong about, by the number of the trial."""
+    return {number: results.array(entry, number, ARRAY) for number in trials_with_errors(entry)}
+
+
+def compare(first: Mapping[int, Bools], second: Mapping[int, Bools]) -> McNemar | None:
+    """Return the test over the trials of two entries, or None unless both have the same ones."""
+    if not first or first.keys() != second.keys():
+        return None
+    one, other = (np.concatenate([each[number] for number in sorted(each)]) for each in (first, second))
+    return mcnemar(one, other)
+
+
+def find_mark(p: float, paper: Paper) -> str:
+    """Return the paper's mark of the strictest level that p is below, or an empty text."""
+    levels = sorted((level, mark) for mark, level in paper.marks.items() if level is not None)
+    return next((mark for level, mark in levels if p < level), "")
 
 
 def applies(report: Report) -> bool:
@@ -52,12 +118,8 @@ def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence
             ours = (find_mark(max(each.test.p for each in own), paper) or NONE) if own else ""
             printed = paper.of(dataset, row).get(report.headline.name) if row in table.rows else None
             theirs = printed.marks.get(table.where, NONE) if printed else ""
-            is_worse = ours not in ("", NONE) and not all(each.is_better for each in own)
-            text = f"{ours}{WORSE}" if is_worse else ours
-            if ours and theirs:
-                text += f" / {theirs}"
-                same.append(ours == theirs)
-            texts.append(text)
+            texts.append(mark_text(ours, theirs, not all(each.is_better for each in own)))
+            same += [ours == theirs] if ours and theirs else []
         rows.append(boxes(dataset, *texts))
     levels = ", ".join(f"{mark} p < {level:g}" for mark, level in paper.marks.items() if level is not None)
     return Grid(
@@ -67,6 +129,12 @@ def marks_grid(report: Report, paper: Paper, table: MarkedTable, found: Sequence
         f"{levels}, {NONE} none; {WORSE} after a mark: worse than one of them. The same in {sum(same)} of "
         f"{len(same)} places that both have.",
     )
+
+
+def mark_text(ours: str, theirs: str, is_worse: bool) -> str:
+    """Return both marks, or ours alone; a text is empty where there is no test."""
+    marked = f"{ours}{WORSE}" if is_worse and ours not in ("", NONE) else ours
+    return f"{marked} / {theirs}" if ours and theirs else marked
 
 
 def counts_grid(found: Sequence[ErrorContrast]) -> Grid:
