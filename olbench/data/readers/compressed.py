@@ -17,6 +17,8 @@ SUFFIXES = ("", ".gz", ".bz2", ".xz")
 
 #: The name of standard input on the command line.
 STDIN = "-"
+#: Bytes that are read at once where all of a file is read.
+READ_AT_ONCE = 1 << 20
 #: Bytes that decide the format.
 LONGEST_MAGIC = 6
 
@@ -72,6 +74,13 @@ def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
         if kind != "plain" and error.errno is None:
             raise UserError(f"{name}: its {kind} data is damaged or truncated ({_describe(error)})") from None
         raise UserError(f"cannot read {name}: {error.strerror or error}") from None
+
+
+def read_content(path: str | Path, limit: int | None = None) -> bytes:
+    """Return the uncompressed bytes of a file; refuse more than `limit`."""
+    with open_content(path) as stream:
+        limited = LimitedStream(stream, limit, path)
+        return b"".join(iter(lambda: limited.read(READ_AT_ONCE) or b"", b""))
 
 
 def is_compressed(path: str | Path) -> bool:
