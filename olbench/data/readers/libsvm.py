@@ -24,9 +24,6 @@ from olbench.data.readers.quoting import quote
 from olbench.data.readers.rows import Rows
 from olbench.errors import UserError
 
-#: Increase it whenever a reader returns different arrays for the same file: the cache depends on it.
-READER_VERSION = 1
-
 BLOCK = 2 << 20
 #: Blocks of at least this many bytes are parsed by several threads: all but the last of a larger file.
 SHARED_BLOCK = 1 << 20
