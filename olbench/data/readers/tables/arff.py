@@ -23,6 +23,7 @@ _VALUE = re.compile(_ONE_VALUE)
 _NAME = re.compile(r"""(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\S+))\s*(.*)""")
 #: The same after the number of its attribute.
 _ENTRY = re.compile(r"\s*+([0-9]{1,18})\s" + _ONE_VALUE)
+_SPECIAL = re.compile(r"""['"{}]""")
 _NUMERIC = ("numeric", "real", "integer")
 SUFFIXES = (".arff",)
 
@@ -140,6 +141,8 @@ def _spread(place: str, line: str, attributes: Sequence[_Attribute]) -> list[str
 
 def _split(place: str, text: str) -> list[str]:
     """Return the values between commas, without their quotes."""
+    if not _SPECIAL.search(text):
+        return [value.strip() for value in text.split(",")]
     fields, position = [], 0
     while True:
         match = _VALUE.match(text, position)
