@@ -237,9 +237,10 @@ def _count_cores() -> int:
 
 def whole_lines(stream: IO[bytes], name: str, limit: int | None) -> Iterator[tuple[bytearray, int]]:
     """Yield (buffer, size) such that buffer[:size] holds the next whole lines; the buffer is reused."""
-    buffer, kept, total = bytearray(BLOCK + parsing.PADDING), 0, 0
+    # The last byte is for a newline that the last line may lack.
+    buffer, kept, total = bytearray(BLOCK + 1), 0, 0
     while True:
-        got = stream.readinto(memoryview(buffer)[kept : -parsing.PADDING])  # type: ignore[attr-defined]
+        got = stream.readinto(memoryview(buffer)[kept:-1])  # type: ignore[attr-defined]
         if not got:
             break
         if not total and buffer.startswith(b"\xef\xbb\xbf"):
@@ -253,7 +254,7 @@ def whole_lines(stream: IO[bytes], name: str, limit: int | None) -> Iterator[tup
             yield buffer, end
             buffer[: kept - end] = buffer[end:kept]
             kept -= end
-        elif kept == len(buffer) - parsing.PADDING:
+        elif kept == len(buffer) - 1:
             if kept >= LONGEST_LINE:
                 raise UserError(
                     f"{name} has a line of more than {LONGEST_LINE:,} bytes; is it a LIBSVM file?"

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numba import float64, int32, int64, types, uint8
 
-from olbench.data.readers.decimals import BAD, HARD, ends_token, read_number, read_short_number
-from olbench.data.readers.swar import WORD, count_digits, join_digits, load_byte, load_word
+from olbench.data.readers.bits import load_byte
+from olbench.data.readers.decimals import BAD, HARD, ends_token, read_number
 from olbench.kernels.compile import inlined, kernel
 
 #: Why the loop stopped, and the counters that it leaves behind.
@@ -20,16 +20,15 @@ LARGEST_INDEX = 2**31 - 2
 #: In place of the index of a feature.
 LABEL = -1
 
-#: Bytes that the text must have after its last line, because it is loaded in words.
-PADDING = 2 * WORD
-
 _NEWLINE, _HASH, _COLON, _SPACE = ord("\n"), ord("#"), ord(":"), ord(" ")
 
 
 @inlined
 def _skip_spaces(text: Any, position: Any) -> Any:
-    while text[position] == 32 or (9 <= text[position] <= 13 and text[position] != _NEWLINE):
+    byte = load_byte(text, position)
+    while byte == _SPACE or (9 <= byte <= 13 and byte != _NEWLINE):
         position += 1
+        byte = load_byte(text, position)
     return position
 
 
@@ -77,10 +76,6 @@ _FLOATS, _INT32, _INT64 = (types.Array(kind, 1, "C") for kind in (float64, int32
 @inlined
 def _read_index(text: Any, position: Any) -> Any:
     """Return (index, position after it); the index is -1 if there is none or it is too large."""
-    word = load_word(text, position)
-    count = count_digits(word)
-    if 0 < count < WORD:
-        return np.int64(join_digits(word, count)), position + count
     index, begin = np.int64(0), position
     while ord("0") <= load_byte(text, position) <= ord("9"):
         index = index * 10 + np.int64(load_byte(text, position) - ord("0"))
@@ -150,13 +145,11 @@ def _read_entries(
                 continue
             return BAD_ENTRY, begin, entry
         value_begin = position + 1
-        is_short, value, position = read_short_number(text, value_begin)
-        if not is_short:
-            status, value, position = read_number(text, value_begin)
-            if status == BAD or not ends_token(text[position]) or np.isinf(value):
-                return BAD_ENTRY, begin, entry
-            if status == HARD:
-                _list_hard(hard, counters, row, index, value_begin)
+        status, value, position = read_number(text, value_begin)
+        if status == BAD or not ends_token(load_byte(text, position)) or np.isinf(value):
+            return BAD_ENTRY, begin, entry
+        if status == HARD:
+            _list_hard(hard, counters, row, index, value_begin)
         if index <= previous:
             if index == previous:
                 counters[INDEX] = index
@@ -185,7 +178,6 @@ def parse_lines(
     """Append the examples in text[begin:end], whole lines, to the arrays; return why it stopped, or FINE.
 
     Numbers that need Python's arithmetic are listed in `hard` as (row, index or LABEL, position in the text).
-    The text goes on for PADDING bytes, whatever they are.
     """
     position, fault, stopped = begin, begin, FINE
     lines, row, first = counters[LINES], counters[ROWS], counters[ENTRIES]
