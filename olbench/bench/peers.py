@@ -158,12 +158,12 @@ def vowpal_wabbit(X: Any, y: Floats) -> Pass | None:
     return run
 
 
-def reader(path: Path, folder: object, threads: int = 1) -> Pass:
+def reader(path: Path, folder: object) -> Pass:
     """Return our reader of LIBSVM text; the reference to `folder` keeps the file alive."""
     from olbench.data.readers.libsvm import read_libsvm
 
     read_libsvm([path])
-    return lambda: (read_libsvm([path], threads=threads), folder)
+    return lambda: (read_libsvm([path]), folder)
 
 
 def sklearn_reader(path: Path, folder: object) -> Pass:

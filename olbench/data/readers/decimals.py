@@ -113,7 +113,8 @@ def _read_digits(text: Any, position: Any, mantissa: Any) -> Any:
 @inlined
 def _cut_digits(text: Any, begin: Any, end: Any) -> Any:
     """Return (mantissa, exponent, whether it is less than the number) of digits too many for a mantissa."""
-    mantissa, exponent, digits, cut, after_point = _ZERO, 0, 0, False, False
+    mantissa, exponent, digits = _ZERO, np.int64(0), np.int64(0)
+    cut, after_point = False, False
     for position in range(begin, end):
         byte = load_byte(text, position)
         if byte == ord("."):

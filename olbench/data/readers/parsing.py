@@ -170,19 +170,18 @@ def _read_entries(
     return FINE, position, entry
 
 
-@kernel(int64(_TEXT, int64, int64, _FLOATS, _INT64, _INT32, _FLOATS, types.Array(int64, 2, "C"), _INT64))
+@kernel(int64(_TEXT, int64, _FLOATS, _INT64, _INT32, _FLOATS, types.Array(int64, 2, "C"), _INT64))
 def parse_lines(
-    text: Any, begin: Any, end: Any, labels: Any, indptr: Any, indices: Any, data: Any, hard: Any,
-    counters: Any,
-) -> Any:  # fmt: skip
-    """Append the examples in text[begin:end], whole lines, to the arrays; return why it stopped, or FINE.
+    text: Any, size: Any, labels: Any, indptr: Any, indices: Any, data: Any, hard: Any, counters: Any
+) -> Any:
+    """Append the examples in text[:size], whole lines, to the arrays; return why it stopped, or FINE.
 
     Numbers that need Python's arithmetic are listed in `hard` as (row, index or LABEL, position in the text).
     """
-    position, fault, stopped = begin, begin, FINE
+    position, fault, stopped = np.int64(0), np.int64(0), FINE
     lines, row, first = counters[LINES], counters[ROWS], counters[ENTRIES]
     lowest, highest = counters[LOWEST], counters[HIGHEST]
-    while position < end:
+    while position < size:
         position = _skip_spaces(text, position)
         if text[position] != _NEWLINE and text[position] != _HASH:
             fault = position
@@ -220,11 +219,11 @@ def parse_lines(
     return stopped
 
 
-@kernel(types.UniTuple(int64, 2)(_TEXT, int64, int64))
-def count_marks(text: Any, begin: Any, end: Any) -> Any:
+@kernel(types.UniTuple(int64, 2)(_TEXT, int64))
+def count_marks(text: Any, size: Any) -> Any:
     """Return the numbers of colons and of newlines, which bound those of entries and rows."""
     colons, newlines = 0, 0
-    for k in range(begin, end):
+    for k in range(size):
         colons += text[k] == _COLON
         newlines += text[k] == _NEWLINE
     return colons, newlines
