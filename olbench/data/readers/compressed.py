@@ -1,5 +1,6 @@
 """Reading plain, gzip, bzip2 and xz files; the content decides which, not the name."""
 
+import codecs
 import io
 import lzma
 import math
@@ -81,6 +82,17 @@ def read_content(path: str | Path, limit: int | None = None) -> bytes:
     with open_content(path) as stream:
         limited = LimitedStream(stream, limit, path)
         return b"".join(iter(lambda: limited.read(READ_AT_ONCE) or b"", b""))
+
+
+def read_utf8(path: str | Path, limit: int | None = None) -> bytes:
+    """Return the uncompressed bytes of a file without its byte order mark; refuse all but UTF-8 text."""
+    content = read_content(path, limit).removeprefix(codecs.BOM_UTF8)
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from None
+    return content
 
 
 def is_compressed(path: str | Path) -> bool:

@@ -1,6 +1,5 @@
 """Files of separated values: columns of numbers and text, one of which is the label."""
 
-import codecs
 import csv
 import io
 import re
@@ -13,7 +12,7 @@ import numpy as np
 
 from olbench.data.prepare.labels import is_number
 from olbench.data.readers.cells import Table, TableBuilder
-from olbench.data.readers.compressed import read_content
+from olbench.data.readers.compressed import read_utf8
 from olbench.errors import UserError
 
 SUFFIXES = (".csv", ".tsv", ".tab")
@@ -58,7 +57,7 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
     first line if it is not given.
     """
     given = read_delimiter(delimiter) if delimiter else ""
-    content = read_content(path, limit).removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n")
+    content = read_utf8(path, limit).rstrip(b"\r\n")
     separator = given or detect_delimiter(_first_line(content))
     lines, fields = next(_read_rows(path, content, separator, 0), (0, []))
     names = [field.strip() for field in fields]
@@ -98,14 +97,14 @@ def _add_plain_lines(builder: TableBuilder, content: bytes, separator: str, line
 
 
 def is_plain(text: bytes, separator: str, width: int) -> bool:
-    """Return whether some lines are rows of UTF-8 text that csv.reader and pandas split in the same way.
+    """Return whether some lines are rows of text that csv.reader and pandas split in the same way.
 
     The text ends with a newline. Quotes in the middle of a field and line breaks inside quotes are not plain.
 
     >>> is_plain(b'1,"a, b"\\n2,\\n', ",", 2), is_plain(b'1,a "b"\\n', ",", 2)
     (True, False)
     """
-    if width < 2 or separator not in DELIMITERS.values() or b"\0" in text or _find_bad_byte(text) is not None:
+    if width < 2 or separator not in DELIMITERS.values() or b"\0" in text:
         return False
     if b"+" in text and _SPACED_PLUS.search(text.replace(separator.encode(), b",")):
         return False  # pandas would round such a number carelessly
@@ -146,9 +145,6 @@ def _read_rows(
             begin = lines + rows.line_num + 1
             if fields and (len(fields) > 1 or fields[0].strip()):
                 yield begin - 1, fields
-    except UnicodeDecodeError:
-        line = lines + 1 + content.count(b"\n", 0, _find_bad_byte(content))
-        raise UserError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from None
     except csv.Error as error:
         if "unexpected end" in str(error):
             raise UserError(
@@ -156,15 +152,6 @@ def _read_rows(
             ) from None
         line = lines + rows.line_num
         raise UserError(f"{path}:{line}: not a CSV file ({error}); correct the line") from None
-
-
-def _find_bad_byte(content: bytes) -> int | None:
-    """Return where the first byte is that is not UTF-8 text, or None."""
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        return error.start
-    return None
 
 
 def _first_line(content: bytes) -> str:
