@@ -3,7 +3,6 @@
 import codecs
 import io
 import lzma
-import math
 import os
 import zlib
 from collections.abc import Callable, Iterator
@@ -79,9 +78,14 @@ def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
 
 def read_content(path: str | Path, limit: int | None = None) -> bytes:
     """Return the uncompressed bytes of a file; refuse more than `limit`."""
+    pieces, size = [], 0
     with open_content(path) as stream:
-        limited = LimitedStream(stream, limit, path)
-        return b"".join(iter(lambda: limited.read(READ_AT_ONCE) or b"", b""))
+        while piece := stream.read(READ_AT_ONCE):
+            pieces.append(piece)
+            size += len(piece)
+            if limit is not None and size > limit:
+                raise UserError(f"{path} unpacks to more bytes than its limit")
+    return b"".join(pieces)
 
 
 def read_utf8(path: str | Path, limit: int | None = None) -> bytes:
@@ -162,25 +166,6 @@ class _Replayed(io.RawIOBase):
 
 def _describe(error: BaseException) -> str:
     return str(error).rstrip(".") or type(error).__name__
-
-
-class LimitedStream(io.RawIOBase):
-    """A stream that fails after a given number of bytes."""
-
-    def __init__(self, stream: Any, limit: int | None, path: str | Path):
-        self.stream, self.left, self.path = stream, math.inf if limit is None else limit, path
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Read into a buffer and return the number of bytes; refuse to exceed the limit."""
-        got = int(self.stream.readinto(buffer) or 0)
-        self.left -= got
-        if self.left < 0:
-            raise UserError(f"{self.path} unpacks to more bytes than its limit")
-        return got
 
 
 def base_name(name: str) -> str:
