@@ -43,30 +43,19 @@ def _is_query(text: Any, position: Any) -> Any:
 
 
 @inlined
-def _sink(indices: Any, data: Any, begin: Any, root: Any, size: Any) -> Any:
-    while 2 * root + 1 < size:
-        child = 2 * root + 1
-        if child + 1 < size and indices[begin + child] < indices[begin + child + 1]:
-            child += 1
-        if indices[begin + root] >= indices[begin + child]:
-            return
-        a, b = begin + root, begin + child
-        indices[a], indices[b] = indices[b], indices[a]
-        data[a], data[b] = data[b], data[a]
-        root = child
-
-
-@inlined
 def _sort(indices: Any, data: Any, begin: Any, end: Any) -> Any:
-    """Sort one row by index with heap sort, which no order of the input makes slow."""
-    size = end - begin
-    for root in range(size // 2 - 1, -1, -1):
-        _sink(indices, data, begin, root, size)
-    for last in range(size - 1, 0, -1):
-        a, b = begin, begin + last
-        indices[a], indices[b] = indices[b], indices[a]
-        data[a], data[b] = data[b], data[a]
-        _sink(indices, data, begin, 0, last)
+    """Sort one row by index with Shell's method, which no order of the input makes slow."""
+    gap = 1
+    while gap < (end - begin) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(begin + gap, end):
+            index, value, place = indices[k], data[k], k
+            while place >= begin + gap and indices[place - gap] > index:
+                indices[place], data[place] = indices[place - gap], data[place - gap]
+                place -= gap
+            indices[place], data[place] = index, value
+        gap //= 3
 
 
 _TEXT = types.Array(uint8, 1, "C", readonly=True)
