@@ -224,10 +224,12 @@ def _read_frame(text: bytes, separator: str, columns: list[int], kind: Any = Non
     """Return some columns of CSV without a heading as pandas reads them."""
     import pandas as pd
 
+    if text.startswith(codecs.BOM_UTF8):
+        text = codecs.BOM_UTF8 + text  # pandas leaves out one mark at the beginning
     # Later versions always round correctly, and warn if they are asked to.
     is_careless = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
     return pd.read_csv(
-        io.BytesIO(codecs.BOM_UTF8 + text),  # pandas leaves out one mark at the beginning, even if it is text
+        io.BytesIO(text),
         sep=separator,
         header=None,
         usecols=columns,

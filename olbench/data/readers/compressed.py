@@ -92,7 +92,7 @@ def read_utf8(path: str | Path, limit: int | None = None) -> bytes:
     """Return the uncompressed bytes of a file without its byte order mark; refuse all but UTF-8 text."""
     content = read_content(path, limit).removeprefix(codecs.BOM_UTF8)
     try:
-        content.decode()
+        content.isascii() or content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UserError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from None

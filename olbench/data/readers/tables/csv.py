@@ -57,7 +57,7 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
     first line if it is not given.
     """
     given = read_delimiter(delimiter) if delimiter else ""
-    content = read_utf8(path, limit).rstrip(b"\r\n")
+    content = read_utf8(path, limit)
     separator = given or detect_delimiter(_first_line(content))
     lines, fields = next(_read_rows(path, content, separator, 0), (0, []))
     names = [field.strip() for field in fields]
@@ -82,12 +82,14 @@ def _add_plain_lines(builder: TableBuilder, content: bytes, separator: str, line
     """
     begin = next(islice(_LINE_END.finditer(content), lines - 1, None)).end() if lines else 0
     has_returns = b"\r" in content and content.count(b"\r") > content.count(b"\r\n")
-    size = FIRST_BLOCK
-    while begin < len(content) and not has_returns:
-        end = len(content)
-        if begin + size < end:
-            end = content.rfind(b"\n", begin, begin + size) + 1 or content.find(b"\n", begin) + 1 or end
-        text = content[begin:end].removesuffix(b"\n") + b"\n"
+    last, size = len(content), FIRST_BLOCK
+    while last and content[last - 1] in b"\r\n":
+        last -= 1
+    while begin < last and not has_returns:
+        end = last
+        if begin + size < last:
+            end = content.rfind(b"\n", begin, begin + size) + 1 or content.find(b"\n", begin) + 1 or last
+        text = content[begin:end] if end < last else content[begin:end] + b"\n"
         if not is_plain(text, separator, len(builder.names)):
             break
         count = text.count(b"\n")
@@ -117,10 +119,12 @@ def is_plain(text: bytes, separator: str, width: int) -> bool:
             return False
         is_mark &= ~is_inside
     marks = np.flatnonzero(is_mark)
-    if marks.size % width or np.diff(marks, prepend=-1).max() > csv.field_size_limit():
+    if marks.size % width or text.count(b"\n") != marks.size // width:
         return False
-    ends = is_newline[marks].reshape(-1, width)
-    return bool(ends[:, -1].all() and not ends[:, :-1].any())
+    ends = marks[width - 1 :: width]
+    # A field is too long for csv.reader in a line that is too long alone.
+    longest, limit = np.diff(ends, prepend=-1).max(), csv.field_size_limit()
+    return bool(is_newline[ends].all()) and (longest <= limit or np.diff(marks, prepend=-1).max() <= limit)
 
 
 def _has_usual_quotes(text: Any, separator: int) -> bool:
