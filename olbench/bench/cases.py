@@ -26,8 +26,6 @@ from olbench.learn.passes import online_pass
 Contestants = dict[str, Pass | None]
 #: The name of the peer of olbench.bench.plain_c.
 PLAIN_C = "plain C"
-#: How the name of a contestant ends whose elapsed time counts, because it uses several threads.
-ELAPSED = "elapsed"
 
 
 @dataclass(frozen=True)
@@ -159,8 +157,6 @@ def readers(path: Path, folder: object = None) -> Contestants:
     """Return the contestants that read a file of LIBSVM text; each keeps `folder` alive."""
     return {
         "read": peers.reader(path, folder),
-        f"read: one thread, {ELAPSED}": peers.reader(path, folder),
-        f"read: two threads, {ELAPSED}": peers.reader(path, folder, threads=2),
         "read: scikit-learn": peers.sklearn_reader(path, folder),
     }
 
@@ -202,10 +198,9 @@ def measure(case: Case, n: int, repeats: int, peer: str = "") -> list[Timing]:
         for name, run in contestants.items():
             if run is not None:
                 # The time of this process: other programs would make a difference of many times.
-                clock = time.perf_counter if name.endswith(ELAPSED) else time.process_time
-                started = clock()
+                started = time.process_time()
                 run()
-                best[name] = min(best.get(name, np.inf), clock() - started)
+                best[name] = min(best.get(name, np.inf), time.process_time() - started)
     return [
         Timing(case.name, name, 1e6 * best[name] / n, best[name] / best[name.split(":")[0]])
         if name in best

@@ -157,10 +157,10 @@ def vowpal_wabbit(X: Any, y: Floats) -> Pass | None:
     return run
 
 
-def reader(path: Path, folder: object, threads: int = 1) -> Pass:
+def reader(path: Path, folder: object) -> Pass:
     """Return our reader of LIBSVM text; the reference to `folder` keeps the file alive."""
     read_libsvm([path])
-    return lambda: (read_libsvm([path], threads=threads), folder)
+    return lambda: (read_libsvm([path]), folder)
 
 
 def sklearn_reader(path: Path, folder: object) -> Pass:

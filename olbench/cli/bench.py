@@ -57,8 +57,8 @@ def command(
     Every contestant runs on the same examples and on one thread. They take turns, and the best processor time
     of each counts. The ratio is its time divided by ours: above 1, ours is faster. "plain C" is the textbook
     loop, compiled for this machine if it has a C compiler; the last table compares it with ours for every d.
-    "BLAS floor" is the time that dsymv and dsyr alone need for the rounds that change the state. The reader
-    also runs with one and two threads by elapsed time. With --case reader, --data is the file to read.
+    "BLAS floor" is the time that dsymv and dsyr alone need for the rounds that change the state. With --case
+    reader, --data is the file to read.
 
     \b
     Examples:

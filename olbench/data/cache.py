@@ -143,14 +143,13 @@ class Draft:
         self.arrays[name] = self._open.pop(name).close()
         return self.map(name)
 
-    def add(self, name: str, array: Any) -> None:
-        """Write a whole array, in pieces."""
-        flat = np.ascontiguousarray(array)
-        file = self.start(name, flat.dtype, flat.shape[1] if flat.ndim == 2 else None)
-        step = max(1, CHUNK // max(1, flat[:1].nbytes))
-        for begin in range(0, flat.shape[0], step):
-            file.append(flat[begin : begin + step])
-        self.finish(name)
+    def add(self, name: str, array: Any, kind: Any = None) -> Any:
+        """Write a whole array, in pieces, possibly as another type; return it, memory-mapped."""
+        file = self.start(name, kind or array.dtype, array.shape[1] if array.ndim == 2 else None)
+        step = max(1, CHUNK // max(1, array[:1].nbytes))
+        for begin in range(0, array.shape[0], step):
+            file.append(array[begin : begin + step])
+        return self.finish(name)
 
     def map(self, name: str, mode: Any = "r") -> Any:
         """Return a finished array, memory-mapped."""
@@ -235,12 +234,9 @@ def _sweep() -> None:
                 os.close(handle)
 
 
-def load(key: str, name: str = "", thorough: bool = False) -> Dataset | None:
-    """Return the memory-mapped data set of an entry, or None if there is no valid one.
-
-    Arrays whose time stamp has changed are compared with their checksums; `thorough` compares all of them.
-    """
-    return load_folder(parsed_folder() / key, name, thorough)
+def load(key: str, name: str = "") -> Dataset | None:
+    """Return the memory-mapped data set of an entry, or None if there is no valid one."""
+    return load_folder(parsed_folder() / key, name)
 
 
 def is_entry(folder: Path) -> bool:
@@ -248,12 +244,12 @@ def is_entry(folder: Path) -> bool:
     return (folder / "meta.json").is_file()
 
 
-def load_folder(folder: Path, name: str, thorough: bool = False) -> Dataset | None:
+def load_folder(folder: Path, name: str) -> Dataset | None:
     """Return the data set of an entry as `load` does, by its folder."""
     # Another process may write the entry between the first look and the second.
     for _ in range(2):
         try:
-            return _read(folder, name, thorough)
+            return _read(folder, name)
         except (FileNotFoundError, NotADirectoryError):
             if not folder.is_dir():
                 return None
@@ -264,12 +260,12 @@ def load_folder(folder: Path, name: str, thorough: bool = False) -> Dataset | No
     return None
 
 
-def _read(folder: Path, name: str, thorough: bool) -> Dataset:
+def _read(folder: Path, name: str) -> Dataset:
     """Return the data set of an entry; any damage raises an exception."""
     meta = json.loads((folder / "meta.json").read_text())
     if meta.pop("crc32") != _meta_checksum(meta):
         raise ValueError("meta.json does not match its checksum")
-    arrays = {part: _map(folder / f"{part}.npy", facts, thorough) for part, facts in meta["arrays"].items()}
+    arrays = {part: _map(folder / f"{part}.npy", facts) for part, facts in meta["arrays"].items()}
     n, d = meta["shape"]
     X = assemble(arrays, d)
     if X.shape != (n, d) or arrays["y"].shape != (n,):
@@ -312,12 +308,13 @@ def _hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _map(path: Path, facts: dict[str, Any], thorough: bool) -> Any:
+def _map(path: Path, facts: dict[str, Any]) -> Any:
+    """Return an array, memory-mapped; if its time stamp has changed, it must match its checksum."""
     status = path.stat()
     if status.st_size != facts["bytes"]:
         raise ValueError(f"{path.name} has {status.st_size} bytes instead of {facts['bytes']}")
     array = np.load(path, mmap_mode="r", allow_pickle=False)
-    if thorough or status.st_mtime_ns != facts["mtime_ns"]:
+    if status.st_mtime_ns != facts["mtime_ns"]:
         raw = memoryview(array.reshape(-1).view(np.uint8))
         checksum = 0
         for begin in range(0, len(raw), CHUNK):

@@ -30,6 +30,7 @@ ARCHIVES = ("posts", "reviews", "feature-counts")
 FILES = ("libsvm", "idx", "csv", "spoligotypes", *ARCHIVES)
 FORMATS = (*FILES, "scikit-learn", "synthetic", "clusters", "corpus", "stream")
 STEP_NAMES = ("divide-by-255", "unit-range", "normgrey", "pixel-products", "drop-duplicates")
+_NAME = re.compile(r"(?=.*[a-z])[a-z0-9][a-z0-9.-]*")
 Count = Annotated[int, whole(1)]
 Line = Annotated[str, line]
 Lines = Annotated[tuple[str, ...], one_or_many(line, 0)]
@@ -169,7 +170,7 @@ def parse_catalog(text: str, name: str, loader: Any = LOADER) -> dict[str, Catal
 
 def _read_entry(name: str, node: Node, others: dict[str, CatalogEntry]) -> CatalogEntry:
     """Return an entry; a variant inherits the keys that it does not set."""
-    if not re.fullmatch(r"(?=.*[a-z])[a-z0-9][a-z0-9.-]*", name):
+    if not _NAME.fullmatch(name):
         raise node.fail(f"data set '{name}': a name consists of lower-case letters, digits, dots and hyphens")
     content = node.mapping(f"the data set '{name}'")
     base = text(content["variant_of"], "variant_of") if "variant_of" in content else ""
@@ -272,7 +273,7 @@ def find(name: str) -> CatalogEntry:
 def resolve(name_or_path: str | Path) -> CatalogEntry | Path:
     """Return the catalogue entry, or the path of a file or of a cached entry; a name takes precedence."""
     text = str(name_or_path)
-    if isinstance(name_or_path, str) and text in catalog():
+    if isinstance(name_or_path, str) and _NAME.fullmatch(text) and text in catalog():
         return catalog()[text]
     path = expand_home(name_or_path)
     if path.is_file() or (path / "meta.json").is_file():

@@ -23,17 +23,14 @@ def duplicate_groups(X: Any) -> Ints:
     [0, 1, 0, 0]
     """
     firsts: dict[bytes, int] = {}
-    rows = (firsts.setdefault(digest, row) for row, digest in enumerate(_digest_rows(X)))
+    digests = _digest_dense(X) if isinstance(X, np.ndarray) else _digest_sparse(X)
+    rows = (firsts.setdefault(digest, row) for row, digest in enumerate(digests))
     return np.fromiter(rows, dtype=np.int64, count=X.shape[0])
 
 
 def first_rows(X: Any) -> Ints:
     """Return the numbers of the rows that have no earlier duplicate, in order."""
     return np.flatnonzero(duplicate_groups(X) == np.arange(X.shape[0]))
-
-
-def _digest_rows(X: Any) -> Iterator[bytes]:
-    return _digest_dense(X) if isinstance(X, np.ndarray) else _digest_sparse(X)
 
 
 def _digest_dense(X: Any) -> Iterator[bytes]:

@@ -15,6 +15,9 @@ from olbench.data.readers.tables import is_table
 from olbench.errors import UserError
 from olbench.memory import memory_limit, show_size
 
+#: Increase it whenever a reader returns different arrays for the same file: the cache depends on it.
+READER_VERSION = 1
+
 
 def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
     """Return the checked examples of an entry, from the cache or from its files."""
@@ -39,8 +42,6 @@ def entry_key(entry: CatalogEntry, hashes: list[str]) -> str:
         from olbench.data.generators.corpus import VERSION
 
         return cache.entry_key({"corpus": VERSION, **entry.recipe()})
-    from olbench.data.readers.libsvm import READER_VERSION
-
     is_prepared = is_table(entry.format) or entry.reading != USUAL
     versions = {"reader": READER_VERSION, **({"tables": TABLES_VERSION} if is_prepared else {})}
     return cache.entry_key({**versions, "files": hashes, **entry.recipe()})

@@ -84,12 +84,13 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
     encoded = sum(count for _, count in texts) if categorical == "onehot" else 0
     guess = Reading(
         label=_name_label(table, label),
-        missing=_choose_missing(gaps, label),
+        # Rows without a label can only be left out.
+        missing="" if not gaps.any() else "drop" if gaps[:, label].any() else "mean",
         categorical=categorical,
         scale="standard" if deviations[1] > UNEVEN * deviations[0] else "",
         bias=True,
     )
-    reading, chosen = _merge(guess, reading), positive or _choose_positive(labels)
+    reading, chosen = replace(guess, **reading.plain()), positive or _choose_positive(labels)
     # Refuses what could not be loaded.
     prepare_table(table, chosen if len(labels) > 1 else None, None, reading, False)
     return Look(
@@ -111,19 +112,14 @@ def _look_at_libsvm(path: Path, reading: Reading, positive: Any) -> Look:
     rows, d = read_libsvm([path], None)
     labels = _count(rows.labels[: rows.n].copy())
     n, values = rows.n, rows.matrix(d)
-    dense = values if isinstance(values, np.ndarray) else None
-    deviations = _deviations(dense) if dense is not None else _sparse_deviations(values)
+    is_dense = isinstance(values, np.ndarray)
+    deviations = _deviations(values) if is_dense else _sparse_deviations(values)
     uneven = deviations[1] > UNEVEN * deviations[0]
-    guess = Reading(scale="unit" if uneven and dense is None else "standard" if uneven else "", bias=True)
+    guess = Reading(scale=("standard" if is_dense else "unit") if uneven else "", bias=True)
     return Look(
         n, d, d + 1, "the first word of each line", labels, 0, 0, (), (), deviations,
-        positive or _choose_positive(labels), _merge(guess, reading),
+        positive or _choose_positive(labels), replace(guess, **reading.plain()),
     )  # fmt: skip
-
-
-def _merge(guess: Reading, given: Reading) -> Reading:
-    """Return a reading in which what was given comes first."""
-    return replace(guess, **given.plain())
 
 
 def _guess_label(table: Table) -> str | int:
@@ -157,13 +153,6 @@ def _choose_categorical(texts: Any, mixed: Any) -> str:
     if not texts and not mixed:
         return ""
     return "drop" if mixed or max(count for _, count in texts) > MOST_CATEGORIES else "onehot"
-
-
-def _choose_missing(gaps: Any, label: int) -> str:
-    """Return how to treat gaps; rows without a label can only be left out."""
-    if not gaps.any():
-        return ""
-    return "drop" if gaps[:, label].any() else "mean"
 
 
 def _choose_positive(labels: tuple[tuple[Any, int], ...]) -> Any:

@@ -1,7 +1,7 @@
 """The data sets of a config: whether they are downloaded, and one shared copy of each while it is needed."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from threading import Lock
@@ -82,13 +82,6 @@ class Source:
     def is_open(self) -> bool:
         """Whether the examples are held in memory."""
         return self._open is not None
-
-    def blocks(self, size: int) -> Iterator[Dataset]:
-        """Yield the rows in their order, `size` at a time, without holding all of them."""
-        data = self._read()
-        for begin in range(0, self.n, size):
-            part = slice(begin, begin + size)
-            yield self._select(data, data.X[part], data.y[part])
 
     def take(self, places: Sequence[slice]) -> Dataset:
         """Return copies of some ranges of rows, one after the other, without opening all of them."""

@@ -15,8 +15,8 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, load_dataset
-from olbench.data import cache
-from olbench.data.readers.libsvm import READER_VERSION, read_libsvm
+from olbench.data import cache, entries
+from olbench.data.readers.libsvm import read_libsvm
 
 RNG = np.random.default_rng(13)
 
@@ -249,6 +249,6 @@ def test_offsets_of_64_bits_do_not_make_the_indices_64_bits_long():
 def test_the_arrays_are_those_of_earlier_versions(libsvm_file):
     """The version is part of the names of all entries: it changes only with the arrays."""
     data = load_dataset(libsvm_file("+1 1:2 30:4\n-1 20:5\n" * 50))
-    assert READER_VERSION == 1
+    assert entries.READER_VERSION == 1
     assert data.fingerprint == "eefb5aa3876011d7651d0d2865159aaf"
     assert sp.issparse(data.X)

@@ -159,15 +159,6 @@ def test_a_copied_cache_is_checked_and_used(path, cache_folder, no_parsing):
     load_dataset(path)
 
 
-def test_a_thorough_look_sees_damage_with_the_old_time_stamp(path, cache_folder):
-    load_dataset(path)
-    folder = entry_folder(cache_folder)
-    stamp = (folder / "y.npy").stat()
-    flip_a_bit(folder / "y.npy")
-    os.utime(folder / "y.npy", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    assert cache.load(folder.name, thorough=True) is None
-
-
 def test_a_cache_folder_that_cannot_be_made_only_costs_time(path, tmp_path, monkeypatch, caplog):
     expected = load_dataset(path)
     (tmp_path / "file").write_text("not a folder")

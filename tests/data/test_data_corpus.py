@@ -110,13 +110,6 @@ def test_what_is_stored_is_what_is_drawn(drawn, cache_folder):
     assert data.X.indptr.dtype == drawn[0].indptr.dtype
 
 
-def test_lines_are_the_same_documents(drawn, tmp_path):
-    path = tmp_path / "corpus.libsvm"
-    path.write_text("".join(SMALL.lines(6000)))
-    data = load_dataset(path)
-    assert data.fingerprint == fingerprint(*drawn)
-
-
 def test_a_corpus_of_the_catalogue_is_as_described_and_cached(tmp_path, monkeypatch):
     monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path))
     entry = find("corpus-frequent")

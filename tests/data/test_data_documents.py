@@ -12,7 +12,13 @@ from olbench import UserError
 from olbench.data.catalog import TextRecipe, parse_catalog
 from olbench.data.entries import load_entry
 from olbench.data.fetch import fetch, local_files
-from olbench.data.readers.documents import Bags, keep_headers, read_feature_counts, read_posts, read_reviews
+from olbench.data.readers.documents import (
+    count_terms,
+    keep_headers,
+    read_feature_counts,
+    read_posts,
+    read_reviews,
+)
 
 POSTS = {
     "news/train/pc/2": "From: b\nSubject: Re: Disk\n\nThe disk\tis FULL\n",
@@ -96,10 +102,8 @@ texts = st.lists(st.lists(words, max_size=6).map(" ".join), min_size=1, max_size
 @settings(deadline=None)
 @given(texts, st.sampled_from([1, 2]))
 def test_counts_are_those_of_scikit_learn(documents, ngrams):
-    bags = Bags()
-    for text in documents:
-        bags.add(text.encode().split())
-    ours = (bags.matrix_with_pairs() if ngrams == 2 else bags.matrix()).toarray()
+    recipe = TextRecipe(ngrams=ngrams)
+    ours = count_terms((text.encode().split() for text in documents), recipe).toarray()
     if not any(text.split() for text in documents):
         assert not ours.any()
         return

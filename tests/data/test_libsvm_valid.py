@@ -231,17 +231,16 @@ def test_damaged_files_are_read_as_the_plain_reader_does_or_refused(scratch, dat
 
 
 def _compare(path, content):
-    """Read in blocks of several sizes, by one thread and by several; compare with the plain reader."""
+    """Read in blocks of several sizes; compare with the plain reader."""
     if content[:2] in (b"\x1f\x8b", b"PK") or content[:3] == b"BZh":
         return
     path.write_bytes(content)
     expected = rows_of(content)
-    for block, threads in ((5, 1), (64, 2), (2 << 20, 1), (2 << 20, 3)):
+    for block in (5, 64, 2 << 20):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("olbench.data.readers.libsvm.BLOCK", block)
-            patch.setattr("olbench.data.readers.libsvm.SHARED_BLOCK", 0)
             try:
-                rows, _ = read_libsvm([path], threads=threads)
+                rows, _ = read_libsvm([path])
             except UserError:
                 assert expected is None
                 continue
@@ -266,9 +265,7 @@ def test_arrays_grow_with_the_file(libsvm_file, monkeypatch):
     assert (X[:, :9].sum(axis=1) == np.arange(1, 5001)).all()
 
 
-def test_several_threads_give_the_arrays_of_one(libsvm_file, monkeypatch):
-    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 1 << 16)
-    monkeypatch.setattr("olbench.data.readers.libsvm.SHARED_BLOCK", 1 << 15)
+def test_blocks_of_any_size_give_the_same_arrays(libsvm_file, monkeypatch):
     rng = np.random.default_rng(8)
     lines = []
     for k, row in enumerate(rng.normal(size=(3000, 6))):
@@ -279,28 +276,15 @@ def test_several_threads_give_the_arrays_of_one(libsvm_file, monkeypatch):
         lines.append(f"{label} qid:{k} {' '.join(rng.permutation(entries))} {hard} # a:b")
         lines += ["", "# 1:1"] if k % 5 == 0 else []
     path = libsvm_file("\n".join(lines))
-    (one, d), *others = (read_libsvm([path, path], threads=threads) for threads in (1, 2, 5))
-    assert (one.n, d) == (6000, 9)
-    np.testing.assert_array_equal(one.labels[:6000], [1.0, -1.0] * 3000)
-    for several, features in others:
-        assert (several.n, several.entries, several.starts, features) == (one.n, one.entries, one.starts, d)
-        for name, size in (
-            ("labels", one.n),
-            ("indptr", one.n + 1),
-            ("indices", one.entries),
-            ("data", one.entries),
-        ):
-            assert getattr(several, name)[:size].tobytes() == getattr(one, name)[:size].tobytes()
-
-
-def test_a_file_is_read_where_no_thread_may_start(libsvm_file, monkeypatch):
-    def refuse(thread):
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr("olbench.data.readers.libsvm.SHARED_BLOCK", 0)
-    monkeypatch.setattr("olbench.data.readers.libsvm.Thread.start", refuse)
-    rows, _ = read_libsvm([libsvm_file("1 1:1\n" * 8)], threads=2)
-    assert rows.n == 8
+    whole, d = read_libsvm([path, path])
+    monkeypatch.setattr("olbench.data.readers.libsvm.BLOCK", 1 << 12)
+    parts, features = read_libsvm([path, path])
+    assert (whole.n, d) == (parts.n, features) == (6000, 9)
+    assert (whole.entries, whole.starts) == (parts.entries, parts.starts)
+    np.testing.assert_array_equal(whole.labels[:6000], [1.0, -1.0] * 3000)
+    sizes = {"labels": 6000, "indptr": 6001, "indices": whole.entries, "data": whole.entries}
+    for name, size in sizes.items():
+        assert getattr(parts, name)[:size].tobytes() == getattr(whole, name)[:size].tobytes()
 
 
 MEMORY = """

@@ -31,21 +31,6 @@ def test_all_threads_share_one_copy_and_it_opens_again_after_it_was_closed():
     np.testing.assert_array_equal(again.examples.dense, opened[0].examples.dense)
 
 
-@pytest.mark.parametrize("spec", [BREAST, DIGITS], ids=["dense", "sparse"])
-def test_blocks_are_the_rows_in_their_order(spec):
-    source = find_source(spec)
-    blocks = list(source.blocks(100))
-    assert [block.examples.n for block in blocks[:-1]] == [100] * (len(blocks) - 1)
-    whole = source.open()
-    rows = [np.asarray(_dense(block.examples.matrix())) for block in blocks]
-    np.testing.assert_array_equal(np.concatenate(rows), _dense(whole.examples.matrix()))
-    np.testing.assert_array_equal(np.concatenate([block.labels for block in blocks]), whole.labels)
-
-
-def _dense(matrix):
-    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
-
-
 def test_examples_that_are_only_in_memory_outlive_a_close():
     source = make_source("made", np.eye(3), np.array([1.0, -1.0, 1.0]))
     source.close()

@@ -66,22 +66,21 @@ class LibsvmFuzzer:
                 return change_bytes(random, _packed(random, content), most=2)
 
     def check(self, content: bytes, folder: Path) -> str:
-        """Compare the rows with those of the reference, for blocks of any size and several threads."""
+        """Compare the rows with those of the reference, for blocks of any size."""
         path = folder / "data"
         path.write_bytes(content)
         expected = _expect(content)
-        # The answer may not depend on where the blocks end, nor on how many threads share one.
-        sizes, chance = (reader.BLOCK, reader.SHARED_BLOCK), zlib.crc32(content)
-        reader.BLOCK, reader.SHARED_BLOCK = (1 << 16, 64, 17, 8)[chance % 4], 0
+        # The answer may not depend on where the blocks end.
+        size, reader.BLOCK = reader.BLOCK, (1 << 16, 64, 17, 8)[zlib.crc32(content) % 4]
         try:
-            rows, d = reader.read_libsvm([path], threads=1 + chance // 4 % 3)
+            rows, d = reader.read_libsvm([path])
         except UserError as error:
             expect_sentence(error)
             if expected is not None:
                 raise Difference(f"refused what the reference reads: {error}") from None
             return "refused"
         finally:
-            reader.BLOCK, reader.SHARED_BLOCK = sizes
+            reader.BLOCK = size
         if expected is None:
             raise Difference("accepted what the reference refuses")
         _compare(rows, d, expected)

@@ -82,7 +82,7 @@ def test_crashes_hangs_and_differences_are_counted_and_saved(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("name", "content", "defect"),
     [
-        ("libsvm", b"+1 1:2\n", ("read_libsvm", lambda paths, threads: (_ for _ in ()).throw(IndexError()))),
+        ("libsvm", b"+1 1:2\n", ("read_libsvm", lambda paths: (_ for _ in ()).throw(IndexError()))),
         ("csv", b"1,2,1\n3,4,0\n", None),
     ],
 )

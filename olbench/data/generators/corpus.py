@@ -143,17 +143,6 @@ class Corpus:
             block.resize(block.shape[0], blocks[-1].shape[1])
         return sp.vstack(blocks, format="csr"), np.concatenate(labels)
 
-    def lines(self, rows: int) -> Iterator[str]:
-        """Yield LIBSVM text for that many documents, some thousands of lines at a time."""
-        for X, y in self.blocks(rows):
-            columns, counts = (X.indices + 1).tolist(), X.data.astype(np.int64).tolist()
-            entries = [f"{column}:{value}" for column, value in zip(columns, counts, strict=True)]
-            ends = X.indptr.tolist()
-            yield "".join(
-                f"{int(label):+d} {' '.join(entries[begin:end])}\n"
-                for label, begin, end in zip(y.tolist(), ends[:-1], ends[1:], strict=True)
-            )
-
 
 @helper
 def _find(mass: Any, begins: Any, u: Any) -> Any:

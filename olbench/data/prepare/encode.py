@@ -43,7 +43,7 @@ def encode(table: Table, reading: Reading) -> tuple[Floats, Any, About]:
     table, dropped = _drop_rows(table, [*columns, label], reading.missing)
     labels = read_labels(table, label)
     X, names, indicators = _encode_columns(table, columns, reading.categorical)
-    X, filled = _fill(X, reading.missing)
+    filled = _fill(X, reading.missing)
     steps = (f"label: {table.column_name(label)}", *left_out, *dropped, *indicators, *filled)
     heading = table.names[label] if table.has_heading else ""
     return X, labels, About(tuple(names), steps=steps, label=heading)
@@ -130,24 +130,31 @@ def _encode_columns(
     table: Table, columns: list[int], categorical: str
 ) -> tuple[Floats, list[str], list[str]]:
     """Return numbers as they are and text as indicators, in the order of the columns."""
-    blocks: list[Floats] = []
     names: list[str] = []
     indicators: list[str] = []
+    places: dict[int, int] = {}
+    texts: dict[int, list[str]] = {}
     for column in columns:
+        places[column] = len(names)
         name = table.names[column] if table.has_heading else f"x{column + 1}"
         if column not in table.texts:
-            blocks.append(table.numbers[:, column : column + 1])
             names.append(name)
             continue
-        block, values = _indicate(table, column, categorical)
-        blocks.append(block)
-        names += [f"{name}={value}" for value in values]
-        indicators.append(f"{table.column_name(column)} as {len(values):,} indicators")
-    return np.hstack(blocks), names, indicators
+        texts[column] = _distinct_texts(table, column, categorical)
+        names += [f"{name}={value}" for value in texts[column]]
+        indicators.append(f"{table.column_name(column)} as {len(texts[column]):,} indicators")
+    X = np.empty((len(table.numbers), len(names)))
+    numeric = [column for column in columns if column not in texts]
+    X[:, [places[column] for column in numeric]] = table.numbers[:, numeric]
+    for column, values in texts.items():
+        text, block = table.texts[column], X[:, places[column] : places[column] + len(values)]
+        block[:] = text.codes[:, None] == [text.values.index(value) for value in values]
+        block[text.codes == NO_TEXT] = np.nan
+    return X, names, indicators
 
 
-def _indicate(table: Table, column: int, categorical: str) -> tuple[Floats, list[str]]:
-    """Return a column for each distinct text, in alphabetical order: 1 where a row has it, NaN where none."""
+def _distinct_texts(table: Table, column: int, categorical: str) -> list[str]:
+    """Return the texts of a column that become indicators, in alphabetical order."""
     text = table.texts[column]
     row = int(np.argmax(text.codes != NO_TEXT))
     first = text.values[text.codes[row]]
@@ -168,9 +175,7 @@ def _indicate(table: Table, column: int, categorical: str) -> tuple[Floats, list
             f"{table.where}: {name} has {len(present):,} distinct texts, more than the {MOST_CATEGORIES:,} "
             "that --categorical onehot takes; leave columns of text out with --categorical drop"
         )
-    block = (text.codes[:, None] == [text.values.index(value) for value in present]).astype(np.float64)
-    block[text.codes == NO_TEXT] = np.nan
-    return block, present
+    return present
 
 
 def _hint(text: str) -> str:
@@ -180,23 +185,24 @@ def _hint(text: str) -> str:
     return " (numbers have no underscores)" if is_number(text.replace("_", "")) else ""
 
 
-def _fill(X: Floats, missing: str) -> tuple[Floats, list[str]]:
-    """Replace missing values by zero or by the mean of their column over all rows."""
+def _fill(X: Floats, missing: str) -> list[str]:
+    """Replace missing values by zero or by the mean of their column over all rows, in place."""
     gaps = np.isnan(X)
-    count = int(gaps.sum())
+    count = int(np.count_nonzero(gaps))
     if not count:
-        return X, []
+        return []
+    X[gaps] = 0.0
     if missing == "zero":
-        return np.where(gaps, 0.0, X), [f"{count:,} missing values replaced by 0"]
-    empty = gaps.all(axis=0)
-    known, counts = np.where(gaps, 0.0, X), np.maximum(1, (~gaps).sum(axis=0))
+        return [f"{count:,} missing values replaced by 0"]
+    counts = len(X) - np.count_nonzero(gaps, axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
-        means = known.sum(axis=0) / counts
+        means = X.sum(axis=0) / np.maximum(1, counts)
     if not np.isfinite(means).all():  # the sum of large numbers overflows, and their mean does not
-        means = (known / counts).sum(axis=0)
+        means = (X / np.maximum(1, counts)).sum(axis=0)
+    X[gaps] = means[np.nonzero(gaps)[1]]
     words = f"{count:,} missing values replaced by the mean of their column over all rows"
-    extra = f" (0 in {int(empty.sum()):,} columns without values)" if empty.any() else ""
-    return np.where(gaps, means, X), [words + extra]
+    empty = np.count_nonzero(counts == 0)
+    return [words + (f" (0 in {empty:,} columns without values)" if empty else "")]
 
 
 def encode_targets(

@@ -1,6 +1,7 @@
 """Mapping the labels of a file, numbers or text, to -1 and +1."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,7 +80,8 @@ def as_targets(
 
 def _order_two(distinct: Any, where: str) -> tuple[Any, Any]:
     shown = describe(distinct)
-    remedy = f"--positive {show_word(distinct[0])} (the key positive in a config or in Python)"
+    word = shlex.quote(label_text(distinct[0]))
+    remedy = f"--positive {word} (the key positive in a config or in Python)"
     if distinct.size == 1:
         raise UserError(
             f"{where}: every example has the label {show_label(distinct[0])}; two distinct labels are needed"
@@ -145,13 +147,6 @@ def read_label(label: float | str) -> float | str:
 def show_label(label: Any) -> str:
     """Return a label as messages show it: a number as it is, text in quotes."""
     return quote(str(label)) if isinstance(label, str) else number_text(label)
-
-
-def show_word(label: Any) -> str:
-    """Return a label as one writes it on a command line."""
-    import shlex
-
-    return shlex.quote(str(label)) if isinstance(label, str) else number_text(label)
 
 
 def describe(labels: Any) -> str:

@@ -33,7 +33,8 @@ class Scaler:
         if sp.issparse(X) and not self.shift.any():
             return sp.csr_matrix(X @ sp.diags_array(self.factor))
         _refuse_large(X)
-        scaled: Floats = (as_dense(X) - self.shift) * self.factor
+        scaled: Floats = as_dense(X) - self.shift
+        scaled *= self.factor
         return scaled
 
 

@@ -1,13 +1,14 @@
-"""Files inside a tar archive, read in one pass and never unpacked to disk."""
+"""Files inside a tar archive, which is never unpacked to disk."""
 
+import io
 import tarfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Any, Self
+from typing import IO, Self
 
-from olbench.data.readers.compressed import LimitedStream, open_content
+from olbench.data.readers.compressed import read_content
 from olbench.errors import UserError
 
 
@@ -28,12 +29,7 @@ def read_members(path: str | Path, patterns: Sequence[str], limit: int | None = 
     bytes. Archives with a name that leaves the folder are refused as a whole.
     """
     places = {pattern: place for place, pattern in enumerate(patterns)}
-    with open_content(path) as raw:
-        stream = LimitedStream(raw, limit, path)
-        members = list(_scan(stream, path, patterns))
-        # Only the end of the compressed data shows whether it is intact.
-        while stream.read(1 << 20):
-            pass
+    members = list(_scan(io.BytesIO(read_content(path, limit)), path, patterns))
     absent = places.keys() - {member.pattern for member in members}
     if absent:
         raise UserError(f"{path}: no file of the archive matches '{min(absent, key=places.__getitem__)}'")
@@ -41,24 +37,22 @@ def read_members(path: str | Path, patterns: Sequence[str], limit: int | None = 
     return members
 
 
-def _scan(stream: Any, path: str | Path, patterns: Sequence[str]) -> Iterator[Member]:
+def _scan(content: IO[bytes], path: str | Path, patterns: Sequence[str]) -> Iterator[Member]:
     seen = set()
     try:
-        # The bar asks for a stream: the archive is never sought in, so that it can be decompressed on the
-        # way.
-        with tarfile.open(fileobj=stream, mode="r|", tarinfo=_StrictInfo) as archive:
+        with tarfile.open(fileobj=content, mode="r:", tarinfo=_StrictInfo) as archive:
             for info in archive:
                 _check_place(path, info)
                 pattern = _find_pattern(info.name, patterns)
                 if pattern is None or info.isdir():
                     continue
-                content = archive.extractfile(info) if info.isfile() else None
-                if content is None:
+                file = archive.extractfile(info) if info.isfile() else None
+                if file is None:
                     raise UserError(f"{path}: {info.name} is a link or a device, not a file")
                 if info.name in seen:
                     raise UserError(f"{path}: {info.name} is in the archive twice")
                 seen.add(info.name)
-                yield Member(pattern, info.name, content.read())
+                yield Member(pattern, info.name, file.read())
     except tarfile.TarError as error:
         raise UserError(f"{path} is not a tar archive, or it is damaged ({error})") from None
 

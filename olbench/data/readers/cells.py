@@ -1,8 +1,8 @@
 """Tables in memory: columns of numbers and text with gaps, whatever file or frame they come from."""
 
-import math
-import re
-from array import array
+import codecs
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.data.prepare.labels import NUMBER, is_number
+from olbench.data.prepare.labels import is_number
 from olbench.data.readers.quoting import quote
 from olbench.errors import UserError, shorten
-from olbench.learn.examples import Floats
+from olbench.learn.examples import Floats, Ints
 
 #: What stands for a missing value, besides a blank cell.
 GAPS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"})
-#: How many cells are text at a time.
-CELLS_AT_ONCE = 1 << 17
-#: Numbers between commas. A column is matched at once, which is faster than cell by cell.
-_NUMBERS = re.compile(rf"\s*+{NUMBER.pattern}\s*+(?:,\s*+{NUMBER.pattern}\s*+)*+", re.ASCII)
+#: How many cells of rows that come one by one are read at a time.
+CELLS_AT_ONCE = 1 << 19
 #: What a text column holds where it has a number or nothing.
 NO_TEXT = -1
 #: The number of a column has fewer; Python refuses to read a number of thousands of digits.
@@ -45,7 +43,7 @@ class Table:
     numbers: Floats
     texts: dict[int, TextColumn] = field(default_factory=dict)
     #: The line of each row, if the table comes from a text file.
-    lines: Sequence[int] | None = None
+    lines: Ints | None = None
     #: Whether the names are headings; otherwise columns are called by their numbers.
     has_heading: bool = True
 
@@ -67,7 +65,7 @@ class Table:
         """Return the rows of a mask; a column that loses all its texts is one of numbers."""
         kept = {column: TextColumn(text.values, text.codes[mask]) for column, text in self.texts.items()}
         texts = {column: text for column, text in kept.items() if (text.codes != NO_TEXT).any()}
-        lines = None if self.lines is None else np.asarray(self.lines)[mask].tolist()
+        lines = None if self.lines is None else self.lines[mask]
         return replace(self, numbers=self.numbers[mask], texts=texts, lines=lines)
 
     def find_label(self, label: str | int) -> int:
@@ -109,80 +107,136 @@ class Table:
 
 
 class TableBuilder:
-    """Collects rows of text cells; all number rules are here."""
+    """Collects rows of text cells; what is a number, a missing value or text is decided here."""
 
     def __init__(self, where: str, names: Sequence[str], has_heading: bool = True):
         self.where, self.names, self.has_heading = where, tuple(names), has_heading
-        self._numbers = array("d")
-        self._lines = array("q")
+        self._lines: list[Ints] = []
+        self._numbers: list[Floats] = []
+        #: The distinct texts of each column that has other cells than numbers, with their codes.
         self._known: dict[int, dict[str, int]] = {}
-        self._cells: dict[int, tuple[Any, Any]] = {}
-        #: The last rows, whose cells are still text.
-        self._pending: list[Sequence[str]] = []
+        self._codes: list[dict[int, NDArray[np.int32]]] = []
+        #: The last rows that were added one by one, with their lines.
+        self._pending: list[tuple[int, Sequence[str]]] = []
 
     def add(self, line: int, fields: Sequence[str]) -> None:
         """Add a row; refuse one of another length."""
         if len(fields) != len(self.names):
-            self.read_pending()
+            self.read_pending()  # an error in an earlier row comes first
             raise UserError(
                 f"{self.where}:{line}: {len(fields)} fields, but the first line has {len(self.names)}; "
                 "correct the line, or give the separator with --delimiter"
             )
-        self._lines.append(line)
-        self._pending.append(fields)
+        if "\0" in "".join(fields):
+            self._refuse_nul(line, fields)
+        self._pending.append((line, fields))
         if len(self._pending) * len(fields) >= CELLS_AT_ONCE:
             self.read_pending()
 
-    def read_pending(self) -> None:
-        """Read the cells of the last rows: columns of numbers at once, the others cell by cell."""
-        block, others = np.full((len(self._pending), len(self.names)), np.nan), []
-        for column, cells in enumerate(zip(*self._pending, strict=True)):
-            text = ",".join(cells)
-            if text.count(",") == len(cells) - 1 and _NUMBERS.fullmatch(text):
-                block[:, column] = np.fromstring(text, sep=",")
-            if not np.isfinite(block[:, column]).all():
-                others.append(column)
-        first = len(self._lines) - len(self._pending)
-        for row, fields in enumerate(self._pending if others else ()):
-            for column in others:
-                cell = fields[column].strip()
-                block[row, column] = self._read(self._lines[first + row], first + row, column, cell)
-        self._numbers.frombytes(block.tobytes())
-        self._pending.clear()
+    def _refuse_nul(self, line: int, fields: Sequence[str]) -> None:
+        """Refuse a row with a NUL character; an error in an earlier cell comes first."""
+        column = next(column for column, cell in enumerate(fields) if "\0" in cell)
+        self._pending.append((line, [*fields[:column], *[""] * (len(fields) - column)]))
+        self.read_pending()
+        raise UserError(
+            f"{self.where}:{line}: field {column + 1} has a NUL character; save the file as UTF-8 text"
+        )
 
-    def _read(self, line: int, row: int, column: int, text: str) -> float:
-        """Return the number in a cell, or NaN for a missing value or text, which is kept."""
-        if is_number(text):
-            value = float(text)
-            if math.isinf(value):
-                raise UserError(
-                    f"{self.where}:{line}: field {column + 1}, {quote(text)}, is not a finite number; "
-                    "correct it"
-                )
-            return value
-        if "\0" in text:
+    def read_pending(self) -> None:
+        """Read the cells of the last rows."""
+        if self._pending:
+            lines, rows = zip(*self._pending, strict=True)
+            self._pending.clear()
+            text = io.StringIO(newline="")
+            csv.writer(text).writerows([cell.strip() for cell in fields] for fields in rows)
+            self.add_text(lines, text.getvalue().encode(), ",")
+
+    def add_text(self, lines: Sequence[int], text: bytes, separator: str) -> None:
+        """Add rows of the right length, in CSV without blank lines and NUL characters, and their lines."""
+        numbers, codes = np.full((len(lines), len(self.names)), np.nan), {}
+        while others := self._parse_numbers(text, separator, numbers):
+            self._known.update((column, {}) for column in others)
+        texts: Any = _read_frame(text, separator, list(self._known), object) if self._known else None
+        for column in self._known:
+            numbers[:, column], codes[column] = self._read_texts(column, texts[column])
+        if (infinite := np.argwhere(np.isinf(numbers))).size:
+            row, column = infinite[0].tolist()
+            cell = quote(texts[column][row].strip())
             raise UserError(
-                f"{self.where}:{line}: field {column + 1} has a NUL character; save the file as UTF-8 text"
+                f"{self.where}:{lines[row]}: field {column + 1}, {cell}, is not a finite number; correct it"
             )
-        if text not in GAPS:
-            rows, codes = self._cells.setdefault(column, (array("q"), array("i")))
-            known = self._known.setdefault(column, {})
-            rows.append(row)
-            codes.append(known.setdefault(text, len(known)))
-        return math.nan
+        self._lines.append(np.asarray(lines, np.int64))
+        self._numbers.append(numbers)
+        self._codes.append(codes)
+
+    def _parse_numbers(self, text: bytes, separator: str, numbers: Floats) -> list[int]:
+        """Fill in the columns of numbers; return those that turn out to have other cells as well."""
+        numeric = [column for column in range(len(self.names)) if column not in self._known]
+        if not numeric:
+            return []
+        try:
+            frame = _read_frame(text, separator, numeric)
+        except OverflowError:  # at a whole number of hundreds of digits
+            return numeric
+        if others := [column for column, kind in frame.dtypes.items() if kind.kind not in "iuf"]:
+            return others
+        values = numbers[:, numeric] = frame.to_numpy(np.float64)
+        # The word "inf" is text.
+        return [numeric[k] for k in np.flatnonzero(np.isinf(values).any(axis=0))]
+
+    def _read_texts(self, column: int, cells: Any) -> tuple[Floats, NDArray[np.int32]]:
+        """Return the numbers and the codes of the texts in some cells; each distinct one is read once."""
+        import pandas as pd
+
+        places, distinct = pd.factorize(cells)
+        known = self._known[column]
+        # A gap has the place -1, which is the last.
+        numbers, codes = np.full(len(distinct) + 1, np.nan), np.full(len(distinct) + 1, NO_TEXT, np.int32)
+        for place, cell in enumerate(distinct):
+            text = cell.strip()
+            if is_number(text):
+                numbers[place] = float(text)
+            elif text not in GAPS:
+                codes[place] = known.setdefault(text, len(known))
+        return numbers[places], codes[places]
 
     def finish(self) -> Table:
         """Return the table."""
         self.read_pending()
-        n = len(self._lines)
-        if not n:
+        if not self._lines:
             raise UserError(f"{self.where} contains no examples; is it the right file?")
-        numbers = np.frombuffer(self._numbers).reshape(n, len(self.names))
-        texts = {column: self._text_column(column, n) for column in self._cells}
-        return Table(self.where, self.names, numbers, texts, self._lines, self.has_heading)
+        texts = {
+            column: TextColumn(tuple(known), self._join_codes(column))
+            for column, known in self._known.items()
+            if known
+        }
+        lines, numbers = np.concatenate(self._lines), np.concatenate(self._numbers)
+        return Table(self.where, self.names, numbers, texts, lines, self.has_heading)
 
-    def _text_column(self, column: int, n: int) -> TextColumn:
-        rows, codes = self._cells[column]
-        spread = np.full(n, NO_TEXT, np.int32)
-        spread[np.frombuffer(rows, np.int64)] = np.frombuffer(codes, np.int32)
-        return TextColumn(tuple(self._known[column]), spread)
+    def _join_codes(self, column: int) -> NDArray[np.int32]:
+        blocks = zip(self._codes, self._lines, strict=True)
+        return np.concatenate(
+            [codes.get(column, np.full(lines.size, NO_TEXT, np.int32)) for codes, lines in blocks]
+        )
+
+
+def _read_frame(text: bytes, separator: str, columns: list[int], kind: Any = None) -> Any:
+    """Return some columns of CSV without a heading as pandas reads them."""
+    import pandas as pd
+
+    if text.startswith(codecs.BOM_UTF8):
+        text = codecs.BOM_UTF8 + text  # pandas leaves out one mark at the beginning
+    # Later versions always round correctly, and warn if they are asked to.
+    is_careless = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+    return pd.read_csv(
+        io.BytesIO(text),
+        sep=separator,
+        header=None,
+        usecols=columns,
+        dtype=kind,
+        na_values=list(GAPS),
+        keep_default_na=False,
+        skip_blank_lines=False,
+        low_memory=False,
+        float_precision="round_trip" if is_careless else None,
+    )

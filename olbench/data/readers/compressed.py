@@ -1,8 +1,8 @@
 """Reading plain, gzip, bzip2 and xz files; the content decides which, not the name."""
 
+import codecs
 import io
 import lzma
-import math
 import os
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,6 +17,8 @@ SUFFIXES = ("", ".gz", ".bz2", ".xz")
 
 #: The name of standard input on the command line.
 STDIN = "-"
+#: Bytes that are read at once where all of a file is read.
+READ_AT_ONCE = 1 << 20
 #: Bytes that decide the format.
 LONGEST_MAGIC = 6
 
@@ -72,6 +74,29 @@ def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
         if kind != "plain" and error.errno is None:
             raise UserError(f"{name}: its {kind} data is damaged or truncated ({_describe(error)})") from None
         raise UserError(f"cannot read {name}: {error.strerror or error}") from None
+
+
+def read_content(path: str | Path, limit: int | None = None) -> bytes:
+    """Return the uncompressed bytes of a file; refuse more than `limit`."""
+    pieces, size = [], 0
+    with open_content(path) as stream:
+        while piece := stream.read(READ_AT_ONCE):
+            pieces.append(piece)
+            size += len(piece)
+            if limit is not None and size > limit:
+                raise UserError(f"{path} unpacks to more bytes than its limit")
+    return b"".join(pieces)
+
+
+def read_utf8(path: str | Path, limit: int | None = None) -> bytes:
+    """Return the uncompressed bytes of a file without its byte order mark; refuse all but UTF-8 text."""
+    content = read_content(path, limit).removeprefix(codecs.BOM_UTF8)
+    try:
+        content.isascii() or content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{path}:{line}: not UTF-8 text; save the file as UTF-8") from None
+    return content
 
 
 def is_compressed(path: str | Path) -> bool:
@@ -141,25 +166,6 @@ class _Replayed(io.RawIOBase):
 
 def _describe(error: BaseException) -> str:
     return str(error).rstrip(".") or type(error).__name__
-
-
-class LimitedStream(io.RawIOBase):
-    """A stream that fails after a given number of bytes."""
-
-    def __init__(self, stream: Any, limit: int | None, path: str | Path):
-        self.stream, self.left, self.path = stream, math.inf if limit is None else limit, path
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Read into a buffer and return the number of bytes; refuse to exceed the limit."""
-        got = int(self.stream.readinto(buffer) or 0)
-        self.left -= got
-        if self.left < 0:
-            raise UserError(f"{self.path} unpacks to more bytes than its limit")
-        return got
 
 
 def base_name(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.cache import CHUNK, Draft, GrowingArray
+from olbench.data.cache import CHUNK, Draft
 from olbench.data.catalog import CatalogEntry
 from olbench.data.dataset import Dataset
 from olbench.data.prepare.labels import as_targets
@@ -51,9 +51,9 @@ def convert_corpus(entry: CatalogEntry, draft: Draft) -> Dataset:
         for name, part in (("indices", X.indices), ("data", X.data), ("y", labels)):
             files[name].append(part)
         features = X.shape[1]
-    draft.add("indptr", narrow(np.concatenate(ends)))
+    indptr = draft.add("indptr", narrow(np.concatenate(ends)))
     indices, data, y = (draft.finish(name) for name in files)
-    return Dataset.make(entry.name, csr(data, indices, draft.map("indptr"), features), y)
+    return Dataset.make(entry.name, csr(data, indices, indptr, features), y)
 
 
 class _Conversion:
@@ -105,7 +105,8 @@ class _Conversion:
         if dense_is_smaller(y.size, d, entries):
             X = self._spread(offsets, indices, data, d)
         else:
-            X = csr(data, indices, self._write_indptr(offsets, entries), d)
+            kind = np.int32 if entries < np.iinfo(np.int32).max else np.int64
+            X = csr(data, indices, draft.add("indptr", offsets, kind), d)
         draft.drop("offsets")
         return Dataset.make(entry.name, X, y, self.last_start if entry.split else None)
 
@@ -133,10 +134,6 @@ class _Conversion:
         self.draft.arrays["indices"] |= {"crc32": checksum, "mtime_ns": stamp}
         return self.draft.map("indices")
 
-    def _write_indptr(self, offsets: Any, entries: int) -> Any:
-        is_narrow = entries < np.iinfo(np.int32).max
-        return _copy(offsets, self.draft.start("indptr", np.int32 if is_narrow else np.int64), self.draft)
-
     def _spread(self, offsets: Any, indices: Any, data: Any, d: int) -> Any:
         """Write the rows with all their zeros."""
         X = self.draft.start("X", np.float64, d)
@@ -148,12 +145,6 @@ class _Conversion:
         for name in ("indices", "data"):
             self.draft.drop(name)
         return self.draft.finish("X")
-
-
-def _copy(array: Any, file: GrowingArray, draft: Draft) -> Any:
-    for part in _slices(array.size, AT_ONCE):
-        file.append(array[part])
-    return draft.finish(file.path.stem)
 
 
 def _slices(size: int, step: int) -> Iterator[slice]:

@@ -6,19 +6,12 @@ second"). The few cases that neither method decides (subnormal numbers, ties bey
 `HARD` and left to Python.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
-from olbench.data.readers.swar import (
-    as_double,
-    count_digits,
-    count_high_zeros,
-    join_digits,
-    load_byte,
-    load_word,
-    multiply_words,
-)
+from olbench.data.readers.bits import count_high_zeros, load_byte, multiply_words
 from olbench.kernels.compile import inlined
 
 GOOD, BAD, HARD = 0, 1, 2
@@ -43,16 +36,15 @@ def _powers_of_ten() -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
 
 _POWERS = _powers_of_ten()
 _EXACT_POWERS = np.array([10.0**e for e in range(23)])
-_WHOLE_POWERS = np.array([10**e for e in range(9)], dtype=np.uint64)
 _EXACT = np.uint64(2**53)
 _NINE_BITS = np.uint64(0x1FF)
 _ALL_BITS = np.uint64(2**64 - 1)
-_ZERO, _ONE, _TWO, _THREE, _NINE, _TEN = (np.uint64(k) for k in (0, 1, 2, 3, 9, 10))
+_ZERO, _ONE, _THREE, _NINE, _TEN = (np.uint64(k) for k in (0, 1, 3, 9, 10))
 _TOP = np.uint64(63)
-_BYTE, _MINUS = np.uint64(0xFF), np.uint64(ord("-"))
 _FRACTION_BITS = np.uint64(53)
-#: The fraction of a double without its first bit, which is not stored.
-_STORED_BITS, _STORED = np.uint64(52), np.uint64(2**52 - 1)
+_DIGIT_ZERO = np.uint64(ord("0"))
+#: A mantissa of more may not fit in 64 bits.
+_MOST_DIGITS = 19
 
 
 @inlined
@@ -74,16 +66,13 @@ def _round(mantissa: Any, exponent: Any) -> Any:
     fraction = high >> (top + _NINE)
     if low == _ZERO and high & _NINE_BITS == _ZERO and fraction & _THREE == _ONE:
         return False, 0.0
-    # 217706 / 2^16 approximates log2(10): it gives the binary exponent of this power of ten.
-    binary = ((217706 * exponent) >> 16) + 64 + 1023 - zeros - (0 if top == _ONE else 1)
     fraction += fraction & _ONE
     fraction >>= _ONE
-    if fraction >> _FRACTION_BITS != _ZERO:
-        fraction >>= _ONE
-        binary += 1
-    if binary < 1 or binary > 2046:
+    # 217706 / 2^16 approximates log2(10): it gives the binary exponent of this power of ten.
+    binary = ((217706 * exponent) >> 16) + 12 - zeros - (0 if top == _ONE else 1)
+    if binary < -1074 or binary > 971 - np.int64(fraction >> _FRACTION_BITS):
         return False, 0.0
-    return True, as_double((np.uint64(binary) << _STORED_BITS) | (fraction & _STORED))
+    return True, math.ldexp(np.float64(np.int64(fraction)), binary)
 
 
 @inlined
@@ -95,8 +84,8 @@ def _evaluate(mantissa: Any, exponent: Any, cut: Any) -> Any:
         return GOOD, np.inf
     if not cut and mantissa <= _EXACT and -22 <= exponent <= 22:
         if exponent < 0:
-            return GOOD, np.float64(mantissa) / _EXACT_POWERS[-exponent]
-        return GOOD, np.float64(mantissa) * _EXACT_POWERS[exponent]
+            return GOOD, np.float64(np.int64(mantissa)) / _EXACT_POWERS[-exponent]
+        return GOOD, np.float64(np.int64(mantissa)) * _EXACT_POWERS[exponent]
     decided, value = _round(mantissa, exponent)
     if decided and cut:
         above_decided, above = _round(mantissa + _ONE, exponent)
@@ -111,46 +100,45 @@ def ends_token(byte: Any) -> Any:
 
 
 @inlined
-def read_short_number(text: Any, position: Any) -> Any:
-    """Read a number without an exponent and with few digits; return (is one, value, position after it).
+def _read_digits(text: Any, position: Any, mantissa: Any) -> Any:
+    """Append digits to a mantissa, which wraps around if they are too many; return it and where they end."""
+    digit = np.uint64(load_byte(text, position)) - _DIGIT_ZERO
+    while digit <= _NINE:
+        mantissa = mantissa * _TEN + digit
+        position += 1
+        digit = np.uint64(load_byte(text, position)) - _DIGIT_ZERO
+    return mantissa, position
 
-    Most numbers are: up to 7 digits before the point, up to 16 after it and 19 in all. The others, and
-    whatever is not a number, are left to `read_number`. The text must go on for two words after the number.
-    """
-    word = load_word(text, position)
-    negative = (word & _BYTE) == _MINUS
-    sign = np.int64(negative)
-    word >>= np.uint64(8 * sign)
-    whole = count_digits(word)
-    if whole == 0 or whole == 8:
-        return False, 0.0, position
-    mantissa = join_digits(word, whole)
-    position += sign + whole
-    if load_byte(text, position) != ord("."):
-        value = np.float64(np.int64(mantissa))
-        return ends_token(load_byte(text, position)), (-value if negative else value), position
-    word = load_word(text, position + 1)
-    places = count_digits(word)
-    if places == 0:
-        return False, 0.0, position
-    mantissa = mantissa * _WHOLE_POWERS[places] + join_digits(word, places)
-    position += 1 + places
-    if places == 8:
-        word = load_word(text, position)
-        more = count_digits(word)
-        if whole + more > 11:
-            return False, 0.0, position
-        if more > 0:
-            mantissa = mantissa * _WHOLE_POWERS[more] + join_digits(word, more)
-            position += more
-            places += more
-    if mantissa <= _EXACT:
-        value = np.float64(np.int64(mantissa)) / _EXACT_POWERS[places]
-    else:
-        decided, value = _round(mantissa, -places)
-        if not decided:
-            return False, 0.0, position
-    return ends_token(load_byte(text, position)), (-value if negative else value), position
+
+@inlined
+def _cut_digits(text: Any, begin: Any, end: Any) -> Any:
+    """Return (mantissa, exponent, whether it is less than the number) of digits too many for a mantissa."""
+    mantissa, exponent, digits = _ZERO, np.int64(0), np.int64(0)
+    cut, after_point = False, False
+    for position in range(begin, end):
+        byte = load_byte(text, position)
+        if byte == ord("."):
+            after_point = True
+        elif digits < _MOST_DIGITS:
+            mantissa = mantissa * _TEN + np.uint64(byte - ord("0"))
+            digits += np.int64(mantissa != _ZERO)
+            exponent -= np.int64(after_point)
+        else:
+            cut = cut or byte != ord("0")
+            exponent += np.int64(not after_point)
+    return mantissa, exponent, cut
+
+
+@inlined
+def _read_exponent(text: Any, position: Any) -> Any:
+    """Return (exponent, position after it), the same position if there are no digits."""
+    minus = load_byte(text, position) == ord("-")
+    begin = position + np.int64(minus or load_byte(text, position) == ord("+"))
+    power, end = np.int64(0), begin
+    while ord("0") <= load_byte(text, end) <= ord("9"):
+        power = min(power * 10 + np.int64(load_byte(text, end) - ord("0")), np.int64(1_000_000_000))
+        end += 1
+    return (-power if minus else power), (end if end > begin else position)
 
 
 @inlined
@@ -159,44 +147,23 @@ def read_number(text: Any, position: Any) -> Any:
 
     The text must end with a byte that cannot be part of a number, such as a newline.
     """
-    negative = text[position] == ord("-")
-    if negative or text[position] == ord("+"):
-        position += 1
-    mantissa, exponent, digits, cut = _ZERO, 0, 0, False
-    begin, point = position, -1
-    while True:
-        byte = text[position]
-        if byte == ord(".") and point < 0:
-            point = position
-        elif ord("0") <= byte <= ord("9"):
-            digit = np.uint64(byte - ord("0"))
-            if digits < 19:
-                mantissa = mantissa * _TEN + digit
-                if mantissa != _ZERO:
-                    digits += 1
-                if point >= 0:
-                    exponent -= 1
-            else:
-                cut = cut or digit != _ZERO
-                if point < 0:
-                    exponent += 1
-        else:
-            break
-        position += 1
-    if position - begin - (1 if point >= 0 else 0) == 0:
-        return BAD, 0.0, position
-    if text[position] == ord("e") or text[position] == ord("E"):
-        position += 1
-        minus = text[position] == ord("-")
-        if minus or text[position] == ord("+"):
-            position += 1
-        power: Any = np.int64(0)
-        begin = position
-        while ord("0") <= text[position] <= ord("9"):
-            power = min(power * 10 + np.int64(text[position] - ord("0")), np.int64(1_000_000_000))
-            position += 1
-        if position == begin:
-            return BAD, 0.0, position
-        exponent += -power if minus else power
+    negative = load_byte(text, position) == ord("-")
+    begin = position + np.int64(negative or load_byte(text, position) == ord("+"))
+    mantissa, end = _read_digits(text, begin, _ZERO)
+    digits, exponent, cut = end - begin, np.int64(0), False
+    if load_byte(text, end) == ord("."):
+        point = end
+        mantissa, end = _read_digits(text, point + 1, mantissa)
+        exponent = point + 1 - end
+        digits -= exponent
+    if digits == 0:
+        return BAD, 0.0, end
+    if digits > _MOST_DIGITS:
+        mantissa, exponent, cut = _cut_digits(text, begin, end)
+    if load_byte(text, end) == ord("e") or load_byte(text, end) == ord("E"):
+        power, after = _read_exponent(text, end + 1)
+        if after == end + 1:
+            return BAD, 0.0, end
+        exponent, end = exponent + power, after
     status, value = _evaluate(mantissa, exponent, cut)
-    return status, (-value if negative else value), position
+    return status, (-value if negative else value), end

@@ -6,7 +6,7 @@ Errors name the archive, the file in it and the line.
 
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from olbench.data.catalog import TextRecipe
 from olbench.data.readers.archive import read_members
 from olbench.data.readers.quoting import quote_bytes
 from olbench.errors import UserError
-from olbench.learn.examples import Ints
 
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _WHOLE_NUMBER = re.compile(rb"[+-]?[0-9]{1,15}")
@@ -26,50 +25,33 @@ _LABELS = {b"#label#:negative": -1.0, b"#label#:positive": 1.0}
 _LABEL_TOKENS = "#label#:negative or #label#:positive"
 
 
-class Bags:
-    """Bags of terms, one per document, that become the rows of a matrix.
+def count_terms(documents: Iterable[Sequence[bytes]], recipe: TextRecipe, counts: Any = None) -> Any:
+    """Return documents as the rows of a matrix of terms: 1 for each occurrence, or `counts`, one per term.
 
-    Columns are in the byte order of their terms, so the matrix does not depend on the order in which the
-    documents were read.
+    Columns are in the byte order of the terms, followed by those of pairs of neighbours, so the matrix does
+    not depend on the order in which the documents were read.
     """
-
-    def __init__(self) -> None:
-        self.numbers: dict[bytes, int] = {}
-        self.terms = array("q")
-        self.lengths = array("q")
-
-    def add(self, terms: Sequence[bytes]) -> None:
-        """Append a document."""
-        numbers = self.numbers
-        self.terms.extend([numbers.setdefault(term, len(numbers)) for term in terms])
-        self.lengths.append(len(terms))
-
-    def matrix(self, counts: Any = None) -> Any:
-        """Return the documents as rows with the counts of their terms, by default one per occurrence."""
-        rows, columns = self._locate()
-        return self._assemble(rows, columns, np.ones(columns.size) if counts is None else counts, 0)
-
-    def matrix_with_pairs(self) -> Any:
-        """Return the counts of terms, followed by the counts of pairs of neighbouring terms."""
-        rows, columns = self._locate()
-        width = len(self.numbers)
+    numbers: dict[bytes, int] = {}
+    terms, lengths = array("q"), array("q")
+    for document in documents:
+        terms.extend([numbers.setdefault(term, len(numbers)) for term in document])
+        lengths.append(len(document))
+    ranks = np.empty(len(numbers), dtype=np.int64)
+    ranks[[numbers[term] for term in sorted(numbers)]] = np.arange(ranks.size)
+    rows, columns = np.repeat(np.arange(len(lengths)), lengths), ranks[np.frombuffer(terms, dtype=np.int64)]
+    width = ranks.size
+    if recipe.ngrams == 2:
         inside = rows[1:] == rows[:-1]
         pairs, places = np.unique(columns[:-1][inside] * width + columns[1:][inside], return_inverse=True)
         rows = np.concatenate([rows, rows[1:][inside]])
         columns = np.concatenate([columns, width + places])
-        return self._assemble(rows, columns, np.ones(columns.size), pairs.size)
-
-    def _locate(self) -> tuple[Ints, Ints]:
-        """Return the row and the column of each term, in the order of the text."""
-        ranks = np.empty(len(self.numbers), dtype=np.int64)
-        ranks[[self.numbers[term] for term in sorted(self.numbers)]] = np.arange(ranks.size)
-        rows = np.repeat(np.arange(len(self.lengths)), self.lengths)
-        return rows, ranks[np.frombuffer(self.terms, dtype=np.int64)]
-
-    def _assemble(self, rows: Ints, columns: Ints, values: Any, pairs: int) -> Any:
-        # A matrix has at least one column, even if no document has a term.
-        shape = (len(self.lengths), max(1, len(self.numbers) + pairs))
-        return sp.csr_matrix((values, (rows, columns)), shape=shape)
+        width += pairs.size
+    values = np.ones(columns.size) if counts is None else np.asarray(counts)
+    # A matrix has at least one column, even if no document has a term.
+    X = sp.csr_matrix((values, (rows, columns)), shape=(len(lengths), max(1, width)))
+    if recipe.values == "binary":
+        X.data[:] = 1.0
+    return X
 
 
 def read_posts(
@@ -77,13 +59,12 @@ def read_posts(
 ) -> tuple[Any, Any]:
     """Return (X, labels) of an archive with one post per file; a pattern of file names gives the label."""
     members = read_members(path, list(labels), limit)
-    bags = Bags()
-    for member in members:
-        post = member.content if recipe.headers is None else keep_headers(member.content, recipe.headers)
-        bags.add(split_words(post, recipe))
-    return count_words(bags, recipe), np.array(
-        [labels[member.pattern] for member in members], dtype=np.float64
-    )
+    posts = [
+        member.content if recipe.headers is None else keep_headers(member.content, recipe.headers)
+        for member in members
+    ]
+    X = count_terms((split_words(post, recipe) for post in posts), recipe)
+    return X, np.array([labels[member.pattern] for member in members], dtype=np.float64)
 
 
 def keep_headers(post: bytes, names: Sequence[str]) -> bytes:
@@ -107,33 +88,40 @@ def read_reviews(
     path: str | Path, patterns: Sequence[str], recipe: TextRecipe, limit: int | None = None
 ) -> tuple[Any, Any]:
     """Return (X, labels) of an archive of files with one review per line: label, tab, text."""
-    bags, labels = Bags(), array("d")
-    for place, line in _read_lines(path, patterns, limit):
-        label, tab, text = line.partition(b"\t")
-        if not tab:
-            raise UserError(f"{place}: there is no tab after the label")
-        if not _WHOLE_NUMBER.fullmatch(label):
-            raise UserError(f"{place}: label {quote_bytes(label)} is not a whole number")
-        labels.append(float(label))
-        bags.add(split_words(text, recipe))
-    return count_words(bags, recipe), np.frombuffer(labels)
+    labels = array("d")
+
+    def documents() -> Iterator[list[bytes]]:
+        for place, line in _read_lines(path, patterns, limit):
+            label, tab, text = line.partition(b"\t")
+            if not tab:
+                raise UserError(f"{place}: there is no tab after the label")
+            if not _WHOLE_NUMBER.fullmatch(label):
+                raise UserError(f"{place}: label {quote_bytes(label)} is not a whole number")
+            labels.append(float(label))
+            yield split_words(text, recipe)
+
+    return count_terms(documents(), recipe), np.frombuffer(labels)
 
 
 def read_feature_counts(
     path: str | Path, patterns: Sequence[str], recipe: TextRecipe, limit: int | None = None
 ) -> tuple[Any, Any]:
     """Return (X, labels) of an archive of files with lines `feature:count ... #label#:positive`."""
-    bags, labels, counts = Bags(), array("d"), array("d")
-    for place, line in _read_lines(path, patterns, limit):
-        *entries, label = line.split()
-        if label not in _LABELS:
-            raise UserError(f"{place}: the line ends with {quote_bytes(label)} instead of {_LABEL_TOKENS}")
-        features = _parse_counts(place, entries)
-        labels.append(_LABELS[label])
-        bags.add(list(features))
-        counts.extend(features.values())
-    X = bags.matrix(np.frombuffer(counts))
-    return _as_binary(X) if recipe.values == "binary" else X, np.frombuffer(labels)
+    labels, counts = array("d"), array("d")
+
+    def documents() -> Iterator[list[bytes]]:
+        for place, line in _read_lines(path, patterns, limit):
+            *entries, label = line.split()
+            if label not in _LABELS:
+                raise UserError(
+                    f"{place}: the line ends with {quote_bytes(label)} instead of {_LABEL_TOKENS}"
+                )
+            labels.append(_LABELS[label])
+            features = _parse_counts(place, entries)
+            counts.extend(features.values())
+            yield list(features)
+
+    return count_terms(documents(), recipe, counts), np.frombuffer(labels)
 
 
 def _parse_counts(place: str, entries: Sequence[bytes]) -> dict[bytes, float]:
@@ -163,14 +151,3 @@ def _read_lines(path: str | Path, patterns: Sequence[str], limit: int | None) ->
 def split_words(text: bytes, recipe: TextRecipe) -> list[bytes]:
     """Return the words of a text."""
     return (text.lower() if recipe.lower else text).split()
-
-
-def count_words(bags: Bags, recipe: TextRecipe) -> Any:
-    """Return the matrix that a recipe makes of bags of words."""
-    X = bags.matrix_with_pairs() if recipe.ngrams == 2 else bags.matrix()
-    return _as_binary(X) if recipe.values == "binary" else X
-
-
-def _as_binary(X: Any) -> Any:
-    X.data[:] = 1.0
-    return X

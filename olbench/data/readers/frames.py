@@ -31,14 +31,14 @@ def read_frame(data: Any, spec: DatasetSpec) -> Dataset:
             raise UserError("X and y come apart here, so leave out label")
         if sp.issparse(X):
             return _read_sparse(X, labels, spec)
-        table = _pair_table(X, labels, "the data")
+        table = _pair_table(X, labels)
     X, y, about = prepare_table(table, spec.positive, spec.negative, reading, spec.labels == "all")
     return Dataset.make(spec.name or "frame", X, y, about=about)
 
 
 def _read_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
     """Return the data set of a sparse matrix, which never becomes a table, and of its labels."""
-    _, labels, about = encode(_pair_table(np.zeros((X.shape[0], 1)), y, "the data"), spec.reading)
+    _, labels, about = encode(_pair_table(np.zeros((X.shape[0], 1)), y), spec.reading)
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if not np.isfinite(matrix.data).all():
         raise UserError("the data: X has values that are not finite; a sparse X may have no missing values")
@@ -59,10 +59,15 @@ def table_of(frame: Any, where: str) -> Table:
     texts: dict[int, TextColumn] = {}
     for column in range(width):
         values = _as_numbers(frame.iloc[:, column])
+        place = f"{where}: column '{frame.columns[column]}'"
         if _is_numeric(values):
             numbers[:, column] = values.to_numpy(dtype=np.float64, na_value=np.nan)
-            _refuse_infinite(numbers[:, column], f"{where}: column '{frame.columns[column]}'")
-        elif (text := _text_column(values, f"{where}: column '{frame.columns[column]}'")).values:
+            if (infinite := np.flatnonzero(np.isinf(numbers[:, column]))).size:
+                raise UserError(
+                    f"{place} has an infinite value in row {infinite[0]}; every value must be finite: "
+                    "correct it"
+                )
+        elif (text := _text_column(values, place)).values:
             texts[column] = text
     return Table(where, tuple(str(name) for name in frame.columns), numbers, texts)
 
@@ -75,12 +80,6 @@ def _is_numeric(values: Any) -> bool:
         and not types.is_complex_dtype(values)
         and not isinstance(values.dtype, types.CategoricalDtype)
     )
-
-
-def _refuse_infinite(numbers: Any, where: str) -> None:
-    if np.isinf(numbers).any():
-        row = int(np.argmax(np.isinf(numbers)))
-        raise UserError(f"{where} has an infinite value in row {row}; every value must be finite: correct it")
 
 
 def _as_numbers(values: Any) -> Any:
@@ -134,25 +133,21 @@ def is_frame(data: Any) -> bool:
     )
 
 
-def _pair_table(X: Any, y: Any, where: str) -> Table:
+def _pair_table(X: Any, y: Any) -> Table:
     """Return features and labels as one table with the label last."""
     import pandas as pd
 
-    frame = X if is_frame(X) else pd.DataFrame(_as_matrix(X))
+    frame = X
     if not is_frame(X):
-        frame.columns = [f"x{k + 1}" for k in range(frame.shape[1])]
+        matrix = np.asarray(X)
+        if matrix.ndim != 2:
+            raise UserError(f"X must have two dimensions, not {matrix.ndim}")
+        frame = pd.DataFrame(matrix, columns=[f"x{k + 1}" for k in range(matrix.shape[1])])
     labels = np.asarray(y.iloc[:, 0] if is_frame(y) and y.shape[1] == 1 else y, dtype=object)
     if labels.ndim != 1 or len(labels) != len(frame):
-        raise UserError(f"{where}: X has {len(frame)} rows, and y must have one label for each")
+        raise UserError(f"the data: X has {len(frame)} rows, and y must have one label for each")
     label = "label"
     while label in frame.columns:
         label += "_"
     last = pd.Series(list(labels), frame.index, name=label).infer_objects()
-    return table_of(pd.concat([frame, last], axis=1), where)
-
-
-def _as_matrix(X: Any) -> Any:
-    matrix = np.asarray(X.toarray() if sp.issparse(X) else X)
-    if matrix.ndim != 2:
-        raise UserError(f"X must have two dimensions, not {matrix.ndim}")
-    return matrix
+    return table_of(pd.concat([frame, last], axis=1), "the data")

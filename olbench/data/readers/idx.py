@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.readers.compressed import open_content
+from olbench.data.readers.compressed import read_content
 from olbench.errors import UserError
 
 _KINDS = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -13,20 +13,18 @@ _KINDS = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E:
 
 def read_idx(path: str | Path, limit: int | None = None) -> Any:
     """Return the array of an IDX file, in the file's own type."""
-    with open_content(path) as stream:
-        magic = _read_exactly(stream, 4, path)
-        if magic[:2] != b"\0\0" or magic[2] not in _KINDS or not 1 <= magic[3] <= 8:
-            raise UserError(f"{path} is not an IDX file (it starts with {magic!r})")
-        kind = np.dtype(_KINDS[magic[2]])
-        shape = tuple(int(k) for k in np.frombuffer(_read_exactly(stream, 4 * magic[3], path), ">u4"))
-        size = int(np.prod(shape, dtype=object)) * kind.itemsize
-        if limit is not None and size > limit:
-            raise UserError(
-                f"{path} announces {size:,} bytes, more than the limit of {limit:,} for this file"
-            )
-        values = np.frombuffer(_read_exactly(stream, size, path), kind).reshape(shape)
-        if stream.read(1):
-            raise UserError(f"{path} continues after the {size:,} bytes that its header announces")
+    content = read_content(path, limit)
+    magic = _take(content, 0, 4, path)
+    if magic[:2] != b"\0\0" or magic[2] not in _KINDS or not 1 <= magic[3] <= 8:
+        raise UserError(f"{path} is not an IDX file (it starts with {magic!r})")
+    kind, begin = np.dtype(_KINDS[magic[2]]), 4 + 4 * magic[3]
+    shape = tuple(int(k) for k in np.frombuffer(_take(content, 4, begin - 4, path), ">u4"))
+    size = int(np.prod(shape, dtype=object)) * kind.itemsize
+    if limit is not None and size > limit:
+        raise UserError(f"{path} announces {size:,} bytes, more than the limit of {limit:,} for this file")
+    values = np.frombuffer(_take(content, begin, size, path), kind).reshape(shape)
+    if len(content) > begin + size:
+        raise UserError(f"{path} continues after the {size:,} bytes that its header announces")
     return values
 
 
@@ -40,13 +38,9 @@ def read_images(images: str | Path, labels: str | Path, limit: int | None = None
     return pixels.reshape(pixels.shape[0], -1), digits.astype(np.float64)
 
 
-def _read_exactly(stream: Any, size: int, path: str | Path) -> bytes:
-    """Read that many bytes in pieces, so that a false size in a header allocates nothing."""
-    pieces, left = [], size
-    while left:
-        piece = stream.read(min(left, 1 << 20))
-        if not piece:
-            raise UserError(f"{path} is truncated: {left:,} of {size:,} bytes are missing")
-        pieces.append(piece)
-        left -= len(piece)
-    return b"".join(pieces)
+def _take(content: bytes, begin: int, size: int, path: str | Path) -> bytes:
+    """Return that many bytes of a file; refuse it if it has fewer."""
+    piece = content[begin : begin + size]
+    if len(piece) < size:
+        raise UserError(f"{path} is truncated: {size - len(piece):,} of {size:,} bytes are missing")
+    return piece

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numba import float64, int32, int64, types, uint8
 
-from olbench.data.readers.decimals import BAD, HARD, ends_token, read_number, read_short_number
-from olbench.data.readers.swar import WORD, count_digits, join_digits, load_byte, load_word
+from olbench.data.readers.bits import load_byte
+from olbench.data.readers.decimals import BAD, HARD, ends_token, read_number
 from olbench.kernels.compile import inlined, kernel
 
 #: Why the loop stopped, and the counters that it leaves behind.
@@ -20,16 +20,15 @@ LARGEST_INDEX = 2**31 - 2
 #: In place of the index of a feature.
 LABEL = -1
 
-#: Bytes that the text must have after its last line, because it is loaded in words.
-PADDING = 2 * WORD
-
 _NEWLINE, _HASH, _COLON, _SPACE = ord("\n"), ord("#"), ord(":"), ord(" ")
 
 
 @inlined
 def _skip_spaces(text: Any, position: Any) -> Any:
-    while text[position] == 32 or (9 <= text[position] <= 13 and text[position] != _NEWLINE):
+    byte = load_byte(text, position)
+    while byte == _SPACE or (9 <= byte <= 13 and byte != _NEWLINE):
         position += 1
+        byte = load_byte(text, position)
     return position
 
 
@@ -44,30 +43,19 @@ def _is_query(text: Any, position: Any) -> Any:
 
 
 @inlined
-def _sink(indices: Any, data: Any, begin: Any, root: Any, size: Any) -> Any:
-    while 2 * root + 1 < size:
-        child = 2 * root + 1
-        if child + 1 < size and indices[begin + child] < indices[begin + child + 1]:
-            child += 1
-        if indices[begin + root] >= indices[begin + child]:
-            return
-        a, b = begin + root, begin + child
-        indices[a], indices[b] = indices[b], indices[a]
-        data[a], data[b] = data[b], data[a]
-        root = child
-
-
-@inlined
 def _sort(indices: Any, data: Any, begin: Any, end: Any) -> Any:
-    """Sort one row by index with heap sort, which no order of the input makes slow."""
-    size = end - begin
-    for root in range(size // 2 - 1, -1, -1):
-        _sink(indices, data, begin, root, size)
-    for last in range(size - 1, 0, -1):
-        a, b = begin, begin + last
-        indices[a], indices[b] = indices[b], indices[a]
-        data[a], data[b] = data[b], data[a]
-        _sink(indices, data, begin, 0, last)
+    """Sort one row by index with Shell's method, which no order of the input makes slow."""
+    gap = 1
+    while gap < (end - begin) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(begin + gap, end):
+            index, value, place = indices[k], data[k], k
+            while place >= begin + gap and indices[place - gap] > index:
+                indices[place], data[place] = indices[place - gap], data[place - gap]
+                place -= gap
+            indices[place], data[place] = index, value
+        gap //= 3
 
 
 _TEXT = types.Array(uint8, 1, "C", readonly=True)
@@ -77,10 +65,6 @@ _FLOATS, _INT32, _INT64 = (types.Array(kind, 1, "C") for kind in (float64, int32
 @inlined
 def _read_index(text: Any, position: Any) -> Any:
     """Return (index, position after it); the index is -1 if there is none or it is too large."""
-    word = load_word(text, position)
-    count = count_digits(word)
-    if 0 < count < WORD:
-        return np.int64(join_digits(word, count)), position + count
     index, begin = np.int64(0), position
     while ord("0") <= load_byte(text, position) <= ord("9"):
         index = index * 10 + np.int64(load_byte(text, position) - ord("0"))
@@ -150,13 +134,11 @@ def _read_entries(
                 continue
             return BAD_ENTRY, begin, entry
         value_begin = position + 1
-        is_short, value, position = read_short_number(text, value_begin)
-        if not is_short:
-            status, value, position = read_number(text, value_begin)
-            if status == BAD or not ends_token(text[position]) or np.isinf(value):
-                return BAD_ENTRY, begin, entry
-            if status == HARD:
-                _list_hard(hard, counters, row, index, value_begin)
+        status, value, position = read_number(text, value_begin)
+        if status == BAD or not ends_token(load_byte(text, position)) or np.isinf(value):
+            return BAD_ENTRY, begin, entry
+        if status == HARD:
+            _list_hard(hard, counters, row, index, value_begin)
         if index <= previous:
             if index == previous:
                 counters[INDEX] = index
@@ -177,20 +159,18 @@ def _read_entries(
     return FINE, position, entry
 
 
-@kernel(int64(_TEXT, int64, int64, _FLOATS, _INT64, _INT32, _FLOATS, types.Array(int64, 2, "C"), _INT64))
+@kernel(int64(_TEXT, int64, _FLOATS, _INT64, _INT32, _FLOATS, types.Array(int64, 2, "C"), _INT64))
 def parse_lines(
-    text: Any, begin: Any, end: Any, labels: Any, indptr: Any, indices: Any, data: Any, hard: Any,
-    counters: Any,
-) -> Any:  # fmt: skip
-    """Append the examples in text[begin:end], whole lines, to the arrays; return why it stopped, or FINE.
+    text: Any, size: Any, labels: Any, indptr: Any, indices: Any, data: Any, hard: Any, counters: Any
+) -> Any:
+    """Append the examples in text[:size], whole lines, to the arrays; return why it stopped, or FINE.
 
     Numbers that need Python's arithmetic are listed in `hard` as (row, index or LABEL, position in the text).
-    The text goes on for PADDING bytes, whatever they are.
     """
-    position, fault, stopped = begin, begin, FINE
+    position, fault, stopped = np.int64(0), np.int64(0), FINE
     lines, row, first = counters[LINES], counters[ROWS], counters[ENTRIES]
     lowest, highest = counters[LOWEST], counters[HIGHEST]
-    while position < end:
+    while position < size:
         position = _skip_spaces(text, position)
         if text[position] != _NEWLINE and text[position] != _HASH:
             fault = position
@@ -228,11 +208,11 @@ def parse_lines(
     return stopped
 
 
-@kernel(types.UniTuple(int64, 2)(_TEXT, int64, int64))
-def count_marks(text: Any, begin: Any, end: Any) -> Any:
+@kernel(types.UniTuple(int64, 2)(_TEXT, int64))
+def count_marks(text: Any, size: Any) -> Any:
     """Return the numbers of colons and of newlines, which bound those of entries and rows."""
     colons, newlines = 0, 0
-    for k in range(begin, end):
+    for k in range(size):
         colons += text[k] == _COLON
         newlines += text[k] == _NEWLINE
     return colons, newlines

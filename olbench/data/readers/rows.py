@@ -111,6 +111,10 @@ def choose_storage(X: Any) -> Any:
         # Adding zero turns -0.0 into 0.0, because sparse storage cannot tell them apart.
         dense += 0.0
         return dense
+    if not sp.issparse(X):
+        rows, columns = np.nonzero(X)
+        indptr = np.searchsorted(rows, np.arange(n + 1))
+        return csr(X[rows, columns], columns.astype(np.int32), narrow(indptr), d)
     sparse = sp.csr_matrix(X, dtype=np.float64)
     sparse.eliminate_zeros()
     sparse.sum_duplicates()

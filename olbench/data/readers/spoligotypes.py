@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from olbench.data.readers.compressed import LimitedStream, open_content
+from olbench.data.readers.compressed import read_content
 from olbench.errors import UserError
 from olbench.learn.examples import Floats
 
@@ -42,9 +42,8 @@ def read_spoligotypes(
     """
     patterns: list[list[float]] = []
     labels: list[int] = []
-    with open_content(path) as stream:
-        content = LimitedStream(stream, limit, path).read()
-    lines = csv.DictReader(io.StringIO(content.decode("utf-8-sig", errors="replace")))
+    content = read_content(path, limit).decode("utf-8-sig", errors="replace")
+    lines = csv.DictReader(io.StringIO(content))
     for name in COLUMNS:
         if name not in (lines.fieldnames or ()):
             raise UserError(f"{path}:1: there is no column with the heading '{name}'")

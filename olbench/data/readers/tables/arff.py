@@ -4,15 +4,15 @@ Numeric, nominal, string and date attributes are read, in dense and sparse rows;
 and weights of instances too. A nominal or string attribute whose values are numbers is a column of numbers.
 """
 
+import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from olbench.data.prepare.labels import is_number
 from olbench.data.readers.cells import GAPS, Table, TableBuilder
-from olbench.data.readers.compressed import LimitedStream, open_content
+from olbench.data.readers.compressed import read_utf8
 from olbench.data.readers.quoting import quote
 from olbench.errors import UserError
 
@@ -23,6 +23,7 @@ _VALUE = re.compile(_ONE_VALUE)
 _NAME = re.compile(r"""(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\S+))\s*(.*)""")
 #: The same after the number of its attribute.
 _ENTRY = re.compile(r"\s*+([0-9]{1,18})\s" + _ONE_VALUE)
+_SPECIAL = re.compile(r"""['"{}]""")
 _NUMERIC = ("numeric", "real", "integer")
 SUFFIXES = (".arff",)
 
@@ -68,19 +69,11 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
 
 def _lines(path: str | Path, limit: int | None) -> Iterator[tuple[int, str]]:
     """Yield the lines that are neither blank nor comments, with their numbers."""
-    import io
-
-    with open_content(path) as stream:
-        raw: Any = LimitedStream(stream, limit, path)
-        text = io.TextIOWrapper(io.BufferedReader(raw), encoding="utf-8-sig")
-        number = 0
-        try:
-            for number, line in enumerate(text, 1):
-                stripped = line.strip()
-                if stripped and not stripped.startswith("%"):
-                    yield number, stripped
-        except UnicodeDecodeError:
-            raise UserError(f"{path}:{number + 1}: not UTF-8 text; save the file as UTF-8") from None
+    text = io.TextIOWrapper(io.BytesIO(read_utf8(path, limit)), encoding="utf-8")
+    for number, line in enumerate(text, 1):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("%"):
+            yield number, stripped
 
 
 def _read_attribute(place: str, text: str) -> _Attribute:
@@ -140,6 +133,8 @@ def _spread(place: str, line: str, attributes: Sequence[_Attribute]) -> list[str
 
 def _split(place: str, text: str) -> list[str]:
     """Return the values between commas, without their quotes."""
+    if not _SPECIAL.search(text):
+        return [value.strip() for value in text.split(",")]
     fields, position = [], 0
     while True:
         match = _VALUE.match(text, position)

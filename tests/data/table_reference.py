@@ -1,0 +1,58 @@
+"""A slow reader of CSV files, row by row and cell by cell: what the fast one has to agree with."""
+
+import csv
+import io
+import math
+import re
+
+from olbench import UserError
+
+NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
+GAPS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
+
+
+def read_reference(path, separator):
+    """Return (names, lines, rows) of a file in UTF-8; a cell is a number, a text or None."""
+    text = path.read_bytes().decode("utf-8-sig")
+    records = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    names, lines, rows, begin = None, [], [], 1
+    try:
+        for record in records:
+            begin = records.line_num + 1
+            fields = [field.strip() for field in record]
+            if fields in ([], [""]):
+                continue
+            if names is None:
+                has_heading = not any(map(NUMBER.fullmatch, fields))
+                names = fields if has_heading else [str(k + 1) for k in range(len(fields))]
+                if has_heading:
+                    continue
+            place = f"{path}:{records.line_num}"
+            if len(fields) != len(names):
+                raise UserError(
+                    f"{place}: {len(fields)} fields, but the first line has {len(names)}; correct the line, "
+                    "or give the separator with --delimiter"
+                )
+            rows.append([_read_cell(place, number, field) for number, field in enumerate(fields, 1)])
+            lines.append(records.line_num)
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            raise UserError(
+                f"{path}:{begin}: a quote is opened here or later, and never closed; correct it"
+            ) from None
+        place = f"{path}:{records.line_num}"
+        raise UserError(f"{place}: not a CSV file ({error}); correct the line") from None
+    if not rows:
+        raise UserError(f"{path} contains no examples; is it the right file?")
+    return names, lines, rows
+
+
+def _read_cell(place, number, text):
+    if NUMBER.fullmatch(text):
+        if math.isinf(float(text)):
+            shown = text if len(text) <= 40 else text[:37] + "..."
+            raise UserError(f"{place}: field {number}, '{shown}', is not a finite number; correct it")
+        return float(text)
+    if "\0" in text:
+        raise UserError(f"{place}: field {number} has a NUL character; save the file as UTF-8 text")
+    return None if text in GAPS else text
