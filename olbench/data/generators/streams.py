@@ -143,27 +143,24 @@ def draw_shares(
 
 
 def draw_splice(
-    random: np.random.Generator, rows: int, drifts: Sequence[int], parts: str = "", width: float = 0.0
+    random: np.random.Generator,
+    rows: int,
+    drifts: Sequence[int],
+    parts: Sequence[tuple[Any, Floats]] = (),
+    width: float = 0.0,
 ) -> Stream:
-    """Draw rows, with replacement, of one data set of the catalogue and then of another with its features.
-
-    `parts` names them, with + between; they come again after the last.
-    """
-    from olbench.data.load import load_dataset
-
-    names = parts.split("+")
-    sets = [load_dataset(name, download=False) for name in names]
-    if len({each.X.shape[1] for each in sets}) != 1:
-        raise UserError(f"{', '.join(names)} differ in the number of features, so they cannot be spliced")
-    concept = choose_concepts(random, rows, drifts, width) % len(sets)
+    """Draw rows, with replacement, of one data set and then of another; they come again after the last."""
+    if len({X.shape[1] for X, _ in parts}) != 1:
+        raise UserError("the parts of a splice differ in the number of features")
+    concept = choose_concepts(random, rows, drifts, width) % len(parts)
     place = random.random(rows)
-    X, y = np.empty((rows, sets[0].X.shape[1])), np.empty(rows)
-    for number, each in enumerate(sets):
+    X, y = np.empty((rows, parts[0][0].shape[1])), np.empty(rows)
+    for number, (matrix, labels) in enumerate(parts):
         own = np.flatnonzero(concept == number)
-        taken = (place[own] * each.X.shape[0]).astype(np.int64)
-        matrix = each.X[taken]
-        X[own] = matrix.toarray() if hasattr(matrix, "toarray") else matrix
-        y[own] = each.y[taken]
+        taken = (place[own] * labels.size).astype(np.int64)
+        chosen = matrix[taken]
+        X[own] = chosen.toarray() if hasattr(chosen, "toarray") else chosen
+        y[own] = labels[taken]
     return X, y
 
 

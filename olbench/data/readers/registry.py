@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from olbench.config.specs import USUAL, Reading
-from olbench.data.catalog import CatalogEntry
+from olbench.data.catalog import CatalogEntry, find
 from olbench.data.dataset import UNKNOWN, Dataset
 from olbench.data.prepare.encode import encode, prepare_table
 from olbench.data.prepare.labels import as_targets
@@ -81,6 +81,9 @@ def _read_table(entry: CatalogEntry, paths: Sequence[Path], run: int) -> tuple[A
         from olbench.data.generators.streams import draw_stream
 
         settings: dict[str, Any] = {**entry.generator}
+        if "parts" in settings:  # the names of data sets that need no files
+            spliced = [read_examples(find(name), ()) for name in settings["parts"].split("+")]
+            settings["parts"] = [(each.X, each.y) for each in spliced]
         return *draw_stream(settings.pop("kind"), entry.rows, entry.drifts, **settings), entry.rows
     if entry.format == "corpus":
         from olbench.data.generators.corpus import Corpus
