@@ -13,6 +13,7 @@ OWN = "olbench, by the definitions of scw2012"
     source="Rosenblatt, Psychological Review 65 (1958)",
     traits=Traits(False, False, True, False, source=OWN),
     passive_above=lambda: 0.0,
+    allocated=True,
     estimator=Estimator("The perceptron: add y x on every mistake.", accuracy=0.93),
 )
 def perceptron(m: float, s: float, mistake: bool, q: float, t: int, k: int, p: Any) -> Any:
