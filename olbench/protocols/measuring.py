@@ -18,7 +18,7 @@ from olbench import measures
 from olbench.config.specs import Config
 from olbench.data.source import Source
 from olbench.learn.examples import Floats
-from olbench.learn.one_vs_rest import OneVsRest
+from olbench.learn.learners import ClassLearner
 from olbench.learn.passes import PassResult
 from olbench.measures import Counts
 from olbench.protocols.definition import Key, Protocol, Series, choice
@@ -209,7 +209,7 @@ def measure_pass(trial: Trial, result: PassResult) -> Outcome:
     An undefined measure is None.
     """
     curve = result.curve
-    if isinstance(result.learner, OneVsRest):
+    if isinstance(result.learner, ClassLearner):
         matrix = result.learner.confusion
         kept = {"confusion": matrix}
         if "predictions" in trial.wanted and result.margins is not None:
