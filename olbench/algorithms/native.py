@@ -65,20 +65,3 @@ def refuse_native(definition: Definition, given: Mapping[str, Any]) -> str:
 def default_covariance(definition: Definition) -> str:
     """Return the covariance of a native second-order learner for which none is given."""
     return "shared" if definition.only_native else COVARIANCES[0]
-
-
-def list_native(definition: Definition) -> tuple[str, ...]:
-    """Return the covariances with which an algorithm learns several classes natively, the default first.
-
-    A first-order algorithm has none, and one empty name if it does.
-    """
-    if definition.order == "first":
-        return () if refuse_native(definition, {}) else ("",)
-    names = sorted(COVARIANCES, key=lambda name: name != default_covariance(definition))
-    projection = definition.projections[-1] if definition.projections else "kl"
-    return tuple(
-        name
-        for name in names
-        if (name != "diag" or definition.diagonal)
-        and not refuse_native(definition, {"covariance": name, "projection": projection})
-    )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from olbench.algorithms.definition import KEEPS_PRODUCT, NATIVE, RESERVED, Definition, Parameter
-from olbench.algorithms.native import COVARIANCES, default_covariance, list_native, read_native
+from olbench.algorithms.native import ALLOCATIONS, COVARIANCES, default_covariance, read_native
 from olbench.errors import UserError, shorten
 
 Covariance = Literal["full", "diag", "block", "shared"]
@@ -74,36 +74,39 @@ def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dic
 
 
 def list_ways(definition: Definition) -> list[dict[str, tuple[str, ...]]]:
-    """Return the ways to run a second-order algorithm: options that go together, each with its values.
+    """Return the ways to run an algorithm by a rule: options that go together, each with its values.
 
     The default comes first: the full covariance in the form that the definition names. A value that the
     checks of options refuse is left out.
     """
-    if definition.order != "second":
-        return []
     forms = sorted(_CHOICES["form"], key=lambda form: form != definition.form)
+    matrices = sorted({*COVARIANCES} - {"diag"}, key=(default_covariance(definition), *COVARIANCES).index)
+    native = {"multiclass": "native"}
     ways: list[tuple[dict[str, str], str, Iterable[str]]] = [
         ({"covariance": "full"}, "form", forms),
         ({"covariance": "full"}, "kernel", _CHOICES["kernel"]),
         ({"covariance": "diag"}, "projection", definition.projections),
+        (native, "covariance", matrices),
+        ({**native, "covariance": "diag"}, "projection", definition.projections),
     ]
+    if definition.allocated:
+        ways = [(native, "allocation", ALLOCATIONS)]
+    elif definition.order == "first":
+        ways = [({}, "multiclass", ("native",))]
     found = []
-    if definition.only_native:
-        ways = []
     for fixed, name, values in ways:
         allowed = tuple(value for value in values if _is_allowed(definition, {**fixed, name: value}))
         if allowed:
             found.append({**{key: (value,) for key, value in fixed.items()}, name: allowed})
-    native = list_native(definition)
-    return [*found, {"multiclass": ("native",), "covariance": native}] if native else found
+    return found
 
 
 def _is_allowed(definition: Definition, settings: dict[str, Any]) -> bool:
     try:
-        _check_choices(definition, settings)
+        options, rest = split_options(definition, settings)
     except UserError:
         return False
-    return True
+    return bool(options) and not rest
 
 
 def _check_choices(definition: Definition, given: dict[str, Any]) -> None:

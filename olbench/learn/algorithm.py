@@ -99,11 +99,20 @@ class Algorithm:
             return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
         return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
 
-    def state_bytes(self, d: int) -> int:
-        """Return roughly how many bytes a learner for d features takes, with the weights that it returns."""
-        if self.definition.order == "second" and self.kernel is None:
-            return 8 * d * (3 if self.covariance == "diag" else d + 12)
-        return 8 * d * 3
+    def state_bytes(self, d: int, classes: int = 1) -> int:
+        """Return roughly how many bytes a learner for d features takes, with the weights that it returns.
+
+        There are as many learners as classes, or parts of one learner; 1 stands for a binary learner.
+        """
+        numbers = 3 * classes
+        if self.definition.order == "second" and self.kernel is None and self.covariance != "diag":
+            if classes > 1 and self.covariance == "shared":
+                numbers = d + 12 * classes
+            elif classes > 1 and self.covariance == "full" and self.multiclass == "native":
+                numbers = classes * (classes * d + 12)
+            else:
+                numbers = classes * (d + 12)
+        return 8 * d * numbers
 
     def start_batch(self) -> BatchLearner:
         """Return a learner that fits all examples at once."""

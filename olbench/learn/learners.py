@@ -65,17 +65,13 @@ def refuse_large(definition: Definition, d: int, count: int = 1) -> None:
     _refuse_beyond_memory(needed, f"a full covariance of {d:,} features", classes, remedy)
 
 
-def refuse_wide(algorithm: "Algorithm", d: int, count: int = 1) -> None:
-    """Raise a UserError if a learner with a few numbers for each feature does not fit in memory.
-
-    There are `count` classes that have these numbers each.
-    """
-    needed = algorithm.state_bytes(d) * count
+def refuse_wide(algorithm: "Algorithm", d: int, classes: int = 1) -> None:
+    """Raise a UserError if a learner with a few numbers for each feature does not fit in memory."""
+    needed = algorithm.state_bytes(d, classes)
     if needed > LARGE_VECTORS:
-        classes = f" and {count} classes" if count > 1 else ""
-        _refuse_beyond_memory(
-            needed, algorithm.id, f" for {d:,} features{classes}", "give features smaller numbers"
-        )
+        several = f" and {classes} classes" if classes > 1 else ""
+        purpose = f" for {d:,} features{several}"
+        _refuse_beyond_memory(needed, algorithm.id, purpose, "give features smaller numbers")
 
 
 def refuse_large_factor(size: int) -> None:
