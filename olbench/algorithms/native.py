@@ -24,7 +24,7 @@ def read_native(definition: Definition, given: Mapping[str, Any]) -> dict[str, A
     multiclass, allocation = given.get("multiclass") or default, given.get("allocation")
     if multiclass not in MULTICLASS:
         raise UserError(f"{id}: multiclass must be {' or '.join(MULTICLASS)}, not {multiclass!r}")
-    if allocation is not None and (multiclass != "native" or not definition.allocated):
+    if allocation not in (None, "max") and (multiclass != "native" or not definition.allocated):
         raise UserError(f"{id}: allocation is for a perceptron with multiclass='native'; leave it out")
     if allocation not in (None, *ALLOCATIONS):
         raise UserError(f"{id}: allocation must be one of {', '.join(ALLOCATIONS)}, not {allocation!r}")
@@ -34,7 +34,8 @@ def read_native(definition: Definition, given: Mapping[str, Any]) -> dict[str, A
         return {}
     if reason := refuse_native(definition, given):
         raise UserError(f"{id} has no native form for several classes: {reason}; use multiclass: one-vs-rest")
-    return {"multiclass": "native", **({"allocation": allocation} if allocation else {})}
+    shared = {"allocation": allocation} if definition.allocated and allocation else {}
+    return {"multiclass": "native", **shared}
 
 
 def refuse_native(definition: Definition, given: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from olbench.learn.learners import (
     Learner,
     aligned_zeros,
     choose_depth,
+    quadratic_forms,
     refuse_large,
     refuse_wide,
 )
@@ -56,6 +57,10 @@ class NativeLearner(ClassLearner):
     @abstractmethod
     def class_scores(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return the score of each class, one column per class, for each row of `order`."""
+
+    def class_variances(self, X: Any) -> Floats:
+        """Return x' Sigma_k x, one column per class, for each row of X."""
+        raise UserError(f"{self.algorithm.id} has no variances")
 
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return the number of the predicted class of each row of `order`."""
@@ -170,6 +175,10 @@ class CovarianceClasses(MeansLearner):
                 sigma[k] -= np.multiply.outer(z, z)
         return sigma
 
+    def class_variances(self, X: Any) -> Floats:
+        """Return x' Sigma_k x, one column per class, for each row of X."""
+        return _measure_variances(X, self.covariance, self.classes)
+
 
 class RootClasses(MeansLearner):
     """Full covariances as square roots, one per class or one for all: Sigma_k = R_k R_k'."""
@@ -202,6 +211,10 @@ class RootClasses(MeansLearner):
         """Sigma of each class, or of all classes, times 4 ** scale_exponent."""
         return np.stack([root @ root.T for root in self.roots])
 
+    def class_variances(self, X: Any) -> Floats:
+        """Return x' Sigma_k x, one column per class, for each row of X, times 4 ** scale_exponent."""
+        return _measure_variances(X, self.roots, self.classes, square=True)
+
 
 class DiagonalClasses(MeansLearner):
     """One variance per class and feature."""
@@ -222,6 +235,11 @@ class DiagonalClasses(MeansLearner):
     def covariance(self) -> Floats:
         """The diagonal of Sigma, one row per class."""
         return np.ascontiguousarray(self.variances[:, : self.classes].T)
+
+    def class_variances(self, X: Any) -> Floats:
+        """Return x' Sigma_k x, one column per class, for each row of X."""
+        squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
+        return np.asarray(squares @ self.covariance.T)
 
 
 class ExactClasses(DiagonalClasses):
@@ -281,6 +299,17 @@ class JointClasses(NativeLearner):
         for k, weights in enumerate(self.weights):
             score_rows(rows, order, weights, scores[k])
         return scores.T
+
+    def class_variances(self, X: Any) -> Floats:
+        """Return x' Sigma_k x of the part of each class, one column per class, for each row of X."""
+        parts = [slice(k * self.d, (k + 1) * self.d) for k in range(self.classes)]
+        return _measure_variances(X, np.stack([self.covariance[part, part] for part in parts]), self.classes)
+
+
+def _measure_variances(X: Any, factors: Floats, classes: int, square: bool = False) -> Floats:
+    """Return the quadratic forms of X, one column per class; one factor can be that of all classes."""
+    columns = [quadratic_forms(X, factor, square) for factor in factors]
+    return np.column_stack(columns * (classes // len(columns)))
 
 
 def count_columns(classes: int) -> int:

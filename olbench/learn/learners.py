@@ -450,7 +450,7 @@ class CovarianceLearner(SecondOrderLearner):
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X."""
-        return _quadratic_forms(X, self.covariance, square=False)
+        return quadratic_forms(X, self.covariance, square=False)
 
 
 def make_clock(algorithm: "Algorithm") -> Floats:
@@ -519,7 +519,7 @@ class RootLearner(SecondOrderLearner):
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
-        return _quadratic_forms(X, self._scaled_root, square=True)
+        return quadratic_forms(X, self._scaled_root, square=True)
 
 
 class DiagonalLearner(SecondOrderLearner):
@@ -772,7 +772,7 @@ def _extend(array: NDArray[Any], size: int) -> NDArray[Any]:
     return longer
 
 
-def _quadratic_forms(X: Any, factor: Floats, square: bool) -> Floats:
+def quadratic_forms(X: Any, factor: Floats, square: bool) -> Floats:
     """Return x' F x for each row of X, or ||F' x||^2 with `square`, block by block to save memory."""
     values = np.empty(X.shape[0])
     for begin in range(0, X.shape[0], BLOCK):
