@@ -33,7 +33,8 @@ def read_native(definition: Definition, given: Mapping[str, Any]) -> dict[str, A
             raise UserError(f"{id} learns several classes natively or not at all; leave multiclass out")
         return {}
     if reason := refuse_native(definition, given):
-        raise UserError(f"{id} has no native form for several classes: {reason}; use multiclass: one-vs-rest")
+        remedy = "leave covariance out" if definition.only_native else "use multiclass: one-vs-rest"
+        raise UserError(f"{id} has no native form for several classes: {reason}; {remedy}")
     shared = {"allocation": allocation} if definition.allocated and allocation else {}
     return {"multiclass": "native", **shared}
 
@@ -47,12 +48,12 @@ def refuse_native(definition: Definition, given: Mapping[str, Any]) -> str:
     if definition.order == "first":
         return ""
     covariance = given.get("covariance") or default_covariance(definition)
-    if "kernel" in given or given.get("forgetting", 1.0) != 1.0:
+    if given.get("kernel") is not None or given.get("forgetting") not in (None, 1.0):
         return "a kernel and forgetting are for two classes"
     if definition.product or definition.no_diagonal == KEEPS_PRODUCT or not definition.estimator.gaussian:
         return "its matrix is not the covariance of a Gaussian over weights"
-    if definition.only_native and covariance != "shared":
-        return f"its toolbox has covariance: shared, not {covariance}"
+    if definition.only_native:
+        return "" if covariance == "shared" else f"the toolbox has covariance: shared, not {covariance}"
     if covariance == "full" or (covariance == "diag" and given.get("projection") == "exact"):
         return ""
     if definition.pair is None and not definition.has_constant_gain:

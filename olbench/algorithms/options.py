@@ -53,8 +53,10 @@ def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dic
 
     An option that is None is one that was not given.
     """
-    several = read_native(definition, settings)
-    settings = {name: value for name, value in settings.items() if name not in NATIVE}
+    # A contestant may have a parameter of such a name.
+    names = NATIVE.difference(parameter.name for parameter in definition.parameters)
+    several = read_native(definition, {name: settings[name] for name in settings if name in RESERVED | names})
+    settings = {name: value for name, value in settings.items() if name not in names}
     if definition.takes_advice:
         rest = {name: value for name, value in settings.items() if name != "advice"}
         return {"advice": settings.get("advice")}, rest

@@ -5,7 +5,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from olbench.algorithms.cw import ETA, confident_step, pair_step, precision_gain, quantile
+from olbench.algorithms.cw import (
+    ETA,
+    confident_step,
+    pair_step,
+    precision_gain,
+    quantile,
+    toolbox_gain,
+    toolbox_step,
+)
 from olbench.algorithms.definition import POWERS_OF_TWO, Estimator, Parameter, Traits, second_order
 from olbench.kernels.losses import excess
 
@@ -93,3 +101,21 @@ def scw2_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     )
     a = max(0.0, 0.5 * share * (root - r * (2.0 + squared)) / (1.0 + squared))
     return loss, a / deviation, precision_gain(a, phi, v)
+
+
+@soft_learner(
+    "scw1-libol",
+    title="SCW-I (LIBOL)",
+    source="LIBOL 0.3.0 (2013); not the optimum",
+    parameters=(C, replace(ETA, default=0.75)),
+    only_native=True,
+)
+def scw1_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Learn several classes with one Sigma and the step of the toolbox's CW, limited to alpha <= C."""
+    C, phi, half = p[0], p[1], 0.5 * v
+    loss = excess(phi * math.sqrt(half), m)
+    if loss == 0.0 or v == 0.0:
+        return loss, 0.0, 0.0
+    deviation = math.sqrt(half)
+    a = min(C * deviation, toolbox_step(m / deviation, phi))
+    return loss, a / deviation, toolbox_gain(a, phi, half)

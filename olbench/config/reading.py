@@ -303,6 +303,8 @@ def _algorithm(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) 
         raise places["id"].fail(reason)
     if "multiclass" in given and not protocol.multiclass:
         raise places["multiclass"].fail(f"the protocol {protocol.id} has two classes; leave multiclass out")
+    if definition.only_native and not protocol.multiclass:
+        raise places["id"].fail(f"{definition.id} learns several classes; the protocol {protocol.id} has two")
     params = {name: _check_value(definition, name, item) for name, item in given.get("params", {}).items()}
     return AlgorithmSpec(
         **select(keys_of(AlgorithmSpec, "params", "grid"), given),

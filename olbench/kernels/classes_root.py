@@ -81,6 +81,20 @@ def shrink_root(root: Any, a: Any, gain: Any, weight: Any, z: Any) -> None:
             root[j, k] -= part * a[k]
 
 
+@inlined
+def is_certain(
+    root: Any, reach: Any, deviation: Any, columns: Any, c: Any, values: Any, o: Any, n: Any
+) -> Any:
+    """Return whether a deviation is more than rounding; renew the bounds of the rows before saying no.
+
+    A class whose mean is far off can shrink a covariance by many orders of magnitude in one round.
+    """
+    if n == 0 or deviation > rounding(reach, columns, c, values, o, n):
+        return True
+    row_sums(root, reach)
+    return deviation > rounding(reach, columns, c, values, o, n)
+
+
 @helper
 def renew_bound(root: Any, reach: Any, room: Any, bound: Any) -> Any:
     """Set reach to the bounds of the rows, and return a bound of the largest singular value, at most `bound`.
@@ -131,12 +145,12 @@ def run(
                 continue
         project(roots[own], columns, at, values, o, n, a_y)
         d_y = normalise(a_y)
-        is_known = n == 0 or d_y > rounding(reach[own], columns, at, values, o, n)
+        is_known = is_certain(roots[own], reach[own], d_y, columns, at, values, o, n)
         d_s = d_y
         if not is_shared:
             project(roots[other], columns, at, values, o, n, a_s)
             d_s = normalise(a_s)
-            is_known = is_known and (n == 0 or d_s > rounding(reach[other], columns, at, values, o, n))
+            is_known = is_known and is_certain(roots[other], reach[other], d_s, columns, at, values, o, n)
         deviation = math.hypot(d_y, d_s)
         if not (is_known and deviation < np.inf):
             counters[BREAKDOWNS] += 1

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench import measures
+from olbench.algorithms import get_definition
 from olbench.config.specs import Config
 from olbench.data.source import Source
 from olbench.learn.examples import Floats
@@ -173,6 +174,9 @@ class Measuring(Protocol):
 
     def refuse_source(self, config: Config, source: Source) -> str:
         """Return why a data set cannot be measured as the config asks, or an empty text."""
+        for spec in config.algorithms:
+            if get_definition(spec.id).only_native and not source.classes:
+                return f"{spec.id} learns several classes, and {source.name} has two; add `labels: all`"
         names = [*(self.setting_of(config, "measures") or ()), self.setting_of(config, "tuning.by")]
         for name in filter(None, names):
             if source.classes and name not in OF_CLASSES:

@@ -123,7 +123,7 @@ class Gaussians(Means):
 
     def __init__(self, d, classes, **settings):
         super().__init__(d, classes, **settings)
-        self.shared = self.covariance == "shared"
+        self.shared = self.covariance == "shared" or isinstance(self, (ArowToolbox, CWToolbox))
         self.sigma = [L(self.a) * np.eye(d, dtype=L) for _ in range(1 if self.shared else classes)]
         if "eta" in settings:
             self.phi = L(NormalDist().inv_cdf(float(self.eta)))
@@ -185,6 +185,39 @@ class SCW1Classes(CWClasses):
 class SCW2Classes(CWClasses):
     def slack(self):
         return 1 / (2 * L(self.C))
+
+
+class ArowToolbox(ArowClasses):
+    def step(self, loss, m, v):
+        return loss / (v[0] + L(self.r)), 1 / L(self.r)
+
+
+class CWToolbox(Gaussians):
+    """The formulas of LIBOL's multi-class CW, with v = x' Sigma x."""
+
+    def loss(self, m, v):
+        return lost(self.phi * np.sqrt(v[0]), m)
+
+    def step(self, loss, m, v):
+        v, phi = v[0], self.phi
+        psi = 1 + phi**2 / 2
+        root = np.sqrt(m**2 * psi**2 - m**2 * psi + 2 * v * phi**2 * psi)
+        alpha = min(max(L(0), (-m * psi + root) / (2 * v * psi)), L(getattr(self, "C", np.inf)))
+        u = (-alpha * v * phi + np.sqrt(alpha**2 * v**2 * phi**2 + 8 * v)) ** 2 / 8
+        beta = alpha * phi / (np.sqrt(2 * u) + alpha * phi * v)
+        return alpha, beta / (1 - beta * v)
+
+
+class PerceptronToolbox(PerceptronClasses):
+    strict = True
+
+
+class RommaToolbox(RommaClasses):
+    partial = True
+
+
+class AggressiveRommaToolbox(AggressiveRommaClasses):
+    partial = True
 
 
 class Diagonals:
@@ -268,6 +301,12 @@ NATIVE = {
     "cw": CWClasses,
     "scw1": SCW1Classes,
     "scw2": SCW2Classes,
+    "perceptron-libol": PerceptronToolbox,
+    "romma-libol": RommaToolbox,
+    "aromma-libol": AggressiveRommaToolbox,
+    "arow-libol": ArowToolbox,
+    "cw-libol": CWToolbox,
+    "scw1-libol": CWToolbox,
     "arow diag": ArowDiagonals,
     "cw diag": CWDiagonals,
     "scw1 diag": SCW1Diagonals,
