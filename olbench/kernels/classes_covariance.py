@@ -223,8 +223,10 @@ def run(
     for now in range(order.size):
         entry = order[now]
         i = entry & ROW
-        announce(rows, y, order, now)
+        if not ahead:
+            announce(rows, y, order, now)
         while ahead and guessed < min(now + WINDOW, order.size):
+            announce(rows, y, order, guessed)
             later, ahead_of = order[guessed], guessed - now
             n, at, o = locate(storage, later & ROW)
             guesses[guessed % WINDOW] = -1
