@@ -13,7 +13,7 @@ from olbench.report import claims, evidence, guessing, verdicts
 from olbench.report.claims import HOLDS, PARTLY, ClaimVerdict
 from olbench.report.comparable import Attempt
 from olbench.report.evidence import Identification, PrintedCell, WrongLearners
-from olbench.report.results import Entry, Results, aligned, load_results
+from olbench.report.results import Entry, Results, load_results
 from olbench.report.verdicts import Judgement
 
 
@@ -182,20 +182,6 @@ class Report:
     def taus(self) -> dict[str, float]:
         """Kendall's tau of our order of the algorithms and the paper's, by data set."""
         return verdicts.taus(self.attempt) if self.attempt else {}
-
-    @cached_property
-    def within(self) -> dict[str, tuple[str, list[stats.Difference]]]:
-        """Differences from the best algorithm on each data set, conditional on that data set."""
-        differences = {}
-        for dataset in self.results.datasets:
-            entries = self.results.contestants(dataset)
-            if len(entries) > 1:
-                differences[dataset] = stats.within(
-                    aligned(entries, self.headline),
-                    self.headline.better,
-                    overlap=self.results.overlap(dataset),
-                )
-        return differences
 
     @cached_property
     def across(self) -> stats.Across | str:

@@ -22,8 +22,9 @@ from olbench.protocols import Protocol
 from olbench.protocols.definition import Series
 from olbench.quantities import COUNTS, Quantity, mean_and_deviation
 from olbench.report.grid import count
+from olbench.report.single import TEST, array_for, compare_streams
 from olbench.shipped import find_run
-from olbench.stats import not_worse
+from olbench.stats import LEVEL, Difference, not_worse, within
 from olbench.trials import ledger, run_file
 from olbench.trials.arrays import read_array
 from olbench.trials.run_file import CellFacts, RunFile
@@ -247,14 +248,46 @@ class Results:
     def best(self) -> dict[str, set[str]]:
         """By data set, the labels with the best mean of the first quantity or not significantly worse ones.
 
-        By the paired t-test over the trials that two entries share, corrected if they share training rows.
+        By the paired t-test over the trials that two entries share, corrected if they share training rows; on
+        a stream with one trial by a bootstrap of its blocks.
         """
-        headline = self.protocol.headline
-        values = {name: aligned(self.contestants(name), headline) for name in self.datasets}
-        return {
-            name: not_worse(own, headline.better, overlap=self.overlap(name)) if own else set()
-            for name, own in values.items()
-        }
+        return {name: self._best_on(name) for name in self.datasets}
+
+    def _best_on(self, dataset: str) -> set[str]:
+        if dataset in self.single and dataset in self.within:
+            best, differences = self.within[dataset]
+            return {best, *(each.label for each in differences if each.p >= LEVEL)}
+        values = aligned(self.contestants(dataset), self.protocol.headline)
+        better = self.protocol.headline.better
+        return not_worse(values, better, overlap=self.overlap(dataset)) if values else set()
+
+    @cached_property
+    def within(self) -> dict[str, tuple[str, list[Difference]]]:
+        """Differences from the best algorithm on each data set, conditional on that data set."""
+        headline, found = self.protocol.headline, {}
+        for dataset in self.datasets:
+            entries = self.contestants(dataset)
+            if len(entries) < 2:
+                continue
+            if dataset in self.single:
+                arrays = {each.label: self.array(each, 0, array_for(headline)) for each in entries}
+                found[dataset] = compare_streams(
+                    headline, {each.label: each.mean(headline) for each in entries}, arrays
+                )
+            else:
+                values = aligned(entries, headline)
+                found[dataset] = within(values, headline.better, overlap=self.overlap(dataset))
+        return found
+
+    @cached_property
+    def single(self) -> frozenset[str]:
+        """The data sets with one trial of each algorithm, whose rounds say how sure a difference is."""
+        needed = array_for(self.protocol.headline)
+        return frozenset(
+            name
+            for name in self.datasets
+            if needed and self.of(name) and all(_is_single(each, needed) for each in self.of(name))
+        )
 
     def overlap(self, dataset: str) -> float:
         """Return the overlap of the trials on a data set."""
@@ -263,13 +296,16 @@ class Results:
     @property
     def test_name(self) -> str:
         """The test of paired differences over trials, as captions name it."""
+        if self.single:
+            return TEST
         corrected = any(map(self.overlap, self.datasets))
         return "corrected resampled t-test of Nadeau and Bengio" if corrected else "paired t-test"
 
     @property
     def test_text(self) -> str:
         """The test with what it is over and its level."""
-        return f"{self.test_name} over the shared {self.numbered}s, 95%"
+        over = "" if self.single else f" over the shared {self.numbered}s"
+        return f"{self.test_name}{over}, 95%"
 
     def is_best(self, entry: Entry) -> bool:
         """Return whether an entry is among the best on its data set; tables print these in bold."""
@@ -557,6 +593,20 @@ class _Reading:
             raise self.recorded.refuse(record, f"its {name} has other points than the trial {first['key']}")
 
 
+def drift_rows(entries: Iterable[Entry]) -> list[int]:
+    """Return the rows at which the concept drifts, as far as it is known; not those that a detector found."""
+    trials = (each for entry in entries for each in entry.columns.get("drifts", ()))
+    return next((each["row"] for each in trials if isinstance(each, dict) and "depth" in each), [])
+
+
+def _is_single(entry: Entry, needed: str) -> bool:
+    """Return whether an entry has one trial, which stored an array."""
+    if entry.planned != 1 or entry.done != 1:
+        return False
+    stored = entry.columns["arrays"][0]
+    return isinstance(stored, dict) and needed in stored
+
+
 def _column(records: list[Record], name: str, absent: float) -> NDArray[Any]:
     """Return a field of all records, `absent` where it is missing; numbers of one type, or anything else.
 
@@ -581,7 +631,14 @@ def _series_values(columns: Mapping[str, Any], series: Series) -> Any:
 
 def measured_columns(protocol: Protocol) -> list[str]:
     """Return the columns of an entry's trials."""
-    return ["number", *(each.name for each in protocol.numbers), "timing", "choice", "arrays"]
+    return [
+        "number",
+        *(each.name for each in protocol.numbers),
+        "timing",
+        "choice",
+        "arrays",
+        *protocol.details,
+    ]
 
 
 def _candidate(record: Mapping[str, Any], role_setting: Mapping[str, Any]) -> str:

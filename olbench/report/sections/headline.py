@@ -10,6 +10,7 @@ from olbench.report.grid import count
 from olbench.report.guessing import describe_guesses
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
+from olbench.report.sections.results import spread_page
 from olbench.report.standings import standings, winners
 
 #: Up to this many missing rows are listed one by one.
@@ -72,7 +73,7 @@ def page(report: Report) -> Mapping[str, Any]:
                 "dataset": best.dataset,
                 "label": best.label,
                 "equals": equals,
-                "texts": [headline.text(number) for number in best.spread(headline)],
+                "texts": spread_page(headline, best)["texts"],
             }
             for best, equals in winners(report)
         ],
