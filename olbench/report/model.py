@@ -1,11 +1,15 @@
 """A report: everything that the renderers show, computed once from a results folder."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from olbench import stats
+from olbench.errors import UserError
 from olbench.papers import Paper, load_paper
 from olbench.protocols import Protocol
 from olbench.quantities import Quantity
@@ -195,8 +199,11 @@ class Report:
         return stats.against_control(self.means, self.headline.better, rope=rope)
 
 
-def make_report(folder: Path) -> Report:
-    """Return the report of a results folder."""
-    results = load_results(folder)
+def make_report(folder: Path, measures: Sequence[str] = ()) -> Report:
+    """Return the report of a results folder, with other measures than its config has if some are given."""
+    results = load_results(folder, measures)
+    headline = results.protocol.headline
+    if results.lacking and all(np.isnan(entry.values(headline)).all() for entry in results.entries):
+        raise UserError(f"nothing ranks the algorithms: {results.lacking}")
     paper = results.config.paper
     return Report(results, load_paper(paper).under(results.config.protocol) if paper else None)

@@ -5,7 +5,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -326,6 +326,23 @@ class Results:
         names = [self.protocol.name_order(entry.recorded_setting) for entry in self.entries if entry.done]
         return " or ".join(dict.fromkeys(names)) or self.protocol.numbered
 
+    @cached_property
+    def lacking(self) -> str:
+        """Which measures the records do not have, with the command that adds them, or an empty text."""
+        done = [entry for entry in self.entries if entry.done]
+        absent = [
+            each.name
+            for each in self.protocol.quantities
+            if done and all(np.isnan(entry.values(each)).all() for entry in done)
+        ]
+        if not absent:
+            return ""
+        listed = ", ".join(absent)
+        is_shipped = self.folder.resolve().name == run_file.REFERENCE
+        place = f"results/{self.name}" if is_shipped else self.folder
+        command = f'olbench run CONFIG --out {place} --set "measures=[{listed}]"'
+        return f"the record of this run has no {listed}; `{command}` runs its trials again to add it"
+
     @property
     def missing(self) -> list[str]:
         """What is missing, one sentence per incomplete entry."""
@@ -440,14 +457,34 @@ def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
     return {entry.label: entry.align(entry.values(quantity), size) for entry in present}
 
 
-def load_results(folder: str | Path) -> Results:
-    """Return the results of a folder, finished or not; a run that ships also has a name, such as "scw"."""
+def load_results(folder: str | Path, measures: Sequence[str] = ()) -> Results:
+    """Return the results of a folder, finished or not; a run that ships also has a name, such as "scw".
+
+    `measures` are shown in place of those of the config, as far as the records have them; the first ranks.
+    """
     folder = find_run(folder)
     run = run_file.read(folder)
+    if measures:
+        run = replace(run, config=_with_measures(run.config, measures))
     protocol = run_file.protocol_of(run.config)
     with pause_collector():
         records = ledger.latest(_pack_curves(record, protocol) for record in ledger.each(folder))
         return Results(folder, run, tuple(_Reading(Recorded(folder, run, protocol, records)).entries()))
+
+
+def _with_measures(config: Config, names: Sequence[str]) -> Config:
+    """Return a config that asks for other measures, but is tuned by the same one."""
+    protocol = run_file.protocol_of(config)
+    if not protocol.measures:
+        raise UserError(f"the protocol {protocol.id} has no measures to choose from")
+    for name in names:
+        if name not in protocol.measures:
+            hint = suggest(name, list(protocol.measures)) or f"; there are {', '.join(protocol.measures)}"
+            raise UserError(f"there is no measure '{name}'{hint}")
+    # A score that no config can name is a count, which orders candidates as its rate does.
+    by = next(each for each in (protocol.score, protocol.headline) if each.name in protocol.measures)
+    tuning = replace(config.tuning, settings={"by": by.name, **config.tuning.settings})
+    return replace(config.with_settings(measures=tuple(names)), tuning=tuning)
 
 
 def _pack_curves(record: Record, protocol: Protocol) -> Record:
