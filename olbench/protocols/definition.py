@@ -148,6 +148,9 @@ class Protocol(ABC):
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Run a trial. Long work asks `stopped` a few times a second, and raises StoppedError if so."""
 
+    def warm_up(self) -> None:  # noqa: B027
+        """Compile what trials need besides their learners; most need nothing."""
+
     def parts(self, trial: Trial) -> int:
         """Return into how many parts a cluster may divide a trial; by default a trial is run as a whole.
 

@@ -31,7 +31,7 @@ from olbench.quantities import (
     Quantity,
 )
 from olbench.structs import many, with_schema
-from olbench.trials.trial import Outcome, Trial
+from olbench.trials.trial import Outcome, Record, Trial
 from olbench.yaml_lines import Node
 
 #: The counts of a record, and of a point of a curve, that measures of counts are computed from.
@@ -175,6 +175,11 @@ class Measuring(Protocol):
         names = dict.fromkeys(name for each in quantities for name in each.fields)
         kept = role == "report" and self.setting_of(config, "keep")
         return (*names, *(["predictions"] if kept else []))
+
+    def lacks(self, config: Config, record: Record) -> bool:
+        """Return whether a record lacks a number, or the predictions that a config wants kept."""
+        kept = {"predictions", "margins"} & set(record.get("arrays") or ())
+        return super().lacks(config, {**record, "predictions": None} if kept else record)
 
     def refuse_source(self, config: Config, source: Source) -> str:
         """Return why a data set cannot be measured as the config asks, or an empty text."""

@@ -273,6 +273,13 @@ class Stream(Measuring):
         """Return the numbers that a record must have; counts and curves are always there."""
         return tuple(each for each in super().wanted(config, role) if each in (*FROM_MARGINS, "predictions"))
 
+    def warm_up(self) -> None:
+        """Compile the counts along a stream, and what labels alone predict."""
+        from olbench.kernels import tally  # noqa: F401
+
+        for id in BASELINES:
+            make_algorithm(id).start(1).warm_up()
+
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Follow the schedule of a trial, and measure its scored predictions."""
         data, setting = source.open(), trial.setting
