@@ -6,9 +6,14 @@ from olbench.algorithms import definitions
 
 
 def built_in():
-    """Return the algorithms that olbench brings, whatever plugins other tests have loaded."""
+    """Return the learners that olbench brings, whatever plugins other tests have loaded.
+
+    The baselines, which never look at an example, are not among them.
+    """
     return [
-        each for each in definitions() if each.rule and each.rule.__module__.startswith("olbench.algorithms.")
+        each
+        for each in definitions()
+        if each.rule and each.rule.__module__.startswith("olbench.algorithms.") and each.order != "baseline"
     ]
 
 

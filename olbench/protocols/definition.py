@@ -118,6 +118,10 @@ class Protocol(ABC):
     quantities: ClassVar[tuple[Quantity, ...]]
     #: What a record has besides.
     recorded: ClassVar[tuple[Quantity, ...]] = ()
+    #: What a config can ask for in place of the usual quantities, by name.
+    measures: ClassVar[Mapping[str, Quantity]] = {}
+    #: Further fields of a record that sections of the report read.
+    details: ClassVar[tuple[str, ...]] = ()
     #: What a tuning minimises or maximises; the first quantity unless said otherwise.
     scored_by: ClassVar[Quantity | None] = None
     series: ClassVar[tuple[Series, ...]] = ()

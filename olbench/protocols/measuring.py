@@ -137,17 +137,22 @@ class Measuring(Protocol):
     def configured(self, config: Config) -> Self:
         """Return the protocol with the measures of a config as its quantities."""
         names = list(dict.fromkeys(self.setting_of(config, "measures") or ()))
-        if not names and not self.setting_of(config, "tuning.by"):
+        added = self.add_quantities(config)
+        if not names and not added and not self.setting_of(config, "tuning.by"):
             return self
         own = copy.copy(self)
         vars(own).clear()
         asked = tuple(self._find_measure(config, name) for name in names)
         usual = tuple(each for each in self.quantities if each.name not in names)
-        own.quantities = (*asked, *usual)  # type: ignore[misc]
+        own.quantities = (*asked, *usual, *added)  # type: ignore[misc]
         by = self.setting_of(config, "tuning.by") or (names[0] if names else "")
         own.scored_by = self._find_measure(config, by) if by else self.scored_by  # type: ignore[misc]
         own.series = self.series_of(asked)  # type: ignore[misc]
         return own
+
+    def add_quantities(self, config: Config) -> tuple[Quantity, ...]:
+        """Return further quantities that a config asks for without naming them."""
+        return ()
 
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
         """Return the curves of a run with these measures: first those of the measures themselves."""

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,7 @@ def _kappa(mistakes: Any, baseline: Any) -> Any:
 KAPPA_M = _beyond(MAJORITY_MISTAKES, "kappa_m", "kappa M")
 KAPPA_TEMPORAL = _beyond(NO_CHANGE_MISTAKES, "kappa_temporal", "kappa temporal")
 ACCURACY = MEASURES["accuracy"]
+THRESHOLD = Quantity("threshold", "threshold", 4, better="neither", exact=True)
 STREAM_MEASURES = {**MEASURES, KAPPA_M.name: KAPPA_M, KAPPA_TEMPORAL.name: KAPPA_TEMPORAL}
 
 
@@ -156,12 +157,12 @@ class Stream(Measuring):
         ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, LABELS, MAJORITY_MISTAKES, NO_CHANGE_MISTAKES,
         BREAKDOWNS, CPU_SECONDS,
     )  # fmt: skip
+    details = ("drifts",)
     scored_by = ACCURACY
     series = (
         counts_series("window_accuracy", "accuracy in the window (%)", ACCURACY, "window_n"),
         counts_series("accuracy_so_far", "accuracy so far (%)", ACCURACY, "n"),
         Series("updates", "cumulative number of updates", UPDATES),
-        Series("labels", "labels learnt", LABELS),
     )
     curved = True
     sections = (
@@ -185,6 +186,18 @@ class Stream(Measuring):
         present = {spec.id for spec in config.algorithms}
         added = tuple(AlgorithmSpec(id) for id in BASELINES if id not in present)
         return replace(config, algorithms=(*config.algorithms, *added))
+
+    def configured(self, config: Config) -> Self:
+        """Return the protocol with the measures of a config, and a curve of the labels if they are few."""
+        own = super().configured(config)
+        if self.setting_of(config, "labels"):
+            own.series = (*own.series, Series("labels", "labels learnt", LABELS))  # type: ignore[misc, assignment]
+        return own
+
+    def add_quantities(self, config: Config) -> tuple[Quantity, ...]:
+        """Return the threshold if one is chosen, and the labels if there is a budget of them."""
+        asked = {"threshold": THRESHOLD, "labels": LABELS}
+        return tuple(quantity for key, quantity in asked.items() if self.setting_of(config, key))
 
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
         """Return the windowed curves of the measures, and the usual curves."""

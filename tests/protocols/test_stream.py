@@ -278,11 +278,21 @@ def test_the_effects_of_a_drift():
     effects = measure_drifts(right, [200], 100)
     assert effects["before"] == [0.5]
     assert effects["depth"] == [0.5]
-    assert effects["recovery"] == [45]
-    assert effects["lost"] == [0.5 * 45 - 5]
+    assert effects["recovery"] == [40]
+    assert effects["lost"] == [0.5 * 40]
     never = measure_drifts(np.array([True] * 100 + [False] * 50), [100], 100)
     assert (never["recovery"], never["lost"]) == ([None], [50.0])
     assert measure_drifts(right, [], 100)["row"] == []
+
+
+def test_chance_is_hardly_ever_taken_for_a_fall(rng):
+    """Without a drift, next to nothing is lost; a fall by 20 points for 1000 examples is found as such."""
+    lost = [measure_drifts(rng.random(10_000) < 0.8, [5000], 1000)["lost"][0] for _ in range(200)]
+    assert np.median(lost) < 10
+    falls = np.repeat([0.8, 0.6, 0.8], [5000, 1000, 4000])
+    effects = [measure_drifts(rng.random(10_000) < falls, [5000], 1000) for _ in range(200)]
+    assert abs(np.median([each["recovery"][0] for each in effects]) - 1000) < 100
+    assert abs(np.median([each["lost"][0] for each in effects]) - 200) < 25
 
 
 def test_a_detector_marks_a_change(rng):

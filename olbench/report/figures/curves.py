@@ -23,7 +23,7 @@ from olbench.protocols.definition import Series
 from olbench.report.diagram import RankDiagram, lay_out
 from olbench.report.figures import canvas
 from olbench.report.figures.palette import Style, display_name, styles
-from olbench.report.results import Entry, Floats, Results
+from olbench.report.results import Entry, Floats, Results, drift_rows
 
 if TYPE_CHECKING:
     from olbench.report.model import Report
@@ -84,8 +84,9 @@ def curves_figure(
     look = styles(run or results.labels)
     samples = canvas.line_samples([entry.label for entry in entries], look)
     titles = [_name(series, entries) for series in shown]
+    rows, columns = (1, len(shown)) if len(shown) <= 3 else canvas.panel_grid(len(shown))
     with canvas.new_page(
-        dataset, 2.45, samples, columns=len(shown), titles=titles, above=0.48, below=0.4
+        dataset, 0.42 + 2.03 * rows, samples, "", rows, columns, titles, above=0.48, below=0.4
     ) as (figure, panels):  # fmt: skip
         for panel, series in zip(panels, shown, strict=True):
             _draw_panel(panel, entries, series, look)
@@ -143,6 +144,8 @@ def _name(series: Series, entries: Sequence[Entry]) -> str:
 def _draw_panel(
     panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style]
 ) -> None:  # fmt: skip
+    for row in drift_rows(entries):
+        panel.axvline(row, color="#999999", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1, gid="drift")
     curves = draw_bands(panel, entries, series, look, 0.09)
     panel.set_xlim(0, 1.01 * max(curve.points[-1] for curve in curves))
     canvas.set_ticks(panel.xaxis, 4, format=EngFormatter(sep=""))
@@ -188,9 +191,9 @@ def draw_line(panel: Axes, x: Floats, y: Floats, label: str, style: Style, **how
 def late_range(curves: Sequence[Band]) -> tuple[float, float]:
     """Return the range of all bands except their start, where a rate jumps between zero and one half."""
     late = [curve.points >= EARLY * curve.points[-1] for curve in curves]
-    low = min(float(curve.low[where].min()) for curve, where in zip(curves, late, strict=True))
-    high = max(float(curve.high[where].max()) for curve, where in zip(curves, late, strict=True))
-    return low, high
+    low = [curve.low[where] for curve, where in zip(curves, late, strict=True)]
+    high = [curve.high[where] for curve, where in zip(curves, late, strict=True)]
+    return float(np.nanmin(np.concatenate(low))), float(np.nanmax(np.concatenate(high)))
 
 
 def critical_difference_figure(
