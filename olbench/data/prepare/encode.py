@@ -32,7 +32,7 @@ def prepare_table(
     X, about = scale_as_read(X, about, reading)
     arrivals = times.keep(kept).arrivals() if times else None
     if arrivals is not None and (never := np.count_nonzero(arrivals == NEVER)):
-        steps = (*about.steps, f"{never:,} of {len(y):,} labels never arrive")
+        steps = (*about.steps, f"{never:,} of {len(y):,} labels arrive after the last row or never")
         about = replace(about, steps=steps)
     return X, y, about, arrivals
 

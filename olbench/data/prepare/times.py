@@ -62,7 +62,7 @@ def read_times(table: Table, reading: Reading, label: int) -> Times | None:
             )
         return None
     time = _find_column(table, reading.time, "time", {label: "label"})
-    rows, kind = _read_column(table, time)
+    rows, kind = read_column(table, time)
     gaps = table.is_missing(time)
     if gaps.any():
         raise UserError(
@@ -73,7 +73,7 @@ def read_times(table: Table, reading: Reading, label: int) -> Times | None:
     if reading.arrival == "":
         return Times(rows, columns={"time": time})
     arrival = _find_column(table, reading.arrival, "arrival", {label: "label", time: "time"})
-    labels, kind_of_arrivals = _read_column(table, arrival)
+    labels, kind_of_arrivals = read_column(table, arrival)
     if kind_of_arrivals != kind and not table.is_missing(arrival).all():
         raise UserError(
             f"{table.where}: {table.column_name(time)} has {kind} and {table.column_name(arrival)} "
@@ -111,7 +111,7 @@ def _find_column(table: Table, name: str | int, key: str, taken: dict[int, str])
     return column
 
 
-def _read_column(table: Table, column: int) -> tuple[NDArray[Any], str]:
+def read_column(table: Table, column: int) -> tuple[NDArray[Any], str]:
     """Return the times in a column, NaN or NaT in gaps, and what they are; refuse a mixture."""
     text = table.texts.get(column)
     if text is None:

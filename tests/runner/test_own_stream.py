@@ -1,0 +1,103 @@
+"""One's own table as a stream, with the real command: from a file to a report, and what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+SMALL = "date,size,colour,sold\n" + "".join(
+    f"2020-01-{day:02},{day % 7 - 3},{('red', 'blue')[day % 2]},{('no', 'yes')[day % 7 > 3]}\n"
+    for day in range(1, 31)
+)
+HOW = ("--label", "sold", "--categorical", "onehot")
+
+
+@pytest.fixture
+def days():
+    """A small table, a row per day."""
+    path = Path("days.csv")
+    path.write_text(SMALL)
+    return path
+
+
+def test_a_stream_takes_one_line(here, days):
+    code, _, err = here("run", days, "--stream", "--time", "date", "--delay", 2, *HOW)
+    assert code == 0, err
+    assert "days: time: column 'date'\n" in err
+    records = [json.loads(line) for line in Path("results/days.csv/trials.jsonl").read_text().splitlines()]
+    ids = ["perceptron", "pa1", "arow", "scw1", "no-change", "majority-so-far"]
+    assert sorted(record["algorithm"] for record in records) == sorted(ids)
+    assert {(record["n"], record["labels"]) for record in records} == {(30, 28)}
+    assert here("report", "results/days.csv")[0] == 0
+
+
+def test_a_time_is_no_feature_under_other_protocols(here, days):
+    words = (
+        "run",
+        days,
+        "--algorithms",
+        "arow",
+        "--time",
+        "date",
+        "--set",
+        "permutations=1",
+        "--quiet",
+        *HOW,
+    )
+    code, _, err = here(*words)
+    assert code == 0, err
+    assert json.loads(Path("results/days.csv/run.json").read_text())["data"]["days"]["features"] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "message"),
+    [
+        (SMALL, ("--delay", 30), "days has 30 rows, so no label would come with a delay of 30"),
+        (SMALL, ("--set", "window=0"), "window must be a whole number from 1, not 0"),
+        (SMALL.replace("01-17", "01-15"), (), "days.csv:18: the time '2020-01-15' is before that of the"),
+        (SMALL.replace("2020-01-17", ""), (), "days.csv:18: column 'date' has no value, and every row"),
+        (SMALL.replace("2020-01-17", "?"), (), "days.csv:18: column 'date' has no value"),
+        (SMALL.replace("2020-01-17", "soon"), (), "days.csv:18: column 'date': 'soon' is not a time"),
+        (SMALL, ("--time", "dates"), "no column with the heading 'dates'"),
+        (SMALL, ("--time", "dates"), "with --time (did you mean 'date'?)"),
+        (SMALL, ("--time", "sold"), "label and time are both column 'sold'; name another"),
+        (SMALL, ("--arrival", "date"), "time and arrival are both column 'date'; name another"),
+        (SMALL.replace("size", "date"), (), "2 columns have the heading 'date'; give the number of the time"),
+        (SMALL.replace("yes", "no"), (), "two distinct labels"),
+        (SMALL.replace("size", "known"), ("--arrival", "known"), "without an offset and column 'known'"),
+    ],
+)  # fmt: skip
+def test_a_stream_that_cannot_be_run_is_refused_in_one_sentence(here, text, words, message):
+    Path("days.csv").write_text(text)
+    code, out, err = here("run", "days.csv", "--stream", "--time", "date", *HOW, *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("my.libsvm", "--stream", "--time", "date"), "and time names a column of a table"),
+        (("my.libsvm", "--delay", 3, "--algorithms", "pa"), "--delay is for a stream; add --stream"),
+        (("-", "--stream"), "leave out --stream, or write it to a file"),
+        (("my.yaml", "--stream"), "--stream, --algorithms, --covariance, --plugin and flags for files"),
+        (("breast-cancer", "--stream", "--time", "date"), "breast-cancer is read as the catalogue says"),
+    ],
+)
+def test_options_of_a_stream_go_with_tables(here, words, message):
+    Path("my.libsvm").write_text("+1 1:1\n-1 1:2\n")
+    Path("my.yaml").write_text("datasets: [breast-cancer]\nalgorithms: [pa]\n")
+    code, out, err = here("run", *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert not Path("results").exists()
+
+
+def test_a_column_that_is_named_twice_in_a_config_is_refused(here, days):
+    Path("twice.yaml").write_text(
+        "protocol: stream\nalgorithms: [pa]\ndatasets:\n  - path: days.csv\n    time: date\n    time: size\n"
+    )
+    code, _, err = here("run", "twice.yaml")
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith("olbench: twice.yaml:6: ")
