@@ -3,7 +3,73 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+import yaml
+
+from tests.test_schema import is_valid
+
+ROWS = 200_000
+
+
+@pytest.fixture
+def payments():
+    """Payments of half a year: 5 % are fraud, more often abroad, by card, and of large amounts."""
+    rng = np.random.default_rng(2012)
+    kind = rng.choice(["card", "transfer", "cash"], ROWS, p=[0.5, 0.3, 0.2])
+    country = rng.choice(["home", "near", "far"], ROWS, p=[0.8, 0.15, 0.05])
+    amount, hour = np.exp(rng.normal(3.0, 1.0, ROWS)), rng.integers(0, 24, ROWS)
+    score = (
+        1.5 * (kind == "card")
+        + 2.0 * (country == "far")
+        + 0.01 * amount
+        - 0.1 * hour
+        + rng.logistic(0, 1, ROWS)
+    )
+    frame = pd.DataFrame(
+        {
+            "date": pd.Timestamp("2024-01-01")
+            + pd.to_timedelta(np.sort(rng.integers(0, 15_000_000, ROWS)), "s"),
+            "amount": amount.round(2),
+            "hour": hour,
+            "kind": np.where(rng.random(ROWS) < 0.01, "", kind),
+            "country": country,
+            "fraud": np.where(score > np.quantile(score, 0.95), "yes", "no"),
+        }
+    )
+    frame.loc[rng.random(ROWS) < 0.02, "amount"] = np.nan
+    frame.to_csv("my.csv", index=False)
+    return Path("my.csv")
+
+
+def test_an_imbalanced_file_goes_to_a_report_with_auc_and_a_threshold_in_three_commands(here, payments):
+    code, out, err = here("init", payments)
+    assert code == 0, err
+    assert "the rows are in the order of column 'date', so my.yaml runs them as a stream\n" in out
+    text = Path("my.yaml").read_text()
+    assert is_valid(text)
+    config = yaml.safe_load(text)
+    assert config["protocol"] == "stream"
+    assert config["measures"] == ["auc", "balanced_accuracy"]
+    assert config["threshold"] == "balanced_accuracy"
+    [spec] = config["datasets"]
+    assert spec == {
+        "path": "my.csv", "label": "fraud", "positive": "yes", "time": "date", "missing": "zero",
+        "categorical": "onehot", "scale": "unit", "bias": True,
+    }  # fmt: skip
+    code, _, err = here("run", "my.yaml", "--quiet")
+    assert code == 0, err
+    code, out, err = here("report", "results/my", "--format", "json")
+    assert code == 0, err
+    rows = {row["algorithm"]: row for row in json.loads(out)["rows"]}
+    assert set(rows) == {"perceptron", "pa1", "arow", "scw1", "no-change", "majority-so-far"}
+    for id in ("perceptron", "pa1", "arow", "scw1"):
+        assert rows[id]["auc"]["mean"] > 0.6
+        assert rows[id]["threshold"]["mean"] != 0
+    assert rows["arow"]["auc"]["mean"] > 0.75
+    assert rows["arow"]["balanced_accuracy"]["mean"] > 0.68
+
 
 SMALL = "date,size,colour,sold\n" + "".join(
     f"2020-01-{day:02},{day % 7 - 3},{('red', 'blue')[day % 2]},{('no', 'yes')[day % 7 > 3]}\n"
@@ -101,3 +167,38 @@ def test_a_column_that_is_named_twice_in_a_config_is_refused(here, days):
     code, _, err = here("run", "twice.yaml")
     assert (code, err.count("\n")) == (2, 1)
     assert err.startswith("olbench: twice.yaml:6: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "protocol", "comment"),
+    [
+        (SMALL, "stream", False),
+        (SMALL.replace("date", "when"), "stream", False),  # all of them are dates
+        (SMALL.replace("2020-01-", "").replace("date", "ts"), "stream", False),
+        (SMALL.replace("2020-01-", "").replace("date", "day"), "online", False),
+        (SMALL.replace("01-17", "01-15"), "online", True),
+        (SMALL.replace("2020-01-17", ""), "online", False),
+        (SMALL.replace("2020-01-17", "soon"), "online", False),
+    ],
+)
+def test_init_proposes_a_stream_where_rows_are_in_the_order_of_a_time(here, text, protocol, comment):
+    Path("days.csv").write_text(text)
+    code, out, err = here("init", "days.csv")
+    assert code == 0, err
+    written = Path("days.yaml").read_text()
+    assert is_valid(written)
+    config = yaml.safe_load(written)
+    assert config["protocol"] == protocol
+    assert ("time" in config["datasets"][0], "runs them as a stream" in out) == ((protocol == "stream"),) * 2
+    assert ("# protocol: stream      # for a file sorted by column 'date'" in written) == comment
+    assert "measures" not in config
+    assert here("run", "days.yaml", "--dry-run")[0] == 0
+
+
+def test_init_measures_a_rare_class_by_more_than_mistakes(here):
+    Path("rare.csv").write_text("size,sold\n" + "".join(f"{k % 9},{int(k % 10 == 3)}\n" for k in range(60)))
+    assert here("init", "rare.csv")[0] == 0
+    text = Path("rare.yaml").read_text()
+    assert "# the rarer class has 10.0% of the rows, so accuracy says little\n" in text
+    assert yaml.safe_load(text)["measures"] == ["balanced_accuracy", "auc"]
+    assert here("run", "rare.yaml", "--dry-run")[0] == 0
