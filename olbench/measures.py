@@ -172,8 +172,8 @@ def of_matrix(confusion: ArrayLike) -> dict[str, float]:
 
     The F1 of a class that neither occurs nor is predicted is left out of the mean.
 
-    >>> of_matrix([[8, 2, 0], [1, 9, 0], [0, 0, 0]])["balanced_accuracy"]
-    0.85
+    >>> of_matrix([[8, 2, 0], [2, 8, 0], [0, 0, 0]])["balanced_accuracy"]
+    0.8
     """
     matrix = np.asarray(confusion, np.float64)
     n, right = matrix.sum(), np.diag(matrix)

@@ -29,7 +29,7 @@ BROKEN = {
     GOOD + "plugin: [x.py]\n": "bad.yaml:3: unknown key 'plugin' in the config (did you mean 'plugins'?)",
     GOOD + "zzz: 1\n": "bad.yaml:3: unknown key 'zzz' in the config",
     GOOD + "protocol: onlin\n": "bad.yaml:3: protocol must be one of online, crossval, "
-    "fresh, advice, shards, not 'onlin' "
+    "fresh, advice, shards, stream, not 'onlin' "
     "(did you mean 'online'?)",
     GOOD + "seed: -1\n": "bad.yaml:3: seed must be a whole number from 0, not -1",
     GOOD + "seed: 2012-01-01\n": "bad.yaml:3: seed must be a whole number from 0, "
