@@ -249,6 +249,9 @@ class Stream(Measuring):
             return (
                 f"{name} has {source.n:,} rows, so no label would come with a delay of {setting['delay']:,}"
             )
+        arrivals = source.arrivals
+        if arrivals is not None and (reason := _refuse_arrivals(name, arrivals, setting)):
+            return reason
         if start >= source.n:
             return f"{name} has {source.n:,} rows, and none is left to score after the first {start:,}"
         if config.tuning.search != "none" and setting.get("warm", 0) >= setting["prefix"]:
@@ -285,7 +288,7 @@ class Stream(Measuring):
         data, setting = source.open(), trial.setting
         end = setting["prefix"] if setting["scored"] == "prefix" else source.n
         start = max(setting.get("warm", 0), setting.get("prefix", 0) if setting["scored"] == "rest" else 0)
-        schedule = _make_schedule(trial, end)
+        schedule = _make_schedule(trial, find_arrivals(source, end, setting.get("delay", 0)))
         # Points are rows; a replica may predict only some of the rows before one.
         at = np.append(0, curve_points(end - start, setting["points"]))
         predictions = np.searchsorted(predicted_rows(schedule), start + at)
@@ -296,13 +299,33 @@ class Stream(Measuring):
         return _Measured(trial, result, start, at).outcome(baselines)
 
 
-def _make_schedule(trial: Trial, end: int) -> Ints:
-    """Return when the rows before `end` are predicted and learnt in a trial."""
-    setting, rows = trial.setting, np.arange(end)
+def _refuse_arrivals(name: str, arrivals: Ints, setting: Mapping[str, Any]) -> str:
+    """Return why labels that arrive as the data says do not go with a setting, or an empty text."""
+    if "delay" in setting:
+        return f"{name} says when each label arrives; leave out the delay, or arrival"
+    if setting.get("query", "random") != "random":
+        return (
+            f"{name} says when each label arrives, and query: {setting['query']} waits a fixed delay "
+            "for the labels it asks for; use query: random, or leave out arrival"
+        )
+    if np.min(arrivals) >= arrivals.size:
+        return f"no label of {name} arrives before its last row; correct the column of arrival"
+    return ""
+
+
+def find_arrivals(source: Source, end: int, delay: int) -> Ints:
+    """Return when the labels of the rows before `end` are there: as the data says, or after a delay."""
+    arrivals = source.arrivals
+    return np.arange(end) + 1 + delay if arrivals is None else np.asarray(arrivals[:end])
+
+
+def _make_schedule(trial: Trial, arrivals: Ints) -> Ints:
+    """Return when the first rows are predicted in a trial, and learnt after their labels have arrived."""
+    setting, end = trial.setting, arrivals.size
+    rows = np.arange(end)
     if setting.get("query", "random") != "random":
         return rows  # the learner itself decides what is learnt, and waits for it
     random = trial.generator(trial.role)
-    arrivals = rows + 1 + setting.get("delay", 0)
     predicted, times = np.ones(end, bool), np.ones(end, np.int64)
     if "replication" in setting and trial.role == "report":
         # The same draw for every replica, so that each example has one fold.
@@ -333,7 +356,7 @@ def _start_learner(trial: Trial, d: int) -> Learner:
 def label_mistakes(source: Source, end: int, start: int, delay: int) -> dict[str, int]:
     """Return the mistakes that labels alone would have made on the scored rows before `end`."""
     data = source.open()
-    schedule = make_schedule(np.arange(end), np.arange(end) + 1 + delay)
+    schedule = make_schedule(np.arange(end), find_arrivals(source, end, delay))
     names = dict(zip(BASELINES, (NO_CHANGE_MISTAKES.name, MAJORITY_MISTAKES.name), strict=True))
     found = {}
     for id, name in names.items():

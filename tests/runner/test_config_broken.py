@@ -170,8 +170,9 @@ def test_an_override_is_checked_like_the_file(override, message, here):
         (["none.txt", "--algorithms", "arow"], "there is no file none.txt"),
         (["nothing", "--algorithms", "arow"], "nothing: there is no data set 'nothing'"),
         (["breast-cancer", "--algorithms", "arow,scw9"], "--algorithms: unknown algorithm 'scw9' "),
-        (["good.yaml", "--algorithms", "arow"], "--algorithms, --covariance, --plugin and flags for "
-         "files (--positive, --label and so on) go with a data set; in a config use its keys or --set"),
+        (["good.yaml", "--algorithms", "arow"], "--stream, --algorithms, --covariance, --plugin and "
+         "flags for files (--positive, --label and so on) go with a data set; in a config use its keys or "
+         "--set"),
         (["splice", "--algorithms", "arow"], "splice is not downloaded; run `olbench data fetch splice`, or "
          "go on without with --skip-missing"),
     ],
