@@ -29,7 +29,7 @@ CHAPTERS = {
     ],
     "Guides": [
         "runner", "report", "data", "large-data", "own-algorithm", "own-protocol", "learners", "kernels",
-        "advice", "scale", "cluster", "correctness", "forensics", "figures",
+        "streams", "measures", "advice", "scale", "cluster", "correctness", "forensics", "figures",
     ],
     "Papers": [
         "papers/scw2012", "papers/cw2008", "papers/cw2012", "papers/adviceptron2010", "evidence",

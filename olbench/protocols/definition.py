@@ -133,8 +133,8 @@ class Protocol(ABC):
     followed: ClassVar[tuple[str, ...]] = ()
     #: The sections of its report, by id and in order; those that do not apply to a run are skipped.
     sections: ClassVar[tuple[str, ...]] = (
-        "headline", "verdicts", "evidence", "results", "curves", "epochs", "training", "constraint", "runs",
-        "claims", "tuning", "statistics", "algorithms", "datasets", "provenance",
+        "headline", "verdicts", "evidence", "results", "confusion", "curves", "epochs", "training",
+        "constraint", "runs", "claims", "tuning", "statistics", "algorithms", "datasets", "provenance",
     )  # fmt: skip
     #: The rows that decide how features of the user's own data are scaled; empty where none may.
     fitted_on: ClassVar[str] = ""
