@@ -306,6 +306,21 @@ def cw2008_phrases() -> Iterator[str]:
     )
 
 
+# --- libol2013 ---
+
+
+def libol_headline() -> str:
+    """Return the verdicts, each with its control."""
+    return bullets(report("libol/reference").verdict_lines)
+
+
+def libol_phrases() -> Iterator[str]:
+    """Yield what docs/papers/libol2013.md says of its run."""
+    updates = means("libol/reference", "updates").loc["svmguide3"]
+    for label, name in (("alma", "ALMA"), ("nherd", "NHERD"), ("scw2-libol", "SCW-II")):
+        yield f"{name} makes {updates[label]:.0f} updates"
+
+
 # --- adviceptron2010 ---
 
 LEARNERS = {
@@ -533,6 +548,8 @@ def claims_by_chance() -> str:
     """Return, for each paper, how many of the claims that hold would hold with wrong learners as well."""
     rows = []
     for id, found in papers().items():
+        if not found.claims:
+            continue
         shares = [
             own.chance_of(claim)
             for deciding in found.deciding.values()
@@ -570,6 +587,9 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "cw-usps-table": lambda: render(*overview.parts(report("cw-usps/reference"))),
     "cw2008-claims": lambda: render(*claims_section.parts(report("cw-synthetic/reference"))),
     "cw2008-table": lambda: render(*results.parts(report("cw-synthetic/reference"))),
+    "libol-headline": libol_headline,
+    "libol-map": lambda: render(verdict_map(report("libol/reference"))),
+    "libol-rates": lambda: render(glance(report("libol/reference"))),
     "papers-claims": lambda: summary_tables("Claims, checked on our runs"),
     "papers-evidence": lambda: summary_tables("What the verdicts prove"),
     "papers-numbers": lambda: summary_tables("Published numbers, ours beside them"),
@@ -611,6 +631,7 @@ CHECKED: Mapping[str, Callable[[], Iterator[str]]] = {
     "docs/REPRODUCTION.md": scw_phrases,
     "docs/REPRODUCTION-cw.md": cw_phrases,
     "docs/REPRODUCTION-advice.md": advice_phrases,
+    "docs/papers/libol2013.md": libol_phrases,
     "docs/tutorials/reading-verdicts.md": tutorial_phrases,
 }
 
