@@ -518,8 +518,8 @@ def measures_best() -> str:
     lowest = agreement["balanced_accuracy"]
     text = (
         f"Yes. By the mistake rate {wins(rows, 1)}; by AUC {wins(rows, 3)}. On "
-        f"{whole.datasets[lowest.index(min(lowest))]} the order by balanced accuracy has next to nothing to do "
-        f"with that by mistakes (Kendall's tau {min(lowest):.2f})."
+        f"{whole.datasets[lowest.index(min(lowest))]} the order by balanced accuracy has next to nothing to "
+        f"do with that by mistakes (Kendall's tau {min(lowest):.2f})."
     )
     shown = table(("best on", *(each.title for each in quantities)), rows, "lllll")
     return "\n".join([wrap(text), "", *shown])
