@@ -25,8 +25,8 @@ from olbench.report.grid import Grid
 from olbench.report.model import Report, make_report
 from olbench.report.renderers import md as markdown
 from olbench.report.sections import claims as claims_section
+from olbench.report.sections import drifts, overview, results, shards, statistics, tuning, tunings
 from olbench.report.sections import evidence as evidence_section
-from olbench.report.sections import overview, results, shards, statistics, tuning, tunings
 from olbench.report.sections.verdicts import glance, verdict_map
 from olbench.report.summary import Reproduction, reproductions, summary_document
 
@@ -306,6 +306,21 @@ def cw2008_phrases() -> Iterator[str]:
     )
 
 
+# --- libol2013 ---
+
+
+def libol_headline() -> str:
+    """Return the verdicts, each with its control."""
+    return bullets(report("libol/reference").verdict_lines)
+
+
+def libol_phrases() -> Iterator[str]:
+    """Yield what docs/papers/libol2013.md says of its run."""
+    updates = means("libol/reference", "updates").loc["svmguide3"]
+    for label, name in (("alma", "ALMA"), ("nherd", "NHERD"), ("scw2-libol", "SCW-II")):
+        yield f"{name} makes {updates[label]:.0f} updates"
+
+
 # --- adviceptron2010 ---
 
 LEARNERS = {
@@ -418,6 +433,119 @@ def shards_million() -> str:
     return "\n".join(table(("data set", "shards", "CW", "average", "L2", "KL", "PA-I"), rows, "lrrrrrr"))
 
 
+# --- streams and measures ---
+
+STREAMS, MEASURES = "streams/reference", "scw/measures"
+FORGETFUL = ("cw", "arow", "scw1", "scw2")
+
+
+def streams_accuracy() -> str:
+    """Return the accuracy of every learner on every stream; bold: not significantly below the best."""
+    whole, rows = report(STREAMS).results, []
+    for label in whole.labels:
+        texts = []
+        for dataset in whole.datasets:
+            entry = next(each for each in whole.of(dataset) if each.label == label)
+            text = f"{100 * entry.mean(whole.protocol.headline):.2f}"
+            texts.append(f"**{text}**" if whole.is_best(entry) else text)
+        rows.append([label, *texts])
+    note = "Accuracy in percent after the first tenth; bold: the best, and all not significantly below it."
+    return "\n".join([*table(("learner", *whole.datasets), rows, "l" + "r" * len(whole.datasets)), "", note])
+
+
+def streams_findings() -> str:
+    """Return what the table says about baselines and kinds of learners."""
+    own, whole = means(STREAMS, "accuracy"), report(STREAMS).results
+    learners = [label for label in own.columns if label not in ("no-change", "majority-so-far")]
+    lines = []
+    for dataset in ("elec2", "covtype", "weather"):
+        guess = own.loc[dataset, "no-change"]
+        above = [label for label in learners if own.loc[dataset, label] > guess]
+        best = own.loc[dataset, learners].idxmax()
+        lines.append(
+            f"On {dataset}, no change is right in {100 * guess:.2f}%; {len(above)} of {len(learners)} "
+            f"learners are better, {best} most ({100 * own.loc[dataset, best]:.2f}%)"
+        )
+    wins = {dataset: own.loc[dataset, learners].idxmax() for dataset in whole.datasets}
+    linear = [name for name in learners if name != "river-tree"]
+    trees = [name for name, label in wins.items() if label == "river-tree"]
+    lines.append(
+        f"River's adaptive tree, the only learner that is not linear, is best on {len(trees)} of {len(wins)} "
+        f"streams: {', '.join(trees) or 'none'}"
+    )
+    ranked = own[linear].rank(axis=1, ascending=False).mean().sort_values()
+    listed = ", ".join(f"{label} {rank:.1f}" for label, rank in ranked.head(5).items())
+    lines.append(f"Mean ranks of the linear learners over the nine streams: {listed}")
+    return bullets(lines)
+
+
+def streams_forgetting() -> str:
+    """Return how much forgetting changes the accuracy of each learner on each stream."""
+    own, rows = 100 * means(STREAMS, "accuracy"), []
+    for dataset in report(STREAMS).results.datasets:
+        gains = [own.loc[dataset, f"{id}-forgetting"] - own.loc[dataset, id] for id in FORGETFUL]
+        texts = (f"{gain:+.2f}".replace("-0.00", "0.00") for gain in gains)
+        rows.append([dataset, *texts, f"{own.loc[dataset, 'no-change']:.2f}"])
+    gained = [float(cell) for row in rows for cell in row[1:-1]]
+    text = (
+        f"Forgetting raises the accuracy in {sum(gain > 0 for gain in gained)} of {len(gained)} cells, by up "
+        f"to {max(gained):.1f} points, and lowers it in {sum(gain < 0 for gain in gained)}, by up to "
+        f"{-min(gained):.1f}."
+    )
+    shown = table(("stream", *FORGETFUL, "no change"), rows, "lrrrrr")
+    return "\n".join([*shown, "", wrap(f"Points of accuracy that forgetting 0.99 adds. {text}")])
+
+
+def streams_drifts() -> str:
+    """Return what the drifts of one stream cost each learner."""
+    grids = [each for each in drifts.parts(report(STREAMS)) if "Drifts of sea" in each.title]
+    return render(*grids)
+
+
+def measures_best() -> str:
+    """Return the best learner by each measure, and how far the orders agree with that by mistakes."""
+    whole, rows = report(MEASURES).results, []
+    quantities = [each for each in whole.protocol.quantities if each.name in MEASURED]
+    agreement: dict[str, list[float]] = {}
+    for dataset in whole.datasets:
+        columns = {each.name: each.loss(means(MEASURES, each.name).loc[dataset]) for each in quantities}
+        for name, losses in columns.items():
+            tau = losses.corr(columns["mistake_rate"], method="kendall")
+            agreement.setdefault(name, []).append(float(tau))
+        rows.append([dataset, *(f"{column.idxmin()}" for column in columns.values())])
+    taus = [f"{min(values):.2f} to {max(values):.2f}" for values in agreement.values()]
+    rows.append(["Kendall's tau with the mistake rate", *("–" if k == 0 else t for k, t in enumerate(taus))])
+    lowest = agreement["balanced_accuracy"]
+    text = (
+        f"Yes. By the mistake rate {wins(rows, 1)}; by AUC {wins(rows, 3)}. On "
+        f"{whole.datasets[lowest.index(min(lowest))]} the order by balanced accuracy has next to nothing to "
+        f"do with that by mistakes (Kendall's tau {min(lowest):.2f})."
+    )
+    shown = table(("best on", *(each.title for each in quantities)), rows, "lllll")
+    return "\n".join([wrap(text), "", *shown])
+
+
+def wins(rows: list[list[str]], column: int) -> str:
+    """Return which learner is best on how many data sets, in words."""
+    counts = Counter(row[column] for row in rows[:-1])
+    return " and ".join(f"{label} is best on {times} of {len(rows) - 1}" for label, times in counts.items())
+
+
+def measures_ranks() -> str:
+    """Return the rank of each learner by each measure, over the four data sets."""
+    ranks = {
+        name: means(MEASURES, name).rank(axis=1, ascending=name == "mistake_rate").mean() for name in MEASURED
+    }
+    order = ranks["mistake_rate"].sort_values().index
+    rows = [[label, *(f"{ranks[name][label]:.2f}" for name in MEASURED)] for label in order]
+    titles = (report(MEASURES).protocol.quantity(name).title for name in MEASURED)
+    note = "Mean ranks over the four data sets, 1 is best."
+    return "\n".join([*table(("learner", *titles), rows, "lrrrr"), "", note])
+
+
+MEASURED = ("mistake_rate", "balanced_accuracy", "auc", "kappa")
+
+
 # --- all papers ---
 
 
@@ -434,6 +562,8 @@ def claims_by_chance() -> str:
     """Return, for each paper, how many of the claims that hold would hold with wrong learners as well."""
     rows = []
     for id, found in papers().items():
+        if not found.claims:
+            continue
         shares = [
             own.chance_of(claim)
             for deciding in found.deciding.values()
@@ -471,6 +601,9 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "cw-usps-table": lambda: render(*overview.parts(report("cw-usps/reference"))),
     "cw2008-claims": lambda: render(*claims_section.parts(report("cw-synthetic/reference"))),
     "cw2008-table": lambda: render(*results.parts(report("cw-synthetic/reference"))),
+    "libol-headline": libol_headline,
+    "libol-map": lambda: render(verdict_map(report("libol/reference"))),
+    "libol-rates": lambda: render(glance(report("libol/reference"))),
     "papers-claims": lambda: summary_tables("Claims, checked on our runs"),
     "papers-evidence": lambda: summary_tables("What the verdicts prove"),
     "papers-numbers": lambda: summary_tables("Published numbers, ours beside them"),
@@ -480,6 +613,12 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "scw-optimism": lambda: render(*tuning.parts(report("scw/reference"))),
     "scw-ranks": scw_ranks,
     "scw-rates": lambda: render(glance(report("scw/reference"))),
+    "streams-accuracy": streams_accuracy,
+    "streams-findings": streams_findings,
+    "streams-forgetting": streams_forgetting,
+    "streams-drifts": streams_drifts,
+    "measures-best": measures_best,
+    "measures-ranks": measures_ranks,
     "shards": lambda: shards_table("shards/reference"),
     "shards-many": lambda: shards_table("shards-many/reference"),
     "shards-million": shards_million,
@@ -506,6 +645,7 @@ CHECKED: Mapping[str, Callable[[], Iterator[str]]] = {
     "docs/REPRODUCTION.md": scw_phrases,
     "docs/REPRODUCTION-cw.md": cw_phrases,
     "docs/REPRODUCTION-advice.md": advice_phrases,
+    "docs/papers/libol2013.md": libol_phrases,
     "docs/tutorials/reading-verdicts.md": tutorial_phrases,
 }
 

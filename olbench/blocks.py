@@ -14,52 +14,58 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.measures import Counts
-
 Floats = NDArray[np.float64]
 #: Blocks that a resample is made of, resamples, and places where blocks can begin.
 BLOCKS, RESAMPLES, PLACES = 20, 2000, 2000
 LEVEL = 0.05
+#: The columns of an array of cumulative counts.
+COLUMNS = ("n", "mistakes", "positives", "false_alarms")
+#: The normal quantile of the power, 80%, at which a difference counts as detectable.
+POWER_QUANTILE = 0.8416
 
 
 @dataclass(frozen=True)
 class BlockDifference:
-    """A measure of one learner minus that of another, its 95% interval and its p-value."""
+    """A measure of one learner minus that of another, its 95% interval and its p-value.
+
+    `above`, `equal` and `below` count the blocks of the stream in which it is positive, zero and negative.
+    `detectable` is the smallest difference that the test finds with a probability of 80%.
+    """
 
     value: float
     low: float
     high: float
     p: float
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the difference is significantly not zero."""
-        return self.p < LEVEL
+    detectable: float
+    above: int
+    equal: int
+    below: int
 
 
 def compare_counts(
-    one: NDArray[np.int64], other: NDArray[np.int64], measure: Callable[[Counts], Floats], seed: int = 0
+    one: NDArray[np.int64], other: NDArray[np.int64], measure: Callable[..., Floats], seed: int = 0
 ) -> BlockDifference:
     """Compare a measure of two learners on the same stream.
 
-    Both arrays have cumulative counts, one row per place from the first round to the last: predictions,
-    mistakes, positives and false alarms. There must be at least BLOCKS places.
+    Both arrays have counts of the rounds between some places, from the first round to the last; `measure`
+    takes their columns, COLUMNS, or sums of them. There must be at least BLOCKS rows.
 
     >>> rng = np.random.default_rng(0)
-    >>> lost = np.cumsum(rng.random((2, 2001)) < [[0.2], [0.25]], axis=1)
-    >>> n, zeros = np.arange(2001), np.zeros(2001, int)
-    >>> runs = [np.column_stack([n, each, zeros, each]) for each in lost]
-    >>> found = compare_counts(*runs, lambda counts: 1 - counts.false_alarms / counts.n)
-    >>> 0 < found.low < found.value < found.high < 0.1
+    >>> lost = rng.random((2, 2000)) < [[0.2], [0.25]]
+    >>> ones, zeros = np.ones(2000, int), np.zeros(2000, int)
+    >>> runs = [np.column_stack([ones, each, zeros, each]) for each in lost]
+    >>> found = compare_counts(*runs, lambda n, mistakes, *others: mistakes / n)
+    >>> -0.1 < found.low < found.value < found.high < 0
     True
     """
-    places = one.shape[0] - 1
+    places = one.shape[0]
+    one, other = (np.vstack([np.zeros(4, np.int64), np.cumsum(each, axis=0)]) for each in (one, other))
     length = places // BLOCKS
     starts = np.random.default_rng(seed).integers(0, places - length + 1, (RESAMPLES, BLOCKS))
     fixed = np.arange(BLOCKS) * length
 
     def differ(blocks: tuple[Floats, Floats]) -> Floats:
-        first, second = (np.asarray(measure(Counts.of(*np.moveaxis(each, -1, 0)))) for each in blocks)
+        first, second = (np.asarray(measure(*np.moveaxis(each, -1, 0))) for each in blocks)
         return np.asarray(first - second)
 
     def blocks_at(begins: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -77,45 +83,52 @@ def compare_counts(
     every = blocks_at(np.arange(places - length + 1))
     centre = float(differ((every[0].mean(axis=0), every[1].mean(axis=0))))
     drawn, deviations = estimate(starts)
-    return _studentise(value, float(estimate(fixed)[1]), drawn - centre, deviations)
+    parts = differ(blocks_at(fixed))
+    return _studentise(value, float(estimate(fixed)[1]), drawn - centre, deviations, parts)
 
 
-def compare_pairs(one: Floats, other: Floats, seed: int = 0) -> BlockDifference:
+def compare_pairs(one: NDArray[np.int64], other: NDArray[np.int64], seed: int = 0) -> BlockDifference:
     """Compare the AUC of two learners on the same stream; each array is a result of `count_pairs`."""
     random, ones = np.random.default_rng(seed), np.ones((1, BLOCKS))
+    first, second = map(_expand_pairs, (one, other))
     # How often each block is in a resample.
     times = random.multinomial(BLOCKS, np.full(BLOCKS, 1 / BLOCKS), RESAMPLES).astype(np.float64)
 
     def estimate(times: Floats) -> tuple[Floats, Floats]:
-        both = [_areas(each, times) for each in (one, other)]
+        both = [_areas(each, times) for each in (first, second)]
         return both[0][0] - both[1][0], _jackknife(both[0][1] - both[1][1], times)
 
     (value,), (deviation,) = estimate(ones)
     drawn, deviations = estimate(times)
-    return _studentise(float(value), float(deviation), drawn - float(value), deviations)
+    parts = _own_area(first) - _own_area(second)
+    return _studentise(float(value), float(deviation), drawn - float(value), deviations, parts)
 
 
-def count_pairs(labels: Floats, margins: Floats) -> Floats:
+def count_pairs(labels: Floats, margins: Floats) -> NDArray[np.int64]:
     """Return the pairs of a positive and a negative round that margins order rightly, by their blocks.
 
-    Entry (0, b, c) counts those with the positive one in block b and the negative one in block c, ties half;
-    entry (1, b, c) counts all such pairs.
+    Row b, column c is twice the pairs with the positive one in block b and the negative one in block c, so
+    that ties, which count half, are whole. The last two rows are the positive and the negative rounds of the
+    blocks.
     """
     block = np.minimum(np.arange(labels.size) * BLOCKS // max(1, labels.size), BLOCKS - 1)
     order = np.argsort(margins, kind="stable")
-    ranked = margins[order]
-    found = np.zeros((2, BLOCKS, BLOCKS))
+    ranked, owners = margins[order], block[order]
     positive = labels > 0
-    sizes = [np.bincount(block[each], minlength=BLOCKS) for each in (positive, ~positive)]
-    found[1] = np.multiply.outer(*sizes)
-    owners = block[order]
+    found = np.zeros((BLOCKS + 2, BLOCKS), np.int64)
+    found[BLOCKS:] = [np.bincount(block[each], minlength=BLOCKS) for each in (positive, ~positive)]
     for c in range(BLOCKS):
-        # Negatives of block c below each margin, and those up to it: their mean counts ties half.
+        # Negatives of block c below each margin, and those up to it: ties are in one of the two.
         mine = np.concatenate([[0], np.cumsum((owners == c) & ~positive[order])])
         below = mine[np.searchsorted(ranked, margins[positive], side="left")]
         up_to = mine[np.searchsorted(ranked, margins[positive], side="right")]
-        found[0, :, c] = np.bincount(block[positive], 0.5 * (below + up_to), minlength=BLOCKS)
+        np.add.at(found[:BLOCKS, c], block[positive], below + up_to)
     return found
+
+
+def _expand_pairs(counts: NDArray[np.int64]) -> Floats:
+    """Return the rightly ordered pairs and all pairs, by their blocks."""
+    return np.stack([0.5 * counts[:BLOCKS], np.multiply.outer(*counts[BLOCKS:]).astype(np.float64)])
 
 
 def _areas(pairs: Floats, times: Floats) -> tuple[Floats, Floats]:
@@ -127,6 +140,12 @@ def _areas(pairs: Floats, times: Floats) -> tuple[Floats, Floats]:
         return total[0] / total[1], left[0] / left[1]
 
 
+def _own_area(pairs: Floats) -> Floats:
+    """Return the AUC within each block, NaN where one of the classes does not occur."""
+    ordered, total = np.einsum("...ii->...i", pairs)
+    return np.asarray(np.divide(ordered, total, out=np.full(BLOCKS, math.nan), where=total > 0))
+
+
 def _jackknife(left: Floats, times: Floats | None = None) -> Floats:
     """Return the deviation of an estimate from those without one block, each as often as it occurs."""
     if times is None:
@@ -136,15 +155,20 @@ def _jackknife(left: Floats, times: Floats | None = None) -> Floats:
     return np.asarray(np.sqrt((BLOCKS - 1) * (times * np.square(drawn - mean)).sum(axis=-1) / BLOCKS))
 
 
-def _studentise(value: float, deviation: float, errors: Floats, deviations: Floats) -> BlockDifference:
-    """Return a difference with the interval that resamples give it."""
+def _studentise(
+    value: float, deviation: float, errors: Floats, deviations: Floats, parts: Floats
+) -> BlockDifference:
+    """Return a difference with the interval that resamples give it, and its sign in each block."""
+    signs = tuple(int(np.count_nonzero(each)) for each in (parts > 0, parts == 0, parts < 0))
     if deviation == 0.0:  # the two agree in every block, or differ by a constant
-        return BlockDifference(value, value, value, 1.0 if value == 0.0 else 0.0)
+        return BlockDifference(value, value, value, 1.0 if value == 0.0 else 0.0, 0.0, *signs)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = errors / deviations
     t = t[np.isfinite(t)]
     if not math.isfinite(value) or t.size < RESAMPLES // 2:
-        return BlockDifference(value, math.nan, math.nan, math.nan)
+        return BlockDifference(value, math.nan, math.nan, math.nan, math.nan, *signs)
     low, high = np.quantile(t, [LEVEL / 2, 1 - LEVEL / 2])
     p = (1 + np.count_nonzero(np.abs(t) >= abs(value / deviation))) / (1 + t.size)
-    return BlockDifference(value, value - float(high) * deviation, value - float(low) * deviation, float(p))
+    detectable = (float(np.quantile(np.abs(t), 1 - LEVEL)) + POWER_QUANTILE) * deviation
+    ends = value - float(high) * deviation, value - float(low) * deviation
+    return BlockDifference(value, *ends, float(p), detectable, *signs)

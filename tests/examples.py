@@ -6,18 +6,23 @@ from olbench.algorithms import definitions
 
 
 def built_in():
-    """Return the algorithms for two classes that olbench brings, whatever plugins other tests have loaded."""
+    """Return the learners of two classes that olbench brings, whatever plugins other tests have loaded.
+
+    The baselines, which never look at an example, are not among them.
+    """
     return [each for each in _rules() if not each.only_native]
 
 
 def built_in_native():
-    """Return the algorithms for several classes only, as a toolbox has them."""
+    """Return the learners that only several classes have, as a toolbox has them."""
     return [each for each in _rules() if each.only_native]
 
 
 def _rules():
     return [
-        each for each in definitions() if each.rule and each.rule.__module__.startswith("olbench.algorithms.")
+        each
+        for each in definitions()
+        if each.rule and each.rule.__module__.startswith("olbench.algorithms.") and each.order != "baseline"
     ]
 
 

@@ -20,15 +20,15 @@ def half_perceptron(m, s, mistake, q, t, k, p):
     return (1.0, 1.0, 0.5) if mistake else (0.0, 1.0, 0.0)
 '''
 DATA = """
-  digits-3-vs-8:
-    title: Digits 3 and 8
+  digits-4-vs-9:
+    title: Digits 4 and 9
     format: scikit-learn
     bundled: digits
-    positive: 3
-    negative: 8
-    rows: 357
+    positive: 4
+    negative: 9
+    rows: 361
     features: 64
-    labels: {-1: 174, 1: 183}
+    labels: {-1: 180, 1: 181}
     source: scikit-learn
 """
 TABLE = '''"""One JSON object per line."""
@@ -111,7 +111,7 @@ ADDITIONS = {
     ),
     "data set": (
         {}, {"datasets/catalog.yaml": ("", DATA)},
-        "data verify digits-3-vs-8", "agrees with the catalogue",
+        "data verify digits-4-vs-9", "agrees with the catalogue",
     ),
     "format of tables": (
         {"olbench/data/readers/tables/jsonl.py": TABLE}, {},

@@ -45,12 +45,18 @@ def experiment(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+#: The algorithms for a first look at a user's own data.
+FIRST_ALGORITHMS = ("perceptron", "pa1", "arow", "scw1")
 #: How the user's own file is read, with the names of the keys in a config.
 READING = (
     click.option("--label", metavar="NAME", help="Heading or number of the label column [default: last]."),
     click.option(
         "--positive", multiple=True, metavar="LABEL",
         help="A label that counts as +1 [default: the larger, or later in the alphabet, of two].",
+    ),
+    click.option("--time", metavar="NAME", help="Column with the time of each row, which is no feature."),
+    click.option(
+        "--arrival", metavar="NAME", help="Column with the time when the label of a row becomes known."
     ),
     click.option("--delimiter", metavar="CHAR", help="Separator of columns [default: detected]."),
     click.option(

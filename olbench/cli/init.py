@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olbench.cli.flags import FIRST_ALGORITHMS
 from olbench.errors import UserError, escape_controls
 from olbench.files import write_text
 
@@ -43,21 +44,40 @@ tuning: {{search: grid, permutations: 1, ties: last}}
 DATA_TEMPLATE = """\
 # An experiment on {file}, from a look at it by `olbench init`. Run it with `olbench run {config}`.
 {look}
-protocol: online          # one pass per permutation; a mistake is counted before learning
-seed: 2012                # permutation p of a data set depends on this seed, its name and p
-permutations: 20
+{protocol}
 
 datasets:
   - path: {path}
 {keys}
 
 # Ids from `olbench algorithms`. Parameters that are not given are tuned over the grids of the papers.
-algorithms: [perceptron, pa1, arow, scw1]
+algorithms: [{algorithms}]
 covariance: {covariance:16}# full, or diag for data with very many features
-tuning: {{search: grid, permutations: 1, ties: last}}
+{tuning}
 """
+#: What a protocol has of its own in such a config, and its tuning.
+ONLINE = (
+    """\
+protocol: online          # one pass per permutation; a mistake is counted before learning
+{later}seed: 2012                # permutation p of a data set depends on this seed, its name and p
+permutations: 20""",
+    "tuning: {search: grid, permutations: 1, ties: last}",
+)
+STREAM = (
+    """\
+protocol: stream          # the rows once, in the order of the file; each is predicted before it is learnt
+delay: 0                  # rows that are predicted before a label is learnt; not beside arrival below
+window: 1000              # the rows that windowed curves are over""",
+    "tuning: {search: grid, prefix: 0.1, ties: last}   # on the first tenth of the rows, which is not scored",
+)
+LATER = (
+    "# protocol: stream      # for a file sorted by {}; leave out permutations, and name the column: time\n"
+)
+#: A class with a smaller share of the rows is rare: accuracy then says little.
+RARE = 0.2
 COMMENTS = {
     "label": "the heading or the number of the label column",
+    "time": "the column with the time of each row, no feature; add arrival: NAME if labels come later",
     "delimiter": "what separates the columns",
     "missing": "missing values: drop (the rows), zero, or mean (of the column)",
     "categorical": "columns of text: onehot (indicators) or drop",
@@ -100,6 +120,8 @@ def command(file: Path, label: str, positive: tuple[str, ...], delimiter: str, f
     _write(config, text, force)
     for line in look.lines():
         click.echo(f"{file}: {line}")
+    if look.is_sorted:
+        click.echo(f"the rows are in the order of {look.time}, so {config} runs them as a stream")
     click.echo(f"{config} written; look at it, and go on with")
     click.echo(f"  olbench run {config} --dry-run   # the plan, with a time estimate")
     click.echo(f"  olbench run {config}")
@@ -118,11 +140,27 @@ def make_config(
     covariance = "full" if look.features <= MOST_FULL else "diag"
     keys = "\n".join(f"    {line}" for line in _keys(look))
     names = escape_controls(file.name), escape_controls(str(config))
+    protocol, tuning = STREAM if look.is_sorted else ONLINE
+    later = LATER.format(escape_controls(look.time)) if look.time else ""
     text = DATA_TEMPLATE.format(
         file=names[0], config=names[1], look="\n".join(f"# {line}" for line in look.lines()),
-        path=_show(str(file)), keys=keys, covariance=covariance,
+        path=_show(str(file)), keys=keys, covariance=covariance, algorithms=", ".join(FIRST_ALGORITHMS),
+        protocol="\n".join([protocol.format(later=later), *_measures(look)]), tuning=tuning,
     )  # fmt: skip
     return text, look
+
+
+def _measures(look: "Look") -> list[str]:
+    """Return the keys for a rare class, each with what it means."""
+    if look.rarer >= RARE or len(look.labels) < 2:
+        return []
+    why = f"# the rarer class has {look.rarer:.1%} of the rows, so accuracy says little"
+    if not look.is_sorted:
+        return [f"measures: [balanced_accuracy, auc]  {why}"]
+    return [
+        f"measures: [auc, balanced_accuracy]  {why}",
+        "threshold: balanced_accuracy        # of margins, chosen by this measure on the rows that tune",
+    ]
 
 
 def _keys(look: "Look") -> list[str]:

@@ -14,7 +14,7 @@ from olbench.engine.estimate import duration
 from olbench.engine.executors.local import warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.protocols.definition import Cell, Known
-from olbench.quantities import SECONDS, mean_and_deviation
+from olbench.quantities import SECONDS, Quantity, mean_and_deviation
 from olbench.report.grid import DETAIL, KEPT, TIME, Grid, boxes, count, left, right
 
 
@@ -35,14 +35,19 @@ def show_results(cells: Sequence[Cell], known: Known) -> None:
     for cell in cells:
         records = [cell.view(known[trial.key]) for trial in cell.reported(known) if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
-        spreads = [
-            each.spread(*mean_and_deviation(map(each.of, good))) if good else "" for each in quantities
-        ]
+        spreads = [_spread(each, [each.of(record) for record in good]) for each in quantities]
         if not good:
             spreads[0] = "failed" if records else "not run"
         notes = _notes(cell, good, len(records) - len(good))
         rows.append(boxes(cell.source.name, cell.label, *spreads, notes))
     show_parts(Grid("", columns, tuple(rows)))
+
+
+def _spread(quantity: Quantity, values: list[float]) -> str:
+    """Return mean and deviation of a quantity; one value alone has none."""
+    if len(values) > 1:
+        return quantity.spread(*mean_and_deviation(values))
+    return "".join(map(quantity.text, values))
 
 
 def is_timed_alone(cells: Sequence[Cell], known: Known) -> bool:

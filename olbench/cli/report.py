@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     help="Write the full report in this format [default: text].",
 )
 @OUTPUT
+@click.option("--measures", help="Show these measures, with commas between; the first ranks.")
 @click.option("--figures", type=click.Path(path_type=Path), help="Also draw the figures into this folder.")
 @click.option("--all", "everything", is_flag=True, help="Write every format and the figures to DIR/report.")
 @click.option(
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     help="Write the verdicts of this report as such a file.",
 )
 def command(
-    folders: tuple[Path, ...], full: bool, form: str | None, output: Path | None, figures: Path | None,
-    everything: bool, strict: Path | None, write_expected: Path | None,
+    folders: tuple[Path, ...], full: bool, form: str | None, output: Path | None, measures: str | None,
+    figures: Path | None, everything: bool, strict: Path | None, write_expected: Path | None,
 ) -> None:  # fmt: skip
     """Report on the run in DIR, finished or not. Without DIR, take the newest run below results/.
 
@@ -54,6 +55,7 @@ def command(
       olbench report scw --full
       olbench report results/scw --format html --output scw.html
       olbench report results/scw --all
+      olbench report results/quick --measures balanced_accuracy,kappa
       olbench report results/quick --format latex --output tables.tex --figures figures
       olbench report results/before results/after
       olbench report results/before results/after --format html --output changes.html
@@ -66,10 +68,10 @@ def command(
     from olbench.shipped import find_run
 
     if len(folders) > 1:
-        if figures or everything or strict or write_expected:
+        if figures or everything or strict or write_expected or measures:
             raise UserError(
-                "several folders are compared side by side; --figures, --all, --strict and --write-expected "
-                "take one folder"
+                "several folders are compared side by side; --measures, --figures, --all, --strict and "
+                "--write-expected take one folder"
             )
         compare(folders, form or "text", output)
         return
@@ -78,7 +80,7 @@ def command(
             "--all writes every format to DIR/report; it does not go with --format, --output or --full"
         )
     folder = find_run(folders[0]) if folders else newest(Path("results"))
-    report = make_report(folder)
+    report = make_report(folder, [name.strip() for name in measures.split(",")] if measures else ())
     if not report.rows:
         click.echo(f"olbench: no trial of {folder} is done yet; run its config first", err=True)
         sys.exit(4)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.cli.flags import DRY_RUN, MEMORY, OUT, complete_algorithms, experiment, own_data
+from olbench.cli.flags import (
+    DRY_RUN,
+    FIRST_ALGORITHMS,
+    MEMORY,
+    OUT,
+    complete_algorithms,
+    experiment,
+    own_data,
+)
 from olbench.cli.output import exit_code, ignore_closed_output
 from olbench.errors import UserError
 from olbench.report.grid import count
@@ -38,6 +46,15 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @own_data
 @click.option(
+    "--stream", is_flag=True,
+    help="With DATA: run its rows once, in the order of the file, by default with "
+    f"{', '.join(FIRST_ALGORITHMS)} (a config has protocol: stream).",
+)  # fmt: skip
+@click.option(
+    "--delay", type=click.IntRange(0), metavar="ROWS",
+    help="With --stream: rows that are predicted before a label is learnt [default: 0].",
+)  # fmt: skip
+@click.option(
     "--timing", type=click.Choice(["shared", "exclusive"]), default="shared", show_default=True,
     help="exclusive: afterwards, time every reported trial again, alone and pinned to one core.",
 )  # fmt: skip
@@ -56,9 +73,9 @@ if TYPE_CHECKING:
 @experiment
 def command(
     what: str, out: Path | None, algorithms: str | None, plugins: tuple[str, ...], covariance: str | None,
-    positive: tuple[str, ...], timing: str, every: int | None, as_json: bool, cluster: str | None,
-    dry_run: bool, memory: str | None, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool,
-    quiet: bool, **reading: Any,
+    positive: tuple[str, ...], stream: bool, delay: int | None, timing: str, every: int | None, as_json: bool,
+    cluster: str | None, dry_run: bool, memory: str | None, jobs: int | None, overrides: tuple[str, ...],
+    skip_missing: bool, quiet: bool, **reading: Any,
 ) -> None:  # fmt: skip
     """Run the experiment in CONFIG, or the missing part of it; or take a first look at the data set DATA.
 
@@ -76,6 +93,7 @@ def command(
       olbench run my.libsvm --algorithms arow,scw1
       olbench run my.libsvm --algorithms arow,my-rule --plugin my_rule.py
       olbench run my.csv --algorithms arow,scw1 --label class --positive yes --missing mean
+      olbench run my.csv --stream --time date --delay 10
       olbench run configs/scw.yaml --dry-run --skip-missing
       olbench run - --algorithms arow --covariance diag < stream.libsvm
       olbench run configs/scw.yaml --cluster tcp://10.0.0.1:8786
@@ -93,6 +111,13 @@ def command(
             "afterwards: the trials are reused"
         )
     given = {key: value for key, value in reading.items() if value is not None}
+    if stream:
+        algorithms = algorithms or ",".join(FIRST_ALGORITHMS)
+        overrides = ("protocol=stream", *([f"delay={delay}"] if delay else []), *overrides)
+    elif delay is not None:
+        raise UserError("--delay is for a stream; add --stream, or in a config protocol: stream")
+    if stream and what == STDIN:
+        raise UserError("- is learnt row by row as it comes; leave out --stream, or write it to a file")
     config = read(what, algorithms, covariance, positive, overrides, plugins, given)
     with limit_memory(parse_size(memory) if memory else None):
         if what == STDIN:
@@ -182,8 +207,8 @@ def read(
     if is_config(what):
         if algorithms is not None or covariance or positive or plugins or reading:
             raise UserError(
-                "--algorithms, --covariance, --plugin and flags for files (--positive, --label and so on) go "
-                "with a data set; in a config use its keys or --set"
+                "--stream, --algorithms, --covariance, --plugin and flags for files (--positive, --label and "
+                "so on) go with a data set; in a config use its keys or --set"
             )
         return read_config(find_config(what), overrides)
     if Path(what).suffix and not Path(what).exists():

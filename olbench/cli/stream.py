@@ -10,7 +10,7 @@ from olbench.cli.output import ignore_closed_output
 from olbench.config.specs import Config
 from olbench.data.readers.compressed import STDIN, open_content, show_path
 from olbench.engine.stopping import stop_on_interrupt
-from olbench.engine.stream import RunningCounts, TextStream, enter
+from olbench.engine.stream import LineStream, RunningCounts, enter
 from olbench.errors import UserError, count
 
 
@@ -20,7 +20,7 @@ def run_stream(config: Config, every: int, as_json: bool, quiet: bool) -> int:
     words = [label for label in positive if isinstance(label, str)]
     if words:
         raise UserError(f"the labels of LIBSVM text are numbers, so --positive cannot be {words[0]!r}")
-    stream = TextStream(enter(config), tuple(map(float, positive)), every)
+    stream = LineStream(enter(config), tuple(map(float, positive)), every)
     lines = _Lines(stream, as_json)
     started = time.perf_counter()
     with ignore_closed_output(), stop_on_interrupt() as stop, open_content(STDIN) as source:
@@ -40,7 +40,7 @@ class _Lines:
 
     WIDTH = 12
 
-    def __init__(self, stream: TextStream, as_json: bool):
+    def __init__(self, stream: LineStream, as_json: bool):
         self.stream, self.as_json = stream, as_json
         self.last = RunningCounts(0, (0,) * len(stream.entrants))
 

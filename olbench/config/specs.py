@@ -102,6 +102,8 @@ class Reading:
     """How a user's file becomes examples; an empty value means the default."""
 
     label: Annotated[str | int, read_column, "the heading or the number (from 1) of the label column"] = ""
+    time: Annotated[str | int, read_column, "the column with the time of each row, which is no feature"] = ""
+    arrival: Annotated[str | int, read_column, "the column with the time when a label becomes known"] = ""
     delimiter: Annotated[str, read_characters, "what separates columns"] = ""
     missing: Annotated[str, choice(*MISSING), "what to do with missing values"] = ""
     categorical: Annotated[str, choice(*CATEGORICAL), "what to do with columns of text"] = ""

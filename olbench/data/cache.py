@@ -268,10 +268,11 @@ def _read(folder: Path, name: str) -> Dataset:
     arrays = {part: _map(folder / f"{part}.npy", facts) for part, facts in meta["arrays"].items()}
     n, d = meta["shape"]
     X = assemble(arrays, d)
-    if X.shape != (n, d) or arrays["y"].shape != (n,):
+    arrivals = arrays.get("arrivals")
+    if X.shape != (n, d) or any(each.shape != (n,) for each in (arrays["y"], arrivals) if each is not None):
         raise ValueError("the shapes do not match")
     about = About.from_plain(meta["about"]) if "about" in meta else UNKNOWN
-    return Dataset(name, X, arrays["y"], str(meta["fingerprint"]), meta.get("test_from"), about)
+    return Dataset(name, X, arrays["y"], str(meta["fingerprint"]), meta.get("test_from"), about, arrivals)
 
 
 def is_mapped(array: Any) -> bool:

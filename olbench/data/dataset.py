@@ -42,8 +42,8 @@ class Dataset:
 
     Where every label is a class, y holds the numbers of the classes: 0.0, 1.0, 2.0 and so on.
 
-    Cached examples are memory-mapped and read-only. The fingerprint depends only on the content of X and y,
-    not on the format, compression or storage.
+    Cached examples are memory-mapped and read-only. The fingerprint depends only on the content of X, y and
+    the arrivals, not on the format, compression or storage.
     """
 
     name: str
@@ -54,13 +54,21 @@ class Dataset:
     test_from: int | None = None
     #: The names of features and labels and what was done when it was read, for users' tables and frames.
     about: About = UNKNOWN
+    #: For each row, the first row that is predicted with its label known; None if the data does not say.
+    arrivals: Any = None
 
     @classmethod
     def make(
-        cls, name: str, X: Any, y: Any, test_from: int | None = None, about: About = UNKNOWN
+        cls,
+        name: str,
+        X: Any,
+        y: Any,
+        test_from: int | None = None,
+        about: About = UNKNOWN,
+        arrivals: Any = None,
     ) -> "Dataset":
         """Return examples with their fingerprint."""
-        return cls(name, X, y, fingerprint(X, y), test_from, about)
+        return cls(name, X, y, fingerprint(X, y, arrivals), test_from, about, arrivals)
 
     @cached_property
     def examples(self) -> Examples:
@@ -81,9 +89,10 @@ class Dataset:
     @property
     def arrays(self) -> dict[str, Any]:
         """The arrays that hold the examples."""
+        late = {} if self.arrivals is None else {"arrivals": self.arrivals}
         if self.storage == "dense":
-            return {"X": self.X, "y": self.y}
-        return {"data": self.X.data, "indices": self.X.indices, "indptr": self.X.indptr, "y": self.y}
+            return {"X": self.X, "y": self.y, **late}
+        return {"data": self.X.data, "indices": self.X.indices, "indptr": self.X.indptr, "y": self.y, **late}
 
     def __sizeof__(self) -> int:
         """Return the bytes of the examples, by which a cluster counts the memory of its workers."""
@@ -107,10 +116,11 @@ class Dataset:
         return facts_html(self.name, facts)
 
 
-def fingerprint(X: Any, y: Any) -> str:
+def fingerprint(X: Any, y: Any, arrivals: Any = None) -> str:
     """Return 32 hex digits that depend only on the shape, the labels in y and the non-zero values of X.
 
-    Labels are -1 and +1, of which the signs count, or the numbers of classes.
+    Labels are -1 and +1, of which the signs count, or the numbers of classes. If the data says when labels
+    arrive, that counts as well.
     """
     digests = [hashlib.sha256() for _ in range(3)]
     step = max(1, min(4096, VALUES_AT_ONCE // max(1, X.shape[1]))) if isinstance(X, np.ndarray) else 4096
@@ -126,6 +136,8 @@ def fingerprint(X: Any, y: Any) -> str:
         whole.update(numbers.tobytes())
     for digest in digests:
         whole.update(digest.digest())
+    if arrivals is not None:
+        whole.update(hashlib.sha256(np.asarray(arrivals, dtype="<i8").tobytes()).digest())
     return whole.hexdigest()[:32]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from olbench.config.specs import Reading
 from olbench.data.prepare.encode import MOST_CATEGORIES, prepare_table, read_labels
 from olbench.data.prepare.labels import is_number, show_label
+from olbench.data.prepare.times import read_column, read_times
 from olbench.data.readers.cells import Table
 from olbench.data.readers.compressed import base_name
 from olbench.data.readers.tables import format_of, is_table, read_table_file, refuse_reading
@@ -17,6 +18,8 @@ from olbench.learn.examples import Floats
 
 #: What the label column is often called.
 LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")
+#: What a column with the time of each row is often called.
+TIME_NAMES = ("date", "time", "timestamp", "datetime", "ts")
 #: Features whose deviations differ by more than this factor are better scaled.
 UNEVEN = 5.0
 
@@ -42,6 +45,17 @@ class Look:
     deviations: tuple[float, float]
     positive: Any
     reading: Reading
+    #: The column with the time of each row, if there is one, and whether the rows are in its order.
+    time: str = ""
+    is_sorted: bool = False
+
+    @property
+    def rarer(self) -> float:
+        """The share of the rarer class."""
+        positive = self.positive if isinstance(self.positive, tuple) else (self.positive,)
+        counts = dict(self.labels)
+        share = sum(counts.get(label, 0) for label in positive) / sum(counts.values())
+        return float(min(share, 1 - share))
 
     def lines(self) -> list[str]:
         """Return the content of the file, in words."""
@@ -51,6 +65,8 @@ class Look:
             f"{self.rows:,} rows, {self.columns:,} features",
             f"labels: {self.label}: {shown}{more}",
         ]
+        if self.time:
+            lines.append(f"time: {self.time}, {'in order' if self.is_sorted else 'not in order'}")
         if self.gaps:
             lines.append(f"missing: {self.gaps:,} values in {self.rows_with_gaps:,} rows")
         if self.texts:
@@ -71,7 +87,10 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
         return _look_at_libsvm(path, reading, positive)
     table = read_table_file(path, format, reading.delimiter)
     label = table.find_label(reading.label or _guess_label(table))
-    columns = [column for column in range(len(table.names)) if column != label]
+    given = read_times(table, reading, label)
+    time, is_sorted = (given.columns["time"], True) if given else _guess_time(table, label)
+    others = {label, *(given.columns.values() if given else [time] if is_sorted else [])}
+    columns = [column for column in range(len(table.names)) if column not in others]
     gaps = np.stack([table.is_missing(column) for column in range(len(table.names))], axis=1)
     known = ~table.is_missing(label)
     if not known.any():
@@ -83,11 +102,12 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
     categorical = _choose_categorical(texts, mixed)
     encoded = sum(count for _, count in texts) if categorical == "onehot" else 0
     guess = Reading(
-        label=_name_label(table, label),
-        # Rows without a label can only be left out.
-        missing="" if not gaps.any() else "drop" if gaps[:, label].any() else "mean",
+        label=_name_column(table, label),
+        time=_name_column(table, time) if is_sorted and time is not None else "",
+        missing=_choose_missing(gaps, label, is_sorted),
         categorical=categorical,
-        scale="standard" if deviations[1] > UNEVEN * deviations[0] else "",
+        # The deviations of a stream are not known before its end.
+        scale="" if deviations[1] <= UNEVEN * deviations[0] else "unit" if is_sorted else "standard",
         bias=True,
     )
     reading, chosen = replace(guess, **reading.plain()), positive or _choose_positive(labels)
@@ -96,14 +116,44 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
     return Look(
         len(table.numbers), len(columns), len(numeric) + encoded + 1, table.column_name(label), labels,
         int(gaps.sum()), int(gaps.any(axis=1).sum()), texts, mixed, deviations, chosen, reading,
+        "" if time is None else table.column_name(time), is_sorted,
     )  # fmt: skip
 
 
-def _name_label(table: Table, label: int) -> str | int:
-    """Return the heading of the label column, or its number where the heading does not say which it is."""
-    name = table.names[label]
+def _name_column(table: Table, column: int) -> str | int:
+    """Return the heading of a column, or its number where the heading does not say which it is."""
+    name = table.names[column]
     has_name = table.has_heading and name.strip() and table.names.count(name) == 1
-    return name if has_name else label + 1
+    return name if has_name else column + 1
+
+
+def _guess_time(table: Table, label: int) -> tuple[int | None, bool]:
+    """Return the column that has the time of each row, or None, and whether the rows are in its order.
+
+    It is called like a time or has dates alone. One that the rows are in the order of comes first.
+    """
+    found = []
+    for column, name in enumerate(table.names):
+        is_named = table.has_heading and name.strip().lower() in TIME_NAMES
+        if column == label or not (is_named or column in table.texts) or table.is_missing(column).any():
+            continue
+        try:
+            times, _ = read_column(table, column)
+        except UserError:
+            continue
+        if times[0] != times[-1]:
+            found.append(((times[1:] >= times[:-1]).all(), is_named, -column))
+    if not found:
+        return None, False
+    is_sorted, _, column = max(found)
+    return -column, bool(is_sorted)
+
+
+def _choose_missing(gaps: Any, label: int, is_stream: bool) -> str:
+    if not gaps.any():
+        return ""
+    # Rows without a label can only be left out, and the mean of a stream is not known before its end.
+    return "drop" if gaps[:, label].any() else "zero" if is_stream else "mean"
 
 
 def _look_at_libsvm(path: Path, reading: Reading, positive: Any) -> Look:

@@ -29,6 +29,8 @@ def load_dataset(
     *,
     labels: str = "two",
     label: str | int = "",
+    time: str | int = "",
+    arrival: str | int = "",
     delimiter: str = "",
     missing: str = "",
     categorical: str = "",
@@ -51,10 +53,11 @@ def load_dataset(
     that are not downloaded yet are fetched, unless `download` is False.
 
     For your own tables: `label` is the heading or the number (from 1) of the label column, the last by
-    default; `delimiter` separates the columns of a text file; `missing` says what to do with missing values
-    (drop, zero, mean) and `categorical` with columns of text (onehot, drop). For all of your own data,
-    `scale` scales every row (unit) or every feature (minmax, standard, by all rows), and `bias` adds a
-    feature that is always 1.
+    default; `time` and `arrival` name in the same way the columns with the time of each row and the time
+    when its label becomes known, which are no features; `delimiter` separates the columns of a text file;
+    `missing` says what to do with missing values (drop, zero, mean) and `categorical` with columns of text
+    (onehot, drop). For all of your own data, `scale` scales every row (unit) or every feature (minmax,
+    standard, by all rows), and `bias` adds a feature that is always 1.
 
     >>> data = load_dataset("breast-cancer")
     >>> data.X.shape, data.fingerprint[:8]
@@ -65,7 +68,7 @@ def load_dataset(
     >>> data.about.features, data.X[1].tolist(), data.y.tolist()
     (('size', 'colour=blue', 'colour=red'), [3.0, 1.0, 0.0], [-1.0, 1.0])
     """
-    reading = Reading(label, delimiter, missing, categorical, scale, bias)
+    reading = Reading(label, time, arrival, delimiter, missing, categorical, scale, bias)
     for key, words in (("missing", MISSING), ("categorical", CATEGORICAL), ("scale", SCALES)):
         value = getattr(reading, key)
         if value and value not in words:

@@ -15,7 +15,7 @@ from olbench.data.cache import is_mapped
 from olbench.data.dataset import Dataset
 from olbench.data.prepare.scaling import describe_scaling
 from olbench.errors import UserError
-from olbench.learn.examples import as_labels
+from olbench.learn.examples import Ints, as_labels
 
 #: How many labels are counted at a time.
 LABELS_AT_ONCE = 1 << 20
@@ -72,6 +72,12 @@ class Source:
             counts.update(dict(zip(values.tolist(), numbers.tolist(), strict=True)))
         return max(counts.values())
 
+    @property
+    def arrivals(self) -> Ints | None:
+        """For each row, the first row that is predicted with its label known; None if nothing is known."""
+        arrivals: Ints | None = self._read().arrivals
+        return arrivals
+
     def close(self) -> None:
         """Release the examples; the next trial that needs them opens them again."""
         with self._lock:
@@ -88,7 +94,8 @@ class Source:
         data = self._read()
         parts = [data.X[place] for place in places]
         X = np.concatenate(parts) if data.storage == "dense" else vstack(parts, format="csr")
-        return self._select(data, X, np.concatenate([data.y[place] for place in places]))
+        chosen = self._select(data, X, np.concatenate([data.y[place] for place in places]))
+        return replace(chosen, arrivals=None)
 
     def _select(self, data: Dataset, X: Any, y: Any) -> Dataset:
         """Return some rows of a data set; their labels must be -1 and +1, or numbers of classes."""

@@ -28,12 +28,13 @@ def pack(source: Source) -> Dataset:
     data = source.open()
     parts = replace(data, X=data.examples.matrix()).arrays
     arrays = {name: np.asarray(part) for name, part in parts.items()}
-    return Dataset("", assemble(arrays, source.d), arrays["y"], source.fingerprint, source.test_from)
+    X, y, arrivals = assemble(arrays, source.d), arrays["y"], arrays.get("arrivals")
+    return Dataset("", X, y, source.fingerprint, source.test_from, arrivals=arrivals)
 
 
 def receive(wanted: str, parcel: Dataset) -> Dataset:
     """Check examples and keep them in the cache; return them, mapped from there where possible."""
-    received = fingerprint(parcel.X, parcel.y)
+    received = fingerprint(parcel.X, parcel.y, parcel.arrivals)
     if received != wanted:
         raise OtherDataError(
             f"the data arrived with the fingerprint {received}, and it was sent with {wanted}"

@@ -80,7 +80,7 @@ def _name(spec: AlgorithmSpec, specs: Sequence[AlgorithmSpec]) -> str:
 
 
 @dataclass
-class TextStream:
+class LineStream:
     """One pass of some entrants over a stream of LIBSVM text."""
 
     entrants: Sequence[Entrant]

@@ -118,6 +118,10 @@ class Protocol(ABC):
     quantities: ClassVar[tuple[Quantity, ...]]
     #: What a record has besides.
     recorded: ClassVar[tuple[Quantity, ...]] = ()
+    #: What a config can ask for in place of the usual quantities, by name.
+    measures: ClassVar[Mapping[str, Quantity]] = {}
+    #: Further fields of a record that sections of the report read.
+    details: ClassVar[tuple[str, ...]] = ()
     #: What a tuning minimises or maximises; the first quantity unless said otherwise.
     scored_by: ClassVar[Quantity | None] = None
     series: ClassVar[tuple[Series, ...]] = ()
@@ -129,8 +133,8 @@ class Protocol(ABC):
     followed: ClassVar[tuple[str, ...]] = ()
     #: The sections of its report, by id and in order; those that do not apply to a run are skipped.
     sections: ClassVar[tuple[str, ...]] = (
-        "headline", "verdicts", "evidence", "results", "curves", "epochs", "training", "constraint", "runs",
-        "claims", "tuning", "statistics", "algorithms", "datasets", "provenance",
+        "headline", "verdicts", "evidence", "results", "confusion", "curves", "epochs", "training",
+        "constraint", "runs", "claims", "tuning", "statistics", "algorithms", "datasets", "provenance",
     )  # fmt: skip
     #: The rows that decide how features of the user's own data are scaled; empty where none may.
     fitted_on: ClassVar[str] = ""
@@ -143,6 +147,9 @@ class Protocol(ABC):
     @abstractmethod
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Run a trial. Long work asks `stopped` a few times a second, and raises StoppedError if so."""
+
+    def warm_up(self) -> None:  # noqa: B027
+        """Compile what trials need besides their learners; most need nothing."""
 
     def parts(self, trial: Trial) -> int:
         """Return into how many parts a cluster may divide a trial; by default a trial is run as a whole.

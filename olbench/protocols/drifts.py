@@ -1,5 +1,6 @@
 """What a drift costs: how far the accuracy falls, how long it takes to recover, and what that loses."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -8,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.errors import UserError
+from olbench.learn.examples import Ints
 from olbench.structs import with_schema
 from olbench.yaml_lines import Node
 
 #: The word for drifts that are looked for.
 DETECT = "detect"
-#: An accuracy within this of what it was before a drift counts as recovered.
-RECOVERED = 0.02
+#: An accuracy that is lower by less than this has not fallen.
+LEAST_FALL = 0.02
 
 
 def read_drifts(node: Node, name: str) -> tuple[int, ...] | str:
@@ -39,36 +41,42 @@ with_schema(
 def measure_drifts(right: NDArray[np.bool_], rows: Sequence[int], window: int) -> dict[str, list[Any]]:
     """Return the effects of drifts at these rows, given which predictions were right.
 
-    Before a drift the accuracy is that of the window before it. After it, accuracies are over the last tenth
-    of a window, at most from the drift on. The depth is by how much the lowest of them is below the accuracy
-    before; the recovery is after how many examples one is first as high again, within two points; lost is how
-    many more predictions were wrong until then than the accuracy before would have meant. A drift without a
-    recovery before the next one, or the end, has None, and everything up to there is lost.
+    Before a drift the accuracy is that of the window before it. A fall ends where the mistakes that it adds
+    up to are most, beyond those that an accuracy lower by a tolerance would have meant; that is the recovery,
+    in examples. The tolerance is two standard errors of the accuracy before, at least two points, so that
+    chance is not taken for a fall. Lost is how many more predictions were wrong until then than the accuracy
+    before would have meant, and the depth is by how much the lowest accuracy of a fifth of a window is below
+    it. A drift without a recovery before the next one, or the end, has None.
 
     >>> right = np.array([True] * 100 + [False] * 30 + [True] * 100)
     >>> measure_drifts(right, [100], 100)
-    {'row': [100], 'before': [1.0], 'depth': [1.0], 'recovery': [40], 'lost': [30.0]}
+    {'row': [100], 'before': [1.0], 'depth': [1.0], 'recovery': [30], 'lost': [30.0]}
     """
     total = np.concatenate([[0], np.cumsum(right)])
-    short = max(1, window // 10)
     effects: dict[str, list[Any]] = {name: [] for name in ("row", "before", "depth", "recovery", "lost")}
     for row, end in pairwise([*rows, right.size]):
         first = max(0, row - window)
         if row >= right.size or first == row:
             continue
         before = float(total[row] - total[first]) / (row - first)
-        at = np.arange(min(row + short, end), end + 1)
-        levels = (total[at] - total[at - min(short, end - row)]) / min(short, end - row)
-        fallen = int(np.argmin(levels))
-        back = np.flatnonzero(levels[fallen:] >= before - RECOVERED)
-        recovery = int(at[fallen + back[0]]) - row if back.size else None
-        until = end if recovery is None else row + recovery
+        tolerance = max(LEAST_FALL, 2.0 * math.sqrt(before * (1.0 - before) / (row - first)))
+        lost = before * np.arange(end - row + 1) - (total[row : end + 1] - total[row])
+        fall = int(np.argmax(lost - tolerance * np.arange(end - row + 1)))
         effects["row"].append(int(row))
         effects["before"].append(before)
-        effects["depth"].append(max(0.0, before - float(levels[fallen])))
-        effects["recovery"].append(recovery)
-        effects["lost"].append(round(before * (until - row) - float(total[until] - total[row]), 6))
+        effects["depth"].append(_lowest_below(total, row, row + fall, max(1, window // 5), before))
+        effects["recovery"].append(fall if row + fall < end else None)
+        effects["lost"].append(round(float(lost[fall]), 6))
     return effects
+
+
+def _lowest_below(total: Ints, row: int, end: int, width: int, before: float) -> float:
+    """Return by how much the lowest accuracy of `width` predictions after a row is below that before it."""
+    width = min(width, end - row)
+    if not width:
+        return 0.0
+    ends = np.arange(row + width, end + 1)
+    return max(0.0, before - float((total[ends] - total[ends - width]).min()) / width)
 
 
 def find_drifts(right: NDArray[np.bool_]) -> list[int]:

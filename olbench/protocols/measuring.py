@@ -32,7 +32,7 @@ from olbench.quantities import (
     Quantity,
 )
 from olbench.structs import many, with_schema
-from olbench.trials.trial import Outcome, Trial
+from olbench.trials.trial import Outcome, Record, Trial
 from olbench.yaml_lines import Node
 
 #: The counts of a record, and of a point of a curve, that measures of counts are computed from.
@@ -138,17 +138,22 @@ class Measuring(Protocol):
     def configured(self, config: Config) -> Self:
         """Return the protocol with the measures of a config as its quantities."""
         names = list(dict.fromkeys(self.setting_of(config, "measures") or ()))
-        if not names and not self.setting_of(config, "tuning.by"):
+        added = self.add_quantities(config)
+        if not names and not added and not self.setting_of(config, "tuning.by"):
             return self
         own = copy.copy(self)
         vars(own).clear()
         asked = tuple(self._find_measure(config, name) for name in names)
         usual = tuple(each for each in self.quantities if each.name not in names)
-        own.quantities = (*asked, *usual)  # type: ignore[misc]
+        own.quantities = (*asked, *usual, *added)  # type: ignore[misc]
         by = self.setting_of(config, "tuning.by") or (names[0] if names else "")
         own.scored_by = self._find_measure(config, by) if by else self.scored_by  # type: ignore[misc]
         own.series = self.series_of(asked)  # type: ignore[misc]
         return own
+
+    def add_quantities(self, config: Config) -> tuple[Quantity, ...]:
+        """Return further quantities that a config asks for without naming them."""
+        return ()
 
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
         """Return the curves of a run with these measures: first those of the measures themselves."""
@@ -171,6 +176,11 @@ class Measuring(Protocol):
         names = dict.fromkeys(name for each in quantities for name in each.fields)
         kept = role == "report" and self.setting_of(config, "keep")
         return (*names, *(["predictions"] if kept else []))
+
+    def lacks(self, config: Config, record: Record) -> bool:
+        """Return whether a record lacks a number, or the predictions that a config wants kept."""
+        kept = {"predictions", "margins"} & set(record.get("arrays") or ())
+        return super().lacks(config, {**record, "predictions": None} if kept else record)
 
     def refuse_source(self, config: Config, source: Source) -> str:
         """Return why a data set cannot be measured as the config asks, or an empty text."""

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,7 @@ def _kappa(mistakes: Any, baseline: Any) -> Any:
 KAPPA_M = _beyond(MAJORITY_MISTAKES, "kappa_m", "kappa M")
 KAPPA_TEMPORAL = _beyond(NO_CHANGE_MISTAKES, "kappa_temporal", "kappa temporal")
 ACCURACY = MEASURES["accuracy"]
+THRESHOLD = Quantity("threshold", "threshold", 4, better="neither", exact=True)
 STREAM_MEASURES = {**MEASURES, KAPPA_M.name: KAPPA_M, KAPPA_TEMPORAL.name: KAPPA_TEMPORAL}
 
 
@@ -156,12 +157,12 @@ class Stream(Measuring):
         ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, LABELS, MAJORITY_MISTAKES, NO_CHANGE_MISTAKES,
         BREAKDOWNS, CPU_SECONDS,
     )  # fmt: skip
+    details = ("drifts",)
     scored_by = ACCURACY
     series = (
         counts_series("window_accuracy", "accuracy in the window (%)", ACCURACY, "window_n"),
         counts_series("accuracy_so_far", "accuracy so far (%)", ACCURACY, "n"),
         Series("updates", "cumulative number of updates", UPDATES),
-        Series("labels", "labels learnt", LABELS),
     )
     curved = True
     sections = (
@@ -186,9 +187,21 @@ class Stream(Measuring):
         added = tuple(AlgorithmSpec(id) for id in BASELINES if id not in present)
         return replace(config, algorithms=(*config.algorithms, *added))
 
+    def configured(self, config: Config) -> Self:
+        """Return the protocol with the measures of a config, and a curve of the labels if they are few."""
+        own = super().configured(config)
+        if self.setting_of(config, "labels"):
+            own.series = (*own.series, Series("labels", "labels learnt", LABELS))  # type: ignore[misc, assignment]
+        return own
+
+    def add_quantities(self, config: Config) -> tuple[Quantity, ...]:
+        """Return the threshold if one is chosen, and the labels if there is a budget of them."""
+        asked = {"threshold": THRESHOLD, "labels": LABELS}
+        return tuple(quantity for key, quantity in asked.items() if self.setting_of(config, key))
+
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
         """Return the windowed curves of the measures, and the usual curves."""
-        known = {each.name for each in self.series}
+        usual = {each.name: each for each in self.series}
         windowed = [
             counts_series(f"window_{each.name}", f"{each.title} in the window", each, "window_n")
             if each.parts
@@ -196,7 +209,8 @@ class Stream(Measuring):
             for each in asked
             if each.name == "auc" or (each.parts and each.name not in (KAPPA_M.name, KAPPA_TEMPORAL.name))
         ]
-        return (*(each for each in windowed if each.name not in known), *self.series)
+        first = [usual.pop(each.name, each) for each in windowed]
+        return (*first, *usual.values())
 
     def setting(self, config: Config, role: str) -> dict[str, Any]:
         """Return which rows are scored, and how many points a curve has."""
@@ -236,6 +250,9 @@ class Stream(Measuring):
             return (
                 f"{name} has {source.n:,} rows, so no label would come with a delay of {setting['delay']:,}"
             )
+        arrivals = source.arrivals
+        if arrivals is not None and (reason := _refuse_arrivals(name, arrivals, setting)):
+            return reason
         if start >= source.n:
             return f"{name} has {source.n:,} rows, and none is left to score after the first {start:,}"
         if config.tuning.search != "none" and setting.get("warm", 0) >= setting["prefix"]:
@@ -260,12 +277,19 @@ class Stream(Measuring):
         """Return the numbers that a record must have; counts and curves are always there."""
         return tuple(each for each in super().wanted(config, role) if each in (*FROM_MARGINS, "predictions"))
 
+    def warm_up(self) -> None:
+        """Compile the counts along a stream, and what labels alone predict."""
+        from olbench.kernels import tally  # noqa: F401
+
+        for id in BASELINES:
+            make_algorithm(id).start(1).warm_up()
+
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Follow the schedule of a trial, and measure its scored predictions."""
         data, setting = source.open(), trial.setting
         end = setting["prefix"] if setting["scored"] == "prefix" else source.n
         start = max(setting.get("warm", 0), setting.get("prefix", 0) if setting["scored"] == "rest" else 0)
-        schedule = _make_schedule(trial, end)
+        schedule = _make_schedule(trial, find_arrivals(source, end, setting.get("delay", 0)))
         # Points are rows; a replica may predict only some of the rows before one.
         at = np.append(0, curve_points(end - start, setting["points"]))
         predictions = np.searchsorted(predicted_rows(schedule), start + at)
@@ -276,13 +300,33 @@ class Stream(Measuring):
         return _Measured(trial, result, start, at).outcome(baselines)
 
 
-def _make_schedule(trial: Trial, end: int) -> Ints:
-    """Return when the rows before `end` are predicted and learnt in a trial."""
-    setting, rows = trial.setting, np.arange(end)
+def _refuse_arrivals(name: str, arrivals: Ints, setting: Mapping[str, Any]) -> str:
+    """Return why labels that arrive as the data says do not go with a setting, or an empty text."""
+    if "delay" in setting:
+        return f"{name} says when each label arrives; leave out the delay, or arrival"
+    if setting.get("query", "random") != "random":
+        return (
+            f"{name} says when each label arrives, and query: {setting['query']} waits a fixed delay "
+            "for the labels it asks for; use query: random, or leave out arrival"
+        )
+    if np.min(arrivals) >= arrivals.size:
+        return f"no label of {name} arrives before its last row; correct the column of arrival"
+    return ""
+
+
+def find_arrivals(source: Source, end: int, delay: int) -> Ints:
+    """Return when the labels of the rows before `end` are there: as the data says, or after a delay."""
+    arrivals = source.arrivals
+    return np.arange(end) + 1 + delay if arrivals is None else np.asarray(arrivals[:end])
+
+
+def _make_schedule(trial: Trial, arrivals: Ints) -> Ints:
+    """Return when the first rows are predicted in a trial, and learnt after their labels have arrived."""
+    setting, end = trial.setting, arrivals.size
+    rows = np.arange(end)
     if setting.get("query", "random") != "random":
         return rows  # the learner itself decides what is learnt, and waits for it
     random = trial.generator(trial.role)
-    arrivals = rows + 1 + setting.get("delay", 0)
     predicted, times = np.ones(end, bool), np.ones(end, np.int64)
     if "replication" in setting and trial.role == "report":
         # The same draw for every replica, so that each example has one fold.
@@ -313,7 +357,7 @@ def _start_learner(trial: Trial, d: int) -> Learner:
 def label_mistakes(source: Source, end: int, start: int, delay: int) -> dict[str, int]:
     """Return the mistakes that labels alone would have made on the scored rows before `end`."""
     data = source.open()
-    schedule = make_schedule(np.arange(end), np.arange(end) + 1 + delay)
+    schedule = make_schedule(np.arange(end), find_arrivals(source, end, delay))
     names = dict(zip(BASELINES, (NO_CHANGE_MISTAKES.name, MAJORITY_MISTAKES.name), strict=True))
     found = {}
     for id, name in names.items():
@@ -380,7 +424,7 @@ class _Measured:
         counts = self.counts(places)[where]
         before, now = counts[: points.size], counts[points.size :]
         columns = {
-            "t": self.rows, "n": points,
+            "t": self.start + self.rows, "n": points,
             "mistakes": now[:, 0], "positives": now[:, 1], "false_alarms": now[:, 2],
             "updates": curve.updates[1:] - curve.updates[0], "labels": (curve.t - curve.unlearned)[1:],
             "window_n": points - starts,
@@ -422,7 +466,9 @@ class _Measured:
         arrays: dict[str, NDArray[Any]] = {}
         if "replication" not in self.setting and n >= BLOCKS:
             places = np.rint(np.arange(min(n, PLACES) + 1) * (n / min(n, PLACES))).astype(np.int64)
-            arrays["places"] = np.column_stack([places, self.counts(places)])
+            counts = np.column_stack([places, self.counts(places)])
+            # What comes between two places is a small number, which takes little room.
+            arrays["counts"] = np.diff(counts, axis=0).astype(np.int32)
             if "auc" in trial.wanted:
                 arrays["pairs"] = count_pairs(self.labels, self.margins)
         if "predictions" in trial.wanted:

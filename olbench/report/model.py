@@ -1,11 +1,15 @@
 """A report: everything that the renderers show, computed once from a results folder."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from olbench import stats
+from olbench.errors import UserError
 from olbench.papers import Paper, load_paper
 from olbench.protocols import Protocol
 from olbench.quantities import Quantity
@@ -13,7 +17,7 @@ from olbench.report import claims, evidence, guessing, verdicts
 from olbench.report.claims import HOLDS, PARTLY, ClaimVerdict
 from olbench.report.comparable import Attempt
 from olbench.report.evidence import Identification, PrintedCell, WrongLearners
-from olbench.report.results import Entry, Results, aligned, load_results
+from olbench.report.results import Entry, Results, load_results
 from olbench.report.verdicts import Judgement
 
 
@@ -184,20 +188,6 @@ class Report:
         return verdicts.taus(self.attempt) if self.attempt else {}
 
     @cached_property
-    def within(self) -> dict[str, tuple[str, list[stats.Difference]]]:
-        """Differences from the best algorithm on each data set, conditional on that data set."""
-        differences = {}
-        for dataset in self.results.datasets:
-            entries = self.results.contestants(dataset)
-            if len(entries) > 1:
-                differences[dataset] = stats.within(
-                    aligned(entries, self.headline),
-                    self.headline.better,
-                    overlap=self.results.overlap(dataset),
-                )
-        return differences
-
-    @cached_property
     def across(self) -> stats.Across | str:
         """The comparison across data sets, or a text that says why there is none."""
         return stats.across(self.means, self.headline.better)
@@ -209,8 +199,11 @@ class Report:
         return stats.against_control(self.means, self.headline.better, rope=rope)
 
 
-def make_report(folder: Path) -> Report:
-    """Return the report of a results folder."""
-    results = load_results(folder)
+def make_report(folder: Path, measures: Sequence[str] = ()) -> Report:
+    """Return the report of a results folder, with other measures than its config has if some are given."""
+    results = load_results(folder, measures)
+    headline = results.protocol.headline
+    if results.lacking and all(np.isnan(entry.values(headline)).all() for entry in results.entries):
+        raise UserError(f"nothing ranks the algorithms: {results.lacking}")
     paper = results.config.paper
     return Report(results, load_paper(paper).under(results.config.protocol) if paper else None)

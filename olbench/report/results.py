@@ -5,7 +5,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,8 +22,9 @@ from olbench.protocols import Protocol
 from olbench.protocols.definition import Series
 from olbench.quantities import COUNTS, Quantity, mean_and_deviation
 from olbench.report.grid import count
+from olbench.report.single import TEST, array_for, compare_streams
 from olbench.shipped import find_run
-from olbench.stats import not_worse
+from olbench.stats import LEVEL, Difference, not_worse, within
 from olbench.trials import ledger, run_file
 from olbench.trials.arrays import read_array
 from olbench.trials.run_file import CellFacts, RunFile
@@ -247,14 +248,46 @@ class Results:
     def best(self) -> dict[str, set[str]]:
         """By data set, the labels with the best mean of the first quantity or not significantly worse ones.
 
-        By the paired t-test over the trials that two entries share, corrected if they share training rows.
+        By the paired t-test over the trials that two entries share, corrected if they share training rows; on
+        a stream with one trial by a bootstrap of its blocks.
         """
-        headline = self.protocol.headline
-        values = {name: aligned(self.contestants(name), headline) for name in self.datasets}
-        return {
-            name: not_worse(own, headline.better, overlap=self.overlap(name)) if own else set()
-            for name, own in values.items()
-        }
+        return {name: self._best_on(name) for name in self.datasets}
+
+    def _best_on(self, dataset: str) -> set[str]:
+        if dataset in self.single and dataset in self.within:
+            best, differences = self.within[dataset]
+            return {best, *(each.label for each in differences if each.p >= LEVEL)}
+        values = aligned(self.contestants(dataset), self.protocol.headline)
+        better = self.protocol.headline.better
+        return not_worse(values, better, overlap=self.overlap(dataset)) if values else set()
+
+    @cached_property
+    def within(self) -> dict[str, tuple[str, list[Difference]]]:
+        """Differences from the best algorithm on each data set, conditional on that data set."""
+        headline, found = self.protocol.headline, {}
+        for dataset in self.datasets:
+            entries = self.contestants(dataset)
+            if len(entries) < 2:
+                continue
+            if dataset in self.single:
+                arrays = {each.label: self.array(each, 0, array_for(headline)) for each in entries}
+                found[dataset] = compare_streams(
+                    headline, {each.label: each.mean(headline) for each in entries}, arrays
+                )
+            else:
+                values = aligned(entries, headline)
+                found[dataset] = within(values, headline.better, overlap=self.overlap(dataset))
+        return found
+
+    @cached_property
+    def single(self) -> frozenset[str]:
+        """The data sets with one trial of each algorithm, whose rounds say how sure a difference is."""
+        needed = array_for(self.protocol.headline)
+        return frozenset(
+            name
+            for name in self.datasets
+            if needed and self.of(name) and all(_is_single(each, needed) for each in self.of(name))
+        )
 
     def overlap(self, dataset: str) -> float:
         """Return the overlap of the trials on a data set."""
@@ -263,13 +296,16 @@ class Results:
     @property
     def test_name(self) -> str:
         """The test of paired differences over trials, as captions name it."""
+        if self.single:
+            return TEST
         corrected = any(map(self.overlap, self.datasets))
         return "corrected resampled t-test of Nadeau and Bengio" if corrected else "paired t-test"
 
     @property
     def test_text(self) -> str:
         """The test with what it is over and its level."""
-        return f"{self.test_name} over the shared {self.numbered}s, 95%"
+        over = "" if self.single else f" over the shared {self.numbered}s"
+        return f"{self.test_name}{over}, 95%"
 
     def is_best(self, entry: Entry) -> bool:
         """Return whether an entry is among the best on its data set; tables print these in bold."""
@@ -290,6 +326,23 @@ class Results:
         names = [self.protocol.name_order(entry.recorded_setting) for entry in self.entries if entry.done]
         return " or ".join(dict.fromkeys(names)) or self.protocol.numbered
 
+    @cached_property
+    def lacking(self) -> str:
+        """Which measures the records do not have, with the command that adds them, or an empty text."""
+        done = [entry for entry in self.entries if entry.done]
+        absent = [
+            each.name
+            for each in self.protocol.quantities
+            if done and all(np.isnan(entry.values(each)).all() for entry in done)
+        ]
+        if not absent:
+            return ""
+        listed = ", ".join(absent)
+        is_shipped = self.folder.resolve().name == run_file.REFERENCE
+        place = f"results/{self.name}" if is_shipped else self.folder
+        command = f'olbench run CONFIG --out {place} --set "measures=[{listed}]"'
+        return f"the record of this run has no {listed}; `{command}` runs its trials again to add it"
+
     @property
     def missing(self) -> list[str]:
         """What is missing, one sentence per incomplete entry."""
@@ -305,7 +358,7 @@ class Results:
                 "setting": [dict(entry.setting)] * entry.done,
                 **{name: entry.columns[name] for name in ("choice", "number")},
                 **{
-                    each.name: entry.values(each) if each.ratio else entry.columns[each.name]
+                    each.name: entry.values(each) if each.ratio or each.formula else entry.columns[each.name]
                     for each in measured
                 },
                 "timing": entry.columns["timing"],
@@ -404,14 +457,34 @@ def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
     return {entry.label: entry.align(entry.values(quantity), size) for entry in present}
 
 
-def load_results(folder: str | Path) -> Results:
-    """Return the results of a folder, finished or not; a run that ships also has a name, such as "scw"."""
+def load_results(folder: str | Path, measures: Sequence[str] = ()) -> Results:
+    """Return the results of a folder, finished or not; a run that ships also has a name, such as "scw".
+
+    `measures` are shown in place of those of the config, as far as the records have them; the first ranks.
+    """
     folder = find_run(folder)
     run = run_file.read(folder)
+    if measures:
+        run = replace(run, config=_with_measures(run.config, measures))
     protocol = run_file.protocol_of(run.config)
     with pause_collector():
         records = ledger.latest(_pack_curves(record, protocol) for record in ledger.each(folder))
         return Results(folder, run, tuple(_Reading(Recorded(folder, run, protocol, records)).entries()))
+
+
+def _with_measures(config: Config, names: Sequence[str]) -> Config:
+    """Return a config that asks for other measures, but is tuned by the same one."""
+    protocol = run_file.protocol_of(config)
+    if not protocol.measures:
+        raise UserError(f"the protocol {protocol.id} has no measures to choose from")
+    for name in names:
+        if name not in protocol.measures:
+            hint = suggest(name, list(protocol.measures)) or f"; there are {', '.join(protocol.measures)}"
+            raise UserError(f"there is no measure '{name}'{hint}")
+    # A score that no config can name is a count, which orders candidates as its rate does.
+    by = next(each for each in (protocol.score, protocol.headline) if each.name in protocol.measures)
+    tuning = replace(config.tuning, settings={"by": by.name, **config.tuning.settings})
+    return replace(config.with_settings(measures=tuple(names)), tuning=tuning)
 
 
 def _pack_curves(record: Record, protocol: Protocol) -> Record:
@@ -557,6 +630,20 @@ class _Reading:
             raise self.recorded.refuse(record, f"its {name} has other points than the trial {first['key']}")
 
 
+def drift_rows(entries: Iterable[Entry]) -> list[int]:
+    """Return the rows at which the concept drifts, as far as it is known; not those that a detector found."""
+    trials = (each for entry in entries for each in entry.columns.get("drifts", ()))
+    return next((each["row"] for each in trials if isinstance(each, dict) and "depth" in each), [])
+
+
+def _is_single(entry: Entry, needed: str) -> bool:
+    """Return whether an entry has one trial, which stored an array."""
+    if entry.planned != 1 or entry.done != 1:
+        return False
+    stored = entry.columns["arrays"][0]
+    return isinstance(stored, dict) and needed in stored
+
+
 def _column(records: list[Record], name: str, absent: float) -> NDArray[Any]:
     """Return a field of all records, `absent` where it is missing; numbers of one type, or anything else.
 
@@ -581,7 +668,14 @@ def _series_values(columns: Mapping[str, Any], series: Series) -> Any:
 
 def measured_columns(protocol: Protocol) -> list[str]:
     """Return the columns of an entry's trials."""
-    return ["number", *(each.name for each in protocol.numbers), "timing", "choice", "arrays"]
+    return [
+        "number",
+        *(each.name for each in protocol.numbers),
+        "timing",
+        "choice",
+        "arrays",
+        *protocol.details,
+    ]
 
 
 def _candidate(record: Mapping[str, Any], role_setting: Mapping[str, Any]) -> str:

@@ -171,7 +171,7 @@ FACTS = {
         (
             {"format": "libsvn"},
             "4: format must be one of libsvm, idx, csv, spoligotypes, posts, reviews, feature-counts, "
-            "scikit-learn, synthetic, clusters, corpus, not 'libsvn' (did you mean 'libsvm'?)",
+            "scikit-learn, synthetic, clusters, corpus, stream, not 'libsvn' (did you mean 'libsvm'?)",
         ),
         (
             {"format": "synthetic"},

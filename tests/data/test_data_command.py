@@ -103,7 +103,7 @@ def test_verify_without_names_checks_what_is_downloaded(cache_folder):
     assert outcome.returncode == 1
     assert "svmguide3                DIFFERS: 2 rows instead of 1,243" in outcome.stdout
     assert "breast-cancer            agrees with the catalogue" in outcome.stdout
-    assert "8 checked, 1 differ" in outcome.stdout
+    assert "15 checked, 1 differ" in outcome.stdout
 
 
 def test_a_config_names_what_to_fetch(tmp_path):

@@ -65,7 +65,7 @@ class BaselineFuzzer:
             return "refused"
         protocol = get_protocol("online")
         comparison = compare(before, now, 0.0, protocol)
-        _, slower = times.compare_times(before, now, 1.2, comparison.findings)
+        slower = times.compare_times(before, now, 1.2, comparison.findings)
         for form in (regression.render_text, regression.render_json):
             form(comparison, []).encode()
         json.loads(regression.render_json(comparison, []))

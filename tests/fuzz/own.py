@@ -19,13 +19,30 @@ from tests.fuzz.harness import Difference, expect_sentence
 from tests.fuzz.mutate import change_bytes, change_lines
 
 CELLS = ("0", "1", "-2.5", "1e3", "1e-200", "1e200", "-1e308", "1e308", "7", "red", "blue", "?", "", "NA",
-         '"a, b"', '"a\nb"', "'", "x: y", "# z", "é")  # fmt: skip
+         '"a, b"', '"a\nb"', "'", "x: y", "# z", "é", "2020-01-31", "2020-01-31T10:00Z")  # fmt: skip
 PLAIN = CELLS[:9]
-NAMES = ("size", "colour", "label", "y", "a b", '"c,d"', '"e\nf"', "size", "# g", "9" * 50, "é", "{h}")
+NAMES = (
+    "size",
+    "date",
+    "known",
+    "colour",
+    "label",
+    "y",
+    "a b",
+    '"c,d"',
+    '"e\nf"',
+    "size",
+    "# g",
+    "9" * 50,
+    "é",
+    "{h}",
+)
 LABELS = (("0", "1"), ("yes", "no"), ("1", "2", "3"), ("a", "1"), ("null", "x"), ("1.0", "1"), ("~", "[b"))
 KINDS = ("numeric", "real", "string", "date", "{red,blue}", "{0,1}", "{yes,no}", "relational", "{'a, b',?}")
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "label": ("", "label", "first", "1", "-1", 2, "9" * 5000, "-", "size", "é", "0"),
+    "time": ("", "", "date", "size", "label", 1, "colour", -2),
+    "arrival": ("", "", "", "known", "date", 2),
     "delimiter": ("", ",", ";", "tab", " "),
     "missing": ("", "drop", "zero", "mean"),
     "categorical": ("", "onehot", "drop"),
@@ -45,7 +62,7 @@ class OwnTableFuzzer:
     def make(self, random: random.Random) -> bytes:
         """Return the reading as a line of JSON, and then the file."""
         about = {name: random.choice(values) for name, values in OPTIONS.items()}
-        common = {"label": 0.2, "delimiter": 0.15}
+        common = {"label": 0.2, "delimiter": 0.15, "time": 0.2, "arrival": 0.1}
         about = {name: value for name, value in about.items() if random.random() < common.get(name, 0.6)}
         about["positive"] = random.choice(POSITIVE)
         about["multiclass"] = random.random() < 0.2
@@ -66,7 +83,7 @@ class OwnTableFuzzer:
         reading = Reading(**about)
         try:
             table = read_table_file(path, suffix[1:], reading.delimiter)
-            X, y, found = prepare_table(
+            X, y, found, arrivals = prepare_table(
                 table, None if multiclass else positive and tuple(positive), None, reading, multiclass
             )
         except UserError as error:
@@ -74,6 +91,8 @@ class OwnTableFuzzer:
             return self._look(path, reading, "refused")
         dense = X if isinstance(X, np.ndarray) else X.toarray()
         _check_examples(dense, y, len(table.numbers), multiclass)
+        if arrivals is not None and not (arrivals > np.arange(len(y))).all():
+            raise Difference("a label that arrives before its row")
         if len(found.features) != dense.shape[1]:
             raise Difference(f"{len(found.features)} names for {dense.shape[1]} features")
         _check_scale(dense[:, :-1] if reading.bias else dense, reading)
@@ -125,8 +144,12 @@ def _csv(random: random.Random, has_text: bool) -> str:
     texts = [has_text and random.random() < 0.3 for _ in range(width)]
     lines = [comma.join([*(_cell(random, text) for text in texts), random.choice(labels)])
              for _ in range(random.choice((1, 4, 6, 8)))]  # fmt: skip
+    names = [random.choice(NAMES) for _ in range(width + 1)]
+    if random.random() < 0.2:
+        lines = [f"2020-01-{day:02}{comma}{line}" for day, line in enumerate(lines, start=1)]
+        names.insert(0, "date")
     if random.random() < 0.6:
-        lines.insert(0, comma.join(random.choice(NAMES) for _ in range(width + 1)))
+        lines.insert(0, comma.join(names))
     return "\n".join(lines) + "\n"
 
 

@@ -71,7 +71,7 @@ class TableFuzzer:
 
 def read_csv(path: Path, label: str = "last", delimiter: str = "") -> tuple[Any, Any]:
     """Return the features and labels of a file in which every feature is a number."""
-    X, labels, _ = encode(read_table(path, delimiter), Reading(label=label))
+    X, labels, *_ = encode(read_table(path, delimiter), Reading(label=label))
     return X, labels
 
 

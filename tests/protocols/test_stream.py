@@ -146,7 +146,8 @@ def test_windows_are_over_the_last_examples(tmp_path):
     result = online_pass("arow", DATA.X, DATA.y, keep="margins")
     margins, labels = result.margins[50:], DATA.y[50:]
     curve = records["arow", 0]["curve"]
-    for k, t in enumerate(curve["t"]):
+    assert curve["t"][-1] == N
+    for k, t in enumerate(np.array(curve["t"]) - 50):
         span = slice(max(0, t - 100), t)
         counts = measures.count_predictions(labels[span], margins[span] >= 0)
         assert curve["window_n"][k] == min(t, 100)
@@ -278,11 +279,21 @@ def test_the_effects_of_a_drift():
     effects = measure_drifts(right, [200], 100)
     assert effects["before"] == [0.5]
     assert effects["depth"] == [0.5]
-    assert effects["recovery"] == [45]
-    assert effects["lost"] == [0.5 * 45 - 5]
+    assert effects["recovery"] == [40]
+    assert effects["lost"] == [0.5 * 40]
     never = measure_drifts(np.array([True] * 100 + [False] * 50), [100], 100)
     assert (never["recovery"], never["lost"]) == ([None], [50.0])
     assert measure_drifts(right, [], 100)["row"] == []
+
+
+def test_chance_is_hardly_ever_taken_for_a_fall(rng):
+    """Without a drift, next to nothing is lost; a fall by 20 points for 1000 examples is found as such."""
+    lost = [measure_drifts(rng.random(10_000) < 0.8, [5000], 1000)["lost"][0] for _ in range(200)]
+    assert np.median(lost) < 10
+    falls = np.repeat([0.8, 0.6, 0.8], [5000, 1000, 4000])
+    effects = [measure_drifts(rng.random(10_000) < falls, [5000], 1000) for _ in range(200)]
+    assert abs(np.median([each["recovery"][0] for each in effects]) - 1000) < 100
+    assert abs(np.median([each["lost"][0] for each in effects]) - 200) < 25
 
 
 def test_a_detector_marks_a_change(rng):
@@ -294,10 +305,12 @@ def test_a_detector_marks_a_change(rng):
 
 def test_intervals_have_their_counts_at_many_places(tmp_path):
     record = play(tmp_path, measures=["auc"])["arow", 0]
-    places = read_array(tmp_path, record["arrays"]["places"])
-    assert places[-1].tolist() == [N, record["mistakes"], record["positives"], record["false_alarms"]]
-    right, total = read_array(tmp_path, record["arrays"]["pairs"])
-    np.testing.assert_allclose(right.sum() / total.sum(), record["auc"], rtol=1e-12)
+    counts = read_array(tmp_path, record["arrays"]["counts"])
+    expected = [N, record["mistakes"], record["positives"], record["false_alarms"]]
+    assert counts.sum(axis=0).tolist() == expected
+    pairs = read_array(tmp_path, record["arrays"]["pairs"])
+    total = pairs[-2].sum() * pairs[-1].sum()
+    np.testing.assert_allclose(0.5 * pairs[:-2].sum() / total, record["auc"], rtol=1e-12)
 
 
 def test_predictions_are_kept_on_request(tmp_path):

@@ -36,7 +36,7 @@ def count_up(exact):
 
 def differ(counts, expected, t):
     """Return at which of the rounds t, counted from 1, the counts differ."""
-    return (counts != expected[t - 1]).any(axis=1)
+    return (counts[:, :2] != expected[t - 1]).any(axis=1)
 
 
 def find_round(algorithm, data, order, expected, begin, end):

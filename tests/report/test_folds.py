@@ -78,7 +78,9 @@ def test_only_entries_of_the_first_tuning_are_compared(report):
     assert len(results.labels) == 15
     for dataset in results.datasets:
         assert [entry.label for entry in results.contestants(dataset)] == NAMES
-        assert {each.label for each in report.within[dataset][1]} | {report.within[dataset][0]} == set(NAMES)
+        assert {each.label for each in report.results.within[dataset][1]} | {
+            report.results.within[dataset][0]
+        } == set(NAMES)
     assert {entry.label for entry in report.rows if results.is_best(entry)} <= set(NAMES)
 
 
@@ -97,7 +99,7 @@ def test_bold_and_the_statistics_of_folds_are_by_the_corrected_test(report):
         [folds] = {entry.recorded_setting["folds"] for entry in results.of(dataset)}
         values = aligned(results.contestants(dataset), headline)
         assert results.best[dataset] == not_worse(values, overlap=1 / (folds - 1))
-        best, differences = report.within[dataset]
+        best, differences = report.results.within[dataset]
         for each in differences:
             test = resampled_t(values[each.label], values[best], 1 / (folds - 1))
             assert (each.low, each.high, each.p) == (test.low, test.high, test.p)

@@ -80,6 +80,6 @@ def counts(records):
     def read(folder):
         found = records(folder)
         assert len({record["key"] for record in found}) == len(found)
-        return {r["key"]: (*tuple(r[c] for c in COUNTS), r["curve"]["mistakes"]) for r in found}
+        return {r["key"]: (*(r.get(c) for c in COUNTS), r["curve"]["mistakes"]) for r in found}
 
     return read

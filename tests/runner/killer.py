@@ -18,14 +18,14 @@ from olbench.config.reading import read_config
 from olbench.data.source import find_sources
 from olbench.engine.executors.local import warm_up
 from olbench.engine.stopping import StopFlag
-from olbench.protocols import get_protocol
+from olbench.protocols import cells_of
 from olbench.trials import provenance
 
 
 def main(path: str, kills: int, seed: int) -> None:
     config = read_config(Path(path))
     sources, _ = find_sources(config.datasets, False)
-    planned = get_protocol(config.protocol).cells(config, sources)
+    planned = cells_of(config, sources)
     warm_up([trial for cell in planned for trial in cell.trials({})], StopFlag())
     provenance.commit()
     moments, ended = random.Random(seed), 0

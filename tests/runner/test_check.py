@@ -270,3 +270,21 @@ def test_check_takes_the_times_of_a_run(here, check):
     code, out, _ = here("check", "my.yaml", "--against", "out", "--time", "--slower", 1e9, "--quiet")
     assert code == 0
     assert "times of 2 results compared" in out
+
+
+def test_a_stream_is_checked_by_its_measures(here):
+    Path("s.yaml").write_text(
+        "protocol: stream\nwindow: 100\ndelay: 3\nmeasures: [auc]\ndatasets: [breast-cancer]\n"
+        "algorithms: [perceptron, arow]\n"
+    )
+    assert here("check", "s.yaml", "--against", "b.json", "--update")[0] == 0
+    assert here("check", "s.yaml", "--against", "b.json")[0] == 0
+    content = json.loads(Path("b.json").read_text())
+    row = next(row for row in content["rows"] if row["algorithm"] == "arow")
+    row["auc"] = [value + 1e-3 for value in row["auc"]]
+    Path("b.json").write_text(json.dumps(content))
+    code, out, _ = here("check", "s.yaml", "--against", "b.json")
+    assert code == 1
+    assert "AUC" in out
+    code, out, _ = here("check", "s.yaml", "--against", "b.json", "--set", "delay=4")
+    assert code == 1

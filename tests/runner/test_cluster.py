@@ -495,6 +495,28 @@ def test_shards_are_tasks_of_their_own_and_count_the_same(nursery, here, config,
         assert client.run_on_scheduler(count_tasks) == 0
 
 
+STREAM = """\
+protocol: stream
+seed: 3
+replicas: 4
+delay: 5
+labels: {budget: 0.5}
+measures: [auc]
+datasets: [breast-cancer]
+algorithms: [perceptron, arow]
+tuning: {search: grid, prefix: 0.2}
+"""
+
+
+def test_a_stream_counts_the_same_on_a_cluster(nursery, here, config, records):
+    config(STREAM)
+    assert here("run", "small.yaml", "--out", "threads", "--quiet")[0] == 0
+    assert here("run", "small.yaml", "--out", "cluster", "--cluster", nursery.file, "--quiet")[0] == 0
+    assert without_times(records("cluster")) == without_times(records("threads"))
+    for record in records("cluster"):
+        assert record["status"] == "ok"
+
+
 def test_shards_survive_the_deaths_of_workers(nursery, start, here, config, records):
     words = ("--set", "splits=12", "--quiet")
     run = start("run", config(SHARDS), "--cluster", nursery.file, "--out", "cluster", *words)

@@ -29,7 +29,7 @@ BROKEN = {
     GOOD + "plugin: [x.py]\n": "bad.yaml:3: unknown key 'plugin' in the config (did you mean 'plugins'?)",
     GOOD + "zzz: 1\n": "bad.yaml:3: unknown key 'zzz' in the config",
     GOOD + "protocol: onlin\n": "bad.yaml:3: protocol must be one of online, crossval, "
-    "fresh, advice, shards, not 'onlin' "
+    "fresh, advice, shards, stream, not 'onlin' "
     "(did you mean 'online'?)",
     GOOD + "seed: -1\n": "bad.yaml:3: seed must be a whole number from 0, not -1",
     GOOD + "seed: 2012-01-01\n": "bad.yaml:3: seed must be a whole number from 0, "
@@ -56,7 +56,7 @@ BROKEN = {
     GOOD + "curve:\n": "bad.yaml:3: curve must be a whole number from 1, not nothing",
     GOOD + "paper: 2012\n": "bad.yaml:3: paper must be text, not 2012",
     GOOD + "paper: scw\n": "bad.yaml:3: there are no numbers of a paper 'scw' (did you mean 'scw2012'?); "
-    "there are adviceptron2010, cw2008, cw2012, scw2012, "
+    "there are adviceptron2010, cw2008, cw2012, libol2013, scw2012, "
     "and a path to a YAML file works as well",
     GOOD + "covariance: diagonal\n": "bad.yaml:3: covariance must be one of full, diag, not 'diagonal' "
     "(did you mean 'diag'?)",
@@ -170,8 +170,9 @@ def test_an_override_is_checked_like_the_file(override, message, here):
         (["none.txt", "--algorithms", "arow"], "there is no file none.txt"),
         (["nothing", "--algorithms", "arow"], "nothing: there is no data set 'nothing'"),
         (["breast-cancer", "--algorithms", "arow,scw9"], "--algorithms: unknown algorithm 'scw9' "),
-        (["good.yaml", "--algorithms", "arow"], "--algorithms, --covariance, --plugin and flags for "
-         "files (--positive, --label and so on) go with a data set; in a config use its keys or --set"),
+        (["good.yaml", "--algorithms", "arow"], "--stream, --algorithms, --covariance, --plugin and "
+         "flags for files (--positive, --label and so on) go with a data set; in a config use its keys or "
+         "--set"),
         (["splice", "--algorithms", "arow"], "splice is not downloaded; run `olbench data fetch splice`, or "
          "go on without with --skip-missing"),
     ],

@@ -24,10 +24,25 @@ tuning: {search: grid}
 """
 
 
-def test_after_thirty_kills_the_record_is_that_of_a_run_without_any(here, config, counts):
+STREAM = """\
+protocol: stream
+seed: 5
+replicas: 60
+window: 200
+delay: 20
+keep: predictions
+measures: [auc]
+datasets: [synthetic]
+algorithms: [perceptron, {id: scw1, grid: {C: [0.5, 1], eta: [0.75, 0.9]}}]
+tuning: {search: grid, prefix: 0.2}
+"""
+
+
+@pytest.mark.parametrize("text", [LONG, STREAM], ids=["online", "stream"])
+def test_after_thirty_kills_the_record_is_that_of_a_run_without_any(text, here, config, counts):
     killer = Path(__file__).with_name("killer.py")
     done = subprocess.run(
-        [sys.executable, killer, config(LONG), "30", "1"],
+        [sys.executable, killer, config(text), "30", "1"],
         capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     kills = [line.split() for line in done.stdout.splitlines()]
@@ -37,6 +52,7 @@ def test_after_thirty_kills_the_record_is_that_of_a_run_without_any(here, config
     for folder in {folder for folder, _ in kills}:
         assert here("run", "small.yaml", "--out", folder, "--quiet") == (0, "", "")
         assert counts(folder) == counts("whole")
+        assert here("report", folder, "--full")[0] == 0
 
 
 def test_a_full_disk_stops_a_run_that_goes_on_when_there_is_room(olbench, config, counts, records):

@@ -15,7 +15,7 @@ import pytest
 
 from olbench import UserError, load_dataset, make_algorithm, online_pass
 from olbench.config.specs import AlgorithmSpec, Config, DatasetSpec
-from olbench.engine.stream import TextStream, enter
+from olbench.engine.stream import LineStream, enter
 from olbench.memory import limit_memory
 
 RNG = np.random.default_rng(7)
@@ -56,7 +56,7 @@ def test_the_counts_are_those_of_a_pass_over_a_file(monkeypatch, first, labels):
     content = text(labels=labels, first=first)
     Path("file").write_text(content)
     data = load_dataset("file")
-    stream = TextStream(entrants(*ALL), every=500)
+    stream = LineStream(entrants(*ALL), every=500)
     reports = list(stream.run(io.BytesIO(content.encode()), "stdin"))
     assert [report.examples for report in reports] == [500, 1000, 1500, 2000]
     assert (stream.examples, stream.features) == data.X.shape
@@ -117,7 +117,7 @@ def test_compressed_streams_are_recognised():
 
 
 def learn(content, *specs, **settings):
-    stream = TextStream(entrants(*(specs or [("perceptron", {})])), **settings)
+    stream = LineStream(entrants(*(specs or [("perceptron", {})])), **settings)
     return list(stream.run(io.BytesIO(content.encode()), "stdin"))
 
 

@@ -9,10 +9,11 @@ from olbench.config.specs import Reading
 from olbench.data.dataset import About
 from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, label_text, show_label
 from olbench.data.prepare.scaling import scale_as_read
+from olbench.data.prepare.times import NEVER, Times, read_times
 from olbench.data.readers.cells import NO_TEXT, Table, TextColumn
 from olbench.data.readers.quoting import quote
 from olbench.errors import UserError
-from olbench.learn.examples import Floats
+from olbench.learn.examples import Floats, Ints
 
 #: A column with more distinct texts is a name or a number rather than a category.
 MOST_CATEGORIES = 1000
@@ -24,33 +25,44 @@ MOST_LISTED = 10
 
 def prepare_table(
     table: Table, positive: Any, negative: Any, reading: Reading, multiclass: bool
-) -> tuple[Any, Any, About]:
-    """Return (X, y) of a table, and what was done with it."""
-    X, labels, about = encode(table, reading)
-    X, y, about = encode_targets(X, labels, about, positive, negative, table.where, multiclass)
+) -> tuple[Any, Any, About, Ints | None]:
+    """Return (X, y) of a table, what was done with it, and when labels arrive, as `Times.arrivals` says."""
+    X, labels, about, times = encode(table, reading)
+    X, y, about, kept = encode_targets(X, labels, about, positive, negative, table.where, multiclass)
     X, about = scale_as_read(X, about, reading)
-    return X, y, about
+    arrivals = times.keep(kept).arrivals() if times else None
+    if arrivals is not None and (never := np.count_nonzero(arrivals == NEVER)):
+        steps = (*about.steps, f"{never:,} of {len(y):,} labels arrive after the last row or never")
+        about = replace(about, steps=steps)
+    return X, y, about, arrivals
 
 
-def encode(table: Table, reading: Reading) -> tuple[Floats, Any, About]:
-    """Return the features, the labels as the table has them, and what was done, the label column first.
+def encode(table: Table, reading: Reading) -> tuple[Floats, Any, About, Times | None]:
+    """Return the features, the labels as the table has them, what was done, the label column first, and when.
 
     What the reading does not provide for is refused.
     """
     label = table.find_label(reading.label or "last")
-    columns = [column for column in range(len(table.names)) if column != label]
+    times = read_times(table, reading, label)
+    others = {label, *(times.columns.values() if times else ())}
+    columns = [column for column in range(len(table.names)) if column not in others]
+    if not columns:
+        raise UserError(f"{table.where}: no column is left for a feature; at least one is needed")
     columns, left_out = _leave_out_text(table, columns, reading.categorical)
-    table, dropped = _drop_rows(table, [*columns, label], reading.missing)
+    timed = [f"{key}: {table.column_name(column)}" for key, column in times.columns.items()] if times else []
+    gaps, dropped = _find_gaps(table, [*columns, label], reading.missing)
+    if dropped:
+        table, times = table.keep(~gaps), times.keep(~gaps) if times else None
     labels = read_labels(table, label)
     X, names, indicators = _encode_columns(table, columns, reading.categorical)
     filled = _fill(X, reading.missing)
-    steps = (f"label: {table.column_name(label)}", *left_out, *dropped, *indicators, *filled)
+    steps = (f"label: {table.column_name(label)}", *timed, *left_out, *dropped, *indicators, *filled)
     heading = table.names[label] if table.has_heading else ""
-    return X, labels, About(tuple(names), steps=steps, label=heading)
+    return X, labels, About(tuple(names), steps=steps, label=heading), times
 
 
-def _drop_rows(table: Table, columns: list[int], missing: str) -> tuple[Table, list[str]]:
-    """Drop rows with gaps if asked for; refuse gaps that nobody provided for, and rows without a label."""
+def _find_gaps(table: Table, columns: list[int], missing: str) -> tuple[Any, list[str]]:
+    """Return which rows to drop; refuse gaps that nobody provided for, and rows without a label."""
     gaps = np.zeros(len(table.numbers), bool)
     for column in columns if missing in ("", "drop") else columns[-1:]:
         here = table.is_missing(column)
@@ -68,9 +80,7 @@ def _drop_rows(table: Table, columns: list[int], missing: str) -> tuple[Table, l
         raise UserError(
             f"{table.where}: every row has a missing value, so --missing drop leaves none; use zero or mean"
         )
-    if not dropped:
-        return table, []
-    return table.keep(~gaps), [f"{dropped:,} of {len(gaps):,} rows with missing values left out"]
+    return gaps, [f"{dropped:,} of {len(gaps):,} rows with missing values left out"] if dropped else []
 
 
 def read_labels(table: Table, column: int) -> Any:
@@ -207,8 +217,8 @@ def _fill(X: Floats, missing: str) -> list[str]:
 
 def encode_targets(
     X: Any, labels: Any, about: About, positive: Any, negative: Any, where: str, multiclass: bool = False
-) -> tuple[Any, Floats, About]:
-    """Return (X, y) of features and labels, and what was done with them."""
+) -> tuple[Any, Floats, About, Any]:
+    """Return (X, y) of features and labels, what was done with them, and a mask of the rows that are left."""
     y, mask = as_targets(labels, positive, negative, where, multiclass)
     distinct, first, sizes = np.unique(labels[mask], return_index=True, return_counts=True)
     counts = list(zip(distinct.tolist(), y[first].astype(int).tolist(), sizes.tolist(), strict=True))
@@ -217,7 +227,7 @@ def encode_targets(
     dropped = int(np.count_nonzero(~mask))
     rest = [f"{dropped:,} rows with other labels left out"] if dropped else []
     steps = (about.steps[0], targets, *about.steps[1:], *rest)
-    return X[mask] if dropped else X, y, replace(about, classes=classes, steps=steps)
+    return X[mask] if dropped else X, y, replace(about, classes=classes, steps=steps), mask
 
 
 def _list(counts: list[tuple[Any, int, int]]) -> str:

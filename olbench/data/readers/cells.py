@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from olbench.data.prepare.labels import is_number
 from olbench.data.readers.quoting import quote
-from olbench.errors import UserError, shorten
+from olbench.errors import UserError, shorten, suggest
 from olbench.learn.examples import Floats, Ints
 
 #: What stands for a missing value, besides a blank cell.
@@ -69,40 +69,47 @@ class Table:
         return replace(self, numbers=self.numbers[mask], texts=texts, lines=lines)
 
     def find_label(self, label: str | int) -> int:
-        """Return the column of the label: a heading, a number from 1 (or from the end, -1), first or last."""
-        width = len(self.names)
-        if width < 2:
+        """Return the column of the label."""
+        if len(self.names) < 2:
             raise UserError(
                 f"{self.where}: there is only one column; a label and at least one feature are needed; if "
                 "the columns have another separator, give it with --delimiter"
             )
-        if self.has_heading and str(label) in self.names:
-            if self.names.count(str(label)) > 1:
-                raise UserError(
-                    f"{self.where}: {self.names.count(str(label))} columns have the heading "
-                    f"{quote(str(label))}; give the number of the label column with --label"
-                )
-            return self.names.index(str(label))
-        if label in ("first", "last"):
-            return 0 if label == "first" else width - 1
-        return self._find_number(label, width)
+        return self.find_column(label, "label")
 
-    def _find_number(self, label: str | int, width: int) -> int:
-        text = str(label)
+    def find_column(self, name: str | int, key: str) -> int:
+        """Return a column: a heading, a number from 1 (or from the end, -1), first or last.
+
+        Errors say that the option `key` named it.
+        """
+        width = len(self.names)
+        if self.has_heading and str(name) in self.names:
+            if self.names.count(str(name)) > 1:
+                raise UserError(
+                    f"{self.where}: {self.names.count(str(name))} columns have the heading "
+                    f"{quote(str(name))}; give the number of the {key} column with --{key}"
+                )
+            return self.names.index(str(name))
+        if name in ("first", "last"):
+            return 0 if name == "first" else width - 1
+        return self._find_number(str(name), width, key)
+
+    def _find_number(self, text: str, width: int, key: str) -> int:
         if text.removeprefix("-").isdecimal() and text.isascii():
             number = int(text) if len(text) < MOST_DIGITS else 0
             if 1 <= number <= width or -width <= number <= -1:
                 return number - 1 if number > 0 else width + number
             raise UserError(
-                f"{self.where}: there is no column {shorten(text)}; it has {width}; correct --label"
+                f"{self.where}: there is no column {shorten(text)}; it has {width}; correct --{key}"
             )
         shown = ", ".join(quote(name) for name in self.names[:10]) + (", ..." if width > 10 else "")
         known = (
             f"the headings are {shown}" if self.has_heading else f"it has no headings, and {width} columns"
         )
+        hint = suggest(text, [name for name in self.names if name.isprintable()]) if self.has_heading else ""
         raise UserError(
             f"{self.where}: there is no column with the heading {quote(text)}; {known}; name one of them, or "
-            "give its number, with --label"
+            f"give its number, with --{key}{hint}"
         )
 
 

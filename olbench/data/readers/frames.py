@@ -32,18 +32,20 @@ def read_frame(data: Any, spec: DatasetSpec) -> Dataset:
         if sp.issparse(X):
             return _read_sparse(X, labels, spec)
         table = _pair_table(X, labels)
-    X, y, about = prepare_table(table, spec.positive, spec.negative, reading, spec.labels == "all")
-    return Dataset.make(spec.name or "frame", X, y, about=about)
+    X, y, about, arrivals = prepare_table(table, spec.positive, spec.negative, reading, spec.labels == "all")
+    return Dataset.make(spec.name or "frame", X, y, about=about, arrivals=arrivals)
 
 
 def _read_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
     """Return the data set of a sparse matrix, which never becomes a table, and of its labels."""
-    _, labels, about = encode(_pair_table(np.zeros((X.shape[0], 1)), y), spec.reading)
+    if spec.reading.time != "" or spec.reading.arrival != "":
+        raise UserError("time and arrival name columns of a table, and a sparse X is none; leave them out")
+    _, labels, about, _ = encode(_pair_table(np.zeros((X.shape[0], 1)), y), spec.reading)
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if not np.isfinite(matrix.data).all():
         raise UserError("the data: X has values that are not finite; a sparse X may have no missing values")
     about = replace(about, features=(), label="label")
-    matrix, signs, about = encode_targets(
+    matrix, signs, about, _ = encode_targets(
         matrix, labels, about, spec.positive, spec.negative, "the data", spec.labels == "all"
     )
     matrix, about = scale_as_read(matrix, about, spec.reading)

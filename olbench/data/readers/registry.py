@@ -26,8 +26,10 @@ def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "", r
     where = where or entry.name
     if entry.is_own and is_table(entry.format):
         table = read_table_file(paths[0], entry.format, entry.reading.delimiter)
-        X, y, about = prepare_table(table, entry.positive, entry.negative, entry.reading, entry.multiclass)
-        return Dataset.make(entry.name, X, y, about=about)
+        X, y, about, arrivals = prepare_table(
+            table, entry.positive, entry.negative, entry.reading, entry.multiclass
+        )
+        return Dataset.make(entry.name, X, y, about=about, arrivals=arrivals)
     X, y, boundary = _read_targets(entry, paths, where, run)
     for step in entry.preprocess:
         if step in ROW_STEPS:

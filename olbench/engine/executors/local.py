@@ -157,6 +157,8 @@ def warm_up(trials: Sequence[Trial], stop: StopFlag, say: Callable[[str], None] 
         # If it does not compile, its trials fail one by one, and the ledger says so.
         with suppress(Exception):
             stop.or_none(trial.make_algorithm().start(2).warm_up)
+    for id in {trial.protocol for trial in trials}:
+        stop.or_none(get_protocol(id).warm_up)
 
 
 def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...]) -> Record | None:

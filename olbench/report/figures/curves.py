@@ -8,6 +8,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -16,14 +17,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
+from olbench.algorithms import get_definition
 from olbench.errors import UserError
 from olbench.protocols.definition import Series
 from olbench.report.diagram import RankDiagram, lay_out
 from olbench.report.figures import canvas
-from olbench.report.figures.palette import Style, display_name, styles
-from olbench.report.results import Entry, Floats, Results
+from olbench.report.figures.palette import Style, algorithm_of, display_name, styles
+from olbench.report.results import Entry, Floats, Results, drift_rows
+from olbench.stats import mean_ranks
 
 if TYPE_CHECKING:
     from olbench.report.model import Report
@@ -36,6 +40,9 @@ LOG_SPAN = 10.0
 LONGEST_NAME = 160
 #: Inches between the numbers on an axis of ranks, at least.
 RANK_WIDTH = 0.17
+#: Of more lines than MANY, only the FOCUS best by rank and the baselines have a colour and a name.
+MANY, FOCUS = 16, 8
+PALE = Style("#c4c4c4", "", width=0.7)
 #: The part of a curve at its start that does not determine the limits of its axis.
 EARLY = 0.1
 
@@ -81,16 +88,40 @@ def curves_figure(
     `run` has all labels of the run where some are left out, so that the others keep their looks.
     """
     entries, shown = entries_on(results, dataset), only or results.protocol.series
-    look = styles(run or results.labels)
-    samples = canvas.line_samples([entry.label for entry in entries], look)
+    look, samples = choose_looks(results, [entry.label for entry in entries], run)
     titles = [_name(series, entries) for series in shown]
+    rows, columns = (1, len(shown)) if len(shown) <= 3 else canvas.panel_grid(len(shown))
     with canvas.new_page(
-        dataset, 2.45, samples, columns=len(shown), titles=titles, above=0.48, below=0.4
+        dataset, 0.42 + 2.03 * rows, samples, "", rows, columns, titles, above=0.48, below=0.4
     ) as (figure, panels):  # fmt: skip
         for panel, series in zip(panels, shown, strict=True):
             _draw_panel(panel, entries, series, look)
             panel.set_xlabel(series.along_title)
     return figure
+
+
+def choose_looks(
+    results: Results, drawn: Sequence[str], run: Sequence[str] = ()
+) -> tuple[dict[str, Style], list[Line2D]]:
+    """Return the look of each label, and the legend; of too many lines, most are pale."""
+    look = styles(run or results.labels)
+    if len(drawn) <= MANY:
+        return look, canvas.line_samples(drawn, look)
+    headline, datasets = results.protocol.headline, results.datasets
+    means = {name: {each.label: each.mean(headline) for each in results.of(name)} for name in datasets}
+    ranks = mean_ranks(means, headline.better)
+    best = sorted(drawn, key=lambda label: ranks.get(label, math.inf))[:FOCUS]
+    named = [label for label in drawn if label in best or is_baseline(label)]
+    others = [Line2D([], [], label=f"{len(drawn) - len(named)} others", **canvas.line_look(PALE))]
+    pale = {label: look[label] if label in named else PALE for label in look}
+    return pale, [*canvas.line_samples(named, look), *others]
+
+
+def is_baseline(label: str) -> bool:
+    """Return whether a label is of an algorithm that looks at no example."""
+    with suppress(UserError):
+        return get_definition(algorithm_of(label)).order == "baseline"
+    return False
 
 
 def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, run: Sequence[str] = ()) -> Axes:
@@ -119,9 +150,8 @@ def overview_figure(results: Results, series: Series | None = None, run: Sequenc
         raise UserError(f"{results.folder} has no trial yet, so there is nothing to draw")
     shown = {name: entries_on(results, name) for name in dict.fromkeys(each.dataset for each in everything)}
     drawn = {entry.label for entry in everything}
-    look = styles(run or results.labels)
+    look, samples = choose_looks(results, [label for label in results.labels if label in drawn], run)
     rows, columns = canvas.panel_grid(len(shown))
-    samples = canvas.line_samples([label for label in results.labels if label in drawn], look)
     height = min(canvas.PAGE_HEIGHT - canvas.legend_height(samples), 0.65 + 1.75 * rows)
     heading = f"Against the {series.along_title}: {_name(series, everything)}"
     with canvas.new_page(
@@ -143,6 +173,8 @@ def _name(series: Series, entries: Sequence[Entry]) -> str:
 def _draw_panel(
     panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style]
 ) -> None:  # fmt: skip
+    for row in drift_rows(entries):
+        panel.axvline(row, color="#999999", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1, gid="drift")
     curves = draw_bands(panel, entries, series, look, 0.09)
     panel.set_xlim(0, 1.01 * max(curve.points[-1] for curve in curves))
     canvas.set_ticks(panel.xaxis, 4, format=EngFormatter(sep=""))
@@ -171,6 +203,9 @@ def draw_bands(
     bands = [band_of(entry, series) for entry in entries]
     for place, band in enumerate(bands):
         style, step = look[band.label], max(1, band.points.size // 4)
+        if style is PALE:
+            panel.plot(band.points, band.mean, color=style.colour, linewidth=0.5, zorder=1.5)
+            continue
         if band.deviation is not None:
             edges = band.points, band.low, band.high
             panel.fill_between(*edges, color=style.colour, alpha=alpha, linewidth=0, zorder=2)
@@ -188,9 +223,9 @@ def draw_line(panel: Axes, x: Floats, y: Floats, label: str, style: Style, **how
 def late_range(curves: Sequence[Band]) -> tuple[float, float]:
     """Return the range of all bands except their start, where a rate jumps between zero and one half."""
     late = [curve.points >= EARLY * curve.points[-1] for curve in curves]
-    low = min(float(curve.low[where].min()) for curve, where in zip(curves, late, strict=True))
-    high = max(float(curve.high[where].max()) for curve, where in zip(curves, late, strict=True))
-    return low, high
+    low = [curve.low[where] for curve, where in zip(curves, late, strict=True)]
+    high = [curve.high[where] for curve, where in zip(curves, late, strict=True)]
+    return float(np.nanmin(np.concatenate(low))), float(np.nanmax(np.concatenate(high)))
 
 
 def critical_difference_figure(

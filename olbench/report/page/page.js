@@ -210,7 +210,8 @@ function seriesOf(curves, label, name, series, windowed) {
     const where = (i) => `${(from(i) + 1).toLocaleString("en")}–${w[i].toLocaleString("en")}`;
     return { x: w.map((end, i) => (from(i) + end) / 2), mean, deviation, where };
   }
-  const per = (value, index) => (series.factor * value) / (series.per_example ? t[index] : 1);
+  // An undefined value is null, which counts as zero where it is multiplied.
+  const per = (value, index) => (value === null ? NaN : (series.factor * value) / (series.per_example ? t[index] : 1));
   const [mean, deviation] = algorithm[name].map((values) => values.map(per));
   return { x: t, mean, deviation };
 }
@@ -255,7 +256,7 @@ function draw(data) {
   hideReading();
   frame = Plot.draw($("#plot"), labels.map((label) => curveOf(data, curves, label, name, windowed)), {
     title: titleOf(series, windowed, shared), along: data.along, scale: chosen($("#scale")),
-    bands: pressed($("#bands")), isLevel: windowed || series.level, last: curves.t.at(-1) || 1,
+    bands: pressed($("#bands")), isLevel: windowed || series.level, last: curves.t.at(-1) || 1, marks: curves.marks || [], isSingle: data.single,
     ink: named("--ink"), rule: named("--rule"), strongRule: named("--strong-rule"), ground: named("--ground"),
   });
 }

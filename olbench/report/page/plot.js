@@ -114,7 +114,7 @@ const Plot = (() => {
 
   function drawBand(group, each, frame, log, many) {
     const floor = (i) => (log ? Math.max(each.low[i], each.mean[i] / 10) : each.low[i]);
-    const kept = each.x.map((_, i) => i).filter((i) => !log || floor(i) > 0);
+    const kept = each.x.map((_, i) => i).filter((i) => (log ? floor(i) > 0 : Number.isFinite(each.mean[i])));
     const upper = kept.map((i) => [frame.x(each.x[i]), frame.y(each.high[i])]);
     const lower = kept.map((i) => [frame.x(each.x[i]), frame.y(floor(i))]).reverse();
     if (kept.length < 2) return;
@@ -128,7 +128,7 @@ const Plot = (() => {
 
   // Some nine markers a line; each line begins elsewhere, so that those of close lines do not cover each other.
   function drawLine(group, each, frame, log, options, number) {
-    const kept = each.x.map((_, i) => i).filter((i) => !log || each.mean[i] > 0);
+    const kept = each.x.map((_, i) => i).filter((i) => (log ? each.mean[i] > 0 : Number.isFinite(each.mean[i])));
     const points = kept.map((i) => [frame.x(each.x[i]), frame.y(each.mean[i])]);
     const own = add(group, "g", { class: "line", "data-label": each.label, stroke: each.colour });
     add(own, "path", { d: pathOf(points), fill: "none", "stroke-width": 1.6 * each.width, "stroke-linejoin": "round",
@@ -170,13 +170,15 @@ const Plot = (() => {
     add(clip, "rect", { x: frame.left, y: frame.top - 6, width: frame.right - frame.left + 8,
       height: frame.bottom - frame.top + 6 });
     const panel = add(svg, "g", { "clip-path": `url(#panel-${drawn})` });
+    options.marks.forEach((row) => add(panel, "path", { class: "mark", "stroke-dasharray": "2 4", stroke: options.ink,
+      "stroke-opacity": .6, fill: "none", d: `M${place(frame.x(row))} ${frame.top}V${frame.bottom}` }));
     const log = options.scale === "log";
     if (options.bands) shown.forEach((each) => drawBand(panel, each, frame, log, shown.length));
     shown.forEach((each, number) => drawLine(panel, each, frame, log, options, number));
     frame.cursor = add(svg, "path", { class: "cursor", stroke: options.strongRule, "stroke-dasharray": "3 3", d: "" });
     $$("svg", host).forEach((each) => each.remove());
     host.prepend(svg);
-    return { ...frame, width, height, shown, along: options.along };
+    return { ...frame, width, height, shown, along: options.along, isSingle: options.isSingle };
   }
 
   // ---- The cursor ----
@@ -203,7 +205,7 @@ const Plot = (() => {
     const rows = shown.map((each) => {
       const i = nearest(each.x, at);
       return { label: each.label, colour: each.colour, mean: each.mean[i],
-        text: `${number(each.mean[i])} ± ${number(each.deviation[i])}` };
+        text: number(each.mean[i]) + (frame.isSingle ? "" : ` ± ${number(each.deviation[i])}`) };
     }).sort((a, b) => b.mean - a.mean);
     return { at, where: first.where ? first.where(place) : at.toLocaleString("en"), rows };
   }

@@ -1,5 +1,6 @@
 """The curves that trials record: on the page, and as separate figures."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ from olbench.protocols.definition import Series
 from olbench.report.figures.palette import line_styles
 from olbench.report.grid import capitalise
 from olbench.report.model import Report
-from olbench.report.results import Entry, Floats
+from olbench.report.results import Entry, Floats, drift_rows
 from olbench.report.sections import Figures, Section, register
 
 #: Enough digits for a screen: a curve is some 1000 pixels wide.
@@ -33,24 +34,28 @@ def page(report: Report) -> Mapping[str, Any]:
     labels = {entry.label for entries in shown.values() for entry in entries}
     styles = line_styles(results.labels)
     return {
-        "curves": {name: curves_of(entries, points) for name, entries in shown.items()},
+        "curves": {
+            name: {**curves_of(entries, points), "marks": drift_rows(entries)}
+            for name, entries in shown.items()
+        },
         "styles": {label: style for label, style in styles.items() if label in labels},
         "most": lines if any(len(results.of(name)) > lines for name in shown) else None,
         **describe_series(series),
         "hidden": (),
         "numbered": report.protocol.numbered,
+        "single": bool(results.single),
         "paper": report.paper is not None,
     }
 
 
 def describe_series(series: Sequence[Series]) -> dict[str, Any]:
     """Return the series as the page needs them, and the title of their points."""
-    about = {}
+    about, names = {}, [each.quantity.title for each in series]
     for each in series:
         quantity, name = each.quantity, capitalise(each.quantity.title)
         rate = name if each.per_example else f"{name} per example"
         about[each.name] = {
-            "button": name,
+            "button": name if names.count(quantity.title) == 1 else capitalise(each.title),
             "title": capitalise(each.title),
             "windowed": f"{rate} within each window" if is_counted(each) else "",
             "per_example": each.per_example,
@@ -139,13 +144,15 @@ def window_rates(entry: Entry, name: str, most: int) -> Floats:
     return rates
 
 
-def _band(values: Floats) -> list[list[float]]:
+def _band(values: Floats) -> list[list[float | None]]:
     deviation = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
     return [[_round(value) for value in line] for line in (values.mean(axis=0), deviation)]
 
 
-def _round(value: float) -> float:
+def _round(value: float) -> float | None:
     """Return the number rounded to DIGITS digits, as an integer if it is one: short in JSON."""
+    if math.isnan(value):
+        return None
     number = float(f"{value:.{DIGITS}g}")
     return int(number) if number.is_integer() else number
 

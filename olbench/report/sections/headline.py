@@ -6,10 +6,11 @@ from typing import Any
 from olbench.quantities import Quantity
 from olbench.report import verdicts
 from olbench.report.evidence import describe_control
-from olbench.report.grid import count
+from olbench.report.grid import capitalise, count
 from olbench.report.guessing import describe_guesses
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
+from olbench.report.sections.results import spread_page
 from olbench.report.standings import standings, winners
 
 #: Up to this many missing rows are listed one by one.
@@ -32,7 +33,8 @@ def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
     first, *others = results.tunings
     tuning = f"{first} (also {', '.join(others)})" if others else first
     run = f"{results.name}: {counts}, {count(most, results.numbered)}, tuning: {tuning}; {made}"
-    return [run, *(list_gaps(report, few) if results.missing else ()), *report.verdict_lines]
+    gaps = list_gaps(report, few) if results.missing else []
+    return list(filter(None, [run, *gaps, capitalise(results.lacking), *report.verdict_lines]))
 
 
 def list_gaps(report: Report, few: int) -> list[str]:
@@ -72,7 +74,7 @@ def page(report: Report) -> Mapping[str, Any]:
                 "dataset": best.dataset,
                 "label": best.label,
                 "equals": equals,
-                "texts": [headline.text(number) for number in best.spread(headline)],
+                "texts": spread_page(headline, best)["texts"],
             }
             for best, equals in winners(report)
         ],

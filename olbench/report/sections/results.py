@@ -98,10 +98,16 @@ def quantity_boxes(report: Report, entry: Entry) -> tuple[Box, ...]:
 def number_text(entry: Entry, quantity: Quantity) -> str:
     """Return mean and deviation of a quantity; a time is in brackets unless it was measured alone."""
     mean, deviation = entry.spread(quantity)
-    if not is_time(quantity):
+    digits = 0 if quantity.whole and entry.planned == 1 else quantity.digits
+    if is_time(quantity):
+        digits -= mean >= 1
+    elif entry.planned > 1:
         return quantity.spread(mean, deviation)
-    digits = quantity.digits if mean < 1 else quantity.digits - 1
-    text = f"{quantity.text(mean, digits)} ± {quantity.text(deviation, digits)}"
+    text = quantity.text(mean, digits)
+    if entry.planned > 1:
+        text = f"{text} ± {quantity.text(deviation, digits)}"
+    if not is_time(quantity):
+        return text
     return text if entry.exclusive else f"({text})"
 
 
@@ -138,7 +144,10 @@ def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
         "setting": dict(entry.setting),
         "options": entry.options,
         f"{entry.protocol.numbered}s": entry.done,
-        **{name: {"mean": mean, "std": deviation} for name, (mean, deviation) in spreads.items()},
+        **{
+            name: {"mean": mean, "std": deviation if entry.planned > 1 else None}
+            for name, (mean, deviation) in spreads.items()
+        },
         "timing": entry.timing,
         "best": report.results.is_best(entry),
         **{name: int((entry.columns[name] > 0).sum()) for name in flags},
@@ -182,6 +191,7 @@ def page(report: Report) -> Mapping[str, Any]:
         "datasets": list(dict.fromkeys(entry.dataset for entry in report.rows)),
         "quantities": [_quantity_page(each, report, rows) for each in report.protocol.quantities],
         "notes": notes(report),
+        "single": all(entry.planned == 1 for entry in report.rows),
         "timing": "mixed" if len(kinds) > 1 else next(iter(kinds), "shared"),
     }
 
@@ -202,7 +212,7 @@ def _quantity_page(quantity: Quantity, report: Report, rows: list[dict[str, Any]
     judgements = [row["judgements"][quantity.name] for row in rows]
     printed = [text for each in judgements if each for text in each["printed"][1:]]
     return {
-        "width": max((len(row["spreads"][quantity.name]["texts"][1]) for row in rows), default=0),
+        "width": max((len(row["spreads"][quantity.name]["texts"][-1]) for row in rows), default=0),
         "paper_width": max(map(len, printed), default=0),
         "name": quantity.name,
         "title": capitalise(quantity.title),
@@ -231,10 +241,12 @@ def _row_page(entry: Entry, report: Report) -> dict[str, Any]:
 
 def spread_page(quantity: Quantity, entry: Entry) -> dict[str, Any]:
     """Return mean and deviation as separate texts; a short time has two digits that say something."""
-    spread, digits = entry.spread(quantity), quantity.digits
+    spread = entry.spread(quantity)
+    digits = 0 if quantity.whole and entry.planned == 1 else quantity.digits
     if is_time(quantity) and 0 < spread[0] < 10.0**-digits * 10:
         digits = min(7, 1 - math.floor(math.log10(spread[0])))
-    return {"value": spread[0], "texts": [quantity.text(number, digits) for number in spread]}
+    shown = spread if entry.planned > 1 else spread[:1]
+    return {"value": spread[0], "texts": [quantity.text(number, digits) for number in shown]}
 
 
 def group_digits(printed: str) -> str:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from olbench.quantities import Quantity
+from olbench.report import single
 from olbench.report.diagram import critical_difference, fits_beside, order_ranks, stack_ranks
 from olbench.report.grid import Grid, Part, boxes, left, right
 from olbench.report.model import Report
@@ -18,7 +19,7 @@ IN_TABLE, ON_PAGE = 500, 2000
 
 def parts(report: Report) -> Iterator[Part]:
     """Yield the differences within each data set, then the ranks across all."""
-    for dataset in report.within:
+    for dataset in report.results.within:
         yield within(report, dataset)
     if isinstance(report.across, str):
         yield f"No comparison across data sets: {report.across}"
@@ -31,10 +32,14 @@ def parts(report: Report) -> Iterator[Part]:
 
 def within(report: Report, dataset: str) -> Grid:
     """Return the differences from the best algorithm on one data set."""
-    best, differences = report.within[dataset]
+    best, differences = report.results.within[dataset]
     quantity, rows = report.headline, []
     interval, test = "95% bootstrap", "p (paired t)"
-    if report.results.overlap(dataset):
+    counted, condition = "wins/ties/losses", CONDITIONAL
+    if dataset in report.results.single:
+        interval, test, counted = "95% block bootstrap", "p (block bootstrap)", "blocks won/tied/lost"
+        condition = single.CONDITIONAL
+    elif report.results.overlap(dataset):
         interval, test = "95% corrected t", "p (corrected t)"
     for each in differences:
         mean, low, high = _signed(each, quantity).values()
@@ -43,9 +48,9 @@ def within(report: Report, dataset: str) -> Grid:
         rows.append(boxes(each.label, mean, f"[{low}, {high}]", counts, *tested))
     return Grid(
         f"Within {dataset}: {quantity.title} minus that of {best}, the {quantity.best}",
-        left("algorithm") + right("difference", interval, "wins/ties/losses", test, "detectable"),
+        left("algorithm") + right("difference", interval, counted, test, "detectable"),
         rows,
-        f"All of this is {CONDITIONAL}. Detectable: the smallest difference that the test finds with a "
+        f"All of this is {condition}. Detectable: the smallest difference that the test finds with a "
         f"probability of {POWER:.0%}; what does not differ significantly may differ by as much.",
     )
 
@@ -118,7 +123,7 @@ def data(report: Report) -> Mapping[str, Any]:
     return {
         "within": {
             dataset: {"best": best, "differences": [vars(difference) for difference in differences]}
-            for dataset, (best, differences) in report.within.items()
+            for dataset, (best, differences) in report.results.within.items()
         },
         "across": comparison
         if isinstance(comparison, str)
@@ -130,14 +135,15 @@ def data(report: Report) -> Mapping[str, Any]:
 def page(report: Report) -> Mapping[str, Any]:
     """Return the differences with the length of their bars, and the diagram of ranks."""
     return {
-        "within": [_within_page(report, dataset) for dataset in report.within],
+        "within": [_within_page(report, dataset) for dataset in report.results.within],
         "across": _across_page(report.across),
-        "corrected": any(map(report.results.overlap, report.within)),
+        "single": bool(report.results.single),
+        "corrected": any(map(report.results.overlap, report.results.within)),
     }
 
 
 def _within_page(report: Report, dataset: str) -> dict[str, Any]:
-    best, differences = report.within[dataset]
+    best, differences = report.results.within[dataset]
     ends = [end for each in differences for end in (each.low, each.high, each.mean) if end == end]
     return {
         "dataset": dataset,

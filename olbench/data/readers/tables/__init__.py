@@ -39,10 +39,14 @@ def plain_name(name: str) -> str:
 
 def refuse_reading(reading: Reading, format: str, where: str) -> None:
     """Refuse options that mean nothing to a file of this format."""
-    given = [key for key in ("label", "delimiter", "missing", "categorical") if getattr(reading, key)]
+    columns = ("time", "arrival")
+    keys = ("label", *columns, "delimiter", "missing", "categorical")
+    given = [key for key in keys if getattr(reading, key) != ""]
     if given and not is_table(format):
+        key = given[0]
+        why = f"and {key} names a column of a table" if key in columns else f"where --{key} does not apply"
         raise UserError(
-            f"{where} is read as a LIBSVM file, where --{given[0]} does not apply; a table's name ends in "
+            f"{where} is read as a LIBSVM file, {why}; a table's name ends in "
             f"{', '.join(table_suffixes())}: rename the file if it is one"
         )
     if format != "csv" and reading.delimiter:

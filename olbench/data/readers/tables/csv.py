@@ -124,7 +124,7 @@ def is_plain(text: bytes, separator: str, width: int) -> bool:
     ends = marks[width - 1 :: width]
     # A field is too long for csv.reader in a line that is too long alone.
     longest, limit = np.diff(ends, prepend=-1).max(), csv.field_size_limit()
-    return bool(is_newline[ends].all()) and (longest <= limit or np.diff(marks, prepend=-1).max() <= limit)
+    return bool(is_newline[ends].all() and (longest <= limit or np.diff(marks, prepend=-1).max() <= limit))
 
 
 def _has_usual_quotes(text: Any, separator: int) -> bool:

@@ -1,0 +1,90 @@
+"""Which classes are taken for which, on data with several."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.report.grid import Grid, boxes, left, right
+from olbench.report.model import Report
+from olbench.report.results import Entry, Results
+from olbench.report.sections import Figures, Section, register
+from olbench.report.standings import winners
+
+ARRAY = "confusion"
+#: A matrix of more classes does not fit a terminal; then the pairs that are confused most are listed.
+WIDEST, PAIRS = 12, 10
+
+
+def matrix_of(results: Results, entry: Entry) -> NDArray[np.int64] | None:
+    """Return how often each class was taken for which, over all trials: one row per true class."""
+    stored = zip(entry.columns["number"].tolist(), entry.columns["arrays"], strict=True)
+    numbers = [number for number, arrays in stored if isinstance(arrays, dict) and ARRAY in arrays]
+    if not numbers:
+        return None
+    matrices = [results.array(entry, number, ARRAY) for number in numbers]
+    return np.asarray(np.sum(matrices, axis=0), np.int64)
+
+
+def best_matrices(report: Report) -> dict[str, tuple[str, NDArray[np.int64]]]:
+    """Return the label and the matrix of the best algorithm on each data set with several classes."""
+    found = ((best, matrix_of(report.results, best)) for best, _ in winners(report))
+    return {best.dataset: (best.label, matrix) for best, matrix in found if matrix is not None}
+
+
+def applies(report: Report) -> bool:
+    """Return whether a trial stored a confusion matrix."""
+    return any(
+        isinstance(arrays, dict) and ARRAY in arrays
+        for entry in report.rows
+        for arrays in entry.columns["arrays"]
+    )
+
+
+def parts(report: Report) -> Iterator[Grid]:
+    """Yield the matrix of the best algorithm on each data set, or its largest entries."""
+    for dataset, (label, matrix) in best_matrices(report).items():
+        classes = [str(each) for each in range(matrix.shape[0])]
+        shares = 100 * matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
+        note = "Classes are numbered in the order of their labels."
+        if len(classes) <= WIDEST:
+            rows = [
+                boxes(f"class {name}", *(f"{share:.1f}" for share in shares[k]))
+                for k, name in enumerate(classes)
+            ]
+            title = f"{dataset}: what {label}, the best, predicts for each true class (%)"
+            yield Grid(title, left("true class") + right(*classes), rows, note)
+            continue
+        wrong = matrix * ~np.eye(len(classes), dtype=bool)
+        order = np.argsort(-wrong, axis=None, kind="stable")[:PAIRS]
+        pairs = [np.unravel_index(place, wrong.shape) for place in order]
+        rows = [boxes(str(k), str(j), f"{wrong[k, j]:,}", f"{shares[k, j]:.1f}") for k, j in pairs]
+        title = f"{dataset}: what {label}, the best, confuses most"
+        yield Grid(title, right("true class", "predicted", "times", "% of the class"), rows, note)
+
+
+def data(report: Report) -> Mapping[str, Any]:
+    """Return the matrix of every algorithm on every data set, summed over its trials."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in report.rows:
+        if (matrix := matrix_of(report.results, entry)) is not None:
+            found.setdefault(entry.dataset, {})[entry.label] = matrix.tolist()
+    return {"confusion": found}
+
+
+def figures(report: Report) -> Figures:
+    """Return the matrix of the best algorithm on each data set as a picture."""
+    from olbench.report.figures.confusion import confusion_figure
+    from olbench.report.figures.curves import file_names
+
+    found = best_matrices(report)
+    names = file_names(list(found))
+    return {
+        f"confusion-{names[dataset]}": partial(confusion_figure, dataset, *own)
+        for dataset, own in found.items()
+    }
+
+
+register(Section("confusion", "Confusion", parts, applies, data, figures=figures))

@@ -1,0 +1,58 @@
+"""Differences on a stream that was passed once: from blocks of its rounds, because there is one trial."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from olbench.blocks import COLUMNS, BlockDifference, compare_counts, compare_pairs
+from olbench.quantities import Quantity
+from olbench.stats import Difference
+
+#: The arrays of a trial: counts along the stream, and pairs that its margins order rightly.
+COUNTS, PAIRS = "counts", "pairs"
+TEST = "moving-block bootstrap over 20 blocks of the stream"
+CONDITIONAL = "conditional on this stream: over blocks of its own rounds, not over other data"
+
+
+def array_for(quantity: Quantity) -> str:
+    """Return which array of a trial the differences in a quantity come from, or an empty text."""
+    if quantity.name == "auc":
+        return PAIRS
+    return COUNTS if set(quantity.fields) <= set(COLUMNS) else ""
+
+
+def compare_streams(
+    quantity: Quantity, values: Mapping[str, float], arrays: Mapping[str, NDArray[Any]]
+) -> tuple[str, list[Difference]]:
+    """Return the best label, and the difference of every other one from it."""
+    best = min(values, key=lambda label: (np.isnan(values[label]), quantity.loss(values[label])))
+    found = []
+    for label in values:
+        if label == best:
+            continue
+        both = arrays[label], arrays[best]
+        each = compare_pairs(*both) if quantity.name == "auc" else compare_counts(*both, _formula(quantity))
+        found.append(_as_difference(label, each, quantity))
+    return best, found
+
+
+def _formula(quantity: Quantity) -> Callable[..., Any]:
+    """Return the quantity as a function of the columns of counts."""
+
+    def compute(*columns: Any) -> Any:
+        named = dict(zip(COLUMNS, columns, strict=True))
+        parts = [named[name] for name in quantity.fields]
+        if quantity.formula is not None:
+            return quantity.formula(*parts)
+        count, total = parts
+        return np.divide(count, total, out=np.full(count.shape, np.nan), where=total > 0)
+
+    return compute
+
+
+def _as_difference(label: str, each: BlockDifference, quantity: Quantity) -> Difference:
+    counts = (each.above, each.equal, each.below)
+    wins, ties, losses = counts if quantity.better == "higher" else reversed(counts)
+    return Difference(label, each.value, each.low, each.high, wins, ties, losses, each.p, each.detectable)

@@ -1,0 +1,112 @@
+"""A stream whose labels arrive when its table says."""
+
+import numpy as np
+import pytest
+
+from olbench import load_dataset, make_algorithm, online_pass, run
+from olbench.errors import UserError
+from olbench.learn.schedules import make_schedule
+from olbench.trials import ledger
+
+N = 300
+HOW = {"label": "label", "time": "time", "arrival": "known"}
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """Return a function that writes a table whose labels arrive so long after their rows; None is never."""
+    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
+
+    def write(waits, name="my.csv"):
+        rng = np.random.default_rng(5)
+        X = rng.standard_normal((N, 3))
+        y = np.where(X @ [1.0, -1.0, 0.5] > 0, 1, -1)
+        lines = ["time,a,b,c,known,label"]
+        for k, wait in enumerate(waits):
+            known = "" if wait is None else k + wait
+            lines.append(",".join(map(str, (k, *X[k].tolist(), known, y[k]))))
+        path = tmp_path / name
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    return write
+
+
+def play(folder, path, **changes):
+    """Run a stream and return its reported records by algorithm."""
+    base = {
+        "protocol": "stream",
+        "algorithms": ["perceptron", "arow"],
+        "datasets": [{"path": str(path), **HOW}],
+    }
+    run({**base, **changes}, folder, jobs=1)
+    return {r["algorithm"]: r for r in ledger.current(folder).values() if r["role"] == "report"}
+
+
+def test_labels_are_learnt_when_they_arrive_and_the_baselines_see_the_same(table, tmp_path, rng):
+    waits = [None if rng.random() < 0.1 else int(wait) for wait in rng.integers(0, 40, N)]
+    path = table(waits)
+    records, data = play(tmp_path / "out", path), load_dataset(path, **HOW)
+    arrivals = [N + 1 if w is None or k + w > N - 1 else max(k + 1, k + w) for k, w in enumerate(waits)]
+    schedule = make_schedule(np.arange(N), np.array(arrivals))
+    for id in ("perceptron", "arow", "no-change", "majority-so-far"):
+        result = online_pass(make_algorithm(id), data.X, data.y, order=schedule)
+        assert (records[id]["mistakes"], records[id]["updates"]) == (result.mistakes, result.updates)
+        assert records[id]["labels"] == sum(arrival <= N for arrival in arrivals)
+    assert records["arow"]["no_change_mistakes"] == records["no-change"]["mistakes"]
+    assert records["arow"]["majority_mistakes"] == records["majority-so-far"]["mistakes"]
+
+
+def test_equal_waits_are_a_delay(table, tmp_path):
+    """Row k at time k: a label that arrives at k + 6 is known before row k + 6, after 5 more predictions."""
+    late = play(tmp_path / "late", table([6] * N))
+    without = {"path": str(tmp_path / "my.csv"), "label": "label", "time": "time"}
+    text = (tmp_path / "my.csv").read_text().splitlines()
+    rows = [row.split(",") for row in text]
+    (tmp_path / "my.csv").write_text("".join(",".join((*row[:4], row[5])) + "\n" for row in rows))
+    delayed = play(tmp_path / "delayed", "", datasets=[without], delay=5)
+    for id, record in late.items():
+        for name in ("mistakes", "updates", "false_alarms", "no_change_mistakes", "majority_mistakes"):
+            assert record[name] == delayed[id][name]
+        # A delay shows the label of row 294 after the last prediction; at its own time, the stream is over.
+        assert (record["labels"], delayed[id]["labels"]) == (N - 6, N - 5)
+    assert late["arow"]["fingerprint"] != delayed["arow"]["fingerprint"]
+
+
+def test_other_arrivals_are_other_trials(table, tmp_path):
+    first = play(tmp_path / "one", table([3] * N, "one.csv"))
+    second = play(tmp_path / "two", table([30] * N, "two.csv"))
+    assert first["arow"]["fingerprint"] != second["arow"]["fingerprint"]
+    assert first["arow"]["mistakes"] != second["arow"]["mistakes"]
+
+
+def test_a_tuning_knows_no_label_that_arrives_after_its_prefix(table, tmp_path):
+    grid = {"id": "pa1", "grid": {"C": [0.01, 1.0]}}
+    path = table([20] * N)
+    play(tmp_path / "out", path, algorithms=[grid], tuning={"search": "grid", "prefix": 0.2})
+    data, end = load_dataset(path, **HOW), 60
+    schedule = make_schedule(np.arange(end), np.arange(end) + 20)
+    for record in ledger.current(tmp_path / "out").values():
+        if record["role"] == "tune" and record["algorithm"] == "pa1":
+            result = online_pass("pa1", data.X, data.y, schedule, **record["params"])
+            assert (record["n"], record["mistakes"]) == (end, result.mistakes)
+
+
+@pytest.mark.parametrize(
+    ("waits", "changes", "words"),
+    [
+        ([2] * N, {"delay": 3}, "my says when each label arrives; leave out the delay, or arrival"),
+        ([2] * N, {"labels": {"budget": 0.5, "query": "margin"}}, "query: margin waits a fixed delay"),
+        ([N] * N, {}, "no label of my arrives before its last row"),
+        ([None] * N, {}, "no label of my arrives before its last row"),
+    ],
+)
+def test_what_arrivals_do_not_go_with_is_refused(table, tmp_path, waits, changes, words):
+    with pytest.raises(UserError, match=words):
+        play(tmp_path / "out", table(waits), **changes)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_random_budget_goes_with_arrivals(table, tmp_path):
+    record = play(tmp_path / "out", table([5] * N), labels={"budget": 0.3})["arow"]
+    assert 0.2 * N < record["labels"] < 0.4 * N

@@ -1,0 +1,135 @@
+"""The report of a stream: one trial, intervals from its rounds, drifts, and measures that are asked for."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import olbench
+from olbench.report.document import report_document
+from olbench.report.figures.curves import curves_figure
+from olbench.report.model import make_report
+from olbench.report.renderers import Screen, get_format
+from olbench.report.sections.curves import page
+
+FORGETFUL = {"id": "arow", "forgetting": 0.99, "name": "forgetful"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One run on a stream with known drifts and on one without."""
+    folder = tmp_path_factory.mktemp("runs") / "stream"
+    config = {
+        "protocol": "stream",
+        "window": 500,
+        "measures": ["balanced_accuracy", "auc"],
+        "datasets": ["sea", "breast-cancer"],
+        "algorithms": ["perceptron", "arow", FORGETFUL],
+    }
+    olbench.run(config, folder, jobs=1)
+    return folder
+
+
+def written(form, report):
+    return get_format(form).render(report_document(report), Screen(160, False))
+
+
+@pytest.fixture(scope="module")
+def document(folder):
+    return json.loads(written("json", make_report(folder)))
+
+
+def test_rows_have_the_measures_and_no_deviation(document):
+    assert len(document["rows"]) == 10
+    for row in document["rows"]:
+        assert 0 < row["balanced_accuracy"]["mean"] < 1
+        assert 0 < row["auc"]["mean"] < 1
+        assert row["auc"]["std"] is None
+
+
+def test_no_table_has_a_deviation_of_one_trial(folder):
+    text = written("text", make_report(folder))
+    assert "±" not in text
+    assert "moving-block bootstrap" in text
+    assert "paired" not in text
+
+
+@pytest.mark.parametrize("measure", ["balanced_accuracy", "auc", "mistake_rate", "accuracy"])
+def test_differences_come_from_blocks_of_rounds(folder, measure):
+    report = make_report(folder, [measure])
+    best, differences = report.results.within["sea"]
+    means = report.means["sea"]
+    assert means[best] == (min if measure == "mistake_rate" else max)(means.values())
+    for each in differences:
+        assert each.mean == pytest.approx(means[each.label] - means[best], abs=1e-12)
+        assert each.low <= each.mean <= each.high
+        assert each.wins + each.ties + each.losses == 20
+    found = {each.label: each for each in differences}
+    assert found["no-change"].p < 0.01
+    assert not report.results.is_best(next(e for e in report.rows if e.label == "no-change"))
+
+
+def test_a_measure_without_counts_has_no_interval(folder):
+    report = make_report(folder, ["kappa_temporal"])
+    assert report.results.single == frozenset()
+    _, differences = report.results.within["sea"]
+    assert all(math.isnan(each.p) for each in differences)
+
+
+def test_drifts_are_shown_and_exported(folder, document):
+    drifts = document["drifts"]
+    assert set(drifts) == {"sea"}
+    (trial,) = drifts["sea"]["forgetful"]
+    assert trial["row"] == [10_000, 20_000, 30_000]
+    assert set(trial) == {"row", "before", "depth", "recovery", "lost"}
+    text = written("text", make_report(folder))
+    assert "Drifts of sea at 10,000, 20,000, 30,000" in text
+    assert page(make_report(folder))["curves"]["sea"]["marks"] == [10_000, 20_000, 30_000]
+
+
+def test_figures_mark_the_drifts(folder):
+    figure = curves_figure(make_report(folder).results, "sea")
+    for panel in figure.axes:
+        marks = [line.get_xdata()[0] for line in panel.get_lines() if line.get_gid() == "drift"]
+        assert marks == [10_000, 20_000, 30_000]
+
+
+def test_the_page_of_a_stream_has_no_bands(folder):
+    html = written("html", make_report(folder))
+    assert "One pass in the order of the file" in html
+    assert "A dotted line is a drift" in html
+
+
+def test_other_measures_of_the_same_record(folder, monkeypatch, here):
+    """Measures of counts come from any record; others are named with the command that adds them."""
+    monkeypatch.chdir(folder.parent)
+    code, out, _ = here("report", "stream", "--measures", "kappa,log_loss")
+    assert code == 0
+    assert "kappa" in out
+    command = 'olbench run CONFIG --out stream --set "measures=[log_loss]"'
+    assert f"no log_loss; `{command}` runs its trials again" in " ".join(out.split())
+    code, _, err = here("report", "stream", "--measures", "log_loss")
+    assert code == 2
+    assert "nothing ranks the algorithms: the record of this run has no log_loss" in err
+    code, _, err = here("report", "stream", "--measures", "kapa")
+    assert (code, err) == (2, "olbench: there is no measure 'kapa' (did you mean 'kappa'?)\n")
+
+
+def test_records_from_before_a_measure_are_named(here):
+    code, _, err = here("report", "scw", "--measures", "kappa")
+    assert code == 2
+    assert 'no kappa; `olbench run CONFIG --out results/scw --set "measures=[kappa]"`' in err
+
+
+def test_the_measure_that_ranks_decides_the_ranks(folder):
+    by_mistakes, by_area = (make_report(folder, [name]) for name in ("mistake_rate", "auc"))
+    for report, name in ((by_mistakes, "mistake_rate"), (by_area, "auc")):
+        assert report.headline.name == name
+        frame = report.results.to_frame()
+        sea = frame[frame.dataset == "sea"].set_index("label")[name]
+        turned = sea if name == "mistake_rate" else -sea
+        assert turned.idxmin() == report.results.within["sea"][0]
+        assert np.isfinite(sea).all()
+    frame = make_report(folder, ["kappa"]).results.to_frame()
+    assert np.isfinite(frame.kappa).all()
