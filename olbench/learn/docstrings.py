@@ -21,6 +21,7 @@ PAPERS = {
         "Crammer, Dredze and Pereira, Confidence-weighted linear classification for text categorization, "
         "JMLR 13 (2012)"
     ),
+    "libol2013": "Hoi, Wang and Zhao, LIBOL: a library for online learning algorithms, version 0.3.0, 2013",
     "scw2012": "Wang, Zhao and Hoi, Exact soft confidence-weighted learning, ICML 2012",
 }
 #: The parameters that several estimators share: type and meaning.
