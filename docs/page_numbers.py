@@ -19,6 +19,7 @@ from typing import Any
 from site_pages import table
 
 from olbench.audit import checks
+from olbench.quantities import MISTAKE_RATE
 from olbench.report import evidence, verdicts
 from olbench.report.claims import OUTCOMES
 from olbench.report.grid import Grid
@@ -29,6 +30,7 @@ from olbench.report.sections import drifts, overview, results, shards, statistic
 from olbench.report.sections import evidence as evidence_section
 from olbench.report.sections.verdicts import glance, verdict_map
 from olbench.report.summary import Reproduction, reproductions, summary_document
+from olbench.stats import LEVEL, paired_t
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "results"
@@ -546,6 +548,60 @@ def measures_ranks() -> str:
 MEASURED = ("mistake_rate", "balanced_accuracy", "auc", "kappa")
 
 
+# --- several classes ---
+
+CLASSES, CLASSES_DIAG = "multiclass/reference", "multiclass-diag/reference"
+#: The columns of the table, and how the labels of the run end.
+WAYS = {"one-vs-rest": "-rest", "native": "", "shared": "-shared", "toolbox": "-libol"}
+
+
+def multiclass_table(run: str) -> str:
+    """Return the mistake rates of every learner in every way, on every data set; the best in bold."""
+    own = means(run, "mistake_rate")
+    known = list(own.columns)
+    bases = [label for label in known if f"{label}-rest" in known]
+    ways = {name: end for name, end in WAYS.items() if any(f"{base}{end}" in known for base in bases)}
+    rows = []
+    for dataset in report(run).results.datasets:
+        best = own.loc[dataset].min()
+        for base in bases:
+            texts = []
+            for end in ways.values():
+                value = own.loc[dataset].get(f"{base}{end}")
+                text = "" if value is None else rate(value, 4)
+                texts.append(f"**{text}**" if value == best else text)
+            rows.append([dataset.removesuffix("[all]"), base, *texts])
+    return "\n".join(table(("data set", "learner", *ways), rows, "ll" + "r" * len(ways)))
+
+
+def multiclass_tests() -> str:
+    """Return on how many data sets native learners make fewer mistakes, and how sure that is."""
+    lines = []
+    for name, one, other, runs in (
+        ("Native against one-vs-rest", "", "-rest", (CLASSES, CLASSES_DIAG)),
+        ("A covariance for each class against one for all", "", "-shared", (CLASSES,)),
+        ("Exact against the toolbox, both with one covariance for all", "-shared", "-libol", (CLASSES,)),
+    ):
+        counts: Counter[str] = Counter()
+        for run in runs:
+            whole = report(run).results
+            for dataset in whole.datasets:
+                entries = {entry.label: entry for entry in whole.of(dataset)}
+                pairs = [(entries[f"{base}{one}"], entries[f"{base}{other}"]) for base in PAIRED
+                         if f"{base}{one}" in entries and f"{base}{other}" in entries]  # fmt: skip
+                for first, second in pairs:
+                    difference, p = paired_t(*(each.values(MISTAKE_RATE) for each in (first, second)))
+                    counts["equal" if p >= LEVEL else "fewer" if difference < 0 else "more"] += 1
+        lines.append(
+            f"{name}: significantly fewer mistakes in {counts['fewer']} of {counts.total()} comparisons, more "
+            f"in {counts['more']} (paired t-test over the orders, 5%)"
+        )
+    return bullets(lines)
+
+
+PAIRED = ("perceptron", "romma", "aromma", "ogd", "pa", "pa1", "pa2", "cw", "arow", "scw1", "scw2")
+
+
 # --- all papers ---
 
 
@@ -619,6 +675,9 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "streams-drifts": streams_drifts,
     "measures-best": measures_best,
     "measures-ranks": measures_ranks,
+    "multiclass-full": lambda: multiclass_table(CLASSES),
+    "multiclass-diag": lambda: multiclass_table(CLASSES_DIAG),
+    "multiclass-tests": multiclass_tests,
     "shards": lambda: shards_table("shards/reference"),
     "shards-many": lambda: shards_table("shards-many/reference"),
     "shards-million": shards_million,
