@@ -593,8 +593,8 @@ def multiclass_tests() -> str:
                     difference, p = paired_t(*(each.values(MISTAKE_RATE) for each in (first, second)))
                     counts["equal" if p >= LEVEL else "fewer" if difference < 0 else "more"] += 1
         lines.append(
-            f"{name}: significantly fewer mistakes in {counts['fewer']} of {counts.total()} comparisons, more "
-            f"in {counts['more']} (paired t-test over the orders, 5%)"
+            f"{name}: significantly fewer mistakes in {counts['fewer']} of {counts.total()} comparisons, "
+            f"more in {counts['more']} (paired t-test over the orders, 5%)"
         )
     return bullets(lines)
 
