@@ -231,9 +231,9 @@ def test_an_installed_package_offers_its_algorithms(tmp_path):
     assert done.stdout.startswith("packaged-arow: Timid AROW (second order)")
 
 
-@pytest.mark.parametrize("id", ["river-pa1", "sklearn-logistic"])
+@pytest.mark.parametrize("id", ["my-river-pa1", "my-sgd-logistic"])
 def test_contestants_from_elsewhere_learn(id, examples):
-    if id == "river-pa1":
+    if id == "my-river-pa1":
         pytest.importorskip("river", reason="River is not installed")
     load_plugin(CONTESTANTS)
     result = online_pass(make_algorithm(id), *examples)
@@ -245,7 +245,7 @@ def test_rivers_pa_agrees_with_ours(examples):
     """Two implementations of PA-I make the same mistakes, but for the sign of zero on the first round."""
     pytest.importorskip("river", reason="River is not installed")
     load_plugin(CONTESTANTS)
-    theirs = online_pass(make_algorithm("river-pa1", C=0.5), *examples)
+    theirs = online_pass(make_algorithm("my-river-pa1", C=0.5), *examples)
     ours = online_pass(make_algorithm("pa1", C=0.5), *examples)
     assert abs(theirs.mistakes - ours.mistakes) <= 1
     np.testing.assert_allclose(theirs.weights, ours.weights, rtol=1e-9)

@@ -4,7 +4,7 @@ from olbench import Parameter, contestant
 
 
 @contestant(
-    "river-pa1",
+    "my-river-pa1",
     title="River PA-I",
     parameters=(Parameter("C", 1.0, "aggressiveness"),),
 )
@@ -15,7 +15,7 @@ def river_pa1(C):
     return PAClassifier(C=C, mode=1, learn_intercept=False)
 
 
-@contestant("sklearn-logistic", title="Logistic regression by SGD")
+@contestant("my-sgd-logistic", title="Logistic regression by SGD")
 def sklearn_logistic():
     """Build scikit-learn's logistic regression by stochastic gradient descent."""
     from sklearn.linear_model import SGDClassifier

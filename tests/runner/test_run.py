@@ -126,11 +126,11 @@ def test_one_job_two_jobs_and_processes_count_the_same(here, config, counts, mon
 def test_python_objects_run_in_processes_and_rules_of_ones_own_in_threads(here, records):
     plugins = [str(PLUGINS / name) for name in ("my_contestants.py", "my_rule.py")]
     Path("own.yaml").write_text(
-        f"datasets: [digits-1-vs-7]\nalgorithms: [sklearn-logistic, timid-arow]\nplugins: {plugins}\n"
+        f"datasets: [digits-1-vs-7]\nalgorithms: [my-sgd-logistic, timid-arow]\nplugins: {plugins}\n"
     )
     code, _, err = here("run", "own.yaml", "--out", "out", "--set", "permutations=2")
     assert code == 0, err
-    assert {record["algorithm"] for record in records("out")} == {"sklearn-logistic", "timid-arow"}
+    assert {record["algorithm"] for record in records("out")} == {"my-sgd-logistic", "timid-arow"}
 
 
 def test_a_data_file_runs_without_a_config(here, records):

@@ -38,16 +38,17 @@ tuning: {search: grid, prefix: 0.2}
 """
 
 
-@pytest.mark.parametrize("text", [LONG, STREAM], ids=["online", "stream"])
-def test_after_thirty_kills_the_record_is_that_of_a_run_without_any(text, here, config, counts):
+@pytest.mark.parametrize(("text", "times"), [(LONG, 30), (STREAM, 12)], ids=["online", "stream"])
+def test_after_many_kills_the_record_is_that_of_a_run_without_any(text, times, here, config, counts):
     killer = Path(__file__).with_name("killer.py")
     done = subprocess.run(
-        [sys.executable, killer, config(text), "30", "1"],
+        [sys.executable, killer, config(text), str(times), "1"],
         capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     kills = [line.split() for line in done.stdout.splitlines()]
-    assert len(kills) == 30, done.stderr
-    assert sum(int(trials) > 0 for _, trials in kills) >= 20, "most hit a run that has begun to write"
+    assert len(kills) == times, done.stderr
+    begun = sum(int(trials) > 0 for _, trials in kills)
+    assert begun >= times * 2 // 3, "most hit a run that has begun to write"
     here("run", "small.yaml", "--out", "whole", "--quiet")
     for folder in {folder for folder, _ in kills}:
         assert here("run", "small.yaml", "--out", folder, "--quiet") == (0, "", "")
