@@ -6,7 +6,7 @@ tried as well.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, Literal
@@ -42,19 +42,19 @@ class Deviation:
     params: tuple[str, ...] = ()
     order: str = ""
 
-    def applies(self, definition: Definition) -> bool:
-        """Return whether an algorithm can deviate in this way."""
-        names = {parameter.name for parameter in definition.parameters}
+    def applies(self, definition: Definition, names: Collection[str]) -> bool:
+        """Return whether an algorithm with parameters of these names can deviate in this way."""
         return (
             (not self.ids or definition.id in self.ids)
-            and names.issuperset(self.params)
+            and set(names).issuperset(self.params)
             and self.order in ("", definition.order)
         )
 
 
-def find_deviations(definition: Definition) -> list[Deviation]:
-    """Return the deviations that an algorithm can have, conventions first."""
-    return [each for each in CATALOGUE if each.applies(definition)]
+def find_deviations(definition: Definition, names: Collection[str] | None = None) -> list[Deviation]:
+    """Return the deviations that an algorithm can have, conventions first; by default with all parameters."""
+    known = {parameter.name for parameter in definition.parameters} if names is None else names
+    return [each for each in CATALOGUE if each.applies(definition, known)]
 
 
 def with_params(**changes: Callable[[float], float]) -> Exchange:
@@ -279,6 +279,16 @@ CONVENTIONS = [
     Deviation(
         "averaged", "convention", "predicts with the mean of its weights over all rounds",
         with_part("expose", lambda before, s: s.total / s.t),
+    ),
+    Deviation(
+        "average-with-start", "convention", "counts the weights before the first round in the average",
+        with_part("expose", lambda before, s: s.total / (s.t + 1)), seen="oll 0.2.1: AP",
+        ids=("averaged-perceptron", "averaged-pa", "averaged-pa1"),
+    ),
+    Deviation(
+        "predicts-without-sigma", "convention", "predicts with w, though it learns by the sign of Sigma w",
+        with_part("expose", lambda before, s: np.linalg.solve(s.sigma, before(s))),
+        seen="olpy 1.0.0.dev3: SecondOrderPerceptron", ids=("sop", "sop-libol", "narow2010"),
     ),
     Deviation(
         "strict-margin", "convention", "does not update where the margin equals its threshold",
@@ -595,6 +605,17 @@ RULES = [
         ids=("pa2",),
     ),
     Deviation(
+        "parallel-not-noticed", "defect",
+        "divides by what rounding leaves of ||x||^2 ||w||^2 - (w.x)^2 where x is parallel to w",
+        with_part("decide", lambda before, s, m, v, mistake: _relax(before(s, m, v, mistake), m, v, s)),
+        seen="olpy 1.0.0.dev3: ROMMA", ids=("romma", "aromma"),
+    ),
+    Deviation(
+        "norm-with-bias", "defect", "adds 1 to the squared norm, as for a bias, but learns no bias",
+        with_part("norm", lambda before, s, x: before(s, x) + 1.0), seen="oll 0.2.1: PA, PA1, PA2",
+        order="first",
+    ),
+    Deviation(
         "herding-as-arow", "defect", "has AROW's beta = 1 / (v + 1/C) for the one of NHERD",
         with_step(lambda step, m, v, s: replace(step, beta=1.0 / (v + 1.0 / s.p[0])) if step.loss else step),
         ids=("nherd",),
@@ -608,6 +629,15 @@ RULES = [
         ids=("nherd",),
     ),
 ]  # fmt: skip
+
+
+def _relax(step: RuleStep, m: float, v: float, s: Replica) -> RuleStep:
+    """Return ROMMA's step with an exact zero as the only denominator that is refused."""
+    q = float(s.mu @ s.mu)
+    denominator = v * q - m * m
+    if step.loss == 0.0 or q == 0.0 or denominator == 0.0:
+        return step
+    return replace(step, shrink=(v * q - m) / denominator, alpha=q * (1.0 - m) / denominator)
 
 
 def _negate(step: RuleStep) -> RuleStep:

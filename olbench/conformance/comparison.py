@@ -140,10 +140,12 @@ def _disturb(seed: int, size: float) -> Exchange:
 
     def update(before: Any) -> Any:
         def updated(s: Replica, *arguments: Any) -> None:
+            mu, sigma = np.abs(s.mu), np.abs(s.sigma)
             before(s, *arguments)
-            s.mu = s.mu * (1.0 + size * rng.uniform(-1.0, 1.0, s.mu.size))
-            noise = rng.uniform(-1.0, 1.0, s.sigma.shape)
-            s.sigma = s.sigma * (1.0 + size * (noise + noise.T) / 2.0)
+            # What is left of a difference has the rounding of its terms.
+            s.mu = s.mu + size * rng.uniform(-1.0, 1.0, mu.size) * (mu + np.abs(s.mu))
+            noise = rng.uniform(-1.0, 1.0, sigma.shape)
+            s.sigma = s.sigma + size * (noise + noise.T) / 2.0 * (sigma + np.abs(s.sigma))
 
         return updated
 
@@ -164,8 +166,11 @@ class _Readings:
             "margin": [lambda r, y: r.margin, lambda r, y: y * r.margin],
             "weights": [lambda r, y: r.weights],
         }
+        # Online, an averaged learner may predict with w; the average is for unseen examples.
+        self.is_averaged = definition.averaged
         if definition.averaged:
             self.meanings["weights"].append(lambda r, y: r.mu)
+            self.meanings["margin"].append(lambda r, y: r.learning_margin)
         if definition.order == "second" and (definition.product or definition.no_diagonal == KEEPS_PRODUCT):
             # The papers keep w or theta, and mu = Sigma w; they predict with the Sigma that has x in it.
             self.meanings["weights"].append(lambda r, y: _solve(r))
@@ -177,12 +182,10 @@ class _Readings:
         """Yield what was seen: the quantity, its difference, its value and the expected one."""
         if sighting.prediction is not None:
             wrong = sighting.prediction != expected.prediction
-            yield (
-                "prediction",
-                wrong * abs(expected.margin) / (size or 1.0),
-                sighting.prediction,
-                expected.prediction,
-            )
+            if self.is_averaged:
+                wrong = wrong and (sighting.prediction > 0) != (expected.learning_margin >= 0.0)
+            difference = wrong * abs(expected.margin) / (size or 1.0)
+            yield "prediction", difference, sighting.prediction, expected.prediction
         for quantity, by in (("margin", size), ("weights", scale)):
             seen = getattr(sighting, quantity)
             if seen is not None:

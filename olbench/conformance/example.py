@@ -39,28 +39,29 @@ class SmallestExample:
 def find_example(
     subject: Subject, target: Candidate, first: Divergence, recordings: Sequence[Recording], unit: float
 ) -> SmallestExample:
-    """Return the smallest example on which a subject differs, and where."""
-    given = first.input.keep(list(range(max(1, first.round))))
+    """Return the smallest example on which a subject differs at the same place as in its first difference."""
     recording = next(each for each in recordings if each.input is first.input)
-    recording = Recording(given, recording.sightings[: max(1, first.round)], recording.start)
+    shown = _show_rounds(target, first, recording)
 
-    def watch(smaller: Input) -> tuple[Recording, Divergence | None]:
+    def watch(smaller: Input) -> SmallestExample | None:
         seen = subject.record(smaller)
-        return seen, compare(target.make, [seen], unit).divergence
+        found = compare(target.make, [seen], unit).divergence
+        return None if found is None else _show_rounds(target, found, seen)
 
-    if subject.is_live and watch(given)[1] is not None:
-        smallest = shrink(given, lambda smaller: watch(smaller)[1] is not None)
-        recording, found = watch(smallest)
-        first = found or first
-        length = max(1, first.round)
-        recording = Recording(
-            smallest.keep(list(range(length))), recording.sightings[:length], recording.start
-        )
-    return _show_rounds(target, first, recording)
+    def differs(smaller: Input) -> bool:
+        found = watch(smaller)
+        return found is not None and found.place == shown.place
+
+    if subject.is_live and differs(shown.input):
+        return watch(shrink(shown.input, differs)) or shown
+    return shown
 
 
 def _show_rounds(target: Candidate, first: Divergence, recording: Recording) -> SmallestExample:
-    """Return the rounds of an example with what was seen and what is expected."""
+    """Return the rounds up to a difference with what was seen and what is expected."""
+    length = max(1, first.round)
+    given = recording.input.keep(list(range(length)))
+    recording = Recording(given, recording.sightings[:length], recording.start)
     replica, rows = target.make(), []
     for t, sighting in enumerate(recording.sightings):
         x, y = recording.input.X[t], float(recording.input.y[t])

@@ -115,6 +115,9 @@ def render_text(verdict: "Conformance") -> str:
         lines.append(f"{count(agreement.unclear, 'round')} left out, where rounding alone decides.")
     if verdict.candidate is not None:
         lines += [f"Seen before: {each.seen}." for each in verdict.candidate.deviations if each.seen]
+    lines += [
+        f"It may as well be that it {each.says}: the rounds are the same." for each in verdict.alternatives
+    ]
     lines += [f"Note: {remark}." for remark in verdict.remarks]
     lines += _show_example(verdict)
     if verdict.outcome == "convention" and not verdict.conforms:
@@ -165,6 +168,12 @@ def shorten_value(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, int | float) else str(value)
 
 
+def render_markdown(verdict: "Conformance") -> str:
+    """Return a verdict as Markdown: the sentence, then the rest as it is printed."""
+    first, _, rest = render_text(verdict).partition("\n")
+    return f"**{first}**\n\n```text\n{rest.strip()}\n```\n"
+
+
 def render_json(verdicts: Sequence["Conformance"]) -> str:
     """Return verdicts as JSON: one object, or a list of several."""
     found = [as_plain(each) for each in verdicts]
@@ -182,6 +191,7 @@ def as_plain(verdict: "Conformance") -> dict[str, Any]:
         "conforms": verdict.conforms,
         "sentence": verdict.headline,
         "explained_by": list(verdict.deviations) or ([verdict.order] if verdict.order else []),
+        "or_by": [each.id for each in verdict.alternatives],
         "seen": [each.seen for each in verdict.candidate.deviations if each.seen]
         if verdict.candidate
         else [],

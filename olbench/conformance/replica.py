@@ -44,9 +44,10 @@ class ReplicaRound:
     margin: float
     variance: float
     step: RuleStep
-    #: The weights that predict, and those that learn: the same unless predictions are averaged.
+    #: The weights that predict, and those that learn with their margin: the same unless an average predicts.
     weights: Floats
     mu: Floats
+    learning_margin: float
     covariance: Floats | None
 
     @property
@@ -204,17 +205,17 @@ class Replica:
         v = self.parts["variance" if second else "norm"](self, x)
         mistake = self.parts["mistake"](self, f, y)
         m = self.parts["margin"](self, f, y)
-        step = RuleStep(0.0, 0.0)
+        step, triggered = RuleStep(0.0, 0.0), self.parts["trigger"](self, m, v, mistake)
         try:
-            if self.parts["trigger"](self, m, v, mistake):
+            if triggered:
                 step = self.parts["decide"](self, m, v, mistake)
         except (ArithmeticError, ValueError):  # a root of a negative number, or a division by zero
             step = RuleStep(math.nan, math.nan)
-        if step.is_finite and np.any(x):
+        if triggered and step.is_finite and np.any(x):
             self.parts["update"](self, step, x, y)
         self.k += step.loss > 0.0
         self.total = self.total + self.mu
         shown = float(self.shown @ x) if self.shown is not self.before else f
         self.before = self.mu
         self.shown = self.parts["expose"](self)
-        return ReplicaRound(shown, v, step, self.shown, self.mu, self.sigma if second else None)
+        return ReplicaRound(shown, v, step, self.shown, self.mu, f, self.sigma if second else None)

@@ -17,7 +17,7 @@ from olbench.conformance.subjects import Recording
 from olbench.errors import UserError
 
 #: How many pairs, those that agree longest, are tried with a third deviation.
-BEAM = 10
+BEAM = 40
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Candidate:
         """Compare what was seen with this candidate."""
         try:
             return compare(self.make, recordings, unit)
-        except (UserError, ArithmeticError):  # a parameter that it cannot have, such as eta = 0.5 / eta
+        # A parameter that it cannot have, or a Sigma that became singular: it is not this candidate.
+        except (ValueError, ArithmeticError):
             return Agreement()
 
     def kind(self, target: Definition) -> Kind:
@@ -72,7 +73,7 @@ def search(
     target: Definition, params: dict[str, Value], recordings: Sequence[Recording], unit: float
 ) -> tuple[Candidate, Agreement] | None:
     """Return the simplest candidate that explains all rounds, or None."""
-    singles = find_deviations(target)
+    singles = find_deviations(target, params)
     others = find_others(target, params)
     mine = partial(Candidate, target, params)
     plain = [mine((each,)) for each in singles]
@@ -83,24 +84,45 @@ def search(
         (
             Candidate(other.definition, other.params, (each,))
             for other in others
-            for each in find_deviations(other.definition)
+            for each in find_deviations(other.definition, other.params)
         ),
     ]
     promising: list[tuple[int, Candidate]] = []
+    second_best = None
     for wave in waves:
         for candidate in wave:
             agreement = candidate.compare(recordings, unit)
-            if agreement.holds:
+            if agreement.holds and agreement.is_sigma:
                 return candidate, agreement
+            if agreement.holds:  # the weights agree, but a covariance that is shown does not
+                second_best = second_best or (candidate, agreement)
             promising.append((agreement.rounds, candidate))
+        if second_best is not None:
+            return second_best
     promising.sort(key=lambda each: -each[0])
     for _, candidate in promising[:BEAM]:
-        for each in find_deviations(candidate.definition):
+        for each in find_deviations(candidate.definition, candidate.params):
             more = Candidate(candidate.definition, candidate.params, (*candidate.deviations, each))
             agreement = more.compare(recordings, unit)
             if agreement.holds:
                 return more, agreement
     return None
+
+
+def find_alternatives(found: Candidate, recordings: Sequence[Recording], unit: float) -> list[Deviation]:
+    """Return the single deviations that explain all rounds as well as the one that was found.
+
+    Some are the same by mathematics: to learn each example twice with AROW is to learn it with r / 2.
+    """
+    if len(found.deviations) != 1:
+        return []
+    is_sigma = found.compare(recordings, unit).is_sigma
+    alternatives = []
+    for each in find_deviations(found.definition, found.params):
+        agreement = Candidate(found.definition, found.params, (each,)).compare(recordings, unit)
+        if each not in found.deviations and agreement.holds and agreement.is_sigma is is_sigma:
+            alternatives.append(each)
+    return alternatives
 
 
 def _list_pairs(

@@ -18,6 +18,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -25,8 +26,10 @@ from typing import Any
 
 import numpy as np
 
+from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.plugins import forbid_exit
 from olbench.conformance.inputs import Input
+from olbench.conformance.replica import Replica
 from olbench.errors import UserError, describe_error, shorten, show_name
 from olbench.learn.examples import Floats
 
@@ -82,12 +85,6 @@ class Recording:
     start: Floats | None = None
     #: Why the pass ended early, in one sentence.
     failure: str = ""
-
-    @property
-    def stops_at_zero_row(self) -> bool:
-        """Whether the pass ended at a row of zeros, where many papers' formulas divide zero by zero."""
-        t = len(self.sightings)
-        return bool(self.failure) and t < len(self.input.y) and not self.input.X[t].any()
 
 
 class Subject(ABC):
@@ -189,8 +186,8 @@ def expose(holder: Any, d: int, exposed: Mapping[str, str], fields: Mapping[str,
         if given and quantity not in found and value is not None:
             raise UserError(f"{show_name(given)} is no {quantity} of {d} features")
     if "weights" not in found and "weights" not in exposed:
-        vectors = [_as_array(value, d, "weights") for value in fields.values() if np.ndim(value) in (1, 2)]
-        known = [vector for vector in vectors if vector is not None]
+        arrays = [value for value in fields.values() if isinstance(value, np.ndarray) and value.shape == (d,)]
+        known = [each for each in (_as_array(value, d, "weights") for value in arrays) if each is not None]
         if len(known) == 1:
             found["weights"] = known[0]
     return found
@@ -310,18 +307,23 @@ class ObjectSubject(Subject):
         return found
 
 
+#: How an object learns, by the methods that it has.
+WAYS = {"one": ("predict_one", "learn_one"), "batch": ("predict", "partial_fit"), "fit": ("predict", "fit")}
+
+
+def _has_methods(model: Any) -> str:
+    """Return how an object learns, or an empty text."""
+    ways = (
+        way for way, methods in WAYS.items() if all(callable(getattr(model, each, None)) for each in methods)
+    )
+    return next(ways, "")
+
+
 def find_way(model: Any, name: str) -> str:
     """Return how an object learns: one, batch, fit or step."""
-    styles = {
-        "one": ("predict_one", "learn_one"),
-        "batch": ("predict", "partial_fit"),
-        "fit": ("predict", "fit"),
-    }
-    for style, methods in styles.items():
-        if all(callable(getattr(model, method, None)) for method in methods):
-            return style
-    if callable(model):
-        return "step"
+    way = _has_methods(model) or ("step" if callable(model) else "")
+    if way:
+        return way
     raise UserError(
         f"{name}: a subject needs predict_one and learn_one, predict and partial_fit, or predict and fit; or "
         "it is a function step(state, x, y) that returns the state"
@@ -351,6 +353,23 @@ def _read_fields(state: Any, d: int) -> Mapping[str, Any]:
             ),
         }
     return getattr(state, "__dict__", {})
+
+
+class RuleSubject(Subject):
+    """A rule of one's own, of first or second order, run in plain NumPy."""
+
+    def __init__(self, definition: Definition, params: Mapping[str, Value]):
+        super().__init__(definition.id)
+        self.definition, self.params = definition, params
+
+    def watch(self, recording: Recording) -> None:
+        """Run the rule along the rows."""
+        replica = Replica(self.definition, self.params)
+        for x, y in zip(recording.input.X, recording.input.y, strict=True):
+            found = replica.learn(x, float(y))
+            recording.sightings.append(
+                Sighting(found.prediction, found.margin, found.weights, found.covariance)
+            )
 
 
 class ProcessSubject(Subject):
@@ -521,7 +540,8 @@ def find_unit(subject: Subject, recordings: Sequence[Recording]) -> float:
     margins = [each.margin for one in recordings for each in one.sightings if each and each.margin]
     values = np.concatenate([np.ravel(each) for each in seen]) if seen else np.array(margins)
     finite = values[np.isfinite(values) & (values != 0)].astype(np.float64) if values.size else values
-    single = finite.size > 8 and bool(np.all(finite.astype(np.float32) == finite))
+    with np.errstate(over="ignore"):
+        single = finite.size > 8 and bool(np.all(finite.astype(np.float32) == finite))
     # Whole numbers, as a perceptron may have, fit into single precision whatever they were computed in.
     coarse = np.all(finite * 1024 == np.round(finite * 1024)) if single else True
     return max(subject.unit, SINGLE if single and not coarse else 0.0)
@@ -537,6 +557,9 @@ def make_subject(
     """
     name = name or getattr(factory, "__name__", type(factory).__name__)
     name = "the subject" if name == "<lambda>" else name
+    if not inspect.isclass(factory) and _has_methods(factory):
+        name = type(factory).__name__
+        return ObjectSubject(lambda d: deepcopy(factory), name, exposed)
     if not callable(factory):
         raise UserError(f"{name} is no class, no factory and no function step(state, x, y)")
     try:

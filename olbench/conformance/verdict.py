@@ -11,12 +11,12 @@ import numpy as np
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
-from olbench.conformance.catalogue import CATALOGUE, find_deviations
+from olbench.conformance.catalogue import CATALOGUE, Deviation, find_deviations
 from olbench.conformance.comparison import Agreement, Divergence, compare
 from olbench.conformance.example import SmallestExample, find_example
 from olbench.conformance.inputs import Input, design_inputs
 from olbench.conformance.rendering import describe_params, render_headline, render_text
-from olbench.conformance.search import Candidate, find_order, search
+from olbench.conformance.search import Candidate, find_alternatives, find_order, search
 from olbench.conformance.subjects import SINGLE, ObjectSubject, Recording, Subject, find_unit, make_subject
 from olbench.errors import UserError, suggest
 
@@ -36,6 +36,9 @@ class Conformance:
     unit: float
     #: What explains the subject, if not the algorithm itself.
     candidate: Candidate | None = None
+    #: Single deviations that explain it as well.
+    alternatives: tuple[Deviation, ...] = ()
+    #: The order in which it visits rows, if that explains it.
     order: str = ""
     divergence: Divergence | None = None
     example: SmallestExample | None = None
@@ -134,15 +137,15 @@ def judge(
 def _judge(subject: Subject, target: Candidate, data: Sequence[Input], allow: tuple[str, ...]) -> Conformance:
     recordings = [subject.record(given) for given in subject.inputs([*design_inputs(), *data])]
     unit = find_unit(subject, recordings)
+    recordings, zero_rows = _set_zero_rows_apart(target, recordings, unit)
+    remarks = list(subject.remarks)
     agreement = compare(target.make, recordings, unit)
-    failures = [each for each in recordings if each.failure]
-    remarks = [*subject.remarks, *(_describe_zero_row(each) for each in failures if each.stops_at_zero_row)]
-    broken = [each for each in failures if not each.stops_at_zero_row]
+    broken = [each for each in recordings if each.failure]
     verdict = Conformance(subject.name, target.definition, target.params, "conforms", agreement, unit)
     first = agreement.divergence
     if first is None:
-        remarks += _list_remarks(target, agreement, unit, recordings)
         if agreement.holds and not broken:
+            remarks += zero_rows + _list_remarks(target, agreement, unit, recordings)
             return replace(verdict, remarks=tuple(remarks))
         failure = _describe_failure(broken[0]) if broken else "nothing that it shows can be compared"
         return replace(verdict, outcome="failed", failure=failure, remarks=tuple(remarks))
@@ -156,6 +159,7 @@ def _judge(subject: Subject, target: Candidate, data: Sequence[Input], allow: tu
         remarks.append("two passes over the same rows differ: it is not deterministic")
     return replace(
         verdict, outcome=outcome, agreement=agreement, candidate=found[0] if found else None, order=order,
+        alternatives=tuple(find_alternatives(found[0], recordings, unit)) if found else (),
         divergence=first, example=find_example(subject, target, first, recordings, unit),
         remarks=tuple(remarks), allowed=allow,
     )  # fmt: skip
@@ -171,7 +175,7 @@ def _find_other_order(
 
 def _is_random(subject: Subject, recordings: Sequence[Recording]) -> bool:
     """Return whether a second pass shows something else."""
-    first = recordings[-1]
+    first = max(recordings, key=lambda each: len(each.sightings))
     again = subject.record(first.input) if subject.is_live else first
     pairs = zip(first.sightings, again.sightings, strict=False)
     return any(
@@ -186,8 +190,24 @@ def _describe_failure(recording: Recording) -> str:
     return f"{recording.failure}, in round {t:,} of '{recording.input.name}'"
 
 
-def _describe_zero_row(recording: Recording) -> str:
-    return f"at a row of zeros, where the formula may divide by zero: {recording.failure}"
+def _set_zero_rows_apart(
+    target: Candidate, recordings: Sequence[Recording], unit: float
+) -> tuple[list[Recording], list[str]]:
+    """Return the passes up to where only a row of zeros explains a difference, and what is to be said of it.
+
+    The formulas of many papers divide zero by zero there, so no paper says what is right.
+    """
+    kept, remarks = [], []
+    for recording in recordings:
+        zeros = np.flatnonzero(~recording.input.X.any(axis=1))
+        first = int(zeros[0]) if zeros.size else len(recording.input.y)
+        found = compare(target.make, [recording], unit).divergence if zeros.size else None
+        if zeros.size and (recording.failure or (found is not None and found.round > first)):
+            what = recording.failure or "it goes on differently"
+            remarks.append(f"after a row of zeros, of which the paper does not speak, {what}")
+            recording = Recording(recording.input, recording.sightings[:first], recording.start)
+        kept.append(recording)
+    return kept, remarks
 
 
 def _list_remarks(
@@ -201,7 +221,7 @@ def _list_remarks(
         remarks.append("it shows numbers of single precision or of fewer digits, and is judged by them")
     hidden = [
         each.says
-        for each in find_deviations(target.definition)
+        for each in find_deviations(target.definition, target.params)
         if each.kind == "convention" and each.exchange.keys() & {"params", "constants"}
         and Candidate(target.definition, target.params, (each,)).compare(recordings, unit).holds
     ]  # fmt: skip
