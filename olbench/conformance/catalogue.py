@@ -299,6 +299,10 @@ CONVENTIONS = [
         with_part("decide", lambda before, s, m, v, mistake: _step_unscaled(before, s, m, v, mistake)),
         seen="olpy 1.0.0.dev3, River", ids=("alma",),
     ),
+    Deviation(
+        "schedule-from-two", "convention", "starts its step sizes with the second of the paper, C / sqrt(2)",
+        with_part("clock", lambda before, s: before(s) + 1), seen="Vowpal Wabbit 9.11.9", ids=("ogd", "sgd"),
+    ),
     *(
         Deviation(
             f"rate-{rate:g}", "convention",
@@ -416,7 +420,7 @@ SEEN_BY_RULE = [
     ),
     Deviation(
         "round-from-two", "defect", "counts rounds from 2 instead of 1",
-        with_part("clock", lambda before, s: before(s) + 1),
+        with_part("clock", lambda before, s: before(s) + 1), ids=("iellip",),
     ),
     Deviation(
         "updates-for-rounds", "defect", "counts updates where the paper counts rounds",
@@ -708,6 +712,13 @@ UPDATES = [
         with_part("update", _decide_again), seen="scw 1.1.2 on PyPI", order="second",
     ),
     Deviation("double-update", "defect", "learns every example twice", with_part("visit", _double)),
+    Deviation(
+        "partial-projection", "defect", "shrinks only the weights of the features that are in the row",
+        with_part(
+            "move", lambda before, s, step, y, z, x: np.where(x != 0.0, before(s, step, y, z, x), s.mu)
+        ),
+        seen="River 0.26.1: ALMAClassifier", ids=("romma", "aromma", "sgd", "alma"),
+    ),
     Deviation(
         "shrink-forgotten", "defect", "does not shrink the weights before it adds the row",
         with_step(lambda step, m, v, s: replace(step, shrink=1.0)), ids=("romma", "aromma", "sgd", "alma"),

@@ -17,7 +17,7 @@ from olbench.learn.examples import Floats
 TOLERANCE, ROUNDINGS = 1e-9, 200.0
 #: How strongly a replica is disturbed, in units of rounding, to see how much rounding can grow; and how many
 #: times what it grew to is still rounding.
-DISTURBANCE, GROWTH = 16.0, 50.0
+DISTURBANCE, GROWTH = 16.0, 300.0
 #: A covariance whose largest entry differs by less than this fraction is the same.
 SIGMA = 1e-6
 #: A replica with parts exchanged by these.
@@ -46,6 +46,8 @@ class Agreement:
     #: The largest difference relative to the scale of the quantity, over all rounds that agree.
     largest: float = 0.0
     quantities: dict[str, int] = field(default_factory=dict)
+    #: The last round that was compared, by the name of the input.
+    reached: dict[str, int] = field(default_factory=dict)
     #: Rounds left out because rounding alone could have made the difference.
     unclear: int = 0
     #: Whether a covariance that was seen is Sigma in all rounds. It may be another matrix, which is no
@@ -58,6 +60,10 @@ class Agreement:
     def holds(self) -> bool:
         """Whether something was compared and nothing differs."""
         return self.divergence is None and self.rounds > 0
+
+    def explains(self, first: Divergence) -> bool:
+        """Whether nothing differs, also not in the round in which the algorithm itself did."""
+        return self.holds and self.reached.get(first.input.name, 0) >= first.round
 
 
 def tolerance_of(unit: float) -> float:
@@ -87,13 +93,12 @@ def _compare_pass(
         return Divergence(given, 0, "weights", recording.start, np.zeros(given.X.shape[1]), np.inf)
     for t, sighting in enumerate(recording.sightings, start=1):
         x, y = given.X[t - 1], float(given.y[t - 1])
-        before = replica.mu
         expected = replica.learn(x, y)
         scale = max(scale, float(np.max(np.abs(expected.mu), initial=0.0)))
         if sighting is None:
             continue
-        # A margin is a sum of products, and as exact as the largest of them.
-        size = float(np.abs(before) @ np.abs(replica.parts["row"](replica, x))) if before.size else 0.0
+        # The weights are as exact as the largest has been, and a margin as the sum over them.
+        size = scale * float(np.sum(np.abs(x)))
         for found in readings.differences(sighting, expected, y, scale, size):
             quantity, difference, seen, wanted = found
             if quantity == "prediction" and expected.margin == 0.0:
@@ -110,6 +115,7 @@ def _compare_pass(
             agreement.is_sigma = covariance_difference(sighting.covariance, expected.covariance) <= SIGMA
             agreement.quantities["covariance"] = agreement.quantities.get("covariance", 0) + 1
         agreement.rounds += 1
+        agreement.reached[given.name] = t
     return None
 
 

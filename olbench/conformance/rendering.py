@@ -131,7 +131,8 @@ def _show_example(verdict: "Conformance") -> list[str]:
     first, example = verdict.divergence, verdict.example
     if first is None or example is None:
         return []
-    name, formula = verdict.definition.id, find_formula(verdict.definition, example.place)
+    formula = find_formula(verdict.definition, example.place)
+    names = {} if verdict.definition.order == "second" else {"variance": "||x||^2", "step": "tau"}
     lines = [
         "",
         f"First difference: {first.quantity} in round {first.round:,} of '{first.input.name}' "
@@ -153,9 +154,10 @@ def _show_example(verdict: "Conformance") -> list[str]:
             if row[quantity]["expected"] is not None
         ]
         width = max(len("subject"), *(len(seen) for _, seen, _ in shown))
-        lines.append(f"    {'':12} {'subject':{width}}  {name}")
+        lines.append(f"    {'':12} {'subject':{width}}  {verdict.definition.id}")
         for quantity, seen, both in shown:
-            lines.append(f"    {quantity:12} {seen:{width}}  {shorten_value(both['expected'])}")
+            name = names.get(quantity, quantity)
+            lines.append(f"    {name:12} {seen:{width}}  {shorten_value(both['expected'])}")
     return lines
 
 

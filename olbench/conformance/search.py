@@ -11,7 +11,7 @@ import numpy as np
 from olbench.algorithms import definitions
 from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.catalogue import Deviation, Kind, find_deviations
-from olbench.conformance.comparison import Agreement, compare, tolerance_of
+from olbench.conformance.comparison import Agreement, Divergence, compare, tolerance_of
 from olbench.conformance.replica import Exchange, Replica
 from olbench.conformance.subjects import Recording
 from olbench.errors import UserError
@@ -70,9 +70,13 @@ def find_others(target: Definition, params: dict[str, Value]) -> list[Candidate]
 
 
 def search(
-    target: Definition, params: dict[str, Value], recordings: Sequence[Recording], unit: float
+    target: Definition,
+    params: dict[str, Value],
+    first: Divergence,
+    recordings: Sequence[Recording],
+    unit: float,
 ) -> tuple[Candidate, Agreement] | None:
-    """Return the simplest candidate that explains all rounds, or None."""
+    """Return the simplest candidate that explains all rounds, with the first difference, or None."""
     singles = find_deviations(target, params)
     others = find_others(target, params)
     mine = partial(Candidate, target, params)
@@ -92,9 +96,9 @@ def search(
     for wave in waves:
         for candidate in wave:
             agreement = candidate.compare(recordings, unit)
-            if agreement.holds and agreement.is_sigma:
+            if agreement.explains(first) and agreement.is_sigma:
                 return candidate, agreement
-            if agreement.holds:  # the weights agree, but a covariance that is shown does not
+            if agreement.explains(first):  # the weights agree, but a covariance that is shown does not
                 second_best = second_best or (candidate, agreement)
             promising.append((agreement.rounds, candidate))
         if second_best is not None:
@@ -104,12 +108,14 @@ def search(
         for each in find_deviations(candidate.definition, candidate.params):
             more = Candidate(candidate.definition, candidate.params, (*candidate.deviations, each))
             agreement = more.compare(recordings, unit)
-            if agreement.holds:
+            if agreement.explains(first):
                 return more, agreement
     return None
 
 
-def find_alternatives(found: Candidate, recordings: Sequence[Recording], unit: float) -> list[Deviation]:
+def find_alternatives(
+    found: Candidate, first: Divergence, recordings: Sequence[Recording], unit: float
+) -> list[Deviation]:
     """Return the single deviations that explain all rounds as well as the one that was found.
 
     Some are the same by mathematics: to learn each example twice with AROW is to learn it with r / 2.
@@ -120,7 +126,7 @@ def find_alternatives(found: Candidate, recordings: Sequence[Recording], unit: f
     alternatives = []
     for each in find_deviations(found.definition, found.params):
         agreement = Candidate(found.definition, found.params, (each,)).compare(recordings, unit)
-        if each not in found.deviations and agreement.holds and agreement.is_sigma is is_sigma:
+        if each not in found.deviations and agreement.explains(first) and agreement.is_sigma is is_sigma:
             alternatives.append(each)
     return alternatives
 

@@ -150,7 +150,7 @@ def _judge(subject: Subject, target: Candidate, data: Sequence[Input], allow: tu
         failure = _describe_failure(broken[0]) if broken else "nothing that it shows can be compared"
         return replace(verdict, outcome="failed", failure=failure, remarks=tuple(remarks))
     remarks += [_describe_failure(each) for each in broken[:1]]
-    found = search(target.definition, target.params, recordings, unit)
+    found = search(target.definition, target.params, first, recordings, unit)
     order = "" if found else _find_other_order(subject, target, recordings, unit)
     outcome: VerdictKind = "defect" if order else "differs"
     if found:
@@ -159,7 +159,7 @@ def _judge(subject: Subject, target: Candidate, data: Sequence[Input], allow: tu
         remarks.append("two passes over the same rows differ: it is not deterministic")
     return replace(
         verdict, outcome=outcome, agreement=agreement, candidate=found[0] if found else None, order=order,
-        alternatives=tuple(find_alternatives(found[0], recordings, unit)) if found else (),
+        alternatives=tuple(find_alternatives(found[0], first, recordings, unit)) if found else (),
         divergence=first, example=find_example(subject, target, first, recordings, unit),
         remarks=tuple(remarks), allowed=allow,
     )  # fmt: skip
@@ -198,14 +198,15 @@ def _set_zero_rows_apart(
     The formulas of many papers divide zero by zero there, so no paper says what is right.
     """
     kept, remarks = [], []
+    clean = [each for each in recordings if not each.input.has_zero_rows]
+    is_same = compare(target.make, clean, unit).divergence is None
     for recording in recordings:
         zeros = np.flatnonzero(~recording.input.X.any(axis=1))
-        first = int(zeros[0]) if zeros.size else len(recording.input.y)
-        found = compare(target.make, [recording], unit).divergence if zeros.size else None
-        if zeros.size and (recording.failure or (found is not None and found.round > first)):
+        found = compare(target.make, [recording], unit).divergence if zeros.size and is_same else None
+        if zeros.size and (recording.failure or (found is not None and found.round > zeros[0])):
             what = recording.failure or "it goes on differently"
             remarks.append(f"after a row of zeros, of which the paper does not speak, {what}")
-            recording = Recording(recording.input, recording.sightings[:first], recording.start)
+            recording = Recording(recording.input, recording.sightings[: zeros[0]], recording.start)
         kept.append(recording)
     return kept, remarks
 

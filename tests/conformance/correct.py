@@ -88,6 +88,7 @@ class Single:
 
     def partial_fit(self, X, y):
         for x, label in zip(X.astype(np.float32), y, strict=True):
+            self.inner.t += 1
             self.inner.learn(x, np.float32(label))
             self.inner.w = self.inner.w.astype(np.float32)
             self.inner.S = self.inner.S.astype(np.float32)

@@ -276,7 +276,7 @@ PLANTED = [
     ("arow", {"r": 0.7}, GrowingSigma, {"covariance-grows"}),
     ("pa", {}, AwayFromLabel, {"step-negated"}),
     ("iellip", {"b": 0.6, "c": 0.2}, LateEllipsoid, {"round-from-two"}),
-    ("ogd", {"C": 0.4}, LateGradient, {"round-from-two"}),
+    ("ogd", {"C": 0.4}, LateGradient, {"schedule-from-two"}),
     ("arow", {"r": 0.7}, MarginWithoutLabel, {"label-forgotten-in-margin"}),
     ("pa1", {"C": 0.4}, StepWithoutLabel, {"label-forgotten-in-step"}),
     ("arow", {"r": 0.7}, StaleVariance, {"stale-variance"}),

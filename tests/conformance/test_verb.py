@@ -1,6 +1,7 @@
 """The verb: exit codes, formats, what the subject calls its parameters, one's own rule, the survey."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -141,6 +142,18 @@ def test_a_rule_of_ones_own_is_compared_with_an_algorithm(here):
     assert code == 1
     assert "it is scw2-libol" in out
     assert here("algorithms", "--conform-to", "arow")[0] == 2
+
+
+def test_the_examples_of_the_page_are_what_happens(here, module, tmp_path):
+    page = (RULE.parents[1] / "conform.md").read_text(encoding="utf-8")
+    _, out, _ = here("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5")
+    shown = "".join(f"    {line}\n" for line in out.splitlines()[:3])
+    rounding = r" to \de-\d\d "  # as the linear algebra of this machine adds
+    assert re.sub(rounding, "", shown) in re.sub(rounding, "", page)
+    lines = [line.strip() for line in page.partition("    start 2 r=0.5\n")[2].splitlines()[:2]]
+    (tmp_path / "rounds.txt").write_text("start 2 r=0.5\n" + "\n".join(lines))
+    assert here("conform", "--recorded", "rounds.txt", "--as", "arow", "--set", "r=0.5")[0] == 0
+    assert here("conform", "--recorded", "rounds.txt", "--as", "arow", "--set", "r=0.6")[0] == 1
 
 
 def test_the_catalogue_is_listed(here):
