@@ -1,7 +1,6 @@
 """The survey: public implementations, learner by learner, and what each is."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from olbench.algorithms import get_definition
+from olbench.conformance.inputs import design_inputs
 from olbench.conformance.rendering import as_plain, explain, render_evidence, render_text
 from olbench.conformance.subjects import Subject, make_subject
 from olbench.conformance.verdict import Conformance, judge
-from olbench.errors import describe_error, shorten
+from olbench.errors import count, describe_error, shorten
 
 #: Parameters that tell conventions apart: none is 1, and none is the square or the inverse of another.
 R, C, B, ETA = 0.7, 0.4, 3.0, 0.8
+#: The first step of ALMA, long enough for its projection.
+LONG = 1.2
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ LEARNERS: Sequence[SurveyedLearner] = (
     _olpy("PA_II", "pa2", {"C": C}),
     _olpy("ROMMA", "romma"),
     _olpy("aROMMA", "aromma"),
-    _olpy("ALMA", "alma", {"alpha": ETA, "C": C}),
+    _olpy("ALMA", "alma", {"alpha": ETA, "C": LONG}),
     _olpy("OGD", "ogd", {"C": C, "loss": "zero-one"}, {"C": C}),
     _olpy("SecondOrderPerceptron", "sop"),
     _olpy("IELLIP", "iellip", {"b": 0.6, "c": 0.2}),
@@ -167,7 +169,8 @@ LEARNERS: Sequence[SurveyedLearner] = (
         label="PAClassifier(mode=2, learn_intercept=False)",
     ),
     _river(
-        "ALMAClassifier", "alma", {"alpha": ETA, "C": C, "p": 2, "B": 1 / ETA}, params={"alpha": ETA, "C": C}
+        "ALMAClassifier", "alma", {"alpha": ETA, "C": LONG, "p": 2, "B": 1 / ETA},
+        params={"alpha": ETA, "C": LONG},
     ),
     _sklearn("Perceptron", "perceptron", {"shuffle": False}),
     _sklearn(
@@ -235,24 +238,48 @@ def _examine(say: Callable[[str], None], learners: Iterable[SurveyedLearner]) ->
         yield SurveyRow(learner, installed, judge(subject, definition, definition.resolve(learner.params)))
 
 
+INTRODUCTION = """\
+# Conformance of public implementations
+
+Which public learners are the algorithms of their papers? `make survey` installs the libraries and writes
+this page. [conform.md](conform.md) says what a verdict means and how it is reached. Every learner runs with
+parameters that tell conventions apart, mostly C = 0.4, r = 0.7 and eta = 0.8, over {inputs}.
+*Other convention* is not an error: the papers leave ties and bias terms open. Vowpal Wabbit and
+scikit-learn's SGDClassifier do not claim to be the algorithm that they are compared with; their rows say how
+they relate to it. The learners of scw have their 1 x 1 arrays turned into numbers, without which NumPy 2
+refuses them. Their Sigma is updated from the margin after the step because the method that updates it
+computes alpha once more.
+
+Not examined: creme, scikit-multiflow and sklearn-contrib-lightning did not install (no build for Python
+3.11); jubatus and jubakit need a server, capymoa needs Java.
+
+"""
+
+
 def render_survey(rows: Sequence[SurveyRow], form: str) -> str:
-    """Return the survey as a table with the smallest example of each finding below, or as JSON."""
+    """Return the survey as a table, in Markdown with the smallest example of each finding, or as JSON."""
     if form == "json":
         return json.dumps([_as_plain_row(row) for row in rows], indent=2) + "\n"
+    if form != "md":
+        return "".join(
+            f"{row.learner.package} {row.version}, {row.learner.title}, as {row.learner.algorithm}: "
+            f"{_name_verdict(row)}; {_explain_row(row)}\n"
+            for row in rows
+        )
     lines = ["| library | learner | compared with | verdict | because |", "|:--|:--|:--|:--|:--|"]
     for row in rows:
-        library = f"{row.learner.package} {row.version}".strip()
-        lines.append(
-            f"| {library} | `{row.learner.title}` | {row.learner.algorithm} | {_name_verdict(row)} "
-            f"| {_explain_row(row)} |"
-        )
-    lines.append("")
+        cells = [
+            f"{row.learner.package} {row.version}".strip(), f"`{row.learner.title}`", row.learner.algorithm,
+            _name_verdict(row), _explain_row(row).replace("|", "\\|"),
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "## The smallest example of each finding", ""]
     for row in rows:
         if row.verdict is not None and row.verdict.outcome != "conforms":
-            lines += [f"### {row.learner.package} {row.version}: `{row.learner.title}`", ""]
+            lines += [f"### {row.learner.package}: `{row.learner.title}`", ""]
             lines += ["```text", render_text(row.verdict).strip(), "```", ""]
-    text = "\n".join(lines).rstrip() + "\n"
-    return text if form == "md" else re.sub("^### |```text\n|```\n|`", "", text, flags=re.MULTILINE)
+    inputs = f"{count(sum(len(given.y) for given in design_inputs()), 'round')} of designed inputs"
+    return INTRODUCTION.format(inputs=inputs) + "\n".join(lines).rstrip() + "\n"
 
 
 def _name_verdict(row: SurveyRow) -> str:
