@@ -44,9 +44,10 @@ scw2012 := scw
 cw2008 := cw-synthetic
 cw2012 := cw cw-usps cw-tfidf cw-unbalanced cw-times shards shards-million
 adviceptron2010 := advice
-PAPER ?= scw2012 cw2008 cw2012 adviceptron2010
+libol2013 := libol
+PAPER ?= scw2012 cw2008 cw2012 adviceptron2010 libol2013
 # What our own pages quote, beyond the papers; left out where one paper is asked for.
-BEYOND := streams scw-measures
+BEYOND := streams scw-measures multiclass multiclass-diag
 # The configs whose times the papers print: after the counts, their trials run once more, one at a time.
 TIMED := scw cw-times
 

@@ -19,6 +19,7 @@ from typing import Any
 from site_pages import table
 
 from olbench.audit import checks
+from olbench.quantities import MISTAKE_RATE
 from olbench.report import evidence, verdicts
 from olbench.report.claims import OUTCOMES
 from olbench.report.grid import Grid
@@ -29,6 +30,7 @@ from olbench.report.sections import drifts, overview, results, shards, statistic
 from olbench.report.sections import evidence as evidence_section
 from olbench.report.sections.verdicts import glance, verdict_map
 from olbench.report.summary import Reproduction, reproductions, summary_document
+from olbench.stats import LEVEL, paired_t
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = ROOT / "results"
@@ -306,6 +308,21 @@ def cw2008_phrases() -> Iterator[str]:
     )
 
 
+# --- libol2013 ---
+
+
+def libol_headline() -> str:
+    """Return the verdicts, each with its control."""
+    return bullets(report("libol/reference").verdict_lines)
+
+
+def libol_phrases() -> Iterator[str]:
+    """Yield what docs/papers/libol2013.md says of its run."""
+    updates = means("libol/reference", "updates").loc["svmguide3"]
+    for label, name in (("alma", "ALMA"), ("nherd", "NHERD"), ("scw2-libol", "SCW-II")):
+        yield f"{name} makes {updates[label]:.0f} updates"
+
+
 # --- adviceptron2010 ---
 
 LEARNERS = {
@@ -469,7 +486,8 @@ def streams_forgetting() -> str:
     own, rows = 100 * means(STREAMS, "accuracy"), []
     for dataset in report(STREAMS).results.datasets:
         gains = [own.loc[dataset, f"{id}-forgetting"] - own.loc[dataset, id] for id in FORGETFUL]
-        rows.append([dataset, *(f"{gain:+.2f}" for gain in gains), f"{own.loc[dataset, 'no-change']:.2f}"])
+        texts = (f"{gain:+.2f}".replace("-0.00", "0.00") for gain in gains)
+        rows.append([dataset, *texts, f"{own.loc[dataset, 'no-change']:.2f}"])
     gained = [float(cell) for row in rows for cell in row[1:-1]]
     text = (
         f"Forgetting raises the accuracy in {sum(gain > 0 for gain in gained)} of {len(gained)} cells, by up "
@@ -499,7 +517,20 @@ def measures_best() -> str:
         rows.append([dataset, *(f"{column.idxmin()}" for column in columns.values())])
     taus = [f"{min(values):.2f} to {max(values):.2f}" for values in agreement.values()]
     rows.append(["Kendall's tau with the mistake rate", *("–" if k == 0 else t for k, t in enumerate(taus))])
-    return "\n".join(table(("best on", *(each.title for each in quantities)), rows, "lllll"))
+    lowest = agreement["balanced_accuracy"]
+    text = (
+        f"Yes. By the mistake rate {wins(rows, 1)}; by AUC {wins(rows, 3)}. On "
+        f"{whole.datasets[lowest.index(min(lowest))]} the order by balanced accuracy has next to nothing to "
+        f"do with that by mistakes (Kendall's tau {min(lowest):.2f})."
+    )
+    shown = table(("best on", *(each.title for each in quantities)), rows, "lllll")
+    return "\n".join([wrap(text), "", *shown])
+
+
+def wins(rows: list[list[str]], column: int) -> str:
+    """Return which learner is best on how many data sets, in words."""
+    counts = Counter(row[column] for row in rows[:-1])
+    return " and ".join(f"{label} is best on {times} of {len(rows) - 1}" for label, times in counts.items())
 
 
 def measures_ranks() -> str:
@@ -515,6 +546,60 @@ def measures_ranks() -> str:
 
 
 MEASURED = ("mistake_rate", "balanced_accuracy", "auc", "kappa")
+
+
+# --- several classes ---
+
+CLASSES, CLASSES_DIAG = "multiclass/reference", "multiclass-diag/reference"
+#: The columns of the table, and how the labels of the run end.
+WAYS = {"one-vs-rest": "-rest", "native": "", "shared": "-shared", "toolbox": "-libol"}
+
+
+def multiclass_table(run: str) -> str:
+    """Return the mistake rates of every learner in every way, on every data set; the best in bold."""
+    own = means(run, "mistake_rate")
+    known = list(own.columns)
+    bases = [label for label in known if f"{label}-rest" in known]
+    ways = {name: end for name, end in WAYS.items() if any(f"{base}{end}" in known for base in bases)}
+    rows = []
+    for dataset in report(run).results.datasets:
+        best = own.loc[dataset].min()
+        for base in bases:
+            texts = []
+            for end in ways.values():
+                value = own.loc[dataset].get(f"{base}{end}")
+                text = "" if value is None else rate(value, 4)
+                texts.append(f"**{text}**" if value == best else text)
+            rows.append([dataset.removesuffix("[all]"), base, *texts])
+    return "\n".join(table(("data set", "learner", *ways), rows, "ll" + "r" * len(ways)))
+
+
+def multiclass_tests() -> str:
+    """Return on how many data sets native learners make fewer mistakes, and how sure that is."""
+    lines = []
+    for name, one, other, runs in (
+        ("Native against one-vs-rest", "", "-rest", (CLASSES, CLASSES_DIAG)),
+        ("A covariance for each class against one for all", "", "-shared", (CLASSES,)),
+        ("Exact against the toolbox, both with one covariance for all", "-shared", "-libol", (CLASSES,)),
+    ):
+        counts: Counter[str] = Counter()
+        for run in runs:
+            whole = report(run).results
+            for dataset in whole.datasets:
+                entries = {entry.label: entry for entry in whole.of(dataset)}
+                pairs = [(entries[f"{base}{one}"], entries[f"{base}{other}"]) for base in PAIRED
+                         if f"{base}{one}" in entries and f"{base}{other}" in entries]  # fmt: skip
+                for first, second in pairs:
+                    difference, p = paired_t(*(each.values(MISTAKE_RATE) for each in (first, second)))
+                    counts["equal" if p >= LEVEL else "fewer" if difference < 0 else "more"] += 1
+        lines.append(
+            f"{name}: significantly fewer mistakes in {counts['fewer']} of {counts.total()} comparisons, "
+            f"more in {counts['more']} (paired t-test over the orders, 5%)"
+        )
+    return bullets(lines)
+
+
+PAIRED = ("perceptron", "romma", "aromma", "ogd", "pa", "pa1", "pa2", "cw", "arow", "scw1", "scw2")
 
 
 # --- all papers ---
@@ -533,6 +618,8 @@ def claims_by_chance() -> str:
     """Return, for each paper, how many of the claims that hold would hold with wrong learners as well."""
     rows = []
     for id, found in papers().items():
+        if not found.claims:
+            continue
         shares = [
             own.chance_of(claim)
             for deciding in found.deciding.values()
@@ -570,6 +657,9 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "cw-usps-table": lambda: render(*overview.parts(report("cw-usps/reference"))),
     "cw2008-claims": lambda: render(*claims_section.parts(report("cw-synthetic/reference"))),
     "cw2008-table": lambda: render(*results.parts(report("cw-synthetic/reference"))),
+    "libol-headline": libol_headline,
+    "libol-map": lambda: render(verdict_map(report("libol/reference"))),
+    "libol-rates": lambda: render(glance(report("libol/reference"))),
     "papers-claims": lambda: summary_tables("Claims, checked on our runs"),
     "papers-evidence": lambda: summary_tables("What the verdicts prove"),
     "papers-numbers": lambda: summary_tables("Published numbers, ours beside them"),
@@ -585,6 +675,9 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "streams-drifts": streams_drifts,
     "measures-best": measures_best,
     "measures-ranks": measures_ranks,
+    "multiclass-full": lambda: multiclass_table(CLASSES),
+    "multiclass-diag": lambda: multiclass_table(CLASSES_DIAG),
+    "multiclass-tests": multiclass_tests,
     "shards": lambda: shards_table("shards/reference"),
     "shards-many": lambda: shards_table("shards-many/reference"),
     "shards-million": shards_million,
@@ -611,6 +704,7 @@ CHECKED: Mapping[str, Callable[[], Iterator[str]]] = {
     "docs/REPRODUCTION.md": scw_phrases,
     "docs/REPRODUCTION-cw.md": cw_phrases,
     "docs/REPRODUCTION-advice.md": advice_phrases,
+    "docs/papers/libol2013.md": libol_phrases,
     "docs/tutorials/reading-verdicts.md": tutorial_phrases,
 }
 

@@ -29,12 +29,12 @@ CHAPTERS = {
     ],
     "Guides": [
         "runner", "report", "data", "large-data", "own-algorithm", "own-protocol", "learners", "kernels",
-        "streams", "measures", "advice", "scale", "cluster", "correctness", "conform", "conformance",
-        "forensics", "figures",
+        "streams", "measures", "multiclass", "advice", "scale", "cluster", "correctness", "conform",
+        "conformance", "forensics", "figures",
     ],
     "Papers": [
-        "papers/scw2012", "papers/cw2008", "papers/cw2012", "papers/adviceptron2010", "evidence",
-        "REPRODUCTION", "REPRODUCTION-cw", "REPRODUCTION-advice", "audit",
+        "papers/scw2012", "papers/cw2008", "papers/cw2012", "papers/adviceptron2010", "papers/libol2013",
+        "evidence", "REPRODUCTION", "REPRODUCTION-cw", "REPRODUCTION-advice", "audit",
     ],
     "Reference": [
         "reference/config", "reference/commands", "reference/algorithms", "reference/datasets",
@@ -338,6 +338,8 @@ def describe_paper(id: str, page: str) -> str:
             for quantity in (report.judged if report.judgements else ())
         ]
         lines += [""]
+    if not found.claims:
+        return "\n".join(lines)
     totals = ", ".join(f"{each} {found.claims[each]}" for each in OUTCOMES if found.claims[each])
     lines += ["## Claims", "", f"Of {found.claims.total()} claims: {totals}.", ""]
     rows = [

@@ -47,18 +47,19 @@ def compare_counts(
 ) -> BlockDifference:
     """Compare a measure of two learners on the same stream.
 
-    Both arrays have cumulative counts, one row per place from the first round to the last; `measure` takes
-    its columns, COLUMNS. There must be at least BLOCKS places.
+    Both arrays have counts of the rounds between some places, from the first round to the last; `measure`
+    takes their columns, COLUMNS, or sums of them. There must be at least BLOCKS rows.
 
     >>> rng = np.random.default_rng(0)
-    >>> lost = np.cumsum(rng.random((2, 2001)) < [[0.2], [0.25]], axis=1)
-    >>> n, zeros = np.arange(2001), np.zeros(2001, int)
-    >>> runs = [np.column_stack([n, each, zeros, each]) for each in lost]
+    >>> lost = rng.random((2, 2000)) < [[0.2], [0.25]]
+    >>> ones, zeros = np.ones(2000, int), np.zeros(2000, int)
+    >>> runs = [np.column_stack([ones, each, zeros, each]) for each in lost]
     >>> found = compare_counts(*runs, lambda n, mistakes, *others: mistakes / n)
     >>> -0.1 < found.low < found.value < found.high < 0
     True
     """
-    places = one.shape[0] - 1
+    places = one.shape[0]
+    one, other = (np.vstack([np.zeros(4, np.int64), np.cumsum(each, axis=0)]) for each in (one, other))
     length = places // BLOCKS
     starts = np.random.default_rng(seed).integers(0, places - length + 1, (RESAMPLES, BLOCKS))
     fixed = np.arange(BLOCKS) * length
@@ -86,44 +87,48 @@ def compare_counts(
     return _studentise(value, float(estimate(fixed)[1]), drawn - centre, deviations, parts)
 
 
-def compare_pairs(one: Floats, other: Floats, seed: int = 0) -> BlockDifference:
+def compare_pairs(one: NDArray[np.int64], other: NDArray[np.int64], seed: int = 0) -> BlockDifference:
     """Compare the AUC of two learners on the same stream; each array is a result of `count_pairs`."""
     random, ones = np.random.default_rng(seed), np.ones((1, BLOCKS))
+    first, second = map(_expand_pairs, (one, other))
     # How often each block is in a resample.
     times = random.multinomial(BLOCKS, np.full(BLOCKS, 1 / BLOCKS), RESAMPLES).astype(np.float64)
 
     def estimate(times: Floats) -> tuple[Floats, Floats]:
-        both = [_areas(each, times) for each in (one, other)]
+        both = [_areas(each, times) for each in (first, second)]
         return both[0][0] - both[1][0], _jackknife(both[0][1] - both[1][1], times)
 
     (value,), (deviation,) = estimate(ones)
     drawn, deviations = estimate(times)
-    return _studentise(
-        float(value), float(deviation), drawn - float(value), deviations, _own_area(one) - _own_area(other)
-    )
+    parts = _own_area(first) - _own_area(second)
+    return _studentise(float(value), float(deviation), drawn - float(value), deviations, parts)
 
 
-def count_pairs(labels: Floats, margins: Floats) -> Floats:
+def count_pairs(labels: Floats, margins: Floats) -> NDArray[np.int64]:
     """Return the pairs of a positive and a negative round that margins order rightly, by their blocks.
 
-    Entry (0, b, c) counts those with the positive one in block b and the negative one in block c, ties half;
-    entry (1, b, c) counts all such pairs.
+    Row b, column c is twice the pairs with the positive one in block b and the negative one in block c, so
+    that ties, which count half, are whole. The last two rows are the positive and the negative rounds of the
+    blocks.
     """
     block = np.minimum(np.arange(labels.size) * BLOCKS // max(1, labels.size), BLOCKS - 1)
     order = np.argsort(margins, kind="stable")
-    ranked = margins[order]
-    found = np.zeros((2, BLOCKS, BLOCKS))
+    ranked, owners = margins[order], block[order]
     positive = labels > 0
-    sizes = [np.bincount(block[each], minlength=BLOCKS) for each in (positive, ~positive)]
-    found[1] = np.multiply.outer(*sizes)
-    owners = block[order]
+    found = np.zeros((BLOCKS + 2, BLOCKS), np.int64)
+    found[BLOCKS:] = [np.bincount(block[each], minlength=BLOCKS) for each in (positive, ~positive)]
     for c in range(BLOCKS):
-        # Negatives of block c below each margin, and those up to it: their mean counts ties half.
+        # Negatives of block c below each margin, and those up to it: ties are in one of the two.
         mine = np.concatenate([[0], np.cumsum((owners == c) & ~positive[order])])
         below = mine[np.searchsorted(ranked, margins[positive], side="left")]
         up_to = mine[np.searchsorted(ranked, margins[positive], side="right")]
-        found[0, :, c] = np.bincount(block[positive], 0.5 * (below + up_to), minlength=BLOCKS)
+        np.add.at(found[:BLOCKS, c], block[positive], below + up_to)
     return found
+
+
+def _expand_pairs(counts: NDArray[np.int64]) -> Floats:
+    """Return the rightly ordered pairs and all pairs, by their blocks."""
+    return np.stack([0.5 * counts[:BLOCKS], np.multiply.outer(*counts[BLOCKS:]).astype(np.float64)])
 
 
 def _areas(pairs: Floats, times: Floats) -> tuple[Floats, Floats]:

@@ -16,7 +16,12 @@ from typing import Any
 from olbench.advice.estimator import TakesAdvice
 from olbench.algorithms import definitions
 from olbench.algorithms.definition import Definition, Parameter
-from olbench.learn.classifiers import EllipsoidClassifier, OnlineClassifier, SecondOrderClassifier
+from olbench.learn.classifiers import (
+    AllocatingClassifier,
+    EllipsoidClassifier,
+    OnlineClassifier,
+    SecondOrderClassifier,
+)
 from olbench.learn.docstrings import describe_estimator
 
 
@@ -39,7 +44,7 @@ def _choose_bases(definition: Definition) -> tuple[type[Any], ...]:
     if definition.order == "advice":
         return (TakesAdvice,)
     if definition.order == "first":
-        return (OnlineClassifier,)
+        return (AllocatingClassifier if definition.allocated else OnlineClassifier,)
     return (SecondOrderClassifier if definition.estimator.gaussian else EllipsoidClassifier,)
 
 
@@ -56,7 +61,8 @@ def _make_field(definition: Definition, parameter: Parameter) -> tuple[str, Any,
 ESTIMATORS = {
     definition.estimator_name: _make_estimator(definition)
     for definition in definitions()
-    if definition.order in ("first", "second", "advice") and not definition.is_own
+    if definition.order in ("first", "second", "advice")
+    if not (definition.is_own or definition.only_native)
 }
 globals().update(ESTIMATORS)
 __all__ = ["OnlineClassifier", "SecondOrderClassifier", *ESTIMATORS]

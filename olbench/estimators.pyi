@@ -2,14 +2,14 @@
 from dataclasses import dataclass
 
 from olbench.advice.estimator import TakesAdvice
-from olbench.learn.classifiers import EllipsoidClassifier
+from olbench.learn.classifiers import AllocatingClassifier, EllipsoidClassifier
 from olbench.learn.classifiers import OnlineClassifier as OnlineClassifier
 from olbench.learn.classifiers import SecondOrderClassifier as SecondOrderClassifier
 
 ESTIMATORS: dict[str, type[OnlineClassifier]]
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Perceptron(OnlineClassifier):
+class Perceptron(AllocatingClassifier):
     """The perceptron: add y x on every mistake."""
 
 @dataclass(eq=False, repr=False, kw_only=True)

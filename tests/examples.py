@@ -6,10 +6,19 @@ from olbench.algorithms import definitions
 
 
 def built_in():
-    """Return the learners that olbench brings, whatever plugins other tests have loaded.
+    """Return the learners of two classes that olbench brings, whatever plugins other tests have loaded.
 
     The baselines, which never look at an example, are not among them.
     """
+    return [each for each in _rules() if not each.only_native]
+
+
+def built_in_native():
+    """Return the learners that only several classes have, as a toolbox has them."""
+    return [each for each in _rules() if each.only_native]
+
+
+def _rules():
     return [
         each
         for each in definitions()

@@ -12,12 +12,12 @@ N, RUNS = 5000, 400
 
 
 def accuracy_of(predicted, labels):
-    """Return cumulative counts at PLACES places."""
+    """Return the counts between PLACES places."""
     at = np.rint(np.arange(PLACES + 1) * labels.size / PLACES).astype(int)
     rounds = np.column_stack([
         np.ones(labels.size, int), predicted != labels, labels > 0, (predicted > 0) & (labels < 0)
     ])  # fmt: skip
-    return np.vstack([np.zeros(4, int), np.cumsum(rounds, axis=0)])[at]
+    return np.diff(np.vstack([np.zeros(4, int), np.cumsum(rounds, axis=0)])[at], axis=0)
 
 
 def columns(measure):
@@ -80,9 +80,12 @@ def test_equal_learners_are_rarely_told_apart():
 def test_pairs_add_up_to_the_auc(rng):
     labels = np.where(rng.random(997) < 0.2, 1.0, -1.0)
     margins = np.round(rng.standard_normal(997) + labels, 1)  # with ties
-    right, total = count_pairs(labels, margins)
-    assert total.shape == (BLOCKS, BLOCKS)
-    np.testing.assert_allclose(right.sum() / total.sum(), roc_auc_score(labels, margins), rtol=1e-12)
+    counts = count_pairs(labels, margins)
+    assert counts.shape == (BLOCKS + 2, BLOCKS)
+    total = counts[BLOCKS].sum() * counts[BLOCKS + 1].sum()
+    np.testing.assert_allclose(
+        0.5 * counts[:BLOCKS].sum() / total, roc_auc_score(labels, margins), rtol=1e-12
+    )
 
 
 def test_a_learner_is_not_different_from_itself(rng):

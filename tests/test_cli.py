@@ -69,16 +69,16 @@ def test_the_table_of_algorithms_has_ids_parameters_traits_and_papers():
     done = olbench("algorithms", COLUMNS="160")
     assert done.returncode == 0
     [line] = [line for line in done.stdout.splitlines() if line.startswith("scw1 ")]
-    assert line.split() == ["scw1", "SCW-I", "second", "C=1,", "eta=0.75", "LCNA",
+    assert line.split() == ["scw1", "SCW-I", "second", "C=1,", "eta=0.75", "LCNA", "native",
                             "scw2012,", "eq.", "(4)", "and", "Proposition", "1"]  # fmt: skip
-    assert sum(" second " in line or " first " in line for line in done.stdout.splitlines()) == 25
+    assert sum(" second " in line or " first " in line for line in done.stdout.splitlines()) == 31
 
 
 def test_a_narrow_table_of_algorithms_keeps_ids_and_parameters_and_says_what_it_lacks():
     lines = olbench("algorithms", COLUMNS="60").stdout.splitlines()
     assert max(map(len, lines)) <= 60
     assert any(line.split() == ["scw1", "C=1,", "eta=0.75"] for line in lines)
-    assert "Not shown in this width: name, order, traits, source." in " ".join(lines)
+    assert "Not shown in this width: name, order, traits, classes, source." in " ".join(lines)
 
 
 def test_one_algorithm_in_detail():
@@ -90,6 +90,8 @@ def test_one_algorithm_in_detail():
     assert "runs with   covariance: full; form: covariance, root (the first is the default)" in done.stdout
     assert "            covariance: full; kernel: linear, rbf, poly" in done.stdout
     assert "            covariance: diag; projection: kl, l2" in done.stdout
+    assert "            multiclass: native; covariance: block, shared, full" in done.stdout
+    assert "            multiclass: native; covariance: diag; projection: kl, l2" in done.stdout
 
 
 @pytest.mark.parametrize("id", [each.id for each in definitions() if each.order == "second"])
@@ -225,8 +227,11 @@ def test_bench_reads_a_file_of_ones_own(tmp_path, here):
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("olbench algorithms aro", ["aromma", "arow"]),
-        ("olbench run my.libsvm --algorithms pa1,scw", ["pa1,scw1", "pa1,scw2", "pa1,scw2-libol"]),
+        ("olbench algorithms aro", ["aromma", "aromma-libol", "arow", "arow-libol"]),
+        (
+            "olbench run my.libsvm --algorithms pa1,scw",
+            ["pa1,scw1", "pa1,scw1-libol", "pa1,scw2", "pa1,scw2-libol"],
+        ),
         ("olbench data fetch svm", ["svmguide3"]),
     ],
 )

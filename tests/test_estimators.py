@@ -31,7 +31,7 @@ STUB_HEAD = """# Made from the definitions of the algorithms by tests/test_estim
 from dataclasses import dataclass
 
 from olbench.advice.estimator import TakesAdvice
-from olbench.learn.classifiers import EllipsoidClassifier
+from olbench.learn.classifiers import AllocatingClassifier, EllipsoidClassifier
 from olbench.learn.classifiers import OnlineClassifier as OnlineClassifier
 from olbench.learn.classifiers import SecondOrderClassifier as SecondOrderClassifier
 

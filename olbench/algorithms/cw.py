@@ -52,6 +52,82 @@ def precision_gain(a: float, phi: float, v: float) -> float:
     return 0.5 * k * (k + math.sqrt(k * k + 4.0)) / v
 
 
+#: Newton's method from below takes five steps or less on random pairs; the bound only guards against a NaN.
+MOST_STEPS = 60
+EPSILON = 2.0**-52
+
+
+@helper
+def remaining(x: float, u: float, w: float) -> tuple[float, float, float]:
+    """Return rho, (1 - rho^2) / x and the slope of rho for two shares u + w = 1 of the variance.
+
+    rho^2 = u / (1 + x u) + w / (1 + x w) is the share of the variance that a gain c = x / v leaves.
+    """
+    p, q = 1.0 / (1.0 + x * u), 1.0 / (1.0 + x * w)
+    rho = math.sqrt(u * p + w * q)
+    return rho, u * u * p + w * w * q, -0.5 * (u * u * p * p + w * w * q * q) / rho
+
+
+@helper
+def pair_gain(r: float, phi: float, u: float, w: float, n: float) -> float:
+    """Return the root x of rho(x) (phi^2 - n x) = phi r for a normalised margin r < phi.
+
+    Written as x (n rho + phi^2 (1 - rho) / x) = phi (phi - r), nothing cancels, and the left side is concave
+    and increasing: Newton's iterates from below increase towards the root. They start at the root for one
+    share of 1, or two of 1/2, which bound rho from below and above: closed forms, as for two classes.
+    """
+    wanted = phi * (phi - r)
+    if r >= 0.0:
+        x = precision_gain(confident_step(r, phi, 1.0 / n), phi, 1.0)
+    else:
+        part = math.sqrt(0.5)
+        x = 2.0 * precision_gain(confident_step(part * r, part * phi, 1.0 / n), part * phi, 1.0)
+    for _ in range(MOST_STEPS):
+        rho, curve, slope = remaining(x, u, w)
+        missing = wanted - x * (n * rho + phi * phi * curve / (1.0 + rho))
+        step = missing / (n * rho + (n * x - phi * phi) * slope)
+        if not step > EPSILON * x:
+            break
+        x += step
+    return x
+
+
+@helper
+def clipped_gain(k: float, u: float, w: float) -> float:
+    """Return the root x of x rho(x) = k, in the same way."""
+    x = 2.0 * precision_gain(0.5 * k, 1.0, 1.0)
+    for _ in range(MOST_STEPS):
+        rho, _, slope = remaining(x, u, w)
+        step = (k - x * rho) / (rho + x * slope)
+        if not step > EPSILON * x:
+            break
+        x += step
+    return x
+
+
+@helper
+def pair_step(m: float, v_y: float, v_s: float, phi: float, slack: float, most: float) -> tuple[float, float]:
+    """Return (alpha, c) of CW for the covariances of two classes: the optimum over both Gaussians.
+
+    The constraint is phi sqrt(v_y+ + v_s+) = m + alpha (v_y + v_s + slack), and alpha is at most `most`.
+    """
+    v = v_y + v_s
+    deviation = math.sqrt(v)
+    r, u, w, n = m / deviation, v_y / v, v_s / v, 1.0 + slack / v
+    x = pair_gain(r, phi, u, w, n)
+    rho = remaining(x, u, w)[0]
+    a = x * rho / phi if r > 0.0 else (phi * rho - r) / n
+    if a > most * deviation:
+        a = most * deviation
+        x = clipped_gain(a * phi, u, w)
+    return a / deviation, x / v
+
+
+def cw_pair(m: float, v_y: float, v_s: float, p: Any) -> Any:
+    """Change two Gaussians as little as needed for the constraint of CW on their difference to hold."""
+    return pair_step(m, v_y, v_s, p[0], 0.0, math.inf)
+
+
 def deviation_terms(m: float, v: float, p: Any) -> Any:
     """Return the terms of m + alpha v = phi sqrt(v+) for a diagonal Sigma (cw2012, eq. 34).
 
@@ -76,6 +152,7 @@ def variance_terms(m: float, v: float, p: Any) -> Any:
     traits=TRAITS,
     constants=confidence,
     exact=deviation_terms,
+    pair=cw_pair,
     form="root",
     monotone=True,
     scale_free=True,
@@ -90,6 +167,45 @@ def cw(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     deviation = math.sqrt(v)
     a = confident_step(m / deviation, phi, 1.0)
     return loss, a / deviation, precision_gain(a, phi, v)
+
+
+@helper
+def toolbox_step(r: float, phi: float) -> float:
+    """Return a = alpha sqrt(v) of LIBOL's CW for several classes, for r = m / sqrt(v) and v = x' Sigma x.
+
+    1 + phi^2 / 2 is where the root of its problem has 1 + phi^2, so this is not the optimum.
+    """
+    return max(0.0, 0.5 * (phi * math.sqrt((0.5 * r * r + 2.0) / (1.0 + 0.5 * phi * phi)) - r))
+
+
+@helper
+def toolbox_gain(a: float, phi: float, v: float) -> float:
+    """Return c = alpha phi / sqrt(2 u), where u is half of the variance that LIBOL's step leaves."""
+    k = a * phi
+    return 0.25 * k * (k + math.sqrt(k * k + 8.0)) / v
+
+
+@second_order(
+    "cw-libol",
+    title="CW (LIBOL)",
+    source="LIBOL 0.3.0 (2013); not the optimum",
+    parameters=(ETA, PHI),
+    traits=TRAITS,
+    constants=confidence,
+    form="root",
+    monotone=True,
+    scale_free=True,
+    only_native=True,
+)
+def cw_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
+    """Learn several classes with one Sigma and the step of the toolbox, which misses CW's constraint."""
+    phi, half = p[0], 0.5 * v
+    loss = excess(phi * math.sqrt(half), m)
+    if loss == 0.0 or v == 0.0:
+        return loss, 0.0, 0.0
+    deviation = math.sqrt(half)
+    a = toolbox_step(m / deviation, phi)
+    return loss, a / deviation, toolbox_gain(a, phi, half)
 
 
 @second_order(

@@ -14,12 +14,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.algorithms.probing import check_rule, check_source
+from olbench.algorithms.probing import check_rule, check_source, has_constant_gain
 from olbench.errors import UserError, count, shorten, show_name, suggest
 
 #: Our rules read p[0], p[1]: to unpack p tests its length, which takes about 10 ns in every round.
 Rule = Callable[..., tuple[float, float, float]]
 Value = float | str
+PairRule = Callable[..., tuple[float, float]]
 ExactRule = Callable[..., tuple[float, float, float, float, float, float]]
 Order = Literal["first", "second", "advice", "baseline", "object", "batch"]
 Closed = Literal["neither", "left", "right", "both"]
@@ -29,6 +30,8 @@ KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
 RESERVED = frozenset({
     "covariance", "projection", "form", "a", "forgetting", "kernel", "gamma", "degree", "coef0",
 })  # fmt: skip
+#: Settings of every algorithm that learns several classes natively.
+NATIVE = frozenset({"multiclass", "allocation"})
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
 
 
@@ -115,6 +118,7 @@ class Definition:
     traits: Traits | None = None
     rule: Rule | None = None
     exact: ExactRule | None = None
+    pair: PairRule | None = None
     constants: Callable[..., tuple[float, ...]] | None = None
     form: Literal["covariance", "root"] = "covariance"
     no_diagonal: str = ""
@@ -123,6 +127,10 @@ class Definition:
     averaged: bool = False
     passive_above: Callable[..., float] | None = None
     product: bool = False
+    #: Whether a step of the native learner can be shared among all rivals, by the option `allocation`.
+    allocated: bool = False
+    #: Whether it is a toolbox's learner of several classes, which has no binary or one-vs-rest form.
+    only_native: bool = False
     factory: Callable[..., Any] | None = None
     #: Whether the factory of a batch contestant takes advice, as the keyword `advice`.
     advised: bool = False
@@ -278,6 +286,13 @@ class Definition:
         return any(operand == q or (isinstance(operand, tuple) and q in operand) for operand in operands)
 
     @cached_property
+    def has_constant_gain(self) -> bool:
+        """Whether the precision c that a second-order rule adds does not depend on the variance."""
+        if self.rule is None or self.order != "second":
+            return False
+        return has_constant_gain(self.rule, self.rule_constants(self.resolve({})))
+
+    @cached_property
     def compiled_rule(self) -> Any:
         """The rule as a first-class compiled function."""
         from olbench.kernels.compile import RULES
@@ -296,6 +311,15 @@ class Definition:
         if self.exact is not None and not self.module.startswith("olbench."):
             check_source(self.id, self.exact, self._count, self.file)
         return self._compile(EXACT_RULE, self.exact)
+
+    @cached_property
+    def compiled_pair(self) -> Any:
+        """The rule for the covariances of two classes as a first-class compiled function."""
+        from olbench.kernels.compile import PAIR_RULE
+
+        if self.pair is not None and not self.module.startswith("olbench."):
+            check_source(self.id, self.pair, self._count, self.file)
+        return self._compile(PAIR_RULE, self.pair)
 
     def _compile(self, signature: Any, rule: Callable[..., Any] | None) -> Any:
         from numba.core.errors import NumbaError
@@ -368,11 +392,12 @@ def register(definition: Definition) -> Definition:
         raise UserError(
             f"an algorithm named '{definition.id}' already exists ({known.file}); choose another id"
         )
-    reserved = RESERVED.intersection(parameter.name for parameter in definition.parameters)
-    if definition.order == "second" and reserved:
+    known_settings = NATIVE | (RESERVED if definition.order == "second" else set())
+    reserved = known_settings.intersection(parameter.name for parameter in definition.parameters)
+    if definition.order in ("first", "second") and reserved:
         raise UserError(
-            f"{definition.id}: a parameter cannot be named {', '.join(sorted(reserved))}: every second-order "
-            "algorithm already has that setting"
+            f"{definition.id}: a parameter cannot be named {', '.join(sorted(reserved))}: every "
+            f"{definition.order}-order algorithm already has that setting"
         )
     for parameter in definition.parameters:
         for value in (parameter.default, *parameter.grid):
@@ -405,8 +430,9 @@ def second_order(id: str, *, title: str = "", source: str = "", **declared: Any)
     Further keywords are the fields of Definition: parameters, traits, constants, form, no_diagonal (why a
     diagonal covariance makes no sense), monotone (the loss does not fall as v grows, so rounds that cannot
     trigger skip v), scale_free (nothing depends on the common scale of mu and the root of Sigma), exact (a
-    rule (m, v, p) for projection="exact", see olbench.kernels.exact) and product (the diagonal form keeps w
-    and Sigma apart, see olbench.kernels.product).
+    rule (m, v, p) for projection="exact", see olbench.kernels.exact), pair (a rule (m, v_y, v_s, p) ->
+    (alpha, c) for the covariances of two classes, where c depends on v) and product (the diagonal form keeps
+    w and Sigma apart, see olbench.kernels.product).
     """
     return _make_decorator(id, title, source, "second", declared)
 

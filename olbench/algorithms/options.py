@@ -1,4 +1,4 @@
-"""Options that every second-order algorithm takes in addition to its own parameters, and advice."""
+"""Options that algorithms take besides their own parameters: of covariances, of several classes, advice."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,10 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from olbench.algorithms.definition import KEEPS_PRODUCT, RESERVED, Definition, Parameter
+from olbench.algorithms.definition import KEEPS_PRODUCT, NATIVE, RESERVED, Definition, Parameter
+from olbench.algorithms.native import ALLOCATIONS, COVARIANCES, default_covariance, read_native
 from olbench.errors import UserError, shorten
 
-Covariance = Literal["full", "diag"]
+Covariance = Literal["full", "diag", "block", "shared"]
+Multiclass = Literal["one-vs-rest", "native"]
+Allocation = Literal["max", "uniform", "prop"]
 Projection = Literal["kl", "l2", "exact"]
 Form = Literal["covariance", "root"]
 KernelName = Literal["linear", "rbf", "poly"]
@@ -50,16 +53,22 @@ def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dic
 
     An option that is None is one that was not given.
     """
+    # A contestant may have a parameter of such a name.
+    names = NATIVE.difference(parameter.name for parameter in definition.parameters)
+    several = read_native(definition, {name: settings[name] for name in settings if name in RESERVED | names})
+    settings = {name: value for name, value in settings.items() if name not in names}
     if definition.takes_advice:
         rest = {name: value for name, value in settings.items() if name != "advice"}
         return {"advice": settings.get("advice")}, rest
     if definition.order != "second":
-        return {}, settings
+        return several, settings
     given = {name: value for name, value in settings.items() if name in RESERVED and value is not None}
     rest = {name: value for name, value in settings.items() if name not in RESERVED}
-    _check_choices(definition, given)
+    _check_choices(definition, {**given, **several})
     forgets = given.get("forgetting", 1.0) < 1.0
-    options: dict[str, Any] = {"form": "root" if forgets else definition.form}
+    options: dict[str, Any] = {"form": "root" if forgets else definition.form, **several}
+    if several:
+        options["covariance"] = default_covariance(definition)
     options |= {name: given[name] for name in PLAIN if name in given}
     if "kernel" in given:
         options["kernel"] = _read_kernel(definition.id, given)
@@ -67,19 +76,25 @@ def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dic
 
 
 def list_ways(definition: Definition) -> list[dict[str, tuple[str, ...]]]:
-    """Return the ways to run a second-order algorithm: options that go together, each with its values.
+    """Return the ways to run an algorithm by a rule: options that go together, each with its values.
 
     The default comes first: the full covariance in the form that the definition names. A value that the
     checks of options refuse is left out.
     """
-    if definition.order != "second":
-        return []
     forms = sorted(_CHOICES["form"], key=lambda form: form != definition.form)
+    matrices = sorted({*COVARIANCES} - {"diag"}, key=(default_covariance(definition), *COVARIANCES).index)
+    native = {"multiclass": "native"}
     ways: list[tuple[dict[str, str], str, Iterable[str]]] = [
         ({"covariance": "full"}, "form", forms),
         ({"covariance": "full"}, "kernel", _CHOICES["kernel"]),
         ({"covariance": "diag"}, "projection", definition.projections),
+        (native, "covariance", matrices),
+        ({**native, "covariance": "diag"}, "projection", definition.projections),
     ]
+    if definition.allocated:
+        ways = [(native, "allocation", ALLOCATIONS)]
+    elif definition.order == "first":
+        ways = [({}, "multiclass", ("native",))]
     found = []
     for fixed, name, values in ways:
         allowed = tuple(value for value in values if _is_allowed(definition, {**fixed, name: value}))
@@ -90,16 +105,17 @@ def list_ways(definition: Definition) -> list[dict[str, tuple[str, ...]]]:
 
 def _is_allowed(definition: Definition, settings: dict[str, Any]) -> bool:
     try:
-        _check_choices(definition, settings)
+        options, rest = split_options(definition, settings)
     except UserError:
         return False
-    return True
+    return bool(options) and not rest
 
 
 def _check_choices(definition: Definition, given: dict[str, Any]) -> None:
     """Refuse values that do not exist, and options that do not go together."""
     id = definition.id
-    for name, allowed in _CHOICES.items():
+    native = {"covariance": COVARIANCES} if "multiclass" in given else {}
+    for name, allowed in {**_CHOICES, **native}.items():
         if given.get(name, allowed[0]) not in allowed:
             raise UserError(f"{id}: {name} must be {_list_words(allowed)}, not {given[name]!r}")
     a = given.get("a", 1.0)

@@ -11,6 +11,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,34 @@ def check_rule(
             f"{_place_of(undefined[0], file) or place}: the rule of '{id}' fails in every round that was "
             f"tried, whatever the margin: {describe_error(undefined[0])}"
         )
+
+
+def has_constant_gain(rule: Callable[..., Any], constants: Any) -> bool:
+    """Return whether a second-order rule adds the same precision c whatever the variance v, in rounds tried.
+
+    Rounds without loss do not count. The rule runs in plain Python: no compiler is needed to list algorithms.
+    """
+    gains: dict[tuple[Any, ...], set[float]] = {}
+    plain = _without_compiler(rule)
+    for m, v, mistake, t in _rounds("second"):
+        try:
+            with np.errstate(all="ignore"):
+                loss, _, c = plain(m, v, mistake, t, np.array(constants, dtype=np.float64))
+        except Exception as error:
+            if not _is_undefined(error):
+                return False  # the checks of the rule will say why
+            continue
+        if loss > 0.0:
+            gains.setdefault((m, mistake, t), set()).add(float(c))
+    return bool(gains) and all(len(found) == 1 for found in gains.values())
+
+
+def _without_compiler(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a copy of a rule that calls compiled functions of its file as plain Python."""
+    if not isinstance(rule, FunctionType):
+        return rule
+    known = {name: getattr(value, "py_func", value) for name, value in rule.__globals__.items()}
+    return FunctionType(rule.__code__, known, rule.__name__, rule.__defaults__, rule.__closure__)
 
 
 def _place_of(error: Exception, file: str) -> str:

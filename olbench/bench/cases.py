@@ -4,6 +4,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,26 @@ def diagonal_and_plain_c(X: Any, y: Floats) -> Contestants:
     return passes
 
 
+def several_classes(classes: int) -> Callable[[int, int], Contestants]:
+    """Return the contestants of a case with several classes: native, one-vs-rest, and a loop in NumPy."""
+
+    def contestants(n: int, d: int) -> Contestants:
+        rng = np.random.default_rng(10)
+        centres = rng.normal(size=(classes, d))
+        y = rng.integers(0, classes, n).astype(np.float64)
+        X = 0.5 * centres[y.astype(np.int64)] + rng.normal(size=(n, d))
+        passes: Contestants = {}
+        for id in IDS:
+            for name, way in ((id, "native"), (f"{id}: one-vs-rest", "one-vs-rest")):
+                algorithm = make_algorithm(id, multiclass=way)
+                passes[name] = partial(online_pass, algorithm, X, y, labels="all", curve=1)
+            if id in ("pa1", "arow"):
+                passes[f"{id}: NumPy loop"] = peers.numpy_classes(id, X, y, classes)
+        return passes
+
+    return contestants
+
+
 def reading(n: int, d: int) -> Contestants:
     """Return the contestants that read the same LIBSVM text from a temporary file."""
     folder = tempfile.TemporaryDirectory()
@@ -179,6 +200,10 @@ CASES = (
     Case("sparse-300", 20_000, 300, "full covariance, 4% non-zeros", full_covariance(0.04, numpy=True)),
     Case("diagonal-300", 50_000, 300, "diagonal covariance, 4% non-zeros", short_diagonal),
     Case("text", 20_000, 100_000, "diagonal covariance, 100 words per row", diagonal),
+    Case("classes-3", 10_000, 64, "3 classes, a covariance for each", several_classes(3)),
+    Case("classes-10", 10_000, 64, "10 classes, a covariance for each", several_classes(10)),
+    Case("classes-30", 10_000, 64, "30 classes, a covariance for each", several_classes(30)),
+    Case("classes-10-wide", 5_000, 256, "10 classes, a covariance for each", several_classes(10)),
     Case("reader", 50_000, 54, "LIBSVM text", reading),
 )
 

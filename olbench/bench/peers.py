@@ -75,6 +75,37 @@ def tuned_numpy_loop(id: str, X: Floats, y: Floats) -> Pass:
     return run
 
 
+def numpy_classes(id: str, X: Floats, y: Floats, classes: int) -> Pass:
+    """Return a NumPy loop for several classes: the scores of all, then a step for two of them."""
+
+    def run() -> object:
+        d, mistakes = X.shape[1], 0
+        weights, sigma = np.zeros((classes, d)), np.stack([np.eye(d)] * classes)
+        for x, label in zip(X, y.astype(np.int64).tolist(), strict=True):
+            scores = weights @ x
+            mistakes += int(scores.argmax()) != label
+            right, scores[label] = float(scores[label]), -np.inf
+            rival = int(scores.argmax())
+            loss = 1.0 - (right - float(scores[rival]))
+            if loss <= 0.0:
+                continue
+            if id == "pa1":
+                step = min(1.0, loss / (2.0 * float(x @ x)))
+                weights[label] += step * x
+                weights[rival] -= step * x
+                continue
+            first, second = sigma[label] @ x, sigma[rival] @ x
+            own, other = float(x @ first), float(x @ second)
+            step = loss / (own + other + 1.0)
+            weights[label] += step * first
+            weights[rival] -= step * second
+            sigma[label] -= np.outer(first, first / (own + 1.0))
+            sigma[rival] -= np.outer(second, second / (other + 1.0))
+        return mistakes
+
+    return run
+
+
 def arow_step(m: float, v: float, r: float = 1.0) -> tuple[float, float]:
     """Return alpha and beta of AROW."""
     beta = 1.0 / (v + r)

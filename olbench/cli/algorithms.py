@@ -70,6 +70,7 @@ def conform(id: str | None, other: str) -> int:
 
 def show_all(definitions: "list[Definition]") -> None:
     """Print one line per algorithm; a narrow terminal has no room for the source and the name."""
+    from olbench.algorithms.native import refuse_native
     from olbench.cli.output import show_parts
     from olbench.report.grid import DETAIL, PAPER, TIME, Grid, boxes, left, list_settings
 
@@ -77,17 +78,22 @@ def show_all(definitions: "list[Definition]") -> None:
     for definition in definitions:
         own = [p for p in definition.parameters if not p.instead_of]
         parameters = list_settings({p.name: p.default for p in own})
-        about = (definition.title, definition.order, parameters, _letters(definition), definition.source)
-        rows.append(boxes(definition.id, *about))
+        classes = "" if refuse_native(definition, {}) else "native"
+        about = (definition.title, definition.order, parameters, _letters(definition), classes)
+        rows.append(boxes(definition.id, *about, definition.source))
     columns = (
         *left("id"),
         *left("name", drop=TIME),
         *left("order", drop=DETAIL),
         *left("parameters"),
         *left("traits", drop=DETAIL),
+        *left("classes", drop=DETAIL),
         *left("source", drop=PAPER),
     )
-    note = "Traits: Large margin, Confidence, Non-separable data, Adaptive margin (scw2012, Table 1)."
+    note = (
+        "Traits: Large margin, Confidence, Non-separable data, Adaptive margin (scw2012, Table 1). Classes: "
+        "all learn several classes one-vs-rest, some natively too (multiclass: native)."
+    )
     show_parts(Grid("", columns, tuple(rows), note))
 
 
@@ -110,6 +116,7 @@ def show_one(definition: "Definition") -> None:
     for place, way in enumerate(list_ways(definition)):
         options = "; ".join(f"{name}: {', '.join(values)}" for name, values in way.items())
         start, end = ("", "") if place else ("runs with", " (the first is the default)")
+        end = "" if definition.order == "first" else end
         lines.append(f"{start:12}{options}{end}")
     if definition.no_diagonal:
         lines.append(f"            not with covariance: diag, because {definition.no_diagonal}")

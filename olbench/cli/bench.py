@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CASES = (
     *("dense-8", "dense-22", "dense-54", "dense-128", "dense-256", "dense-784", "sparse-300"),
-    *("diagonal-300", "text", "reader"),
+    *("diagonal-300", "text", "classes-3", "classes-10", "classes-30", "classes-10-wide", "reader"),
 )
 
 

@@ -12,6 +12,7 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import (
     FITTED_SCALES,
+    NATIVE_KEYS,
     OPTION_KEYS,
     TRAINING_ROWS,
     AlgorithmSpec,
@@ -21,7 +22,7 @@ from olbench.config.specs import (
     Tuning,
 )
 from olbench.errors import UserError, expand_home, is_file, is_unicode, shorten
-from olbench.learn.algorithm import make_algorithm
+from olbench.learn.algorithm import Algorithm, make_algorithm
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.structs import Key, as_node, choice, keys_of, mapping, read_keys, select, text
 from olbench.yaml_lines import Node, from_plain, parse_yaml, read_yaml
@@ -300,6 +301,10 @@ def _algorithm(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) 
         definition = get_definition(given["id"])
     if reason := protocol.refuse(definition):
         raise places["id"].fail(reason)
+    if "multiclass" in given and not protocol.multiclass:
+        raise places["multiclass"].fail(f"the protocol {protocol.id} has two classes; leave multiclass out")
+    if definition.only_native and not protocol.multiclass:
+        raise places["id"].fail(f"{definition.id} learns several classes; the protocol {protocol.id} has two")
     params = {name: _check_value(definition, name, item) for name, item in given.get("params", {}).items()}
     return AlgorithmSpec(
         **select(keys_of(AlgorithmSpec, "params", "grid"), given),
@@ -334,23 +339,39 @@ def _grid(
 def _options(
     given: Mapping[str, Any], places: Mapping[str, Node], definition: Definition, covariance: str
 ) -> dict[str, Any]:
-    """Return how the covariance of a second-order algorithm is kept, in full."""
+    """Return how several classes are learnt, and how the covariance of a second-order algorithm is kept.
+
+    One-vs-rest, the default, is not named: trials on record do not name it either.
+    """
+    several = select(NATIVE_KEYS, given)
     if definition.order != "second":
-        for key in given:
+        for key in given.keys() - several.keys():
             raise places[key].fail(f"{definition.id} has no covariance, so '{key}' does not apply")
-        return {}
-    with place_errors(places.get("covariance", places.get("kernel", places["id"]))):
-        made = make_algorithm(definition.id, **{"covariance": covariance, **given})
+        with place_errors(places.get("allocation", places.get("multiclass", places["id"]))):
+            return _name_native(make_algorithm(definition.id, **several))
+    # A matrix, the default of a config, is one per class for a native learner.
+    is_native = definition.only_native or several.get("multiclass") == "native"
+    usual = {} if is_native and covariance == "full" else {"covariance": covariance}
+    places_of_errors = ("covariance", "kernel", "multiclass", "id")
+    with place_errors(places[next(key for key in places_of_errors if key in places)]):
+        made = make_algorithm(definition.id, **{**usual, **given})
     if made.kernel is None:
         detail = "projection" if made.covariance == "diag" else "form"
         forgetting = {"forgetting": float(made.forgetting)} if made.forgetting < 1.0 else {}
         return {
             "covariance": made.covariance, detail: getattr(made, detail), "a": float(made.a), **forgetting,
+            **_name_native(made),
         }  # fmt: skip
     # Only the settings that mean something to the kernel.
     used = {"linear": (), "rbf": ("gamma",), "poly": ("gamma", "degree", "coef0")}[made.kernel.name]
     kernel = {"kernel": made.kernel.name, **{name: getattr(made.kernel, name) for name in used}}
     return {"covariance": made.covariance, "a": float(made.a), **kernel}
+
+
+def _name_native(made: Algorithm) -> dict[str, Any]:
+    """Return the options of several classes that are not the defaults."""
+    allocation = {"allocation": made.allocation} if made.allocation != "max" else {}
+    return {"multiclass": "native", **allocation} if made.multiclass == "native" else {}
 
 
 def _check_value(definition: Definition, name: str, node: Node) -> Value:

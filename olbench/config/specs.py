@@ -41,9 +41,21 @@ def _option(name: str, doc: str, *words: str) -> Key:
     return Key(name, with_schema(partial(anything), schema), None, doc)
 
 
-#: The options of a second-order algorithm.
+#: The options of several classes, and of a second-order algorithm.
+NATIVE_KEYS = (
+    _option("multiclass", "several classes: one learner per class, or one of all", "one-vs-rest", "native"),
+    _option("allocation", "how the rivals of a native perceptron share a step", "max", "uniform", "prop"),
+)
 OPTION_KEYS = (
-    _option("covariance", "whether the covariance is a matrix or only its diagonal", "full", "diag"),
+    *NATIVE_KEYS,
+    _option(
+        "covariance",
+        "whether the covariance is a matrix or only its diagonal; block and shared are native",
+        "full",
+        "diag",
+        "block",
+        "shared",
+    ),
     _option("projection", "how a diagonal covariance stays diagonal after an update", "kl", "l2", "exact"),
     _option("form", "whether the full covariance or a root of it is stored", "covariance", "root"),
     _option("a", "the initial variance of every weight"),
@@ -124,7 +136,7 @@ class DatasetSpec:
     path: str = ""
     positive: Classes = None
     negative: Classes = None
-    labels: Annotated[str, choice("all"), "every label is a class of its own, one-vs-rest"] = ""
+    labels: Annotated[str, choice("all"), "every label is a class of its own"] = ""
     reading: Annotated[Reading, Flat()] = USUAL
 
     plain = from_struct

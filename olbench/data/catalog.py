@@ -45,8 +45,9 @@ def read_members(node: Node, name: str) -> dict[str, int | None]:
     if not isinstance(node.value, dict):
         return dict.fromkeys(one_or_many(line)(node, name))
     members = {pattern: label.value for pattern, label in node.value.items()}
-    if any(label not in (-1, 1) for label in members.values()) or len(set(members.values())) != 2:
-        raise node.fail(f"{name} must give patterns the labels -1 and 1")
+    whole = all(isinstance(label, int) and not isinstance(label, bool) for label in members.values())
+    if not whole or len(set(members.values())) < 2:
+        raise node.fail(f"{name} must give patterns whole numbers as labels, at least two different ones")
     return members
 
 

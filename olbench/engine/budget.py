@@ -40,7 +40,7 @@ def _describe_excess(cell: Cell, jobs: int, limit: int) -> str:
     needed = show_size(_bytes_of(cell, jobs))
     times = f" with {jobs} jobs" if jobs > 1 else ""
     what, remedies = "the learner", ["give features smaller numbers"]
-    if cell.spec.options.get("covariance") == "full" and "kernel" not in cell.spec.options:
+    if cell.spec.options.get("covariance", "diag") != "diag" and "kernel" not in cell.spec.options:
         what, remedies = "a full covariance", [f"leave out {cell.label} or some features"]
         if cell.definition.diagonal:
             remedies = ["use covariance: diag"]

@@ -158,14 +158,15 @@ def match_dataset(paper: Paper, source: Source) -> tuple[str, str]:
 def match_row(paper: Paper, spec: AlgorithmSpec) -> tuple[str, str]:
     """Return the paper's row that an algorithm is compared with, and how it differs; no row if there is none.
 
-    It is the row that lists it among the paper's variants, or the row of its own id with the usual options.
+    It is the row that lists it among the paper's variants, or its own row if it has the usual options.
     """
     for row, variants in paper.variants.items():
         for variant in variants:
             same = all(spec.options.get(name) == value for name, value in variant.options.items())
             if variant.id == spec.id and same:
                 return row, _label(spec.id, variant.options)
-    return (spec.id, "") if spec.options == _usual_options(spec) else ("", spec.id)
+    own = next((row for row in paper.algorithms if paper.row_spec(row).id == spec.id), spec.id)
+    return (own, "") if spec.options == _usual_options(spec) else ("", spec.id)
 
 
 def _label(id: str, options: Mapping[str, Any]) -> str:

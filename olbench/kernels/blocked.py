@@ -36,6 +36,7 @@ from olbench.kernels.vectors import (
     WIDEST,
     add_products,
     empty_block,
+    prefetch,
     subtract_block,
     subtract_mirrored,
     write_block,
@@ -85,7 +86,10 @@ def project_rows(sigma: Any, columns_of_rows: Any, d: Any, target: Any, first: A
     """
     for j in range(0, sigma.shape[0], WIDEST):
         block = empty_block(ROWS_PER_SWEEP, WIDEST)
+        # The hardware does not follow a walk down a column, so the column after this one is asked for.
+        after = min(j + WIDEST, sigma.shape[0] - 1)
         for k in range(d):
+            prefetch(sigma, (k, after))
             block = add_products(block, columns_of_rows, (k, 0), sigma, (k, j))
         write_block(block, target, (first, j))
 

@@ -34,6 +34,7 @@ READ_UINT32 = types.Array(uint32, 1, "C", readonly=True)
 READ_INT64 = types.Array(int64, 1, "C", readonly=True)
 WRITE_1D = types.Array(float64, 1, "C")
 WRITE_2D = types.Array(float64, 2, "C")
+WRITE_3D = types.Array(float64, 3, "C")
 WRITE_INT64 = types.Array(int64, 1, "C")
 WRITE_UINT32 = types.Array(uint32, 1, "C")
 WRITE_2D_INT64 = types.Array(int64, 2, "C")
@@ -47,6 +48,8 @@ FIRST_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, float64
 SECOND_ORDER_RULE = types.UniTuple(float64, 3)(float64, float64, boolean, int64, READ_1D)
 #: (m, v, p) -> (loss, unit, A, b0, b1, K), the terms of the equation in olbench.kernels.exact
 EXACT_RULE = types.UniTuple(float64, 6)(float64, float64, READ_1D)
+#: (m, v_y, v_s, p) -> (alpha, c), the step over the covariances of two classes
+PAIR_RULE = types.UniTuple(float64, 2)(float64, float64, float64, READ_1D)
 #: (negatives, positives, last label, p) -> margin
 BASELINE_RULE = float64(int64, int64, float64, READ_1D)
 

@@ -22,7 +22,7 @@ from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROUNDS, ROW, UNLEARN
 from olbench.kernels.diagonal import margin_and_variance, update_row
 from olbench.kernels.forgetting import advance, refresh
 from olbench.kernels.margins import count_round, is_unlearned, keep_variance, keeps_variance
-from olbench.kernels.rows import announce, locate, open_rows
+from olbench.kernels.rows import announce, locate, open_rows, squared_norm
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
 
 # The last step may change the solution by this fraction: convergence is quadratic, so what is left is
@@ -38,7 +38,7 @@ MOST_STEPS = 60
 def measure_shares(
     moments: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, v: Any, shares: Any
 ) -> Any:
-    """Set shares[k] to w_k and return the sum of their squares, in four lanes by position.
+    """Set shares[k] to w_k and return the sum of their squares.
 
     The shares are read once in every step of the solver; here they become neighbours in memory.
     """
@@ -46,15 +46,7 @@ def measure_shares(
     for k in range(n):
         x = values[o + k]
         shares[k] = moments[columns[c + k], 1] * (x * x) * scale
-    whole = n - n % 4
-    total = zeros(4)
-    for k in range(0, whole, 4):
-        w = load(total, shares, (k,))
-        total = add(total, multiply(w, w))
-    s0, s1, s2, s3 = four(total)
-    for k in range(whole, n):
-        s0 += shares[k] * shares[k]
-    return (s0 + s1) + (s2 + s3)
+    return squared_norm(shares, 0, n)
 
 
 @inlined

@@ -41,23 +41,23 @@ BLOCK = 32
 
 
 @inlined
-def multiply_out(w: Any, scale: Any, squares: Any) -> None:
+def multiply_out(w: Any, scale: Any, squares: Any, width: Any = 1) -> None:
     """Multiply the common factor into w, and sum its squares anew where they are kept."""
     for j in range(w.size):
         w[j] *= scale
     for block in range(squares.size):
-        sum_block(w, squares, block)
+        sum_block(w, squares, block, width)
 
 
 @inlined
-def sum_block(w: Any, squares: Any, block: Any) -> None:
-    """Set squares[block] to the sum of the squares of its weights."""
-    first = block * BLOCK
-    squares[block] = squared_norm(w, first, min(BLOCK, w.size - first))
+def sum_block(w: Any, squares: Any, block: Any, width: Any) -> None:
+    """Set squares[block] to the sum of the squares of its weights; a feature has `width` of them."""
+    first = block * BLOCK * width
+    squares[block] = squared_norm(w, first, min(BLOCK * width, w.size - first))
 
 
 @inlined
-def renew_norm(w: Any, squares: Any, columns: Any, c: Any, n: Any) -> Any:
+def renew_norm(w: Any, squares: Any, columns: Any, c: Any, n: Any, width: Any = 1) -> Any:
     """Return the sum of the squares of w after a row of n entries was added; 0 where no sums are kept.
 
     A rule such as ROMMA's multiplies every error of ||w||^2, so the error must not accumulate: carried from
@@ -68,14 +68,14 @@ def renew_norm(w: Any, squares: Any, columns: Any, c: Any, n: Any) -> Any:
     if squares.size == 0:
         return 0.0
     if squares.size == 1:
-        sum_block(w, squares, 0)
+        sum_block(w, squares, 0, width)
         return squares[0]
     last = -1
     for k in range(n):
         block: Any = np.int64(columns[c + k]) // BLOCK
         # Columns ascend, so each block is summed once, after the last of its weights has changed.
         if block != last:
-            sum_block(w, squares, block)
+            sum_block(w, squares, block, width)
             last = block
     whole = squares.size - squares.size % 4
     total = zeros(4)

@@ -9,7 +9,15 @@ from olbench.advice.learner import AdviceLearner
 from olbench.advice.sets import Advice
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
-from olbench.algorithms.options import Covariance, Form, Kernel, Projection, split_options
+from olbench.algorithms.options import (
+    Allocation,
+    Covariance,
+    Form,
+    Kernel,
+    Multiclass,
+    Projection,
+    split_options,
+)
 from olbench.errors import UserError
 from olbench.learn.contestants import BatchLearner, ObjectLearner, find_style
 from olbench.learn.learners import (
@@ -40,6 +48,10 @@ class Algorithm:
     forgetting: float = 1.0
     kernel: Kernel | None = None
     advice: Advice | None = None
+    #: How several classes are learnt; two classes are always learnt by one binary learner.
+    multiclass: Multiclass = "one-vs-rest"
+    #: How a native perceptron's rivals share a step.
+    allocation: Allocation = "max"
 
     @property
     def id(self) -> str:
@@ -55,6 +67,10 @@ class Algorithm:
             shown["forgetting"] = self.forgetting
         if self.kernel is not None:
             shown["kernel"] = self.kernel.name
+        if self.multiclass == "native":
+            shown["multiclass"] = "native"
+        if self.allocation != "max":
+            shown["allocation"] = self.allocation
         settings = "".join(f", {name}={value!r}" for name, value in shown.items())
         return f"<Algorithm {self.id!r}{settings}>"
 
@@ -65,6 +81,8 @@ class Algorithm:
                 f"{self.id} learns from all examples at once and has no online pass; run it in a "
                 "cross-validation, beside the online learners"
             )
+        if self.definition.only_native:
+            raise UserError(f"{self.id} learns several classes: it needs labels='all'")
         if self.definition.order == "object":
             return ObjectLearner(self, d)
         if self.definition.order == "advice":
@@ -81,11 +99,20 @@ class Algorithm:
             return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
         return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
 
-    def state_bytes(self, d: int) -> int:
-        """Return roughly how many bytes a learner for d features takes, with the weights that it returns."""
-        if self.definition.order == "second" and self.kernel is None:
-            return 8 * d * (d + 12 if self.covariance == "full" else 3)
-        return 8 * d * 3
+    def state_bytes(self, d: int, classes: int = 1) -> int:
+        """Return roughly how many bytes a learner for d features takes, with the weights that it returns.
+
+        There are as many learners as classes, or parts of one learner; 1 stands for a binary learner.
+        """
+        numbers = 3 * classes
+        if self.definition.order == "second" and self.kernel is None and self.covariance != "diag":
+            if classes > 1 and self.covariance == "shared":
+                numbers = d + 12 * classes
+            elif classes > 1 and self.covariance == "full" and self.multiclass == "native":
+                numbers = classes * (classes * d + 12)
+            else:
+                numbers = classes * (d + 12)
+        return 8 * d * numbers
 
     def start_batch(self) -> BatchLearner:
         """Return a learner that fits all examples at once."""
@@ -100,6 +127,10 @@ def make_algorithm(id: str, **settings: Any) -> Algorithm:
     (below 1, every variance grows by 1 / forgetting between examples, up to a). With kernel
     ("linear", "rbf" or "poly", and gamma, degree, coef0) they run in the kernel's feature space. Algorithms
     that take advice take `advice`.
+
+    multiclass="native" learns several classes (labels="all") in one learner instead of one-vs-rest, where an
+    algorithm has it. Its covariance is "block" (one per class), "shared", "diag" or "full" (for reference).
+    A native perceptron takes allocation ("max", "uniform" or "prop").
 
     >>> make_algorithm("scw1", C=0.5).params
     {'C': 0.5, 'eta': 0.75}

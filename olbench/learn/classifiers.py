@@ -8,12 +8,14 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from olbench.algorithms import get_definition
 from olbench.errors import UserError
 from olbench.learn.algorithm import make_algorithm
+from olbench.learn.classes import NativeLearner, start_classes
 from olbench.learn.examples import Ints, as_examples
 from olbench.learn.learners import Learner, SecondOrderLearner
 
@@ -28,7 +30,7 @@ LARGE_FEATURE = 1e100
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """The base of all estimators: binary, or one-vs-rest for more than two classes.
+    """The base of all estimators: binary, or one-vs-rest or native for more than two classes.
 
     Parameters
     ----------
@@ -36,6 +38,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     shuffle : whether each pass uses a new random order.
     random_state : seed of these orders.
     fit_intercept : whether to learn a bias, as the weight of an additional feature that is always one.
+    multiclass : "one-vs-rest", one learner per class, or "native", one learner of all classes, where an
+        algorithm has it. Two classes have one binary learner either way.
 
     Attributes
     ----------
@@ -50,6 +54,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     shuffle: bool = True
     random_state: Any = None
     fit_intercept: bool = False
+    multiclass: str = "one-vs-rest"
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit from scratch in `epochs` passes."""
@@ -83,12 +88,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._learn(X, y, np.arange(X.shape[0]))
 
     def margins(self, X: Any) -> Floats:
-        """Return the scores, one column per learner, on a common scale.
+        """Return the scores, one column per learner, or class of a native one, on a common scale.
 
         They are X @ coef_.T + intercept_, except for a kernel and for SOP with a diagonal covariance.
         """
         X = self._validate_rows(X)
         rows, order = as_examples(X).rows(), np.arange(X.shape[0])
+        if isinstance(self.learners_[0], NativeLearner):
+            return self.learners_[0].class_scores(rows, order)
         pairs = zip(self.learners_, self._shifts(), strict=True)
         return np.column_stack([np.ldexp(learner.scores(rows, order), shift) for learner, shift in pairs])
 
@@ -146,7 +153,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _settings(self) -> dict[str, Any]:
         params = self.get_params()
-        other = set(OnlineClassifier.__dataclass_fields__)
+        other = set(OnlineClassifier.__dataclass_fields__) - {"multiclass"}
         if params.get("kernel") is None:
             other |= {"gamma", "degree", "coef0"}
         return {name: value for name, value in params.items() if name not in other and value is not None}
@@ -175,10 +182,16 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         algorithm = make_algorithm(self.algorithm_id, **self._settings())
         count = 1 if self._binary else classes.size
         d = self.n_features_in_ + bool(self.fit_intercept)
-        self.learners_: list[Learner] = [algorithm.start(d) for _ in range(count)]
+        if not self._binary and algorithm.multiclass == "native":
+            self.learners_: list[Learner] = [start_classes(algorithm, d, count)]
+        else:
+            self.learners_ = [algorithm.start(d) for _ in range(count)]
 
     def _learn(self, X: Any, y: NDArray[Any], order: NDArray[np.int64]) -> Self:
         rows = as_examples(X).rows()
+        if isinstance(self.learners_[0], NativeLearner):
+            self.learners_[0].run(rows, np.searchsorted(self.classes_, y).astype(np.float64), order)
+            return self
         positives = self.classes_[1:] if self._binary else self.classes_
         for learner, positive in zip(self.learners_, positives, strict=True):
             learner.run(rows, np.where(y == positive, 1.0, -1.0), order)
@@ -198,8 +211,23 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "learners_")
         if getattr(self, "kernel", None) not in (None, "linear"):
             raise AttributeError(f"a {type(self).__name__} with this kernel has no weights")
+        if isinstance(self.learners_[0], NativeLearner):
+            return list(self.learners_[0].weights)
         pairs = zip(self.learners_, self._shifts(), strict=True)
         return [np.ldexp(learner.weights, shift) for learner, shift in pairs]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AllocatingClassifier(OnlineClassifier):
+    """The base of estimators whose native step all rivals of the true class can share.
+
+    Parameters
+    ----------
+    allocation : "max", the rival with the highest score takes the step; "uniform", all that score as high as
+        the true class share it; "prop", in proportion to their lead. With multiclass="native".
+    """
+
+    allocation: str = "max"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -208,7 +236,8 @@ class SecondOrderClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    covariance : "full" (d x d) or "diag".
+    covariance : "full" (d x d) or "diag"; with multiclass="native" also "block" (d x d per class) or
+        "shared". None for "full" or, natively, "block".
     projection : "kl" or "l2", how the update is projected onto a diagonal covariance; CW and CWVar also have
         "exact".
     form : "covariance" or "root", how a full covariance is stored; None for the algorithm's default.
@@ -219,7 +248,7 @@ class SecondOrderClassifier(OnlineClassifier):
     gamma, degree, coef0 : parameters of the kernel exp(-gamma ||x - z||^2) or (gamma x.z + coef0)^degree.
     """
 
-    covariance: str = "full"
+    covariance: str | None = None
     projection: str = "kl"
     form: str | None = None
     a: float = 1.0
@@ -232,6 +261,8 @@ class SecondOrderClassifier(OnlineClassifier):
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x: one per row for two classes, otherwise one per row and class."""
         X = self._validate_rows(X)
+        if isinstance(self.learners_[0], NativeLearner):
+            return self.learners_[0].class_variances(X)
         pairs = zip(self.learners_, self._shifts(), strict=True)
         variances = np.column_stack([
             np.ldexp(learner.margin_variance(X), 2 * shift)
@@ -244,8 +275,11 @@ class SecondOrderClassifier(OnlineClassifier):
         """Return the margins divided by their standard deviation, m / sqrt(v); `margins` returns m itself.
 
         For two classes the score has the sign of m and ranks examples as predict_proba does. A row of zeros
-        has a score of zero.
+        has a score of zero. A native learner of several classes compares the margins themselves.
         """
+        check_is_fitted(self, "learners_")
+        if isinstance(self.learners_[0], NativeLearner):
+            return super().decision_function(X)
         X = self._validate_rows(X)
         scaled, exponents = X, np.zeros(X.shape[0], int)
         if self.kernel in (None, "linear"):
@@ -263,13 +297,15 @@ class SecondOrderClassifier(OnlineClassifier):
         ])  # fmt: skip
         return scores[:, 0] if self._binary else scores
 
+    @available_if(lambda self: self.multiclass != "native")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class under the Gaussian over weights, which is not calibrated.
 
         It says how sure the weights are of the sign of the margin, not how often that sign is right.
         scikit-learn's CalibratedClassifierCV turns it into a probability that can be used as such. For two
         classes it is Phi(m / sqrt(v)). For more, the classes' learners are assumed to be independent
-        and exactly one of them to be right, which gives each class the weight Phi / (1 - Phi).
+        and exactly one of them to be right, which gives each class the weight Phi / (1 - Phi). With
+        multiclass="native" there are no probabilities.
         """
         scores = self.decision_function(X)
         if self._binary:

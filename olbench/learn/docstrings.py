@@ -21,6 +21,7 @@ PAPERS = {
         "Crammer, Dredze and Pereira, Confidence-weighted linear classification for text categorization, "
         "JMLR 13 (2012)"
     ),
+    "libol2013": "Hoi, Wang and Zhao, LIBOL: a library for online learning algorithms, version 0.3.0, 2013",
     "scw2012": "Wang, Zhao and Hoi, Exact soft confidence-weighted learning, ICML 2012",
 }
 #: The parameters that several estimators share: type and meaning.
@@ -32,7 +33,22 @@ SHARED = {
         "bool",
         "Whether to learn a bias, as the weight of an additional feature that is always one.",
     ),
-    "covariance": ("{'full', 'diag'}", "A d x d covariance, or one variance per feature."),
+    "multiclass": (
+        "{'one-vs-rest', 'native'}",
+        "More than two classes: one learner per class, or one learner of all classes, where an algorithm has "
+        "it. Two classes have one binary learner either way.",
+    ),
+    "allocation": (
+        "{'max', 'uniform', 'prop'}",
+        "Who loses what the true class gains, with multiclass='native': the highest rival, all that score as "
+        "high as the true class equally, or in proportion to their lead.",
+    ),
+    "covariance": (
+        "{'full', 'diag', 'block', 'shared'} or None",
+        "A d x d covariance, or one variance per feature. With multiclass='native', also one d x d "
+        "covariance per class ('block') or for all classes ('shared'). None for 'full' or, natively, "
+        "'block'.",
+    ),
     "projection": (
         "{'kl', 'l2', 'exact'}",
         "How an update is projected onto a diagonal covariance; only CW and CWVar have 'exact'.",
@@ -74,7 +90,7 @@ ATTRIBUTES = {
     "n_features_in_": ("int", "Number of features seen in the first fit."),
     "coef_": (
         "ndarray of shape (1, n_features) or (n_classes, n_features)",
-        "The weights: one learner for two classes, otherwise one per class (one-vs-rest).",
+        "The weights: one row for two classes, otherwise one per class.",
     ),
     "intercept_": ("ndarray of shape (1,) or (n_classes,)", "The bias; zero unless `fit_intercept`."),
     "mistakes_": (

@@ -65,11 +65,13 @@ def refuse_large(definition: Definition, d: int, count: int = 1) -> None:
     _refuse_beyond_memory(needed, f"a full covariance of {d:,} features", classes, remedy)
 
 
-def refuse_wide(algorithm: "Algorithm", d: int) -> None:
+def refuse_wide(algorithm: "Algorithm", d: int, classes: int = 1) -> None:
     """Raise a UserError if a learner with a few numbers for each feature does not fit in memory."""
-    needed = algorithm.state_bytes(d)
+    needed = algorithm.state_bytes(d, classes)
     if needed > LARGE_VECTORS:
-        _refuse_beyond_memory(needed, algorithm.id, f" for {d:,} features", "give features smaller numbers")
+        several = f" and {classes} classes" if classes > 1 else ""
+        purpose = f" for {d:,} features{several}"
+        _refuse_beyond_memory(needed, algorithm.id, purpose, "give features smaller numbers")
 
 
 def refuse_large_factor(size: int) -> None:
@@ -247,6 +249,13 @@ class KernelLearner(Learner):
         return self.algorithm.definition.compiled_rule
 
 
+class ClassLearner(Learner):
+    """A learner of several classes. Labels are the numbers of the classes in sorted order, 0 to K - 1."""
+
+    #: Predictions, one row per true class and one column per predicted one.
+    confusion: Ints
+
+
 class BaselineLearner(KernelLearner):
     """The labels learnt so far: how many of either kind, and the last one."""
 
@@ -402,12 +411,12 @@ class CovarianceLearner(SecondOrderLearner):
         refuse_large(algorithm.definition, d)
         self.mu: Floats = np.zeros(d)
         side = d if d < BLOCKED_FROM else -(-d // TILE) * TILE
-        self.sigma: Floats = _aligned_zeros(side, side)
+        self.sigma: Floats = aligned_zeros(side, side)
         np.fill_diagonal(self.sigma[:d, :d], algorithm.a)
         # After k changes an entry of Sigma is off by at most about k 2^-53 a, whatever is still pending. That
         # is little beside a, but not beside a Sigma that shrinks towards zero: rules that shrink it without
         # bound have the root form, and a variance that is not positive counts as a breakdown.
-        self.pending: Floats = _aligned_zeros(choose_depth(d), side)
+        self.pending: Floats = aligned_zeros(choose_depth(d), side)
         # Upper bounds on Sigma, and on Sigma minus the outer product of the axis. Sigma only shrinks, up to
         # the error above, which stays below the 1e-9 that each bound allows for until k is about 10^7.
         self.axis: Floats = np.zeros(d)
@@ -441,7 +450,7 @@ class CovarianceLearner(SecondOrderLearner):
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X."""
-        return _quadratic_forms(X, self.covariance, square=False)
+        return quadratic_forms(X, self.covariance, square=False)
 
 
 def make_clock(algorithm: "Algorithm") -> Floats:
@@ -510,7 +519,7 @@ class RootLearner(SecondOrderLearner):
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x for each row of X, times 4 ** scale_exponent."""
-        return _quadratic_forms(X, self._scaled_root, square=True)
+        return quadratic_forms(X, self._scaled_root, square=True)
 
 
 class DiagonalLearner(SecondOrderLearner):
@@ -749,7 +758,7 @@ def _lengthen(array: NDArray[Any], length: int) -> None:
     array.resize((length, *array.shape[1:]), refcheck=False)
 
 
-def _aligned_zeros(rows: int, columns: int) -> Floats:
+def aligned_zeros(rows: int, columns: int) -> Floats:
     """Return a matrix of zeros that starts at a cache line: a vector across two lines loads half as fast."""
     memory = np.zeros(rows * columns + LINE)
     skipped = -(memory.ctypes.data // memory.itemsize) % LINE
@@ -763,7 +772,7 @@ def _extend(array: NDArray[Any], size: int) -> NDArray[Any]:
     return longer
 
 
-def _quadratic_forms(X: Any, factor: Floats, square: bool) -> Floats:
+def quadratic_forms(X: Any, factor: Floats, square: bool) -> Floats:
     """Return x' F x for each row of X, or ||F' x||^2 with `square`, block by block to save memory."""
     values = np.empty(X.shape[0])
     for begin in range(0, X.shape[0], BLOCK):

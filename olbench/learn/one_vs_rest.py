@@ -27,7 +27,7 @@ from olbench.kernels.counters import (
 )
 from olbench.learn.algorithm import Algorithm
 from olbench.learn.examples import Floats, Ints
-from olbench.learn.learners import Learner, refuse_large
+from olbench.learn.learners import ClassLearner, refuse_large
 from olbench.learn.schedules import is_predicted
 
 #: The most rounds of a slice, a power of two: room for the margins of every learner.
@@ -36,8 +36,8 @@ RING = 1024
 OFFSET = 2**40
 
 
-class OneVsRest(Learner):
-    """One learner per class. Labels are the numbers of the classes in sorted order, 0 to K - 1."""
+class OneVsRest(ClassLearner):
+    """One learner per class."""
 
     def __init__(self, algorithm: Algorithm, d: int, classes: int):
         # The constants of the rule are those of each learner; here there is no rule to pass them to.
@@ -45,8 +45,7 @@ class OneVsRest(Learner):
         self.counters: Ints = np.zeros(COUNTERS, dtype=np.int64)
         if algorithm.definition.order == "second" and algorithm.covariance == "full":
             refuse_large(algorithm.definition, d, classes)
-        #: Predictions, one row per true class and one column per predicted one.
-        self.confusion: Ints = np.zeros((classes, classes), np.int64)
+        self.confusion = np.zeros((classes, classes), np.int64)
         self.margins = np.empty((0, 2))
         self.learners = [algorithm.start(d) for _ in range(classes)]
         ring = np.zeros((RING, 2))

@@ -12,9 +12,10 @@ from olbench.display import facts_html
 from olbench.errors import UserError
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ROW, UPDATES
 from olbench.learn.algorithm import Algorithm, find_algorithm
+from olbench.learn.classes import start_classes
 from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
-from olbench.learn.learners import CURVE_COUNTS, Learner
-from olbench.learn.one_vs_rest import OneVsRest, as_classes
+from olbench.learn.learners import CURVE_COUNTS, ClassLearner, Learner
+from olbench.learn.one_vs_rest import as_classes
 from olbench.learn.schedules import count_predictions, is_predicted
 
 #: The longest slice of a pass, in seconds and in rows: between slices it asks whether to stop.
@@ -82,7 +83,7 @@ class PassResult:
         return facts_html(f"One pass of {self.learner.algorithm.id}", self._facts())
 
     def _facts(self) -> dict[str, str]:
-        several = isinstance(self.learner, OneVsRest)
+        several = isinstance(self.learner, ClassLearner)
         return {
             "examples": f"{self.n:,}",
             **({"classes": f"{len(self.weights):,}"} if several else {}),
@@ -113,8 +114,9 @@ def online_pass(
     it returns true. With keep="margins" the result has the margin of every prediction, with "variances" also
     its variance.
 
-    With labels="all", y holds labels of any kind, and one learner per class runs one-vs-rest: see
-    `olbench.learn.one_vs_rest` for what a mistake and an update are then.
+    With labels="all", y holds labels of any kind. One learner per class runs one-vs-rest or, for an algorithm
+    with multiclass="native", one learner of all classes: see `olbench.learn.one_vs_rest` and
+    `olbench.learn.classes` for what a mistake and an update are then.
 
     >>> import numpy as np
     >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0]] * 50), np.array([1, -1] * 50)
@@ -158,7 +160,7 @@ def train(
         raise UserError(f"labels must be one of {', '.join(LABELS)}, not {labels!r}")
     if labels == "all":
         targets, classes = as_classes(y, examples.n)
-        learner = OneVsRest(made, examples.d, classes.size)
+        learner = start_classes(made, examples.d, classes.size)
     else:
         targets, learner = as_labels(y, examples.n), made.start(examples.d)
     return _run_epochs(learner, examples, targets, orders, curve, stopped, keep)
@@ -213,7 +215,7 @@ def windowed_pass(
 ) -> PassResult:
     """Run an algorithm once over examples that come in windows, each with X, y and an order of its rows.
 
-    With `classes`, y holds the numbers of that many classes, from 0 on, and one learner per class runs.
+    With `classes`, y holds the numbers of that many classes, from 0 on.
 
     The result is that of `online_pass` over all n rows in the same order, but only one window is in memory.
 
@@ -224,7 +226,7 @@ def windowed_pass(
     >>> windowed_pass(make_algorithm("arow", r=1.0), halves, 2, 20).mistakes
     1
     """
-    learner = OneVsRest(algorithm, d, classes) if classes else algorithm.start(d)
+    learner = start_classes(algorithm, d, classes) if classes else algorithm.start(d)
     learner.warm_up()
     checked = (_check_window(*window, is_classes=bool(classes)) for window in windows)
     return _run_windows(learner, checked, n, curve, stopped, keep)

@@ -306,6 +306,10 @@ class Protocol(ABC):
         """Return roughly how many multiplications a trial takes, to compare it with others of its run."""
         definition = get_definition(algorithm)
         rounds, d = float(source.n) * max(1, source.classes), source.d
+        if source.classes and options.get("multiclass") == "native":
+            # All classes have a score, and two of them learn.
+            is_matrix = options.get("covariance", "diag") != "diag"
+            return float(source.n) * d * (source.classes + (2 * d if is_matrix else 0))
         if definition.order == "object":
             return rounds * (d + OBJECT_COST)
         if definition.takes_advice or not definition.online:
@@ -315,7 +319,7 @@ class Protocol(ABC):
     def memory(self, cell: "Cell") -> int:
         """Return roughly how many bytes a trial takes besides the examples: its learner and its order."""
         algorithm = make_algorithm(cell.spec.id, **cell.params_of(cell.start), **cell.spec.options)
-        return algorithm.state_bytes(cell.source.d) + 8 * cell.source.n
+        return algorithm.state_bytes(cell.source.d, max(1, cell.source.classes)) + 8 * cell.source.n
 
     def shared_memory(self, cell: "Cell") -> int:
         """Return roughly how many bytes the examples take, once for all trials on them."""

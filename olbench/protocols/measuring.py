@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench import measures
+from olbench.algorithms import get_definition
 from olbench.config.specs import Config
 from olbench.data.source import Source
 from olbench.learn.examples import Floats
-from olbench.learn.one_vs_rest import OneVsRest
+from olbench.learn.learners import ClassLearner
 from olbench.learn.passes import PassResult
 from olbench.measures import Counts
 from olbench.protocols.definition import Key, Protocol, Series, choice
@@ -183,6 +184,9 @@ class Measuring(Protocol):
 
     def refuse_source(self, config: Config, source: Source) -> str:
         """Return why a data set cannot be measured as the config asks, or an empty text."""
+        for spec in config.algorithms:
+            if get_definition(spec.id).only_native and not source.classes:
+                return f"{spec.id} learns several classes, and {source.name} has two; add `labels: all`"
         names = [*(self.setting_of(config, "measures") or ()), self.setting_of(config, "tuning.by")]
         for name in filter(None, names):
             if source.classes and name not in OF_CLASSES:
@@ -219,7 +223,7 @@ def measure_pass(trial: Trial, result: PassResult) -> Outcome:
     An undefined measure is None.
     """
     curve = result.curve
-    if isinstance(result.learner, OneVsRest):
+    if isinstance(result.learner, ClassLearner):
         matrix = result.learner.confusion
         kept = {"confusion": matrix}
         if "predictions" in trial.wanted and result.margins is not None:

@@ -89,7 +89,8 @@ class Online(Measuring):
     classes_text = (
         "Data sets with `labels: all` have one learner per class (one-vs-rest), which all see every example: "
         "the predicted class is that of the highest margin, of equals the first; a mistake is a wrong class, "
-        "and updates are summed over the classes."
+        "and updates are summed over the classes. With `multiclass: native`, one learner compares the true "
+        "class and the wrong class with the highest score, and an update is a round."
     )
 
     refuse = refuse_batch
@@ -129,11 +130,11 @@ class Online(Measuring):
     def memory(self, cell: Cell) -> int:
         """Return roughly how many bytes a trial takes; with windows, its order takes none of the data's.
 
-        Every class has a learner, and there is one array of labels besides.
+        With several classes there is one array of labels besides.
         """
         memory, n = super().memory(cell), cell.source.n
         if cell.source.classes:
-            memory += (cell.source.classes - 1) * (memory - 8 * n) + 8 * n
+            memory += 8 * n
         return memory - 8 * n + WINDOW_BYTES if _is_windowed(cell.source_setting) else memory
 
     def shared_memory(self, cell: Cell) -> int:

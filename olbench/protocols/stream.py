@@ -201,7 +201,7 @@ class Stream(Measuring):
 
     def series_of(self, asked: Sequence[Quantity]) -> tuple[Series, ...]:
         """Return the windowed curves of the measures, and the usual curves."""
-        known = {each.name for each in self.series}
+        usual = {each.name: each for each in self.series}
         windowed = [
             counts_series(f"window_{each.name}", f"{each.title} in the window", each, "window_n")
             if each.parts
@@ -209,7 +209,8 @@ class Stream(Measuring):
             for each in asked
             if each.name == "auc" or (each.parts and each.name not in (KAPPA_M.name, KAPPA_TEMPORAL.name))
         ]
-        return (*(each for each in windowed if each.name not in known), *self.series)
+        first = [usual.pop(each.name, each) for each in windowed]
+        return (*first, *usual.values())
 
     def setting(self, config: Config, role: str) -> dict[str, Any]:
         """Return which rows are scored, and how many points a curve has."""
@@ -423,7 +424,7 @@ class _Measured:
         counts = self.counts(places)[where]
         before, now = counts[: points.size], counts[points.size :]
         columns = {
-            "t": self.rows, "n": points,
+            "t": self.start + self.rows, "n": points,
             "mistakes": now[:, 0], "positives": now[:, 1], "false_alarms": now[:, 2],
             "updates": curve.updates[1:] - curve.updates[0], "labels": (curve.t - curve.unlearned)[1:],
             "window_n": points - starts,
@@ -465,7 +466,9 @@ class _Measured:
         arrays: dict[str, NDArray[Any]] = {}
         if "replication" not in self.setting and n >= BLOCKS:
             places = np.rint(np.arange(min(n, PLACES) + 1) * (n / min(n, PLACES))).astype(np.int64)
-            arrays["places"] = np.column_stack([places, self.counts(places)])
+            counts = np.column_stack([places, self.counts(places)])
+            # What comes between two places is a small number, which takes little room.
+            arrays["counts"] = np.diff(counts, axis=0).astype(np.int32)
             if "auc" in trial.wanted:
                 arrays["pairs"] = count_pairs(self.labels, self.margins)
         if "predictions" in trial.wanted:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from olbench.algorithms import get_definition
 from olbench.data.catalog import catalog
 from olbench.papers import Paper, Reported, Requirements
+from olbench.papers.definition import RowSpec
 from olbench.protocols import get_protocol
 from olbench.quantities import Quantity
 from olbench.report.grid import short
@@ -62,7 +63,7 @@ class Attempt:
             (
                 _find_variant({**usually, **entry.setting, **entry.options, **entry.spec.settings}, wanted)
                 or _find_other_tuning(results.tuning_of(entry), paper.requires)
-                or _find_other_search(entry, paper.requires, row),
+                or _find_other_search(entry, paper.requires, row, spec),
                 entry.options.get("form", usual) != usual,
                 place,
                 entry,
@@ -163,19 +164,21 @@ def _find_other_tuning(given: str, requires: Requirements) -> str:
     return f"its tuning is {given}; only {' or '.join(requires.search)} is compared"
 
 
-def _find_other_search(entry: Entry, requires: Requirements, row: str) -> str:
+def _find_other_search(entry: Entry, requires: Requirements, row: str, spec: RowSpec) -> str:
     """Return how the search for parameters differs from what is required, if it does."""
     definition = get_definition(entry.algorithm)
+    # A parameter that the row names is fixed in the paper.
+    grid = {name: set(values) for name, values in definition.grid.items() if name not in spec.options}
     searched = {name: set(values) for name, values in entry.spec.grid.items()}
     declared = requires.grid == "declared"
-    if definition.grid and not searched and (declared or row in requires.tuned):
+    if grid and not searched and (declared or row in requires.tuned):
         return "its parameters are not tuned, the paper's are"
     if not declared:
         return ""
-    if searched != {name: set(values) for name, values in definition.grid.items()}:
+    if searched != grid:
         return "it is tuned over a different grid from the paper's"
-    defaults = definition.resolve({})
-    fixed = {name: value for name, value in entry.spec.params.items() if value != defaults.get(name)}
+    expected = {**definition.resolve({}), **spec.options}
+    fixed = {name: value for name, value in entry.spec.params.items() if value != expected.get(name)}
     return " and ".join(f"{name} is fixed at {value}" for name, value in fixed.items())
 
 

@@ -358,7 +358,7 @@ class Results:
                 "setting": [dict(entry.setting)] * entry.done,
                 **{name: entry.columns[name] for name in ("choice", "number")},
                 **{
-                    each.name: entry.values(each) if each.ratio else entry.columns[each.name]
+                    each.name: entry.values(each) if each.ratio or each.formula else entry.columns[each.name]
                     for each in measured
                 },
                 "timing": entry.columns["timing"],

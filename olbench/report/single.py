@@ -10,8 +10,8 @@ from olbench.blocks import COLUMNS, BlockDifference, compare_counts, compare_pai
 from olbench.quantities import Quantity
 from olbench.stats import Difference
 
-#: The arrays of a trial: cumulative counts, and pairs that its margins order rightly.
-COUNTS, PAIRS = "places", "pairs"
+#: The arrays of a trial: counts along the stream, and pairs that its margins order rightly.
+COUNTS, PAIRS = "counts", "pairs"
 TEST = "moving-block bootstrap over 20 blocks of the stream"
 CONDITIONAL = "conditional on this stream: over blocks of its own rounds, not over other data"
 

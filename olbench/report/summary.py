@@ -206,6 +206,7 @@ def _claims(found: Sequence[Reproduction]) -> Grid:
     rows = [
         boxes(each.paper.id, str(each.claims.total()), *(str(each.claims[outcome]) for outcome in OUTCOMES))
         for each in found
+        if each.claims
     ]
     return Grid("Claims, checked on our runs", (*left("paper"), *right("all", *OUTCOMES)), rows)
 

@@ -215,10 +215,13 @@ FACTS = {
             "11: the 'members' of 'reviews' must be a list of patterns",
         ),
         (
-            {"format": "posts", "members": "{a: 1, b: 2}"},
-            "11: members must give patterns the labels -1 and 1",
+            {"format": "posts", "members": "{a: 1, b: 1}"},
+            "11: members must give patterns whole numbers as labels, at least two different ones",
         ),
-        ({"format": "posts", "members": "{a: [1]}"}, "11: members must give patterns the labels -1 and 1"),
+        (
+            {"format": "posts", "members": "{a: [1], b: 2}"},
+            "11: members must give patterns whole numbers as labels, at least two different ones",
+        ),
         ({"format": "reviews", "members": "[1, b]"}, "11: members must be text, not 1"),
         ({"text": "[a]"}, "11: text must be a mapping, not a list"),
         ({"text": "{ngram: 2}"}, "11: unknown key 'ngram' in text (did you mean 'ngrams'?)"),

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from olbench.errors import UserError
 from olbench.quantities import MISTAKE_RATE, UPDATES
 from olbench.report.figures.canvas import TEXT_WIDTH
 from olbench.report.figures.curves import (
+    FOCUS,
+    MANY,
     critical_difference_figure,
     curves_figure,
     overview_figure,
@@ -202,15 +205,30 @@ def test_the_overview_holds_all_data_sets_on_one_page(small: Results, count):
     assert figure.get_figheight() <= 9.2
 
 
-def test_many_algorithms_with_long_names_fit_into_the_legend(small: Results):
-    labels = [each.id for each in definitions()] + [
+def with_labels(results: Results, labels: Sequence[str]) -> Results:
+    one = results.of("splice")[0]
+    return replace(results, entries=tuple(replace(one, label=label) for label in labels))
+
+
+def test_algorithms_with_long_names_fit_into_the_legend(small: Results):
+    labels = [each.id for each in definitions()][: MANY - 5] + [
         f"narow (tuned, b={2.0**k}, covariance=diagonal)" for k in range(5)
     ]
-    one = small.of("splice")[0]
-    many = replace(small, entries=tuple(replace(one, label=label) for label in labels))
-    figure = curves_figure(many, "splice")
+    figure = curves_figure(with_labels(small, labels), "splice")
     assert_nothing_hidden(figure)
     assert len(figure.legends[0].get_texts()) == len(labels)
+
+
+def test_of_too_many_algorithms_the_best_and_the_baselines_are_named(small: Results):
+    labels = [each.id for each in definitions()]
+    figure = curves_figure(with_labels(small, labels), "splice")
+    assert_nothing_hidden(figure)
+    texts = {text.get_text() for text in figure.legends[0].get_texts()}
+    named = FOCUS + 2
+    assert {"no change", "majority so far", f"{len(labels) - named} others"} <= texts
+    assert len(texts) == named + 1
+    for panel in figure.axes:
+        assert len([line for line in panel.get_lines() if len(line.get_xdata()) > 2]) == len(labels)
 
 
 def test_every_algorithm_looks_different():

@@ -131,3 +131,5 @@ def test_the_measure_that_ranks_decides_the_ranks(folder):
         turned = sea if name == "mistake_rate" else -sea
         assert turned.idxmin() == report.results.within["sea"][0]
         assert np.isfinite(sea).all()
+    frame = make_report(folder, ["kappa"]).results.to_frame()
+    assert np.isfinite(frame.kappa).all()

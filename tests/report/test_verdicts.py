@@ -202,6 +202,20 @@ def test_another_search_is_not_judged(said, reason):
     assert one.difference == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"grid": {}, "params": {"C": 1.0}}, ""),
+        ({"grid": {}, "params": {"C": 4.0}}, "C is fixed at 4.0"),
+        ({}, "it is tuned over a different grid from the paper's"),
+    ],
+)
+def test_a_parameter_that_the_row_names_is_not_tuned(said, reason):
+    found = results([entry("svmguide3", "ogd", spread(0.237, 0.003), spec=spec("ogd", **said))])
+    choice = Attempt(found, load_paper("libol2013")).choose("svmguide3", "ogd")
+    assert choice.reason == reason
+
+
 def test_one_permutation_is_shown_without_a_deviation():
     one = only(results([entry("svmguide3", "cw", [0.3])]))
     assert (one.mean, one.deviation, one.z) == (0.3, None, None)

@@ -56,7 +56,7 @@ BROKEN = {
     GOOD + "curve:\n": "bad.yaml:3: curve must be a whole number from 1, not nothing",
     GOOD + "paper: 2012\n": "bad.yaml:3: paper must be text, not 2012",
     GOOD + "paper: scw\n": "bad.yaml:3: there are no numbers of a paper 'scw' (did you mean 'scw2012'?); "
-    "there are adviceptron2010, cw2008, cw2012, scw2012, "
+    "there are adviceptron2010, cw2008, cw2012, libol2013, scw2012, "
     "and a path to a YAML file works as well",
     GOOD + "covariance: diagonal\n": "bad.yaml:3: covariance must be one of full, diag, not 'diagonal' "
     "(did you mean 'diag'?)",

@@ -209,6 +209,13 @@ def test_options_make_a_variant_where_the_paper_names_them():
     ]  # fmt: skip
 
 
+def test_a_row_has_the_algorithm_that_the_paper_gives_it():
+    config = {"datasets": ["synthetic"], "algorithms": ["scw1", "scw2-libol", "scw2", "pa"]}
+    specs = parse_config(from_plain(config, "x"), Path()).algorithms
+    rows = [inquiry.match_row(load_paper("libol2013"), spec) for spec in specs]
+    assert rows == [("scw", ""), ("scw2", ""), ("scw2", "scw2"), ("pa", "")]
+
+
 def test_the_config_adds_values_and_fixes_parameters(investigate):
     found, _ = investigate("{id: scw1, params: {eta: 0.8}, grid: {C: [1.5, 2]}}")
     [finding] = found["scw1"]["findings"]

@@ -8,6 +8,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -16,14 +17,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, StrMethodFormatter
 
+from olbench.algorithms import get_definition
 from olbench.errors import UserError
 from olbench.protocols.definition import Series
 from olbench.report.diagram import RankDiagram, lay_out
 from olbench.report.figures import canvas
-from olbench.report.figures.palette import Style, display_name, styles
+from olbench.report.figures.palette import Style, algorithm_of, display_name, styles
 from olbench.report.results import Entry, Floats, Results, drift_rows
+from olbench.stats import mean_ranks
 
 if TYPE_CHECKING:
     from olbench.report.model import Report
@@ -36,6 +40,9 @@ LOG_SPAN = 10.0
 LONGEST_NAME = 160
 #: Inches between the numbers on an axis of ranks, at least.
 RANK_WIDTH = 0.17
+#: Of more lines than MANY, only the FOCUS best by rank and the baselines have a colour and a name.
+MANY, FOCUS = 16, 8
+PALE = Style("#c4c4c4", "", width=0.7)
 #: The part of a curve at its start that does not determine the limits of its axis.
 EARLY = 0.1
 
@@ -81,8 +88,7 @@ def curves_figure(
     `run` has all labels of the run where some are left out, so that the others keep their looks.
     """
     entries, shown = entries_on(results, dataset), only or results.protocol.series
-    look = styles(run or results.labels)
-    samples = canvas.line_samples([entry.label for entry in entries], look)
+    look, samples = choose_looks(results, [entry.label for entry in entries], run)
     titles = [_name(series, entries) for series in shown]
     rows, columns = (1, len(shown)) if len(shown) <= 3 else canvas.panel_grid(len(shown))
     with canvas.new_page(
@@ -92,6 +98,30 @@ def curves_figure(
             _draw_panel(panel, entries, series, look)
             panel.set_xlabel(series.along_title)
     return figure
+
+
+def choose_looks(
+    results: Results, drawn: Sequence[str], run: Sequence[str] = ()
+) -> tuple[dict[str, Style], list[Line2D]]:
+    """Return the look of each label, and the legend; of too many lines, most are pale."""
+    look = styles(run or results.labels)
+    if len(drawn) <= MANY:
+        return look, canvas.line_samples(drawn, look)
+    headline, datasets = results.protocol.headline, results.datasets
+    means = {name: {each.label: each.mean(headline) for each in results.of(name)} for name in datasets}
+    ranks = mean_ranks(means, headline.better)
+    best = sorted(drawn, key=lambda label: ranks.get(label, math.inf))[:FOCUS]
+    named = [label for label in drawn if label in best or is_baseline(label)]
+    others = [Line2D([], [], label=f"{len(drawn) - len(named)} others", **canvas.line_look(PALE))]
+    pale = {label: look[label] if label in named else PALE for label in look}
+    return pale, [*canvas.line_samples(named, look), *others]
+
+
+def is_baseline(label: str) -> bool:
+    """Return whether a label is of an algorithm that looks at no example."""
+    with suppress(UserError):
+        return get_definition(algorithm_of(label)).order == "baseline"
+    return False
 
 
 def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, run: Sequence[str] = ()) -> Axes:
@@ -120,9 +150,8 @@ def overview_figure(results: Results, series: Series | None = None, run: Sequenc
         raise UserError(f"{results.folder} has no trial yet, so there is nothing to draw")
     shown = {name: entries_on(results, name) for name in dict.fromkeys(each.dataset for each in everything)}
     drawn = {entry.label for entry in everything}
-    look = styles(run or results.labels)
+    look, samples = choose_looks(results, [label for label in results.labels if label in drawn], run)
     rows, columns = canvas.panel_grid(len(shown))
-    samples = canvas.line_samples([label for label in results.labels if label in drawn], look)
     height = min(canvas.PAGE_HEIGHT - canvas.legend_height(samples), 0.65 + 1.75 * rows)
     heading = f"Against the {series.along_title}: {_name(series, everything)}"
     with canvas.new_page(
@@ -174,6 +203,9 @@ def draw_bands(
     bands = [band_of(entry, series) for entry in entries]
     for place, band in enumerate(bands):
         style, step = look[band.label], max(1, band.points.size // 4)
+        if style is PALE:
+            panel.plot(band.points, band.mean, color=style.colour, linewidth=0.5, zorder=1.5)
+            continue
         if band.deviation is not None:
             edges = band.points, band.low, band.high
             panel.fill_between(*edges, color=style.colour, alpha=alpha, linewidth=0, zorder=2)

@@ -167,6 +167,8 @@ def curves_page(compared: ComparedRuns) -> Mapping[str, Any]:
         **describe_series(series),
         "numbered": compared.numbered,
         "paper": False,
+        "single": any(run.single for run in compared.runs),
+        "marked": False,
     }
 
 

@@ -71,7 +71,7 @@ def data(report: Report) -> Mapping[str, Any]:
     for entry in report.rows:
         if (matrix := matrix_of(report.results, entry)) is not None:
             found.setdefault(entry.dataset, {})[entry.label] = matrix.tolist()
-    return {"confusion": found}
+    return {"confusion": found} if found else {}
 
 
 def figures(report: Report) -> Figures:

@@ -44,6 +44,7 @@ def page(report: Report) -> Mapping[str, Any]:
         "hidden": (),
         "numbered": report.protocol.numbered,
         "single": bool(results.single),
+        "marked": any(map(drift_rows, shown.values())),
         "paper": report.paper is not None,
     }
 

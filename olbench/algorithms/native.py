@@ -1,0 +1,69 @@
+"""Which algorithms learn several classes natively, with which covariances, and why others do not.
+
+A first-order rule sees the margin between the true class and its rival, and 2 ||x||^2. So does a second-order
+rule, with the variance of that margin; but where each class has a covariance of its own, its step is right
+only if the precision that it adds does not depend on the variance. Other rules need a `pair`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from olbench.algorithms.definition import KEEPS_PRODUCT, Definition
+from olbench.errors import UserError
+
+MULTICLASS = ("one-vs-rest", "native")
+ALLOCATIONS = ("max", "uniform", "prop")
+#: The covariances of a native second-order learner: one per class, one for all classes, one variance per
+#: class and feature, and one of all classes together, for reference.
+COVARIANCES = ("block", "shared", "diag", "full")
+
+
+def read_native(definition: Definition, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of several classes among those given, checked; none for one-vs-rest."""
+    id, default = definition.id, "native" if definition.only_native else "one-vs-rest"
+    multiclass, allocation = given.get("multiclass") or default, given.get("allocation")
+    if multiclass not in MULTICLASS:
+        raise UserError(f"{id}: multiclass must be {' or '.join(MULTICLASS)}, not {multiclass!r}")
+    if allocation not in (None, "max") and (multiclass != "native" or not definition.allocated):
+        raise UserError(f"{id}: allocation is for a perceptron with multiclass='native'; leave it out")
+    if allocation not in (None, *ALLOCATIONS):
+        raise UserError(f"{id}: allocation must be one of {', '.join(ALLOCATIONS)}, not {allocation!r}")
+    if multiclass == "one-vs-rest":
+        if definition.only_native:
+            raise UserError(f"{id} learns several classes natively or not at all; leave multiclass out")
+        return {}
+    if reason := refuse_native(definition, given):
+        remedy = "leave covariance out" if definition.only_native else "use multiclass: one-vs-rest"
+        raise UserError(f"{id} has no native form for several classes: {reason}; {remedy}")
+    shared = {"allocation": allocation} if definition.allocated and allocation else {}
+    return {"multiclass": "native", **shared}
+
+
+def refuse_native(definition: Definition, given: Mapping[str, Any]) -> str:
+    """Return why an algorithm with these options has no native form, or an empty text."""
+    if definition.order not in ("first", "second"):
+        return "it is not a rule for one margin"
+    if definition.averaged:
+        return "the mean of the weights over the rounds is kept for two classes only"
+    if definition.order == "first":
+        return ""
+    covariance = given.get("covariance") or default_covariance(definition)
+    if given.get("kernel") is not None or given.get("forgetting") not in (None, 1.0):
+        return "a kernel and forgetting are for two classes"
+    if definition.product or definition.no_diagonal == KEEPS_PRODUCT or not definition.estimator.gaussian:
+        return "its matrix is not the covariance of a Gaussian over weights"
+    if definition.only_native:
+        return "" if covariance == "shared" else f"the toolbox has covariance: shared, not {covariance}"
+    if covariance == "full" or (covariance == "diag" and given.get("projection") == "exact"):
+        return ""
+    if definition.pair is None and not definition.has_constant_gain:
+        return (
+            "the precision c that its rule adds depends on the variance v, so its step is not the optimum "
+            f"for the covariances of two classes ({covariance})"
+        )
+    return ""
+
+
+def default_covariance(definition: Definition) -> str:
+    """Return the covariance of a native second-order learner for which none is given."""
+    return "shared" if definition.only_native else COVARIANCES[0]

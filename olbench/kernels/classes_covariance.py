@@ -1,0 +1,293 @@
+"""Second-order passes over several classes with full covariances: one per class, or one for all of them.
+
+A round that cannot trigger costs K nnz for the scores. One that needs its variance reads the covariances of
+the true class and of its rival; a change of state touches no other class. Changes of a covariance are
+collected and applied together, as in `blocked`, whose sweeps are used here for matrices of any size.
+
+Look-ahead: reading a large covariance bounds its product with one row. Several rows share a sweep, therefore:
+later rows of the class, and rows whose rival will probably be the class. The guess is made WINDOW rounds
+before with the means of then. A wrong one costs time only, as in `blocked`.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import boolean, types
+
+from olbench.kernels.blocked import (
+    BLOCKED_FROM,
+    LONG,
+    ROWS_PER_SWEEP,
+    WORTH_SHARING,
+    apply_pending,
+    project_rows,
+    spread_row,
+    subtract_pending,
+    weigh_pending,
+)
+from olbench.kernels.classes import find_rival, predict_round, score_classes
+from olbench.kernels.compile import (
+    PAIR_RULE,
+    SECOND_ORDER_RULE,
+    WRITE_2D,
+    WRITE_2D_INT64,
+    WRITE_3D,
+    WRITE_INT64,
+    inlined,
+    pass_kernel,
+)
+from olbench.kernels.counters import BREAKDOWNS, ROUNDS, ROW
+from olbench.kernels.margins import is_change, is_lost, is_unlearned
+from olbench.kernels.matrix import inner_first, project
+from olbench.kernels.rows import announce, dot_row, locate, open_rows
+from olbench.kernels.screening import GATHER_COST, gathered_variance, tighten
+
+# How many rounds ahead rivals are guessed, and how many projections are kept: two for each of these rounds.
+WINDOW = 128
+SLOTS = 2 * WINDOW
+# The columns of `changes`: those of a covariance that are pending, and all of them.
+HELD, ALL = 0, 1
+
+
+@inlined
+def largest_variance(
+    axis: Any, bound: Any, k: Any, s: Any, columns: Any, c: Any, values: Any, o: Any, n: Any
+) -> Any:
+    """Return an upper bound of v under covariance k for an x with ||x||^2 = s, as in `screening`."""
+    limit = bound[k, 0] * s
+    if bound[k, 1] < np.inf:
+        along = dot_row(axis, k, columns, c, values, o, n)
+        closer = bound[k, 1] * s + along * along
+        limit = closer if closer < limit else limit
+    return limit
+
+
+@inlined
+def measure(
+    sigma: Any, pending: Any, held: Any, d: Any, columns: Any, c: Any, values: Any, o: Any, n: Any,
+    z: Any, w: Any, known: Any,
+) -> Any:  # fmt: skip
+    """Return v = x' Sigma x; set w to the pending vectors times x.
+
+    z is sigma x if `known`, or becomes it if x has many entries.
+    """
+    if GATHER_COST * n > d:
+        if not known:
+            project(sigma, columns, c, values, o, n, z[0])
+        v = dot_row(z, 0, columns, c, values, o, n) if n < d else inner_first(z, 0, values, o, d)
+    else:
+        v = gathered_variance(sigma, columns, c, values, o, n)
+    weigh_pending(pending, held, d, columns, c, values, o, n, w)
+    for k in range(held):
+        v -= w[k] * w[k]
+    return v
+
+
+@inlined
+def complete(
+    sigma: Any, pending: Any, held: Any, d: Any, columns: Any, c: Any, values: Any, o: Any, n: Any,
+    z: Any, w: Any,
+) -> None:  # fmt: skip
+    """Set z to Sigma x after `measure`."""
+    if GATHER_COST * n <= d:
+        project(sigma, columns, c, values, o, n, z[0])
+    subtract_pending(z, pending, w, held)
+
+
+@inlined
+def hold_change(
+    sigma: Any, pending: Any, changes: Any, k: Any, z: Any, beta: Any, owners: Any, blocks: Any
+) -> None:
+    """Add the change -beta z z' of covariance k to those that are pending; apply them if there are enough.
+
+    That makes all projections of sigma[k] void.
+    """
+    held, depth = changes[k, HELD], pending.shape[0]
+    root = math.sqrt(beta)
+    for j in range(z.shape[1]):
+        pending[held, j] = root * z[0, j]
+    changes[k, HELD] = held + 1
+    if held + 1 == depth:
+        apply_pending(sigma, pending)
+        changes[k, HELD] = 0
+        for slot in range(owners.size):
+            if blocks[slot] == k:
+                owners[slot] = -1
+
+
+@inlined
+def gather_rows(
+    rows: Any, y: Any, order: Any, now: Any, role: Any, k: Any, is_shared: Any, most: Any,
+    guesses: Any, slots: Any, owners: Any, blocks: Any, free: Any, columns_of_rows: Any,
+) -> Any:  # fmt: skip
+    """Write the row of round `now` and up to most - 1 later ones that need covariance k to columns.
+
+    Their projections belong in the slots from `free` on: slots[t % WINDOW, 0] is that of the true class of
+    round t, slots[t % WINDOW, 1] that of its rival, if owners[slot] == t. Return how many rows there are.
+    """
+    for r in range(ROWS_PER_SWEEP):
+        owners[free + r] = -1
+    count = 0
+    for later in range(now, min(now + WINDOW, order.size)):
+        i, place, part = order[later] & ROW, later % WINDOW, role
+        if later > now:
+            if guesses[place] < 0 or not (is_shared or int(y[i]) == k or guesses[place] == k):
+                continue
+            part = 0 if is_shared or int(y[i]) == k else 1
+            if owners[slots[place, part]] == later and blocks[slots[place, part]] == k:
+                continue
+        spread_row(rows, i, columns_of_rows, count)
+        slots[place, part] = free + count
+        owners[free + count] = later
+        blocks[free + count] = k
+        count += 1
+        if count == most:
+            break
+    return count
+
+
+@inlined
+def take_projection(
+    rows: Any, y: Any, order: Any, now: Any, role: Any, k: Any, is_shared: Any, sigma: Any, room: Any, d: Any,
+    guesses: Any, slots: Any, owners: Any, blocks: Any, free: Any, columns_of_rows: Any, projections: Any,
+    z: Any,
+) -> Any:  # fmt: skip
+    """Set z to sigma x from a sweep that several rows share; return whether there is one, and the free slots.
+
+    `room` is how many changes can still be pending. Once they are applied all projections are void, so no
+    more rows than that share.
+    """
+    slot, most = slots[now % WINDOW, role], min(ROWS_PER_SWEEP, room)
+    known = owners[slot] == now and blocks[slot] == k
+    if not known and most >= WORTH_SHARING:
+        count = gather_rows(
+            rows, y, order, now, role, k, is_shared, most,
+            guesses, slots, owners, blocks, free, columns_of_rows,
+        )  # fmt: skip
+        if count >= WORTH_SHARING:
+            project_rows(sigma, columns_of_rows, d, projections, free)
+            slot, free, known = free, (free + ROWS_PER_SWEEP) % SLOTS, True
+        else:
+            for r in range(count):
+                owners[free + r] = -1
+    if known:
+        for j in range(z.shape[1]):
+            z[0, j] = projections[slot, j]
+    return known, free
+
+
+@inlined
+def guess_rival(
+    rule: Any, p: Any, scores: Any, classes: Any, truth: Any, s: Any, t: Any, bound: Any, is_shared: Any,
+    screened: Any,
+) -> Any:  # fmt: skip
+    """Return the rival of a later round by the present scores; -1 if the round will need no variance."""
+    rival = find_rival(scores, classes, truth)
+    m = scores[truth] - scores[rival]
+    own, other = (0, 0) if is_shared else (truth, rival)
+    loss, alpha, c = rule(m, (bound[own, 0] + bound[other, 0]) * s, m <= 0.0, t, p)
+    return -1 if screened and loss <= 0.0 and alpha == 0.0 and c == 0.0 else rival
+
+
+@pass_kernel(
+    SECOND_ORDER_RULE, WRITE_2D, WRITE_3D, WRITE_3D, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_2D_INT64,
+    WRITE_INT64, types.FunctionType(PAIR_RULE), boolean, boolean, boolean,
+)  # fmt: skip
+def run(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    means: Any, sigma: Any, pending: Any, axis: Any, bound: Any, changes: Any, confusion: Any, counters: Any,
+    pair: Any, paired: bool, screened: bool, adaptive: bool, margins: Any,
+) -> None:  # fmt: skip
+    """Run the examples of `order`.
+
+    The covariance of class k is sigma[k] minus the outer products of the first changes[k, HELD] rows of
+    pending[k]; if there is only sigma[0], it is that of all classes. `axis`, `bound`, `screened` and
+    `adaptive` are those of `covariance.run`, for each covariance. The rule gets the variance of the margin,
+    v_y + v_s. With `paired` it only decides about the loss, and the step comes from `pair`.
+    """
+    d, padded, depth = means.shape[0], sigma.shape[1], pending.shape[1]
+    classes, is_shared = confusion.shape[0], sigma.shape[0] == 1
+    columns, values, storage = open_rows(rows)
+    norms = rows[4]
+    scores, mean, sums = np.empty(means.shape[1]), np.empty(d), np.empty(padded)
+    # The first of two is of the true class, the second of its rival; a shared covariance has only the first.
+    parts = 1 if is_shared else 2
+    z, w, v = np.empty((2, 1, padded)), np.empty((2, depth)), np.empty(2)
+    ahead = d >= BLOCKED_FROM
+    guesses, slots = np.full(WINDOW, -1), np.zeros((WINDOW, 2), np.int64)
+    owners, blocks, free = np.full(SLOTS, -1), np.zeros(SLOTS, np.int64), 0
+    projections = np.empty((SLOTS if ahead else 0, padded))
+    columns_of_rows = np.zeros((padded if ahead else 0, ROWS_PER_SWEEP))
+    guessed = 0
+    for now in range(order.size):
+        entry = order[now]
+        i = entry & ROW
+        if not ahead:
+            announce(rows, y, order, now)
+        while ahead and guessed < min(now + WINDOW, order.size):
+            announce(rows, y, order, guessed)
+            later, ahead_of = order[guessed], guessed - now
+            n, at, o = locate(storage, later & ROW)
+            guesses[guessed % WINDOW] = -1
+            if LONG * n > d and not is_unlearned(later):
+                score_classes(means, columns, at, values, o, n, scores)
+                guesses[guessed % WINDOW] = guess_rival(
+                    rule, p, scores, classes, int(y[later & ROW]), norms[later & ROW],
+                    counters[ROUNDS] + 1 + ahead_of, bound, is_shared, screened,
+                )  # fmt: skip
+            guessed += 1
+        n, at, o = locate(storage, i)
+        truth, s = int(y[i]), norms[i]
+        rival, m, t, mistake = predict_round(
+            means, 1.0, columns, at, values, o, n, scores, truth, entry, confusion, counters, margins
+        )
+        if is_unlearned(entry) or is_lost(counters, m, n, s):
+            continue
+        own, other = (0, 0) if is_shared else (truth, rival)
+        if screened:
+            limit = 0.0
+            for role in range(2):
+                k = other if role else own
+                limit += largest_variance(axis, bound, k, s, columns, at, values, o, n)
+            loss, alpha, c = rule(m, limit, mistake, t, p)
+            if loss <= 0.0 and alpha == 0.0 and c == 0.0:
+                continue
+        for role in range(parts):
+            k, known = (other if role else own), False
+            held = changes[k, HELD]
+            if ahead and LONG * n > d:
+                known, free = take_projection(
+                    rows, y, order, now, role, k, is_shared, sigma[k], depth - held, d,
+                    guesses, slots, owners, blocks, free, columns_of_rows, projections, z[role],
+                )  # fmt: skip
+            v[role] = measure(
+                sigma[k], pending[k], held, d, columns, at, values, o, n, z[role], w[role], known
+            )
+        v[1] = v[parts - 1]
+        total = v[0] + v[1]
+        if n > 0 and not (v[0] > 0.0 and v[1] > 0.0 and total < np.inf):
+            counters[BREAKDOWNS] += 1
+            total = 0.0
+        loss, alpha, c = rule(m, total, mistake, t, p)
+        if paired and loss > 0.0 and total > 0.0:
+            alpha, c = pair(m, v[0], v[1], p)
+        if not is_change(counters, total, loss, alpha, c):
+            continue
+        for role in range(parts):
+            k = other if role else own
+            complete(sigma[k], pending[k], changes[k, HELD], d, columns, at, values, o, n, z[role], w[role])
+        for j in range(d):
+            means[j, truth] += alpha * z[0, 0, j]
+            means[j, rival] -= alpha * z[parts - 1, 0, j]
+        if c == 0.0:
+            continue
+        for role in range(parts):
+            k, label = (other, rival) if role else (own, truth)
+            hold_change(sigma[k], pending[k], changes, k, z[role], c / (1.0 + c * v[role]), owners, blocks)
+            changes[k, ALL] += 1
+            # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
+            if adaptive and changes[k, ALL] % d == 0:
+                for j in range(d):
+                    mean[j] = means[j, label]
+                tighten(sigma[k], mean, axis[k], bound[k], sums)

@@ -1,0 +1,172 @@
+"""Second-order passes over several classes with one variance per class and feature: K nnz for the scores.
+
+A round that may trigger costs 2 nnz more, those of the true class and its rival. The means and the variances
+are two arrays of one layout, so that the sweep over the means reads nothing else.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import boolean, types
+
+from olbench.kernels.classes import predict_round
+from olbench.kernels.compile import (
+    EXACT_RULE,
+    PAIR_RULE,
+    SECOND_ORDER_RULE,
+    WRITE_2D,
+    WRITE_2D_INT64,
+    WRITE_INT64,
+    inlined,
+    pass_kernel,
+)
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROW, UPDATES
+from olbench.kernels.exact import solve_gain
+from olbench.kernels.margins import is_change, is_lost, is_unlearned
+from olbench.kernels.rows import announce, locate, open_rows, squared_norm
+from olbench.kernels.vectors import add, divide, four, load, multiply, pack_four, spread, subtract, zeros
+
+
+@inlined
+def measure_pair(
+    variances: Any, truth: Any, rival: Any, columns: Any, c: Any, values: Any, o: Any, n: Any
+) -> Any:
+    """Return v_y and v_s, each summed in two lanes by position."""
+    whole = n - n % 2
+    y0 = y1 = s0 = s1 = 0.0
+    for k in range(0, whole, 2):
+        i, j = columns[c + k], columns[c + k + 1]
+        x, z = values[o + k], values[o + k + 1]
+        y0 += variances[i, truth] * (x * x)
+        y1 += variances[j, truth] * (z * z)
+        s0 += variances[i, rival] * (x * x)
+        s1 += variances[j, rival] * (z * z)
+    if whole < n:
+        i, x = columns[c + whole], values[o + whole]
+        y0 += variances[i, truth] * (x * x)
+        s0 += variances[i, rival] * (x * x)
+    return y0 + y1, s0 + s1
+
+
+@inlined
+def update_class(
+    means: Any, variances: Any, k: Any, columns: Any, a: Any, values: Any, o: Any, n: Any,
+    step: Any, gain: Any, kl: Any,
+) -> None:  # fmt: skip
+    """Update the moments of class k at all features of a row; by a precision with `kl`, or else by beta.
+
+    Four at a time share a division, as in `diagonal.update_four`, with the products in the same order.
+    """
+    whole = n - n % 4
+    for q in range(0, whole, 4):
+        b = a + q
+        j0, j1, j2, j3 = columns[b], columns[b + 1], columns[b + 2], columns[b + 3]
+        x = load(zeros(4), values, (o + q,))
+        sigma = pack_four(variances[j0, k], variances[j1, k], variances[j2, k], variances[j3, k])
+        s0, s1, s2, s3 = four(multiply(multiply(spread(x, step), sigma), x))
+        means[j0, k] += s0
+        means[j1, k] += s1
+        means[j2, k] += s2
+        means[j3, k] += s3
+        one, part = spread(x, 1.0), multiply(multiply(multiply(spread(x, gain), sigma), x), x)
+        reduced = divide(sigma, add(one, part)) if kl else multiply(sigma, subtract(one, part))
+        v0, v1, v2, v3 = four(reduced)
+        variances[j0, k] = v0
+        variances[j1, k] = v1
+        variances[j2, k] = v2
+        variances[j3, k] = v3
+    for q in range(whole, n):
+        j, x = columns[a + q], values[o + q]
+        sigma = variances[j, k]
+        means[j, k] += step * sigma * x
+        part = gain * sigma * x * x
+        variances[j, k] = sigma / (1.0 + part) if kl else sigma * (1.0 - part)
+
+
+@pass_kernel(
+    SECOND_ORDER_RULE, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_INT64, types.FunctionType(PAIR_RULE),
+    boolean, boolean,
+)  # fmt: skip
+def run(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    means: Any, variances: Any, confusion: Any, counters: Any, pair: Any, paired: bool, kl: bool,
+    margins: Any,
+) -> None:  # fmt: skip
+    """Run the examples of `order`.
+
+    The step over the covariances of two classes is projected onto the diagonal of each, as in `diagonal`.
+    `pair` and `paired` are those of `classes_covariance.run`.
+    """
+    columns, values, storage = open_rows(rows)
+    norms, scores = rows[4], np.empty(means.shape[1])
+    for now in range(order.size):
+        entry = order[now]
+        i = entry & ROW
+        announce(rows, y, order, now)
+        n, at, o = locate(storage, i)
+        truth = int(y[i])
+        rival, m, t, mistake = predict_round(
+            means, 1.0, columns, at, values, o, n, scores, truth, entry, confusion, counters, margins
+        )
+        if is_unlearned(entry) or is_lost(counters, m, n, norms[i]):
+            continue
+        v_y, v_s = measure_pair(variances, truth, rival, columns, at, values, o, n)
+        v = v_y + v_s
+        if n > 0 and not (v_y > 0.0 and v_s > 0.0 and v < np.inf):
+            counters[BREAKDOWNS] += 1
+            v = 0.0
+        loss, alpha, c = rule(m, v, mistake, t, p)
+        if paired and loss > 0.0 and v > 0.0:
+            alpha, c = pair(m, v_y, v_s, p)
+        if not is_change(counters, v, loss, alpha, c):
+            continue
+        g_y, g_s = (c, c) if kl else (c / (1.0 + c * v_y), c / (1.0 + c * v_s))
+        update_class(means, variances, truth, columns, at, values, o, n, alpha, g_y, kl)
+        update_class(means, variances, rival, columns, at, values, o, n, -alpha, g_s, kl)
+
+
+@pass_kernel(EXACT_RULE, WRITE_2D, WRITE_2D, WRITE_2D_INT64, WRITE_INT64)
+def run_exact(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    means: Any, variances: Any, confusion: Any, counters: Any, margins: Any,
+) -> None:  # fmt: skip
+    """Run the examples of `order` with the optimum over diagonal covariances, by the equation of `exact`.
+
+    Phi has the entries of x twice, for the true class and for its rival, and so has the equation.
+    """
+    columns, values, storage = open_rows(rows)
+    norms, scores = rows[4], np.empty(means.shape[1])
+    shares = np.empty(2 * means.shape[0])
+    for now in range(order.size):
+        entry = order[now]
+        i = entry & ROW
+        announce(rows, y, order, now)
+        n, at, o = locate(storage, i)
+        truth = int(y[i])
+        rival, m, _, _ = predict_round(
+            means, 1.0, columns, at, values, o, n, scores, truth, entry, confusion, counters, margins
+        )
+        if is_unlearned(entry) or is_lost(counters, m, n, norms[i]):
+            continue
+        v_y, v_s = measure_pair(variances, truth, rival, columns, at, values, o, n)
+        v = v_y + v_s
+        if n > 0 and not 0.0 < v < np.inf:
+            counters[BREAKDOWNS] += 1
+            v = 0.0
+        loss, unit, A, b0, b1, K = rule(m, v, p)
+        counters[UPDATES] += loss > 0.0
+        if v == 0.0 or loss <= 0.0:
+            continue
+        scale = 1.0 / v
+        for k in range(n):
+            j, x = columns[at + k], values[o + k]
+            shares[k] = variances[j, truth] * (x * x) * scale
+            shares[n + k] = variances[j, rival] * (x * x) * scale
+        g, s = solve_gain(shares, 2 * n, squared_norm(shares, 0, 2 * n), m / unit, A, b0, b1, K)
+        alpha, c = g * unit / v, g * K / ((b0 + b1 * s) * v)
+        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
+            counters[BREAKDOWNS] += 1
+            continue
+        counters[EFFECTIVE] += 1
+        update_class(means, variances, truth, columns, at, values, o, n, alpha, c, True)
+        update_class(means, variances, rival, columns, at, values, o, n, -alpha, c, True)

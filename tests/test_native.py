@@ -1,0 +1,539 @@
+"""Several classes in one learner: counts of long-double references, K = 2, storage, slices, odd labels."""
+
+import itertools
+import json
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+from sklearn.utils.estimator_checks import check_estimator
+
+from olbench import UserError, estimators, first_order, make_algorithm, online_pass, run, second_order
+from olbench.algorithms.options import list_ways
+from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT
+from olbench.kernels.losses import excess
+from olbench.learn.classes import start_classes
+from olbench.learn.examples import as_examples
+from olbench.learn.passes import predict_signs, windowed_pass
+from tests.examples import built_in, built_in_native, noisy
+from tests.reference.classes import NATIVE, run_classes
+
+FIRST_ORDER = [
+    ("perceptron", {}),
+    ("perceptron", {"allocation": "uniform"}),
+    ("perceptron", {"allocation": "prop"}),
+    ("pa", {}),
+    ("pa1", {"C": 0.05}),
+    ("pa2", {"C": 0.05}),
+    ("ogd", {"C": 0.5}),
+    ("romma", {}),
+    ("aromma", {}),
+]
+GAUSSIANS = [
+    ("arow", {"r": 0.5}),
+    ("cw", {"eta": 0.8}),
+    ("scw1", {"C": 0.1, "eta": 0.8}),
+    ("scw2", {"C": 0.5, "eta": 0.8}),
+]
+SECOND_ORDER = [
+    (id, {**params, "covariance": covariance})
+    for covariance, (id, params) in itertools.product(("block", "shared"), GAUSSIANS)
+]
+DIAGONAL = [
+    (id, {**params, "covariance": "diag", "projection": projection})
+    for projection, (id, params) in itertools.product(("kl", "l2", "exact"), GAUSSIANS)
+    if projection != "exact" or id == "cw"
+]
+TOOLBOX = [
+    ("perceptron-libol", {"allocation": "uniform"}),
+    ("perceptron-libol", {"allocation": "prop"}),
+    ("romma-libol", {}),
+    ("aromma-libol", {}),
+    ("arow-libol", {"r": 0.5}),
+    ("cw-libol", {"eta": 0.8}),
+    ("scw1-libol", {"C": 0.1, "eta": 0.8}),
+]
+LEARNERS = [*FIRST_ORDER, *SECOND_ORDER, *DIAGONAL, *TOOLBOX]
+every_learner = pytest.mark.parametrize(("id", "settings"), LEARNERS, ids=str)
+#: One learner per kernel, and more where classes share something.
+KERNELS = [
+    ("perceptron", {"allocation": "prop"}),
+    ("romma", {}),
+    ("arow", {"covariance": "block"}),
+    ("scw1", {"covariance": "shared"}),
+    ("cw", {"covariance": "block"}),
+    ("cw", {"covariance": "shared"}),
+    ("scw2", {"covariance": "diag"}),
+    ("cw", {"covariance": "diag", "projection": "exact"}),
+    ("arow", {"covariance": "full"}),
+]
+every_kernel = pytest.mark.parametrize(("id", "settings"), KERNELS, ids=str)
+NATIVE_WAYS = [
+    (definition.id, dict(zip(way, values, strict=True)))
+    for definition in (*built_in(), *built_in_native())
+    for way in list_ways(definition)
+    if "multiclass" in way
+    for values in itertools.product(*way.values())
+]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Return the digits of scikit-learn, ten classes, in a random order."""
+    X, y = load_digits(return_X_y=True)
+    return X / 16.0, y, np.random.default_rng(5).permutation(y.size)
+
+
+def noisy_classes(n=400, d=8, classes=4, seed=0, density=0.7):
+    """Return examples of random linear classes, a fifth of the labels drawn at random, some entries zero."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
+    y = (X @ rng.normal(size=(d, classes))).argmax(axis=1)
+    flipped = rng.random(n) < 0.2
+    y[flipped] = rng.integers(0, classes, flipped.sum())
+    return X, y
+
+
+def native(id, X, y, order=None, **settings):
+    return online_pass(make_algorithm(id, multiclass="native", **settings), X, y, order, labels="all")
+
+
+def counts(result):
+    return result.n, result.mistakes, result.updates, result.effective_updates, result.breakdowns
+
+
+def assert_same_bits(one, other):
+    assert counts(one) == counts(other)
+    np.testing.assert_array_equal(one.weights, other.weights)
+    np.testing.assert_array_equal(one.learner.confusion, other.learner.confusion)
+
+
+def test_every_native_learner_of_the_paper_has_a_reference():
+    named = {id for id, _ in LEARNERS}
+    assert named == {name.partition(" ")[0] for name in NATIVE}
+    assert {each.id for each in built_in_native()} <= named
+
+
+@every_learner
+def test_counts_are_those_of_a_long_double_reference(digits, id, settings):
+    X, y, order = digits
+    result = native(id, X, y, order, **settings)
+    name = f"{id} diag" if settings.get("covariance") == "diag" else id
+    expected, learner = run_classes(name, X, y, order, 10, **settings)
+    assert (result.mistakes, result.updates) == (expected.mistakes, expected.updates)
+    assert result.breakdowns == 0
+    np.testing.assert_array_equal(result.learner.confusion, expected.confusion)
+    np.testing.assert_allclose(result.weights, learner.mu.astype(float), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(("id", "settings"), SECOND_ORDER, ids=str)
+def test_wide_rows_that_share_sweeps_count_the_same(id, settings):
+    """From d = 128 on, later rows are projected ahead with guessed rivals."""
+    X, y = noisy_classes(500, 136, 5, density=0.9)
+    result = native(id, X, y, **settings)
+    expected, learner = run_classes(id, X, y, range(500), 5, **settings)
+    assert (result.mistakes, result.updates) == (expected.mistakes, expected.updates)
+    np.testing.assert_allclose(result.weights, learner.mu.astype(float), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(("id", "options"), NATIVE_WAYS, ids=str)
+def test_an_algorithm_learns_classes_in_every_way_that_is_listed(id, options):
+    X, y = noisy_classes(60, 3, 3)
+    result = online_pass(make_algorithm(id, **options), X, y, labels="all")
+    assert result.n == 60 == result.learner.confusion.sum()
+    assert 0 < result.mistakes < 60
+
+
+@first_order("half-romma")
+def half_romma(m, s, mistake, q, t, k, p):
+    """Run ROMMA with half of the first step."""
+    if not mistake:
+        return 0.0, 1.0, 0.0
+    if q == 0.0:
+        return 1.0, 1.0, 0.5
+    denominator = s * q - m * m
+    return 1.0, (s * q - m) / denominator, q * (1.0 - m) / denominator
+
+
+@first_order("half-aromma")
+def half_aromma(m, s, mistake, q, t, k, p):
+    """Run agg-ROMMA with half of the first step."""
+    loss = excess(1.0, m)
+    if loss == 0.0:
+        return 0.0, 1.0, 0.0
+    if q == 0.0:
+        return loss, 1.0, 0.5
+    denominator = s * q - m * m
+    return loss, (s * q - m) / denominator, q * (1.0 - m) / denominator
+
+
+TWO_CLASSES = [
+    ("perceptron", {}, "perceptron", {}),
+    ("perceptron", {"allocation": "uniform"}, "perceptron", {}),
+    ("perceptron", {"allocation": "prop"}, "perceptron", {}),
+    ("pa", {}, "pa", {}),
+    ("pa1", {"C": 0.05}, "pa1", {"C": 0.1}),
+    ("pa2", {"C": 0.05}, "pa2", {"C": 0.1}),
+    ("ogd", {"C": 0.25}, "ogd", {"C": 0.5}),
+    ("half-romma", {}, "romma", {}),
+    ("half-aromma", {}, "aromma", {}),
+    ("cw", {"covariance": "full"}, "cw", {}),
+    ("arow", {"covariance": "full", "r": 1.0}, "arow", {"r": 0.5}),
+    ("arow", {"covariance": "full", "r": 1.0}, "arow", {"r": 1.0, "a": 2.0}),
+    ("scw1", {"covariance": "full", "C": 0.5}, "scw1", {"C": 0.5, "a": 2.0}),
+    ("scw2", {"covariance": "full", "C": 0.5}, "scw2", {"C": 0.5, "a": 2.0}),
+]
+
+
+@pytest.fixture(scope="module")
+def two_classes(digits):
+    """Return a pair of digits, and examples with noise; the first class counts as positive."""
+    X, y, _ = digits
+    three_or_eight = np.isin(y, (3, 8))
+    rough, labels = noisy(n=600, d=10, noise=0.2)
+    return [(X[three_or_eight], (y[three_or_eight] == 8).astype(int)), (rough, (labels < 0).astype(int))]
+
+
+@pytest.mark.parametrize(("id", "settings", "binary", "params"), TWO_CLASSES, ids=str)
+def test_two_classes_are_a_binary_learner(two_classes, id, settings, binary, params):
+    """The first class is positive: it is predicted where scores are equal."""
+    for X, y in two_classes:
+        result = native(id, X, y, **settings)
+        expected = online_pass(make_algorithm(binary, **params), X, np.where(y == 0, 1.0, -1.0))
+        assert counts(result) == counts(expected)
+        assert result.curve.mistakes.tolist() == expected.curve.mistakes.tolist()
+
+
+@pytest.mark.parametrize("id", ["cw", "scw1", "scw2"])
+def test_two_equal_blocks_are_one_shared_covariance(two_classes, id):
+    for X, y in two_classes:
+        block, shared = (native(id, X, y, covariance=name) for name in ("block", "shared"))
+        assert counts(block) == counts(shared)
+
+
+@pytest.mark.parametrize("covariance", ["block", "shared"])
+def test_cw_does_not_depend_on_the_initial_scale(covariance):
+    X, y = noisy_classes(3000, 4, 3)
+    usual, tiny = (native("cw", X, y, covariance=covariance, a=a) for a in (1.0, 2.0**-660))
+    assert counts(usual) == counts(tiny)
+    assert usual.breakdowns == 0
+    # Means and roots are multiplied by powers of two before they underflow.
+    assert (usual.learner.scale_exponent, tiny.learner.scale_exponent) == (0, 256)
+
+
+def test_a_covariance_that_collapses_counts_breakdowns():
+    """With noise, CW's shared Sigma falls below 1e-300 within a hundred rounds, in exact arithmetic too."""
+    X, y = noisy_classes(400, 4, 3, density=1.0)
+    result = native("cw", X, y, eta=0.95, covariance="shared")
+    assert result.breakdowns > 100
+    assert np.isfinite(result.weights).all()
+
+
+@every_kernel
+def test_permuted_classes_permute_the_result(id, settings):
+    X, y = noisy_classes(300, 8, 5)
+    # The first rounds decide ties by the order of the classes; teach every class once before.
+    X, y = np.vstack([np.eye(8)[:5], X]), np.concatenate([np.arange(5), y])
+    moved = np.array([3, 0, 4, 1, 2])
+    start = make_algorithm(id, multiclass="native", **settings)
+    plain, permuted = start_classes(start, 8, 5), start_classes(start, 8, 5)
+    rng = np.random.default_rng(1)
+    means = rng.normal(size=(5, 8))
+    for learner, order in ((plain, np.arange(5)), (permuted, np.argsort(moved))):
+        if hasattr(learner, "means"):
+            learner.means[:, :5] = means[order].T
+        else:
+            learner.joint.mu[:] = means[order].ravel()
+    rows, order = as_examples(X).rows(), np.arange(y.size)
+    plain.run(rows, y.astype(float), order)
+    permuted.run(rows, moved[y].astype(float), order)
+    np.testing.assert_array_equal(permuted.confusion[np.ix_(moved, moved)], plain.confusion)
+    assert permuted.updates == plain.updates
+    np.testing.assert_allclose(permuted.weights[moved], plain.weights, rtol=1e-6, atol=1e-9)
+
+
+@every_kernel
+@pytest.mark.parametrize("d", [9, 130])
+def test_storage_slices_windows_and_threads_have_the_same_bits(id, settings, d):
+    if settings.get("covariance") == "full" and d > 100:
+        pytest.skip("the reference covariance is for small d")
+    X, y = noisy_classes(300, d, 4)
+    order = np.random.default_rng(2).permutation(300)
+    algorithm = make_algorithm(id, multiclass="native", **settings)
+    dense = online_pass(algorithm, X, y, order, labels="all", curve=1)
+    assert_same_bits(online_pass(algorithm, sp.csr_matrix(X), y, order, labels="all", curve=1), dense)
+    sliced = online_pass(algorithm, X, y, order, labels="all", curve=37, stopped=lambda: False)
+    assert_same_bits(sliced, dense)
+    windows = ((X, y.astype(float), part) for part in (order[:101], order[101:]))
+    assert_same_bits(windowed_pass(algorithm, windows, d, 300, 5, classes=4), dense)
+    with ThreadPoolExecutor(2) as pool:
+        for other in pool.map(lambda _: online_pass(algorithm, X, y, order, labels="all"), range(4)):
+            assert_same_bits(other, dense)
+    full = np.where(X == 0.0, 0.5, X)  # rows without zeros are read in place
+    assert_same_bits(
+        online_pass(algorithm, sp.csr_matrix(full), y, order, labels="all"),
+        online_pass(algorithm, full, y, order, labels="all"),
+    )
+
+
+@every_kernel
+def test_predictions_and_labels_can_come_apart(id, settings):
+    """A schedule that predicts a row and learns it in the next entry is a plain pass."""
+    X, y = noisy_classes(200, 6, 3)
+    algorithm = make_algorithm(id, multiclass="native", **settings)
+    plain = online_pass(algorithm, X, y, labels="all", keep="margins")
+    apart = np.column_stack([np.arange(200) | ONLY_PREDICT, np.arange(200) | ONLY_LEARN]).ravel()
+    result = online_pass(algorithm, X, y, apart, labels="all", keep="margins")
+    assert counts(result) == counts(plain)
+    np.testing.assert_array_equal(result.weights, plain.weights)
+    np.testing.assert_array_equal(result.margins, plain.margins)
+    assert plain.mistakes == np.count_nonzero(plain.margins != plain.labels)
+    unlearned = online_pass(algorithm, X, y, np.arange(200) | ONLY_PREDICT, labels="all")
+    assert (unlearned.updates, unlearned.mistakes) == (0, np.count_nonzero(y != 0))
+
+
+@every_kernel
+def test_a_class_can_come_late_or_never(digits, id, settings):
+    X, y, order = digits
+    order = order[:300]
+    late = np.concatenate([order[y[order] != 7], order[y[order] == 7]])
+    result = native(id, X[:, ::4], y, late, **settings)
+    assert (result.breakdowns, result.n) == (0, 300)
+    assert 0 < result.learner.confusion[7].sum() < 60
+    never = native(id, X[:, ::4], y, order[y[order] != 7], **settings)
+    assert never.learner.confusion[7].sum() == 0
+    assert never.weights.shape == (10, 16)
+
+
+@every_kernel
+def test_every_row_can_be_a_class_of_its_own(id, settings):
+    X = np.random.default_rng(0).normal(size=(17, 4))
+    result = native(id, X, np.arange(17), **settings)
+    # Who has seen no example of a class predicts others, but for the first of all.
+    assert (result.n, result.mistakes, result.breakdowns) == (17, 16, 0)
+
+
+def test_one_class_is_refused():
+    with pytest.raises(UserError, match="same label"):
+        native("arow", np.eye(3), [1, 1, 1])
+    with pytest.raises(UserError, match="needs at least two classes"):
+        start_classes(make_algorithm("arow", multiclass="native"), 3, 1)
+
+
+def test_rows_of_zeros_change_nothing():
+    X, y = noisy_classes(100, 5, 3)
+    X[::7] = 0.0
+    for id, settings in KERNELS:
+        result = native(id, X, y, **settings)
+        assert result.breakdowns == 0
+        assert np.isfinite(result.weights).all()
+        assert native(id, np.zeros((4, 3)), [2, 1, 0, 2], **settings).mistakes == 3
+
+
+def test_the_perceptrons_differ_by_who_loses():
+    """Classes 0 and 1 lead class 2 by 1 and 3: the highest loses all, both half, or a fourth and the rest."""
+    X, lost = np.array([[2.0]]), {}
+    for allocation in ("max", "uniform", "prop"):
+        learner = start_classes(
+            make_algorithm("perceptron", multiclass="native", allocation=allocation), 1, 4
+        )
+        learner.means[0, :4] = (0.5, 1.5, 0.0, -1.0)
+        learner.run(as_examples(X).rows(), np.array([2.0]), np.array([0]))
+        lost[allocation] = (learner.weights[:, 0] - (0.5, 1.5, 0.0, -1.0)).tolist()
+    assert lost["max"] == [0.0, -2.0, 2.0, 0.0]
+    assert lost["uniform"] == [-1.0, -1.0, 2.0, 0.0]
+    assert lost["prop"] == [-0.5, -1.5, 2.0, 0.0]
+
+
+def test_an_own_rule_like_arows_learns_classes_as_it_is(digits):
+    @second_order("own-arow", monotone=True)
+    def own(m, v, mistake, t, p):
+        loss = excess(1.0, m)
+        if loss == 0.0:
+            return 0.0, 0.0, 0.0
+        return loss, loss / (v + 1.0), 1.0
+
+    X, y, order = digits
+    for covariance in ("block", "shared", "diag"):
+        mine, arow = (native(id, X, y, order[:300], covariance=covariance) for id in ("own-arow", "arow"))
+        assert_same_bits(mine, arow)
+
+
+def test_an_own_rule_whose_gain_depends_on_the_variance_is_refused():
+    @second_order("own-cw")
+    def own(m, v, mistake, t, p):
+        loss = excess(math.sqrt(v), m)
+        return loss, loss / (v + 1.0), loss / math.sqrt(v)
+
+    message = "own-cw has no native form .* c .* depends on the variance v.*; use multiclass: one-vs-rest"
+    with pytest.raises(UserError, match=message):
+        make_algorithm("own-cw", multiclass="native")
+    X, y = noisy_classes(50, 3, 3)
+    assert native("own-cw", X, y, covariance="full").n == 50
+    assert online_pass("own-cw", X, y, labels="all").n == 50
+
+
+@pytest.mark.parametrize(
+    ("id", "settings", "message"),
+    [
+        ("averaged-pa", {}, "averaged-pa has no native form .* mean of the weights"),
+        ("nherd", {}, "depends on the variance"),
+        ("sop", {}, "not the covariance of a Gaussian"),
+        ("iellip", {}, "not the covariance of a Gaussian"),
+        ("adviceptron", {}, "not a rule for one margin"),
+        ("arow", {"kernel": "rbf"}, "a kernel and forgetting are for two classes"),
+        ("arow", {"forgetting": 0.9}, "a kernel and forgetting are for two classes"),
+        ("arow", {"covariance": "diagonal"}, "covariance must be block, shared, diag or full"),
+        ("pa", {"allocation": "prop"}, "allocation is for a perceptron"),
+        ("perceptron", {"allocation": "some"}, "allocation must be one of max, uniform, prop"),
+        ("arow-libol", {"covariance": "block"}, "the toolbox has covariance: shared"),
+    ],
+)
+def test_what_has_no_native_form_says_why(id, settings, message):
+    with pytest.raises(UserError, match=message):
+        make_algorithm(id, multiclass="native", **settings)
+
+
+def test_other_values_are_refused():
+    with pytest.raises(UserError, match="multiclass must be one-vs-rest or native, not 'both'"):
+        make_algorithm("arow", multiclass="both")
+    with pytest.raises(UserError, match="covariance must be full or diag, not 'block'"):
+        make_algorithm("arow", covariance="block")
+    with pytest.raises(UserError, match="arow-libol learns several classes natively or not at all"):
+        make_algorithm("arow-libol", multiclass="one-vs-rest")
+    with pytest.raises(UserError, match="arow-libol learns several classes: it needs labels='all'"):
+        online_pass("arow-libol", np.eye(2), [1.0, -1.0])
+
+
+def test_covariances_that_do_not_fit_are_refused_before_they_are_made():
+    with pytest.raises(UserError, match=r"a full covariance of 100,000 features needs .* for 20 classes"):
+        start_classes(make_algorithm("arow", multiclass="native"), 100_000, 20)
+    with pytest.raises(UserError, match="use covariance='diag'"):
+        start_classes(make_algorithm("cw", multiclass="native"), 100_000, 20)
+    with pytest.raises(UserError, match="a full covariance of 300,000 features"):
+        start_classes(make_algorithm("arow", multiclass="native", covariance="full"), 30_000, 10)
+
+
+def test_a_learner_predicts_after_its_pass(digits):
+    X, y, order = digits
+    for id, settings in KERNELS[:-1]:
+        result = native(id, X, y, order, **settings)
+        assert np.mean(predict_signs(result.learner, X) == y) > 0.85
+        assert "examples 1,797, classes 10, mistakes" in repr(result)
+
+
+# scikit-learn warns about the one check that it skips itself, that of array API input.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.parametrize(
+    "model",
+    [
+        estimators.AROW(multiclass="native"),
+        estimators.Perceptron(multiclass="native", allocation="prop"),
+        estimators.CW(multiclass="native", covariance="shared"),
+        estimators.SCW1(multiclass="native", covariance="diag", fit_intercept=True),
+        estimators.PA1(multiclass="native"),
+    ],
+    ids=str,
+)
+def test_estimators_pass_scikit_learns_checks(model):
+    check_estimator(model)
+
+
+def test_an_estimator_learns_labels_of_text(digits):
+    X, y, order = digits
+    words = np.array([f"digit {label}" for label in y])
+    model = estimators.AROW(multiclass="native", shuffle=False).fit(X[order], words[order])
+    expected = native("arow", X, y, order)
+    assert (model.mistakes_.tolist(), model.updates_.tolist()) == ([expected.mistakes], [expected.updates])
+    np.testing.assert_array_equal(model.coef_, expected.weights)
+    assert model.score(X, words) > 0.95
+    assert model.decision_function(X).shape == model.margin_variance(X).shape == (1797, 10)
+    assert (model.margin_variance(X) > 0).all()
+    assert not hasattr(model, "predict_proba")
+    parts = estimators.AROW(multiclass="native")
+    for begin in (0, 900):
+        part = order[begin : begin + 900]
+        parts.partial_fit(X[part], words[part], classes=np.unique(words))
+    np.testing.assert_array_equal(parts.coef_, model.coef_)
+
+
+def test_an_estimator_of_two_classes_is_binary_either_way():
+    X, y = noisy()
+    native_model, model = (
+        estimators.SCW1(multiclass=name, shuffle=False) for name in ("native", "one-vs-rest")
+    )
+    np.testing.assert_array_equal(native_model.fit(X, y).coef_, model.fit(X, y).coef_)
+
+
+@pytest.fixture
+def words_file(tmp_path, digits):
+    """Return a table of three classes of digits with labels of text."""
+    X, y, _ = digits
+    chosen = np.flatnonzero(y < 3)[:120]
+    names = np.array(["zero", "one", "two"])
+    lines = [",".join([*(f"{x:g}" for x in X[i]), names[y[i]]]) for i in chosen]
+    path = tmp_path / "words.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_config_runs_classes_both_ways(words_file, tmp_path, here):
+    path, out = tmp_path / "both.yaml", tmp_path / "out"
+    path.write_text(
+        f"datasets: [{{path: {words_file}, labels: all}}, {{name: breast-cancer, labels: all}},"
+        " breast-cancer]\n"
+        "algorithms: [pa1, {id: pa1, multiclass: one-vs-rest, name: rest}, {id: pa1, multiclass: native},"
+        " {id: arow, multiclass: native}, {id: perceptron, multiclass: native, allocation: prop}]\n"
+        "permutations: 2\ncurve: 5\n"
+    )
+    run(path, out, jobs=1)
+    records = [json.loads(line) for line in (out / "trials.jsonl").read_text().splitlines()]
+    by_options = {
+        json.dumps(each["options"], sort_keys=True) for each in records if each["algorithm"] != "arow"
+    }
+    assert by_options == {"{}", '{"multiclass": "native"}', '{"allocation": "prop", "multiclass": "native"}'}
+    # The two entries of one-vs-rest are the same trials.
+    assert len(records) == 3 * 4 * 2
+    arow = next(each["options"] for each in records if each["algorithm"] == "arow")
+    assert arow == {"covariance": "block", "form": "covariance", "a": 1.0, "multiclass": "native"}
+    updates = {
+        each["options"].get("multiclass", "rest"): each["updates"]
+        for each in records
+        if each["dataset"] == "words" and each["algorithm"] == "pa1"
+    }
+    assert updates["native"] <= 120 < updates["rest"]
+    code, text, _ = here("report", out)
+    assert code == 0
+    assert "breast-cancer[all]" in text
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            "datasets: [breast-cancer]\nalgorithms: [{id: nherd, multiclass: native}]",
+            "depends on the variance",
+        ),
+        (
+            "datasets: [breast-cancer]\nalgorithms: [{id: pa, allocation: prop}]",
+            "allocation is for a perceptron",
+        ),
+        ("datasets: [breast-cancer]\nalgorithms: [arow-libol]", "arow-libol learns several classes"),
+        (
+            "protocol: crossval\ndatasets: [breast-cancer]\nalgorithms: [{id: pa, multiclass: native}]",
+            "the protocol crossval has two classes; leave multiclass out",
+        ),
+        (
+            "protocol: stream\ndatasets: [breast-cancer]\nalgorithms: [cw-libol]",
+            "the protocol stream has two",
+        ),
+    ],
+)
+def test_a_config_refuses_what_cannot_be(tmp_path, lines, message):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(lines + "\n")
+    with pytest.raises(UserError, match=message):
+        run(path, tmp_path / "out")

@@ -1,0 +1,345 @@
+"""Every native step is the optimum of its problem over several classes, by a numerical optimiser.
+
+Each step is one round of the learner itself from a random state: means, covariances of very different size,
+and an example. The problem is that of the papers, summed over the classes: stay close to the old Gaussians in
+Kullback-Leibler divergence, subject to, or traded against, the loss between the true class and its rival.
+Only what an example sees of a Gaussian can change in an optimum: how far F_k moves, in units of sqrt(v_k),
+and by which factor v_k shrinks. The optimiser works on these numbers; `test_nothing_else_changes` justifies
+them on whole matrices.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, minimize_scalar
+
+from olbench import make_algorithm
+from olbench.algorithms.cw import quantile
+from olbench.learn.classes import start_classes
+from olbench.learn.examples import as_examples
+
+STEPS, CLASSES, D = 200, 3, 3
+GAUSSIANS = [
+    ("arow", {"r": 0.7}),
+    ("cw", {"eta": 0.8}),
+    ("scw1", {"C": 0.3, "eta": 0.8}),
+    ("scw2", {"C": 0.3, "eta": 0.8}),
+]
+every_gaussian = pytest.mark.parametrize(("id", "params"), GAUSSIANS, ids=["arow", "cw", "scw1", "scw2"])
+
+
+def random_covariance(rng, d):
+    """Return a positive definite matrix whose size is anything between 1e-4 and 1e4."""
+    A = rng.normal(size=(d, d))
+    return 10.0 ** rng.uniform(-4, 4) * (A @ A.T + 0.1 * np.eye(d))
+
+
+def step_from(learner, x, truth):
+    """Run one round of a learner; return the rival by the scores before it."""
+    scores = learner.weights @ x
+    scores[truth] = -np.inf
+    rival = int(scores.argmax())
+    learner.run(as_examples(x[None, :]).rows(), np.array([float(truth)]), np.array([0]))
+    return rival
+
+
+def divergence(mean, sigma, old_mean, old_sigma):
+    """Return the Kullback-Leibler divergence of two Gaussians."""
+    inverse = np.linalg.inv(old_sigma)
+    moved = mean - old_mean
+    logarithm = np.linalg.slogdet(sigma)[1] - np.linalg.slogdet(old_sigma)[1]
+    return 0.5 * (np.trace(inverse @ sigma) - logarithm + moved @ inverse @ moved - len(mean))
+
+
+def price(id, params, m, v):
+    """Return what the loss at a margin and a variance costs, and how far the constraint of CW is violated."""
+    if id == "arow":
+        return (max(0.0, 1.0 - m) ** 2 + v) / (2.0 * params["r"]), 0.0
+    short = max(0.0, quantile(params["eta"]) * math.sqrt(v) - m)
+    if id == "scw1":
+        return params["C"] * short, 0.0
+    return (params["C"] * short**2, 0.0) if id == "scw2" else (0.0, short)
+
+
+def solve(id, params, m, v, copies):
+    """Return the least objective over moves e_k and shrinkages exp(2 l_k) of the variances v.
+
+    `copies` says how often the shrinkage of each variance counts: a shared covariance is that of two classes.
+    The margin becomes m + sum sqrt(v_k) e_k.
+    """
+    v, phi = np.asarray(v), quantile(params.get("eta", 0.5))
+    size, roots, scale = v.size, np.sqrt(v), math.sqrt(v.sum())
+    moves = np.repeat(roots, copies)
+
+    def unpack(z):
+        return z[: moves.size], z[moves.size : moves.size + size]
+
+    def close(z):
+        e, logs = unpack(z)
+        shrunk = copies * (0.5 * np.expm1(2 * logs) - logs)
+        return shrunk.sum() + 0.5 * e @ e
+
+    def margin_and_variance(z):
+        e, logs = unpack(z)
+        return m + moves @ e, float((copies * v) @ np.exp(2 * logs))
+
+    def short(z):
+        margin, variance = margin_and_variance(z)
+        return (margin - phi * math.sqrt(variance)) / scale
+
+    if id == "arow":
+
+        def objective(z):
+            return close(z) + price(id, params, *margin_and_variance(z))[0]
+
+        constraints, slack = [], 0
+    else:
+        # The slack is a variable in units of the deviation: z[-1] >= 0.
+        slack = 0 if id == "cw" else 1
+
+        def objective(z):
+            lost = scale * z[-1] if slack else 0.0
+            cost = {"cw": 0.0, "scw1": params.get("C", 0.0) * lost, "scw2": params.get("C", 0.0) * lost**2}
+            return close(z) + cost[id]
+
+        constraints = [{"type": "ineq", "fun": lambda z: short(z) + (z[-1] if slack else 0.0)}]
+    best = math.inf
+    dimension = moves.size + size + slack
+    bounds = [(None, None)] * moves.size + [(-40.0, 0.0)] * size + [(0.0, None)] * slack
+    for start in (0.1, 1.0, max(1.0, -m / scale)):
+        first = np.zeros(dimension)
+        first[: moves.size] = start * moves / np.linalg.norm(moves)
+        first[moves.size : moves.size + size] = -0.5 * math.log1p(start)
+        if slack:
+            first[-1] = max(0.0, -short(first))
+        found = minimize(
+            objective, first, method="SLSQP", bounds=bounds, constraints=constraints,
+            options={"ftol": 1e-15, "maxiter": 500},
+        )  # fmt: skip
+        if not constraints or short(found.x) + (found.x[-1] if slack else 0.0) > -1e-9:
+            best = min(best, float(found.fun))
+    return best
+
+
+def random_round(rng, means_scale=1.0):
+    means = means_scale * rng.normal(size=(CLASSES, D))
+    return means, rng.normal(size=D), int(rng.integers(CLASSES))
+
+
+def assert_optimal(gaps):
+    """No step is worse than what the optimiser finds, and the optimiser finds the step itself.
+
+    A gap is relative. Now and then the optimiser gives up early, and the step is better.
+    """
+    assert len(gaps) > STEPS // 4
+    assert max(gaps) <= 1e-6
+    assert np.median(np.abs(gaps)) <= 1e-9
+    assert np.mean(np.abs(gaps) <= 1e-6) >= 0.9
+
+
+def gap(found, best):
+    return (found - best) / (1.0 + abs(best)) if math.isfinite(best) else -1.0
+
+
+@every_gaussian
+@pytest.mark.parametrize("form", ["covariance", "root"])
+def test_a_covariance_per_class(id, params, form):
+    rng, gaps = np.random.default_rng(0), []
+    for _ in range(STEPS):
+        means, x, truth = random_round(rng, 10.0 ** rng.uniform(-2, 1))
+        sigmas = np.stack([random_covariance(rng, D) for _ in range(CLASSES)])
+        learner = start_classes(make_algorithm(id, multiclass="native", form=form, **params), D, CLASSES)
+        learner.means[:, :CLASSES] = means.T
+        set_covariances(learner, sigmas)
+        rival = step_from(learner, x, truth)
+        m, v = (means[truth] - means[rival]) @ x, [x @ sigmas[k] @ x for k in (truth, rival)]
+        if not learner.updates:
+            continue
+        after, shrunk = learner.weights, learner.covariance
+        moved = sum(map(divergence, after, shrunk, means, sigmas))
+        left = (after[truth] - after[rival]) @ x, sum(x @ shrunk[k] @ x for k in (truth, rival))
+        cost, violation = price(id, params, *left)
+        assert violation <= 1e-7 * (abs(left[0]) + math.sqrt(sum(v)))
+        gaps.append(gap(moved + cost, solve(id, params, m, v, np.array([1, 1]))))
+    assert_optimal(gaps)
+
+
+def set_covariances(learner, sigmas):
+    """Give a learner these covariances, with bounds that hold for any."""
+    if hasattr(learner, "roots"):
+        learner.roots[:] = np.linalg.cholesky(sigmas)
+        learner.bound[:], learner.reach[:] = np.inf, np.abs(learner.roots).sum(axis=2)
+    else:
+        learner.sigma[:, :D, :D] = sigmas
+        learner.bound[:] = np.inf
+
+
+@every_gaussian
+def test_one_covariance_for_all_classes(id, params):
+    rng, gaps = np.random.default_rng(1), []
+    for _ in range(STEPS):
+        means, x, truth = random_round(rng, 10.0 ** rng.uniform(-2, 1))
+        sigma = random_covariance(rng, D)
+        algorithm = make_algorithm(id, multiclass="native", covariance="shared", form="covariance", **params)
+        learner = start_classes(algorithm, D, CLASSES)
+        learner.means[:, :CLASSES] = means.T
+        set_covariances(learner, sigma[None])
+        rival = step_from(learner, x, truth)
+        m, v = (means[truth] - means[rival]) @ x, x @ sigma @ x
+        if not learner.updates:
+            continue
+        after, shrunk = learner.weights, learner.covariance[0]
+        pair = [truth, rival]
+        moved = sum(divergence(after[k], shrunk, means[k], sigma) for k in pair)
+        left = (after[truth] - after[rival]) @ x, 2 * x @ shrunk @ x
+        cost, violation = price(id, params, *left)
+        assert violation <= 1e-7 * (abs(left[0]) + math.sqrt(2 * v))
+        gaps.append(gap(moved + cost, solve(id, params, m, [v], np.array([2]))))
+    assert_optimal(gaps)
+
+
+@every_gaussian
+def test_one_covariance_of_all_classes_together(id, params):
+    rng, gaps = np.random.default_rng(2), []
+    for _ in range(STEPS):
+        means, x, truth = random_round(rng, 10.0 ** rng.uniform(-2, 1))
+        sigma = random_covariance(rng, CLASSES * D)
+        algorithm = make_algorithm(id, multiclass="native", covariance="full", form="covariance", **params)
+        learner = start_classes(algorithm, D, CLASSES)
+        learner.joint.mu[:] = means.ravel()
+        learner.joint.sigma[:] = sigma
+        learner.joint.bound[:] = np.inf
+        rival = step_from(learner, x, truth)
+        signs = np.zeros(CLASSES)
+        signs[truth], signs[rival] = 1.0, -1.0
+        phi = np.kron(signs, x)
+        m, v = means.ravel() @ phi, phi @ sigma @ phi
+        if not learner.updates:
+            continue
+        after, shrunk = learner.weights.ravel(), learner.covariance
+        moved = divergence(after, shrunk, means.ravel(), sigma)
+        left = after @ phi, phi @ shrunk @ phi
+        cost, violation = price(id, params, *left)
+        assert violation <= 1e-7 * (abs(left[0]) + math.sqrt(v))
+        gaps.append(gap(moved + cost, solve(id, params, m, [v], np.array([1]))))
+    assert_optimal(gaps)
+
+
+@pytest.mark.parametrize(("id", "params"), [GAUSSIANS[0], GAUSSIANS[1]], ids=["arow", "cw"])
+def test_diagonal_covariances(id, params):
+    """AROW with kl, and CW with exact, are the optimum over diagonals: every entry has a share of its own."""
+    rng, gaps = np.random.default_rng(3), []
+    projection = "kl" if id == "arow" else "exact"
+    for _ in range(STEPS):
+        means, x, truth = random_round(rng, 10.0 ** rng.uniform(-2, 1))
+        variances = 10.0 ** rng.uniform(-3, 3, size=(CLASSES, D))
+        algorithm = make_algorithm(
+            id, multiclass="native", covariance="diag", projection=projection, **params
+        )
+        learner = start_classes(algorithm, D, CLASSES)
+        learner.means[:, :CLASSES], learner.variances[:, :CLASSES] = means.T, variances.T
+        rival = step_from(learner, x, truth)
+        if not learner.updates:
+            continue
+        m = (means[truth] - means[rival]) @ x
+        v = np.concatenate([variances[k] * x * x for k in (truth, rival)])
+        after, shrunk = learner.weights, learner.covariance
+        moved = sum(
+            divergence(after[k], np.diag(shrunk[k]), means[k], np.diag(variances[k])) for k in range(CLASSES)
+        )
+        left = (after[truth] - after[rival]) @ x, (shrunk[truth] + shrunk[rival]) @ (x * x)
+        cost, violation = price(id, params, *left)
+        assert violation <= 1e-7 * (abs(left[0]) + math.sqrt(v.sum()))
+        gaps.append(gap(moved + cost, solve(id, params, m, v, np.ones(v.size, int))))
+    assert_optimal(gaps)
+
+
+def test_nothing_else_changes():
+    """An optimiser over whole means and Cholesky factors of two classes finds nothing better than CW."""
+    rng, phi = np.random.default_rng(4), quantile(0.8)
+    lower = np.tril_indices(2)
+    for _ in range(15):
+        means, x = rng.normal(size=(2, 2)), rng.normal(size=2)
+        sigmas = np.stack([random_covariance(rng, 2) / 100 for _ in range(2)])
+        learner = start_classes(make_algorithm("cw", multiclass="native", eta=0.8, form="covariance"), 2, 2)
+        learner.means[:, :2], learner.sigma[:, :2, :2], learner.bound[:] = means.T, sigmas, np.inf
+        step_from(learner, x, 0)
+        moved = sum(map(divergence, learner.weights, learner.covariance, means, sigmas))
+
+        def unpack(z):
+            factors = np.zeros((2, 2, 2))
+            factors[:, *lower] = z[4:].reshape(2, 3)
+            return z[:4].reshape(2, 2), factors @ factors.transpose(0, 2, 1)
+
+        def objective(z):
+            new_means, new_sigmas = unpack(z)
+            return sum(map(divergence, new_means, new_sigmas, means, sigmas))  # noqa: B023
+
+        def slack(z):
+            new_means, new_sigmas = unpack(z)
+            return (new_means[0] - new_means[1]) @ x - phi * math.sqrt(x @ new_sigmas.sum(axis=0) @ x)  # noqa: B023
+
+        first = np.concatenate(
+            [learner.weights.ravel(), np.linalg.cholesky(learner.covariance)[:, *lower].ravel()]
+        )
+        first = first * (1 + 0.05 * rng.normal(size=first.size))
+        found = minimize(
+            objective, first, method="SLSQP", constraints=[{"type": "ineq", "fun": slack}],
+            options={"ftol": 1e-13, "maxiter": 500},
+        )  # fmt: skip
+        if slack(found.x) > -1e-9:
+            assert moved <= found.fun + 1e-6 * (1 + found.fun)
+
+
+@pytest.mark.parametrize("id", ["pa", "pa1", "pa2", "romma", "aromma"])
+def test_first_order_steps(id):
+    """PA is the nearest point that meets the margin, or trades it off; ROMMA is the shortest of its kind."""
+    rng, params = np.random.default_rng(5), {"C": 0.2} if id in ("pa1", "pa2") else {}
+    gaps = []
+    for _ in range(STEPS):
+        means, x, truth = random_round(rng, 10.0 ** rng.uniform(-1, 0.5))
+        learner = start_classes(make_algorithm(id, multiclass="native", **params), D, CLASSES)
+        learner.means[:, :CLASSES] = means.T
+        learner.scalars[1] = (means**2).sum()
+        learner.squares[:] = (means**2).sum()
+        rival = step_from(learner, x, truth)
+        if not learner.updates:
+            continue
+        phi, old, new = np.zeros((CLASSES, D)), means.ravel(), learner.weights.ravel()
+        phi[truth], phi[rival] = x, -x
+        phi = phi.ravel()
+        if id.endswith("romma"):
+            assert_shortest(new, old, phi)
+            gaps.append(0.0)
+            continue
+        lost = max(0.0, 1.0 - new @ phi)
+        cost = {"pa": 0.0, "pa1": 0.2 * lost, "pa2": 0.2 * lost**2}[id]
+        assert id != "pa" or lost <= 1e-9 * (1 + abs(old @ phi))
+        gaps.append(gap(0.5 * (new - old) @ (new - old) + cost, nearest(id, old @ phi, phi @ phi)))
+    assert_optimal(gaps)
+
+
+def nearest(id, m, s):
+    """Return the least objective of a PA learner over the length of the step along Phi / ||Phi||."""
+    length = math.sqrt(s)
+
+    def objective(e):
+        lost = max(0.0, 1 - m - length * e)
+        return 0.5 * e * e + {"pa": 0.0, "pa1": 0.2 * lost, "pa2": 0.2 * lost**2}[id]
+
+    most = (1 - m) / length
+    if id == "pa":
+        return objective(most)
+    return minimize_scalar(objective, bounds=(0.0, most), method="bounded", options={"xatol": 1e-12}).fun
+
+
+def assert_shortest(new, old, phi):
+    """The step meets ROMMA's two constraints with equality, and is the shortest vector that does.
+
+    The shortest solution of linear equations lies in the span of their normals, here w and Phi.
+    """
+    assert new @ phi == pytest.approx(1.0, abs=1e-7 * (1 + abs(old @ phi)))
+    assert new @ old == pytest.approx(old @ old, rel=1e-7)
+    shortest = np.linalg.lstsq(np.stack([phi, old]), np.array([1.0, old @ old]), rcond=None)[0]
+    np.testing.assert_allclose(new, shortest, rtol=1e-6, atol=1e-9 * np.abs(shortest).max())
