@@ -116,7 +116,7 @@ def examine(
     """Find the subject and judge it."""
     from olbench.algorithms import get_definition
     from olbench.conformance.loading import load_subject, read_exposed, read_numbers, read_pairs
-    from olbench.conformance.subjects import ProcessSubject, RecordedSubject
+    from olbench.conformance.processes import ProcessSubject, RecordedSubject
     from olbench.conformance.verdict import judge
 
     definition = get_definition(id)

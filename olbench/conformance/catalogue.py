@@ -13,9 +13,24 @@ from typing import Any, Literal
 
 import numpy as np
 
-from olbench.algorithms.cw import precision_gain
 from olbench.algorithms.definition import Definition
-from olbench.conformance.replica import Exchange, Replica, RuleStep, interpret
+from olbench.conformance.exchanges import (
+    confident,
+    gamma_root_of,
+    psi_of,
+    unlimited_step,
+    with_alpha,
+    with_beta,
+    with_gamma,
+    with_limit,
+    with_params,
+    with_part,
+    with_phi,
+    with_seen,
+    with_step,
+    zeta_of,
+)
+from olbench.conformance.replica import Exchange, Replica, RuleStep
 
 Kind = Literal["convention", "variant", "defect"]
 #: The algorithms whose constraint is on the deviation: their last constant is phi.
@@ -55,137 +70,6 @@ def find_deviations(definition: Definition, names: Collection[str] | None = None
     """Return the deviations that an algorithm can have, conventions first; by default with all parameters."""
     known = {parameter.name for parameter in definition.parameters} if names is None else names
     return [each for each in CATALOGUE if each.applies(definition, known)]
-
-
-def with_params(**changes: Callable[[float], float]) -> Exchange:
-    """Return the exchange that reads parameters differently."""
-
-    def read(before: Any) -> Any:
-        def params(given: dict[str, Any]) -> Any:
-            known = before(given)
-            return {**known, **{name: change(known[name]) for name, change in changes.items()}}
-
-        return params
-
-    return {"params": read}
-
-
-def with_part(name: str, part: Callable[..., Any]) -> Exchange:
-    """Return the exchange of one part by a function that gets the part it replaces first."""
-    return {name: lambda before: lambda *arguments: part(before, *arguments)}
-
-
-def with_step(change: Callable[[RuleStep, float, float, Replica], RuleStep]) -> Exchange:
-    """Return the exchange that changes what the rule has decided: change(step, m, v, replica)."""
-    return with_part("decide", lambda before, s, m, v, mistake: change(before(s, m, v, mistake), m, v, s))
-
-
-def with_seen(change: Callable[[float, float, Replica], tuple[float, float]]) -> Exchange:
-    """Return the exchange that changes the m and v that the rule gets: change(m, v, replica)."""
-    return with_part("decide", lambda before, s, m, v, mistake: before(s, *change(m, v, s), mistake))
-
-
-def with_phi(change: Callable[[float], float]) -> Exchange:
-    """Return the exchange that computes phi differently from eta."""
-
-    def constants(before: Any, s: Replica) -> list[float]:
-        return [*before(s)[:-1], change(s.params["eta"])]
-
-    return with_part("constants", constants)
-
-
-def with_alpha(
-    psi: Callable[[float], float] | None = None,
-    root: Callable[[float, float, float], float] | None = None,
-    divisor: Callable[[float, float], float] | None = None,
-    sign: float = -1.0,
-) -> Exchange:
-    """Return the exchange of CW's alpha = (-m psi + sqrt(root)) / divisor with parts typed otherwise."""
-
-    def retype(step: RuleStep, m: float, v: float, s: Replica) -> RuleStep:
-        if step.loss == 0.0 or v == 0.0:
-            return step
-        phi = s.p[-1]
-        top = sign * m * (psi or _psi)(phi) + math.sqrt(max(0.0, (root or _root)(m, v, phi)))
-        alpha = max(0.0, top / (divisor or _divisor)(v, phi))
-        return confident(step, min(s.p[0], alpha) if s.definition.id == "scw1" else alpha, v, phi)
-
-    return with_step(retype)
-
-
-def with_gamma(root: Callable[[float, float, float, float], float], divisor: float = 2.0) -> Exchange:
-    """Return the exchange of SCW-II's gamma = phi sqrt(root(m, v, n, phi)), n = v + 1/(2C), in its alpha."""
-
-    def retype(step: RuleStep, m: float, v: float, s: Replica) -> RuleStep:
-        if step.loss == 0.0 or v == 0.0:
-            return step
-        phi, n = s.p[1], v + 0.5 / s.p[0]
-        top = phi * math.sqrt(root(m, v, n, phi)) - m * (2.0 * n + phi * phi * v)
-        return confident(step, max(0.0, top / (divisor * n * (n + v * phi * phi))), v, phi)
-
-    return with_step(retype)
-
-
-def with_limit(limit: Callable[[float, float], float]) -> Exchange:
-    """Return the exchange of min(C, step), for PA-I and SCW-I, by another function of C and the step."""
-
-    def retype(step: RuleStep, m: float, v: float, s: Replica) -> RuleStep:
-        if step.loss == 0.0 or v == 0.0:
-            return step
-        alpha = limit(s.p[0], _unlimited(step, m, v, s))
-        return (
-            replace(step, alpha=alpha) if s.definition.order == "first" else confident(step, alpha, v, s.p[1])
-        )
-
-    return with_step(retype)
-
-
-def _unlimited(step: RuleStep, m: float, v: float, s: Replica) -> float:
-    """Return the step of PA or CW, before C limits it."""
-    if s.definition.order == "first":
-        return step.loss / v
-    phi = s.p[1]
-    return max(0.0, (-m * _psi(phi) + math.sqrt(_root(m, v, phi))) / _divisor(v, phi))
-
-
-def confident(step: RuleStep, alpha: float, v: float, phi: float) -> RuleStep:
-    """Return a step with another alpha and the covariance that belongs to it."""
-    gain = interpret(precision_gain.py_func)(alpha * math.sqrt(v), phi, v)  # type: ignore[attr-defined]
-    return replace(step, alpha=alpha, gain=gain, beta=gain / (1.0 + gain * v))
-
-
-def with_beta(change: Callable[[float, float, float, float], float]) -> Exchange:
-    """Return the exchange of beta of the deviation form: change(alpha, v, phi, sqrt(u))."""
-
-    def retype(step: RuleStep, m: float, v: float, s: Replica) -> RuleStep:
-        if step.alpha == 0.0:
-            return step
-        phi, alpha = s.p[-1], step.alpha
-        root = 0.5 * (-alpha * v * phi + math.sqrt((alpha * v * phi) ** 2 + 4.0 * v))
-        beta = change(alpha, v, phi, root)
-        return replace(step, beta=beta, gain=beta / (1.0 - beta * v) if beta * v != 1.0 else math.inf)
-
-    return with_step(retype)
-
-
-def _zeta(phi: float) -> float:
-    return 1.0 + phi * phi
-
-
-def _psi(phi: float) -> float:
-    return 1.0 + phi * phi / 2.0
-
-
-def _root(m: float, v: float, phi: float) -> float:
-    return m * m * phi**4 / 4.0 + v * phi * phi * _zeta(phi)
-
-
-def _divisor(v: float, phi: float) -> float:
-    return v * _zeta(phi)
-
-
-def _gamma_root(m: float, v: float, n: float, phi: float) -> float:
-    return phi * phi * m * m * v * v + 4.0 * n * v * (n + v * phi * phi)
 
 
 # How parameters are read.
@@ -473,7 +357,7 @@ RULES = [
         "limit-on-mean-only", "defect", "limits the step on mu by C, but not the one on Sigma",
         with_step(
             lambda step, m, v, s: step if not step.alpha
-            else replace(confident(step, _unlimited(step, m, v, s), v, s.p[1]), alpha=step.alpha)
+            else replace(confident(step, unlimited_step(step, m, v, s), v, s.p[1]), alpha=step.alpha)
         ),
         ids=("scw1",),
     ),
@@ -501,12 +385,12 @@ RULES = [
         ids=HINGE,
     ),
     Deviation(
-        "psi-without-half", "defect", "has psi = 1 + phi^2, without the factor 1/2", with_alpha(psi=_zeta),
+        "psi-without-half", "defect", "has psi = 1 + phi^2, without the factor 1/2", with_alpha(psi=zeta_of),
         ids=CLOSED,
     ),
     Deviation(
         "psi-for-zeta", "defect", "divides alpha by psi instead of zeta",
-        with_alpha(divisor=lambda v, phi: v * _psi(phi)), ids=CLOSED,
+        with_alpha(divisor=lambda v, phi: v * psi_of(phi)), ids=CLOSED,
     ),
     Deviation(
         "zeta-not-divided", "defect", "does not divide alpha by zeta", with_alpha(divisor=lambda v, phi: v),
@@ -514,7 +398,7 @@ RULES = [
     ),
     Deviation(
         "variance-not-divided", "defect", "does not divide alpha by v",
-        with_alpha(divisor=lambda v, phi: _zeta(phi)), ids=CLOSED,
+        with_alpha(divisor=lambda v, phi: zeta_of(phi)), ids=CLOSED,
     ),
     Deviation(
         "zeta-missing-in-root", "defect", "lacks the factor zeta under the root of alpha",
@@ -522,19 +406,19 @@ RULES = [
     ),
     Deviation(
         "phi-missing-in-root", "defect", "lacks the factor phi^2 under the root of alpha",
-        with_alpha(root=lambda m, v, phi: m * m * phi**4 / 4.0 + v * _zeta(phi)), ids=CLOSED,
+        with_alpha(root=lambda m, v, phi: m * m * phi**4 / 4.0 + v * zeta_of(phi)), ids=CLOSED,
     ),
     Deviation(
         "quarter-missing-in-root", "defect", "lacks the factor 1/4 under the root of alpha",
-        with_alpha(root=lambda m, v, phi: m * m * phi**4 + v * phi * phi * _zeta(phi)), ids=CLOSED,
+        with_alpha(root=lambda m, v, phi: m * m * phi**4 + v * phi * phi * zeta_of(phi)), ids=CLOSED,
     ),
     Deviation(
         "square-for-fourth-power", "defect", "has phi^2 for phi^4 under the root of alpha",
-        with_alpha(root=lambda m, v, phi: m * m * phi**2 / 4.0 + v * phi * phi * _zeta(phi)), ids=CLOSED,
+        with_alpha(root=lambda m, v, phi: m * m * phi**2 / 4.0 + v * phi * phi * zeta_of(phi)), ids=CLOSED,
     ),
     Deviation(
         "phi-psi-mistyped", "defect", "has phi for phi^4 and psi for zeta under the root of alpha",
-        with_alpha(root=lambda m, v, phi: m * m * phi / 4.0 + v * phi * phi * _psi(phi)),
+        with_alpha(root=lambda m, v, phi: m * m * phi / 4.0 + v * phi * phi * psi_of(phi)),
         seen="olpy 1.0.0.dev3: ECCW", ids=CLOSED,
     ),
     Deviation("margin-added", "defect", "has +m psi for -m psi in alpha", with_alpha(sign=1.0), ids=CLOSED),
@@ -549,7 +433,7 @@ RULES = [
         ids=("scw2",),
     ),
     Deviation(
-        "half-missing-in-alpha", "defect", "does not halve alpha of SCW-II", with_gamma(_gamma_root, 1.0),
+        "half-missing-in-alpha", "defect", "does not halve alpha of SCW-II", with_gamma(gamma_root_of, 1.0),
         ids=("scw2",),
     ),
     Deviation(

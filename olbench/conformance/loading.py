@@ -10,7 +10,8 @@ from typing import Any
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
-from olbench.conformance.subjects import NAMES, ObjectSubject, RuleSubject, Subject, make_subject
+from olbench.conformance.objects import NAMES, ObjectSubject, RuleSubject, make_subject
+from olbench.conformance.subjects import Subject
 from olbench.conformance.verdict import Conformance, judge
 from olbench.errors import UserError, describe_error, show_name, suggest
 

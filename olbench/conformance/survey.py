@@ -12,8 +12,9 @@ import numpy as np
 
 from olbench.algorithms import get_definition
 from olbench.conformance.inputs import design_inputs
+from olbench.conformance.objects import make_subject
 from olbench.conformance.rendering import as_plain, explain, render_evidence, render_text
-from olbench.conformance.subjects import Subject, make_subject
+from olbench.conformance.subjects import Subject
 from olbench.conformance.verdict import Conformance, judge
 from olbench.errors import count, describe_error, shorten
 

@@ -15,9 +15,10 @@ from olbench.conformance.catalogue import CATALOGUE, Deviation, find_deviations
 from olbench.conformance.comparison import Agreement, Divergence, compare
 from olbench.conformance.example import SmallestExample, find_example
 from olbench.conformance.inputs import Input, design_inputs
+from olbench.conformance.objects import ObjectSubject, make_subject
 from olbench.conformance.rendering import describe_params, render_headline, render_text
 from olbench.conformance.search import Candidate, find_alternatives, find_order, search
-from olbench.conformance.subjects import SINGLE, ObjectSubject, Recording, Subject, find_unit, make_subject
+from olbench.conformance.subjects import SINGLE, Recording, Subject, find_unit
 from olbench.errors import UserError, suggest
 
 VerdictKind = Literal["conforms", "convention", "variant", "defect", "differs", "failed"]

@@ -14,7 +14,8 @@ from olbench import UserError, conform
 from olbench.algorithms import get_definition
 from olbench.conformance import subjects
 from olbench.conformance.inputs import design_inputs
-from olbench.conformance.subjects import ProcessSubject, RecordedSubject, count_digits, make_subject
+from olbench.conformance.objects import make_subject
+from olbench.conformance.processes import ProcessSubject, RecordedSubject, count_digits
 from olbench.conformance.verdict import judge
 from tests.conformance.textbook import AROW, PA1, Perceptron
 
