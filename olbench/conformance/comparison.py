@@ -88,6 +88,7 @@ def _compare_pass(
     make: MakeReplica, recording: Recording, unit: float, agreement: Agreement, readings: "_Readings"
 ) -> Divergence | None:
     replica, scale, given = make(()), 0.0, recording.input
+    replica.place(given.start)
     tolerance = tolerance_of(unit)
     if recording.start is not None and np.any(recording.start != 0.0):
         return Divergence(given, 0, "weights", recording.start, np.zeros(given.X.shape[1]), np.inf)
@@ -124,10 +125,12 @@ def _is_rounding(make: MakeReplica, given: Input, t: int, difference: float, uni
     if not np.isfinite(difference):
         return False
     plain = make(())
+    plain.place(given.start)
     rounds = [plain.learn(x, float(y)) for x, y in zip(given.X[:t], given.y[:t], strict=True)]
     scale = max(float(np.max(np.abs(each.mu), initial=0.0)) for each in rounds)
     for seed in range(2):
         disturbed = make((_disturb(seed, DISTURBANCE * unit),))
+        disturbed.place(given.start)
         grown = 0.0
         for x, y, expected in zip(given.X[:t], given.y[:t], rounds, strict=True):
             found = disturbed.learn(x, float(y))

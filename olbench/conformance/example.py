@@ -63,6 +63,7 @@ def _show_rounds(target: Candidate, first: Divergence, recording: Recording) -> 
     given = recording.input.keep(list(range(length)))
     recording = Recording(given, recording.sightings[:length], recording.start)
     replica, rows = target.make(), []
+    replica.place(given.start)
     for t, sighting in enumerate(recording.sightings):
         x, y = recording.input.X[t], float(recording.input.y[t])
         before = copy(replica)
@@ -83,7 +84,8 @@ def _show_rounds(target: Candidate, first: Divergence, recording: Recording) -> 
 
 def _change_seen(recording: Recording, t: int) -> Any:
     """Return by how much the weights that were seen changed in a round; None if that is not known."""
-    before = recording.sightings[t - 1] if t else Sighting(weights=np.zeros(recording.input.X.shape[1]))
+    start = recording.input.start[0] if recording.input.start else np.zeros(recording.input.X.shape[1])
+    before = recording.sightings[t - 1] if t else Sighting(weights=start)
     after = recording.sightings[t]
     if before is None or after is None or before.weights is None or after.weights is None:
         return None
@@ -96,7 +98,8 @@ def _implied_step(before: Replica, recording: Recording, t: int, y: float) -> fl
     if change is None or before.definition.averaged:
         return None
     x = recording.input.X[t]
-    z = before.sigma @ x if before.t and before.definition.order == "second" else x
+    sigma = before.sigma if before.t else before.given[1] if before.given else np.eye(x.size)
+    z = sigma @ x if before.definition.order == "second" else x
     size = float(z @ z)
     if not size or not _is_parallel(change, z):
         return None
@@ -129,7 +132,8 @@ def _find_place(
     if first.quantity in ("margin", "prediction"):
         known = t == 0 or (recording.sightings[t - 1] or Sighting()).weights is not None
         return first.quantity if known else "state"
-    expected = last["weights"]["expected"] - (rows[t - 1]["weights"]["expected"] if t else 0.0)
+    start = recording.input.start[0] if recording.input.start else 0.0
+    expected = last["weights"]["expected"] - (rows[t - 1]["weights"]["expected"] if t else start)
     if change is None:
         return "state"
     expected = expected[: change.size]

@@ -24,6 +24,8 @@ class Input:
     purpose: str
     X: Floats
     y: Floats
+    #: The weights and the covariance from which a single step is taken; by default 0 and I.
+    start: tuple[Floats, Floats] | None = None
 
     @property
     def has_zero_rows(self) -> bool:
@@ -32,13 +34,26 @@ class Input:
 
     def keep(self, rows: list[int], columns: list[int] | None = None) -> "Input":
         """Return the input with some of its rows and columns."""
-        X = self.X[rows] if columns is None else self.X[np.ix_(rows, columns)]
-        return Input(self.name, self.purpose, X, self.y[rows])
+        kept = list(range(self.X.shape[1])) if columns is None else columns
+        start = None if self.start is None else (self.start[0][kept], self.start[1][np.ix_(kept, kept)])
+        return Input(self.name, self.purpose, self.X[np.ix_(rows, kept)], self.y[rows], start)
 
 
 def design_inputs() -> list[Input]:
     """Return the inputs of every check, the shortest first and rows of zeros last."""
     return sorted(_design(), key=lambda given: (given.has_zero_rows, len(given.y)))
+
+
+def design_steps() -> list[Input]:
+    """Return single steps from given states, for subjects whose whole state can be given to them."""
+    rng = np.random.default_rng(SEED)
+    steps = []
+    for k in range(6):
+        mu, root = np.round(rng.normal(size=3), 2), np.round(rng.normal(size=(3, 3)), 1)
+        x, y = np.round(rng.normal(size=(1, 3)), 2), np.array([1.0 if k % 2 else -1.0])
+        state = mu, root @ root.T + 0.5 * np.eye(3)
+        steps.append(Input(f"given state {k + 1}", "one step from a given state", x, y, state))
+    return steps
 
 
 def _design() -> Iterator[Input]:

@@ -103,8 +103,14 @@ class ObjectSubject(Subject):
         if self.style == "fit":
             self._watch_fits(recording)
             return
+        self.can_start = self.style == "step"
         state = None if self.style == "step" else model
-        recording.start = self._expose(state, d).get("weights") if state is not None else None
+        if recording.input.start is not None:
+            state = _place(model(None, X[0].copy(), y[0]), *recording.input.start)
+            if state is None:
+                return
+        if self.style != "step":
+            recording.start = self._expose(state, d).get("weights")
         for t in range(len(y)):
             before = self._predict(state, X[t]) if t else {}
             state = self._learn(model, state, X[t].copy(), y[t], X[t])
@@ -121,7 +127,14 @@ class ObjectSubject(Subject):
                 if type(getattr(model, name, None)) is int:
                     setattr(model, name, 1)
             rows = X[:n].copy()
-            model.fit(rows, y[:n].copy())
+            try:
+                model.fit(rows, y[:n].copy())
+            except ValueError:
+                # Some learners refuse to fit a single class, which is no failure of the algorithm.
+                if np.ptp(y[:n]):
+                    raise
+                recording.sightings.append(None)
+                continue
             self._note_change(rows, X[:n])
             # A prediction would come after the fit; what it was before, only the weights tell.
             recording.sightings.append(self._see(model, d, {}))
@@ -208,8 +221,28 @@ def _read_fields(state: Any, d: int) -> Mapping[str, Any]:
     return getattr(state, "__dict__", {})
 
 
+def _place(template: Any, mu: Floats, sigma: Floats) -> Any:
+    """Return a state of the same form with given weights and covariance; None if it holds anything else."""
+    d = mu.size
+    if isinstance(template, np.ndarray):
+        return mu.copy() if template.shape == (d,) else None
+    entries = template if isinstance(template, dict) else dict(enumerate(template))
+    placed = {name: _replace_array(value, mu, sigma) for name, value in entries.items()}
+    arrays = [np.ndim(value) for value in placed.values() if value is not None]
+    if sorted(arrays) not in ([1], [1, 2]) or len(arrays) < len(placed):
+        return None
+    return placed if isinstance(template, dict) else type(template)(placed.values())
+
+
+def _replace_array(value: Any, mu: Floats, sigma: Floats) -> Floats | None:
+    shape = np.shape(value)
+    return mu.copy() if shape == mu.shape else sigma.copy() if shape == sigma.shape else None
+
+
 class RuleSubject(Subject):
     """A rule of one's own, of first or second order, run in plain NumPy."""
+
+    can_start = True
 
     def __init__(self, definition: Definition, params: Mapping[str, Value]):
         super().__init__(definition.id)
@@ -218,6 +251,7 @@ class RuleSubject(Subject):
     def watch(self, recording: Recording) -> None:
         """Run the rule along the rows."""
         replica = Replica(self.definition, self.params)
+        replica.place(recording.input.start)
         for x, y in zip(recording.input.X, recording.input.y, strict=True):
             found = replica.learn(x, float(y))
             recording.sightings.append(

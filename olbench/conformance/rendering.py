@@ -140,6 +140,9 @@ def _show_example(verdict: "Conformance") -> list[str]:
         f"Smallest example, {PLACES[example.place]}:",
         f"  {formula} ({verdict.definition.source})",
     ]
+    if example.input.start is not None:
+        mu, sigma = map(shorten_value, example.input.start)
+        lines.append(f"  from weights {mu} and covariance {sigma}")
     for t, row in enumerate(example.rows, start=1):
         lines.append(f"  round {t}: x = {shorten_value(row['x'])}, y = {row['y']:+.0f}")
         if t < len(example.rows) and len(example.rows) > 4:

@@ -180,6 +180,7 @@ class Replica:
                 self.parts[name] = replace(self.parts[name])
         self.params = self.parts["params"](dict(params))
         self.p: Any = self.parts["constants"](self)
+        self.given: tuple[Floats, Floats] | None = None
         #: The round, counted from 1, and the updates so far.
         self.t = self.k = 0
         self.mu: Floats = np.empty(0)
@@ -187,11 +188,20 @@ class Replica:
         self.total: Floats = np.empty(0)
         self.shown = self.before = self.mu
 
+    def place(self, start: tuple[Floats, Floats] | None) -> None:
+        """Let the first step start from given weights and a covariance."""
+        self.given = start
+
     def learn(self, x: Floats, y: float) -> ReplicaRound:
         """Meet one example: predict it, then learn it."""
         x = self.parts["row"](self, x)
         if not self.t:
-            self.mu, self.sigma = self.parts["start"](self, x.size)
+            mu, self.sigma = self.parts["start"](self, x.size)
+            # A part may have added features to those of a given state, which start as they would have.
+            n = len(self.given[0]) if self.given else 0
+            self.mu = mu.copy()
+            if self.given:
+                self.mu[:n], self.sigma[:n, :n] = self.given
             self.total = np.zeros(x.size)
             self.shown = self.before = self.mu
         self.t += 1

@@ -62,6 +62,8 @@ class Subject(ABC):
 
     #: Whether it can be given other inputs, to find the smallest on which it differs.
     is_live = True
+    #: Whether it can start from a given state. Most objects have more state than they show.
+    can_start = False
     #: The unit of rounding of what it shows; larger if it shows fewer digits than a double has.
     unit = DOUBLE
 
@@ -77,6 +79,8 @@ class Subject(ABC):
     def record(self, given: Input) -> Recording:
         """Return a pass over an input; a failure of the subject ends it and is part of it."""
         recording = Recording(given)
+        if given.start is not None and not self.can_start:
+            return recording
         try:
             with _guard(self.remarks):
                 self.watch(recording)

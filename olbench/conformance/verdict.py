@@ -14,7 +14,7 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.catalogue import CATALOGUE, Deviation, find_deviations
 from olbench.conformance.comparison import Agreement, Divergence, compare
 from olbench.conformance.example import SmallestExample, find_example
-from olbench.conformance.inputs import Input, design_inputs
+from olbench.conformance.inputs import Input, design_inputs, design_steps
 from olbench.conformance.objects import ObjectSubject, make_subject
 from olbench.conformance.rendering import describe_params, render_headline, render_text
 from olbench.conformance.search import Candidate, find_alternatives, find_order, search
@@ -136,7 +136,9 @@ def judge(
 
 
 def _judge(subject: Subject, target: Candidate, data: Sequence[Input], allow: tuple[str, ...]) -> Conformance:
-    recordings = [subject.record(given) for given in subject.inputs([*design_inputs(), *data])]
+    recordings = [
+        subject.record(given) for given in subject.inputs([*design_inputs(), *design_steps(), *data])
+    ]
     unit = find_unit(subject, recordings)
     recordings, zero_rows = _set_zero_rows_apart(target, recordings, unit)
     remarks = list(subject.remarks)

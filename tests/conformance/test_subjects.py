@@ -17,7 +17,7 @@ from olbench.conformance.inputs import design_inputs
 from olbench.conformance.objects import make_subject
 from olbench.conformance.processes import ProcessSubject, RecordedSubject, count_digits
 from olbench.conformance.verdict import judge
-from tests.conformance.textbook import AROW, PA1, Perceptron
+from tests.conformance.textbook import AROW, PA1, Fits, Perceptron
 
 DOCS = Path(__file__).parents[2] / "docs"
 C = {"C": 0.4}
@@ -233,6 +233,46 @@ def test_recorded_rounds_are_a_subject(tmp_path):
     path.write_text("")
     with pytest.raises(UserError, match="has no rounds"):
         RecordedSubject(path)
+
+
+def test_a_function_takes_single_steps_from_given_states():
+    """Its whole state is what it returns, so a state can be given to it."""
+
+    def step(state, x, y):
+        mu, sigma = state or (np.zeros(x.size), np.eye(x.size))
+        m, z = y * (mu @ x), sigma @ x
+        beta = 1 / (x @ z + 0.7)
+        return (mu, sigma) if m >= 1 else (mu + (1 - m) * beta * y * z, sigma - beta * np.outer(z, z))
+
+    verdict = conform(step, "arow", r=0.7)
+    assert verdict.conforms
+    assert set(verdict.agreement.reached) >= {f"given state {k}" for k in range(1, 7)}
+
+    def counting(state, x, y):
+        return *step(state[:2] if state else None, x, y), (state[2] if state else 0) + 1
+
+    verdict = conform(counting, "arow", r=0.7)
+    assert verdict.conforms
+    assert "given state 1" not in verdict.agreement.reached
+
+    def named(state, x, y):
+        w = state["w"] if state else np.zeros(x.size)
+        return {"w": w + max(0.0, 1 - y * (w @ x)) / (x @ x + 1.0) * y * x}
+
+    verdict = conform(named, "pa2", C=0.5)
+    assert verdict.conforms
+    assert "given state 1" in verdict.agreement.reached
+
+
+def test_a_learner_that_refuses_a_single_class_is_fitted_once_it_has_two():
+    class Choosy(Fits):
+        def fit(self, X, y):
+            if len(set(y)) < 2:
+                raise ValueError("one class only")
+            return super().fit(X, y)
+
+    verdict = conform(lambda d: Choosy(PA1, d, **C), "pa1", **C)
+    assert verdict.conforms
 
 
 def test_digits_are_counted():
