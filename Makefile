@@ -64,8 +64,9 @@ repeat-%: $(VENV)/.ready
 	$(BIN)/olbench run configs/$*.yaml --skip-missing $(if $(filter $*,$(TIMED)),--timing exclusive)
 	$(BIN)/olbench report results/$* --format html --output results/$*/report.html
 
-# Tests run in several processes at a time; those that measure something run alone afterwards.
-JOBS ?= 2
+# Tests run in several processes at a time; those that measure something run alone afterwards. Many wait for other
+# processes or for the disk, so one more than two cores is quicker.
+JOBS ?= 3
 
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile -m "not alone" --cov --cov-report=
