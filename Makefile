@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: quick reproduce test test-fast test-lowest lint docs docs-figures docs-numbers bench reference fuzz torture mutants clean help
+.PHONY: quick reproduce test test-fast test-lowest lint docs docs-figures docs-numbers bench survey reference fuzz torture mutants clean help
 
 help:
 	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
@@ -21,6 +21,7 @@ help:
 	@echo "make docs-figures  draw the pictures of the documentation from the runs that ship"
 	@echo "make docs-numbers  write the numbers of the documentation from the runs that ship"
 	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
+	@echo "make survey     tell which learners of public libraries are the algorithms of their papers (installs them)"
 	@echo "make reference  compare every algorithm with a reference in C on the data sets that can be fetched"
 	@echo "make fuzz       give made-up files to every reader (make fuzz SECONDS=600: for ten minutes)"
 	@echo "make torture    kill and resume runs, fill disks, kill workers (make torture KILLS=50: fewer)"
@@ -116,6 +117,12 @@ docs-numbers: $(VENV)/.ready
 bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"
 	$(BIN)/olbench bench
+
+# olpy asks for versions of its dependencies that it does not need.
+survey: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" scw oll || echo "some libraries could not be installed"
+	$(BIN)/python -m pip install --quiet --no-deps --pre olpy || echo "olpy could not be installed"
+	$(BIN)/olbench conform --survey --format md --output docs/conformance.md
 
 # Resumes where it was stopped. `python -m tests.reference --page` also writes docs/correctness.md.
 reference: $(VENV)/.ready

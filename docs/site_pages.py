@@ -29,8 +29,8 @@ CHAPTERS = {
     ],
     "Guides": [
         "runner", "report", "data", "large-data", "own-algorithm", "own-protocol", "learners", "kernels",
-        "streams", "measures", "multiclass", "advice", "scale", "cluster", "correctness", "forensics",
-        "figures",
+        "streams", "measures", "multiclass", "advice", "scale", "cluster", "correctness", "conform",
+        "conformance", "forensics", "figures",
     ],
     "Papers": [
         "papers/scw2012", "papers/cw2008", "papers/cw2012", "papers/adviceptron2010", "papers/libol2013",

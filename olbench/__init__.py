@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from olbench.algorithms.definition import Parameter, Traits, contestant, first_order, second_order
     from olbench.algorithms.plugins import load_plugin
     from olbench.api import run
+    from olbench.conformance.verdict import conform
     from olbench.data.load import load_dataset
     from olbench.errors import UserError
     from olbench.learn.algorithm import make_algorithm, wrap
@@ -34,6 +35,7 @@ _HOMES = {
     "Results": "olbench.report.results",
     "Traits": "olbench.algorithms.definition",
     "UserError": "olbench.errors",
+    "conform": "olbench.conformance.verdict",
     "contestant": "olbench.algorithms.definition",
     "first_order": "olbench.algorithms.definition",
     "load_dataset": "olbench.data.load",
@@ -55,6 +57,7 @@ __all__ = [
     "Results",
     "Traits",
     "UserError",
+    "conform",
     "contestant",
     "first_order",
     "load_dataset",

@@ -45,7 +45,7 @@ LAYERS = (
     ("papers",),
     ("config",),
     ("engine",),
-    ("audit", "papers.*.audit", "forensics"),
+    ("audit", "papers.*.audit", "forensics", "conformance"),
     ("report", "papers.*.illustrations"),
     ("api", "plot"),
     ("bench",),

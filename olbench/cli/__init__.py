@@ -24,6 +24,7 @@ VERBS = {
     "check": "Compare the counts of an experiment with a baseline, for CI.",
     "forensics": "Find the settings that could have produced a paper's numbers.",
     "audit": "Check a paper's theory numerically, as printed and as corrected.",
+    "conform": "Tell whether an implementation is the algorithm of its paper.",
     "explain": "Explain which trials of a results folder are reused, and why.",
     "rerun": "Run one trial again and compare it with its record.",
     "configs": "List the configs and runs that ship with olbench.",

@@ -1,10 +1,12 @@
 """olbench algorithms: the table of ids, parameters, traits and papers, or one algorithm in detail."""
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from olbench.cli.flags import complete_algorithms
+from olbench.errors import UserError
 
 if TYPE_CHECKING:
     from olbench.algorithms.definition import Definition
@@ -22,24 +24,48 @@ TRAITS = (
 @click.option(
     "--plugin", "plugins", multiple=True, type=click.Path(), help="Python file with more algorithms."
 )
-def command(id: str | None, plugins: tuple[str, ...]) -> None:
+@click.option(
+    "--conform-to",
+    "other",
+    metavar="ID",
+    shell_complete=complete_algorithms,
+    help="Tell whether the rule named first is this algorithm.",
+)
+def command(id: str | None, plugins: tuple[str, ...], other: str | None) -> None:
     """List the algorithms, or describe the one named ID.
+
+    With --conform-to, tell whether ID is another algorithm: exit code 0 if it is, 1 if not.
 
     \b
     Examples:
       olbench algorithms
       olbench algorithms scw1
       olbench algorithms --plugin my_rule.py my-rule
+      olbench algorithms --plugin my_rule.py my-rule --conform-to arow
     """
     from olbench.algorithms import definitions, get_definition
     from olbench.algorithms.plugins import load_plugin
 
     for path in plugins:
         load_plugin(path)
+    if other is not None:
+        sys.exit(conform(id, other))
     if id is None:
         show_all(definitions())
     else:
         show_one(get_definition(id))
+
+
+def conform(id: str | None, other: str) -> int:
+    """Compare a rule with another algorithm; return the exit code."""
+    from olbench.algorithms import get_definition
+    from olbench.conformance.loading import judge_rule
+
+    if id is None:
+        raise UserError("--conform-to needs the id of a rule before it")
+    verdict = judge_rule(get_definition(id), other)
+    click.echo(str(verdict), nl=False)
+    return 0 if verdict.conforms else 1
 
 
 def show_all(definitions: "list[Definition]") -> None:

@@ -17,9 +17,9 @@ from tests.fuzz.harness import Difference, expect_sentence
 
 #: Verbs that take neither a network nor long.
 VERBS = ("run", "watch", "report", "summary", "check", "explain", "rerun", "configs", "schema", "init",
-         "algorithms", "data list", "data info", "data verify", "advice show")  # fmt: skip
+         "algorithms", "conform", "data list", "data info", "data verify", "advice show")  # fmt: skip
 #: What goes on until it is stopped, or starts processes.
-LEFT_OUT = ("cluster", "help", "timed", "memory")
+LEFT_OUT = ("cluster", "help", "timed", "memory", "program", "survey", "all_data")
 FILES = {
     "small.libsvm": "".join(f"{1 if k % 3 else -1} 1:{k % 7} 2:{k * k % 5}\n" for k in range(30)),
     "table.csv": "size,colour,sold\n1,red,yes\n2,blue,no\n,red,yes\n4,blue,no\n",
@@ -27,6 +27,7 @@ FILES = {
     "broken.yaml": "datasets: [\n",
     "rules.yaml": "rules:\n  - x1 >= 1 => 1\n",
     "plugin.py": "raise ValueError('no')\n",
+    "learner.py": "def step(state, x, y):\n    return 0.0 * x if state is None else state\n",
 }
 WORDS = (
     *FILES, "results/run", "results", "base.json", "nowhere/x", "", " ", ".", "x", "tiny", "é", "a\nb",
@@ -45,6 +46,7 @@ LIKELY = {
     "file": "table.csv",
     "key": "0",
     "id": "arow",
+    "spec": "learner.py:step",
 }
 #: Exit codes that a verb may end with besides 2.
 CODES = (0, 1, 3, 4)

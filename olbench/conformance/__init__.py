@@ -1,0 +1,1 @@
+"""Whether an implementation is the algorithm of its paper: subjects, replicas, known defects, verdicts."""

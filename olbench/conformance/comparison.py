@@ -1,0 +1,227 @@
+"""Comparing what was seen of a subject with a replica, round by round, up to the first difference."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from olbench.algorithms.definition import KEEPS_PRODUCT
+from olbench.conformance.inputs import Input
+from olbench.conformance.replica import Exchange, Replica, ReplicaRound
+from olbench.conformance.subjects import Recording, Sighting
+from olbench.learn.examples import Floats
+
+#: Differences up to this fraction of the largest weight so far are rounding, in double precision; where fewer
+#: digits are seen, up to ROUNDINGS units of rounding.
+TOLERANCE, ROUNDINGS = 1e-9, 200.0
+#: How strongly a replica is disturbed, in units of rounding, to see how much rounding can grow; and how many
+#: times what it grew to is still rounding.
+DISTURBANCE, GROWTH = 16.0, 300.0
+#: A covariance whose largest entry differs by less than this fraction is the same.
+SIGMA = 1e-6
+#: A replica with parts exchanged by these.
+MakeReplica = Callable[[Sequence[Exchange]], Replica]
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The first round in which a subject and a replica differ, and in what."""
+
+    input: Input
+    #: The round, counted from 1; 0 is before the first.
+    round: int
+    quantity: str
+    seen: Any
+    expected: Any
+    difference: float
+
+
+@dataclass
+class Agreement:
+    """How far a replica agrees with what was seen."""
+
+    divergence: Divergence | None = None
+    rounds: int = 0
+    #: The largest difference relative to the scale of the quantity, over all rounds that agree.
+    largest: float = 0.0
+    quantities: dict[str, int] = field(default_factory=dict)
+    #: The last round that was compared, by the name of the input.
+    reached: dict[str, int] = field(default_factory=dict)
+    #: Rounds left out because rounding alone could have made the difference.
+    unclear: int = 0
+    #: Whether a covariance that was seen is Sigma in all rounds. It may be another matrix, which is no
+    #: difference: a wrong Sigma shows in the weights of the next rounds.
+    is_sigma: bool = True
+    #: How the subject predicts where the margin is exactly zero.
+    ties: set[float] = field(default_factory=set)
+
+    @property
+    def holds(self) -> bool:
+        """Whether something was compared and nothing differs."""
+        return self.divergence is None and self.rounds > 0
+
+    def explains(self, first: Divergence) -> bool:
+        """Whether nothing differs, also not in the round in which the algorithm itself did."""
+        return self.holds and self.reached.get(first.input.name, 0) >= first.round
+
+
+def tolerance_of(unit: float) -> float:
+    """Return the largest relative difference that is rounding."""
+    return max(TOLERANCE, ROUNDINGS * unit)
+
+
+def compare(make: MakeReplica, recordings: Sequence[Recording], unit: float) -> Agreement:
+    """Compare what was seen with a replica, until they differ by more than rounding."""
+    agreement, readings = Agreement(), _Readings(make(()))
+    with np.errstate(all="ignore"):  # a wrong candidate may leave the range of doubles
+        for recording in recordings:
+            agreement.divergence = _compare_pass(make, recording, unit, agreement, readings)
+            if agreement.divergence is not None:
+                break
+    if not agreement.is_sigma:
+        agreement.quantities.pop("covariance", None)
+    return agreement
+
+
+def _compare_pass(
+    make: MakeReplica, recording: Recording, unit: float, agreement: Agreement, readings: "_Readings"
+) -> Divergence | None:
+    replica, scale, given = make(()), 0.0, recording.input
+    replica.place(given.start)
+    tolerance = tolerance_of(unit)
+    if recording.start is not None and np.any(recording.start != 0.0):
+        return Divergence(given, 0, "weights", recording.start, np.zeros(given.X.shape[1]), np.inf)
+    for t, sighting in enumerate(recording.sightings, start=1):
+        x, y = given.X[t - 1], float(given.y[t - 1])
+        expected = replica.learn(x, y)
+        scale = max(scale, float(np.max(np.abs(expected.mu), initial=0.0)))
+        if sighting is None:
+            continue
+        # The weights are as exact as the largest has been, and a margin as the sum over them.
+        size = scale * float(np.sum(np.abs(x)))
+        for found in readings.differences(sighting, expected, y, scale, size):
+            quantity, difference, seen, wanted = found
+            if quantity == "prediction" and expected.margin == 0.0:
+                agreement.ties.add(seen)
+            elif difference <= tolerance:
+                agreement.largest = max(agreement.largest, difference)
+                agreement.quantities[quantity] = agreement.quantities.get(quantity, 0) + 1
+            elif _is_rounding(make, given, t, difference, unit):
+                agreement.unclear += len(recording.sightings) - t + 1
+                return None
+            else:
+                return Divergence(given, t, quantity, seen, wanted, difference)
+        if sighting.covariance is not None and expected.covariance is not None and agreement.is_sigma:
+            agreement.is_sigma = covariance_difference(sighting.covariance, expected.covariance) <= SIGMA
+            agreement.quantities["covariance"] = agreement.quantities.get("covariance", 0) + 1
+        agreement.rounds += 1
+        agreement.reached[given.name] = t
+    return None
+
+
+def _is_rounding(make: MakeReplica, given: Input, t: int, difference: float, unit: float) -> bool:
+    """Return whether replicas that are disturbed a little in every round differ as much in round t."""
+    if not np.isfinite(difference):
+        return False
+    plain = make(())
+    plain.place(given.start)
+    rounds = [plain.learn(x, float(y)) for x, y in zip(given.X[:t], given.y[:t], strict=True)]
+    scale = max(float(np.max(np.abs(each.mu), initial=0.0)) for each in rounds)
+    for seed in range(2):
+        disturbed = make((_disturb(seed, DISTURBANCE * unit),))
+        disturbed.place(given.start)
+        grown = 0.0
+        for x, y, expected in zip(given.X[:t], given.y[:t], rounds, strict=True):
+            found = disturbed.learn(x, float(y))
+            grown = max(grown, float(np.max(np.abs(found.mu - expected.mu))) / (scale or 1.0))
+        if difference <= GROWTH * grown:
+            return True
+    return False
+
+
+def _disturb(seed: int, size: float) -> Exchange:
+    """Return the exchange that changes rows and state at random in every round, as rounding would."""
+    rng = np.random.default_rng(seed)
+
+    def row(before: Any) -> Any:
+        return lambda s, x: before(s, x) * (1.0 + size * rng.uniform(-1.0, 1.0, before(s, x).size))
+
+    def update(before: Any) -> Any:
+        def updated(s: Replica, *arguments: Any) -> None:
+            mu, sigma = np.abs(s.mu), np.abs(s.sigma)
+            before(s, *arguments)
+            # What is left of a difference has the rounding of its terms.
+            s.mu = s.mu + size * rng.uniform(-1.0, 1.0, mu.size) * (mu + np.abs(s.mu))
+            noise = rng.uniform(-1.0, 1.0, sigma.shape)
+            s.sigma = s.sigma + size * (noise + noise.T) / 2.0 * (sigma + np.abs(s.sigma))
+
+        return updated
+
+    return {"row": row, "update": update}
+
+
+def _solve(found: ReplicaRound) -> Floats:
+    """Return w of mu = Sigma w."""
+    return np.asarray(np.linalg.solve(np.asarray(found.covariance), found.weights), np.float64)
+
+
+class _Readings:
+    """What a shown quantity may mean. A meaning that fails once is dropped; none left is a difference."""
+
+    def __init__(self, replica: Replica):
+        definition = replica.definition
+        self.meanings: dict[str, list[Callable[[ReplicaRound, float], Any]]] = {
+            "margin": [lambda r, y: r.margin, lambda r, y: y * r.margin],
+            "weights": [lambda r, y: r.weights],
+        }
+        # Online, an averaged learner may predict with w; the average is for unseen examples.
+        self.is_averaged = definition.averaged
+        if definition.averaged:
+            self.meanings["weights"].append(lambda r, y: r.mu)
+            self.meanings["margin"].append(lambda r, y: r.learning_margin)
+        if definition.order == "second" and (definition.product or definition.no_diagonal == KEEPS_PRODUCT):
+            # The papers keep w or theta, and mu = Sigma w; they predict with the Sigma that has x in it.
+            self.meanings["weights"].append(lambda r, y: _solve(r))
+            self.meanings["margin"].append(lambda r, y: r.margin / (1.0 + r.variance))
+
+    def differences(
+        self, sighting: Sighting, expected: ReplicaRound, y: float, scale: float, size: float
+    ) -> Iterator[tuple[str, float, Any, Any]]:
+        """Yield what was seen: the quantity, its difference, its value and the expected one."""
+        if sighting.prediction is not None:
+            wrong = sighting.prediction != expected.prediction
+            if self.is_averaged:
+                wrong = wrong and (sighting.prediction > 0) != (expected.learning_margin >= 0.0)
+            difference = wrong * abs(expected.margin) / (size or 1.0)
+            yield "prediction", difference, sighting.prediction, expected.prediction
+        for quantity, by in (("margin", size), ("weights", scale)):
+            seen = getattr(sighting, quantity)
+            if seen is not None:
+                yield self._differ(quantity, seen, expected, y, by)
+
+    def _differ(
+        self, quantity: str, seen: Any, expected: ReplicaRound, y: float, scale: float
+    ) -> tuple[str, float, Any, Any]:
+        values = [meaning(expected, y) for meaning in self.meanings[quantity]]
+        values = [value[: np.size(seen)] if np.ndim(value) else value for value in values]
+        # What is not a number differs from everything.
+        sizes = [
+            float(np.nan_to_num(np.max(np.abs(seen - value)), nan=np.inf)) / (scale or 1.0)
+            for value in values
+        ]
+        best = int(np.argmin(sizes))
+        kept = [
+            meaning
+            for meaning, size in zip(self.meanings[quantity], sizes, strict=True)
+            if size <= max(sizes[best], TOLERANCE)
+        ]
+        self.meanings[quantity] = kept
+        return quantity, sizes[best], seen, values[best]
+
+
+def covariance_difference(seen: Floats, expected: Floats) -> float:
+    """Return by how much a shown covariance, full or diagonal, differs from Sigma, relative to its size."""
+    expected = expected[: len(seen), : len(seen)]
+    wanted = np.diag(expected) if seen.ndim == 1 else expected
+    return float(np.max(np.abs(seen - wanted))) / (float(np.max(np.abs(wanted))) or 1.0)

@@ -1,0 +1,126 @@
+"""Inputs that separate causes: each lets a few things go wrong and keeps the others out of the way."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from olbench.errors import UserError
+from olbench.learn.examples import Floats
+
+SEED = 2012
+#: Features that a data set may have when all are compared: a replica keeps a full covariance.
+WIDEST = 500
+#: Rounds of a data set that are compared unless all are asked for.
+DATA_ROUNDS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """Rows and labels in the order in which a subject meets them, and what they are for."""
+
+    name: str
+    purpose: str
+    X: Floats
+    y: Floats
+    #: The weights and the covariance from which a single step is taken; by default 0 and I.
+    start: tuple[Floats, Floats] | None = None
+
+    @property
+    def has_zero_rows(self) -> bool:
+        """Whether a row is all zero, for which many papers' formulas divide zero by zero."""
+        return bool(np.any(~self.X.any(axis=1)))
+
+    def keep(self, rows: list[int], columns: list[int] | None = None) -> "Input":
+        """Return the input with some of its rows and columns."""
+        kept = list(range(self.X.shape[1])) if columns is None else columns
+        start = None if self.start is None else (self.start[0][kept], self.start[1][np.ix_(kept, kept)])
+        return Input(self.name, self.purpose, self.X[np.ix_(rows, kept)], self.y[rows], start)
+
+
+def design_inputs() -> list[Input]:
+    """Return the inputs of every check, the shortest first and rows of zeros last."""
+    return sorted(_design(), key=lambda given: (given.has_zero_rows, len(given.y)))
+
+
+def design_steps() -> list[Input]:
+    """Return single steps from given states, for subjects whose whole state can be given to them."""
+    rng = np.random.default_rng(SEED)
+    steps = []
+    for k in range(6):
+        mu, root = np.round(rng.normal(size=3), 2), np.round(rng.normal(size=(3, 3)), 1)
+        x, y = np.round(rng.normal(size=(1, 3)), 2), np.array([1.0 if k % 2 else -1.0])
+        state = mu, root @ root.T + 0.5 * np.eye(3)
+        steps.append(Input(f"given state {k + 1}", "one step from a given state", x, y, state))
+    return steps
+
+
+def _design() -> Iterator[Input]:
+    row, other = np.array([0.6, -0.8, 0.5]), np.array([0.2, 0.9, 0.4])
+    yield Input("first step", "one step from the start", row[None], np.array([1.0]))
+    yield Input("first step down", "one step for the other label", row[None], np.array([-1.0]))
+    yield Input(
+        "repeated row", "what was learnt is met again, also with the other label",
+        np.array([row, row, other, row, row, other, row, row]), _labels("---++-+-"),
+    )  # fmt: skip
+    yield Input(
+        "orthogonal rows", "rows that share no feature, of different lengths",
+        np.vstack([np.diag([1.2, 0.7, 2.1]), np.diag([0.4, 1.1, 0.9])]), _labels("-+--+-"),
+    )  # fmt: skip
+    yield Input(
+        "whole numbers", "margins that are exactly zero or one",
+        np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0], [1.0, -1.0]]),
+        _labels("--++-+"),
+    )  # fmt: skip
+    lengths = np.array([0.1, 1.0, 7.0, 0.3, 3.0, 0.1, 0.9])
+    directions = np.array([[0.3, 0.4, -0.2], [0.3, 0.4, -0.2], [-0.1, 0.5, 0.7]])
+    scaled = lengths[:, None] * directions[np.arange(lengths.size) % 3]
+    yield Input("scaled rows", "the same directions at other lengths", scaled, _labels("-+-++-+"))
+    rng = np.random.default_rng(SEED)
+    yield _draw(rng, "overlapping classes", "steps and passive rounds in turn", 40, [1.0] * 4, 0.2)
+    yield _draw(rng, "unequal features", "features of different scales", 40, [0.05, 1.0, 6.0], 0.1)
+    yield _draw(rng, "wide margins", "separable classes, most rounds passive", 60, [2.0, 2.0, 1.0], 0.0)
+    yield _draw(rng, "long pass", "what builds up over many rounds", 400, [1.0] * 6, 0.15)
+    zeros = np.array([row, row * 0.0, row[::-1], row * 0.0, -0.5 * row, row * 0.0])
+    yield Input("rows of zeros", "rows that teach nothing", zeros, _labels("-++-+-"))
+
+
+def _labels(signs: str) -> Floats:
+    return np.array([1.0 if sign == "+" else -1.0 for sign in signs])
+
+
+def _draw(
+    rng: np.random.Generator, name: str, purpose: str, n: int, scales: list[float], noise: float
+) -> Input:
+    """Return Gaussian rows labelled by a hyperplane, with some labels turned."""
+    scale = np.array(scales)
+    X = np.round(rng.normal(size=(n, scale.size)) * scale, 3)
+    w = rng.normal(size=scale.size) / scale
+    turned = np.where(rng.random(n) < noise, -1.0, 1.0)
+    return Input(name, purpose, X, np.where(X @ w >= 0.0, 1.0, -1.0) * turned)
+
+
+def list_data() -> list[str]:
+    """Return the data sets with two labels that are downloaded and narrow enough for a full covariance."""
+    from olbench.data.catalog import catalog
+    from olbench.data.load import load_dataset
+
+    found = []
+    for name in catalog():
+        with suppress(UserError):
+            if load_dataset(name, download=False).X.shape[1] <= WIDEST:
+                found.append(name)
+    return found
+
+
+def read_data(name: str, rounds: int | None = DATA_ROUNDS) -> Input:
+    """Return a data set in a random order, since files are sorted by class; by default its first rounds."""
+    from olbench.data.load import load_dataset
+
+    data = load_dataset(name, download=False)
+    order = np.random.default_rng(SEED).permutation(len(data.y))[:rounds]
+    X = data.X[order]
+    return Input(
+        data.name, "a data set", np.asarray(X.todense() if hasattr(X, "todense") else X), data.y[order]
+    )

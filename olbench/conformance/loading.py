@@ -1,0 +1,136 @@
+"""Subjects that a command line names: MODULE:OBJECT, parameters and what the subject calls them."""
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.definition import Definition, Value
+from olbench.conformance.objects import NAMES, ObjectSubject, RuleSubject, make_subject
+from olbench.conformance.subjects import Subject
+from olbench.conformance.verdict import Conformance, judge
+from olbench.errors import UserError, describe_error, show_name, suggest
+
+
+def load_subject(
+    spec: str, params: Mapping[str, Value], given: Iterable[str], renamed: Mapping[str, str],
+    exposed: Mapping[str, str],
+) -> ObjectSubject:  # fmt: skip
+    """Return the subject of MODULE:OBJECT; what was `given` for it must be among its arguments."""
+    found = load_object(spec)
+    theirs = {name: rename(name, value, renamed) for name, value in params.items()}
+    known = _list_arguments(found)
+    for name in given:
+        argument = theirs[name][0]
+        if known is not None and argument not in known:
+            raise UserError(
+                f"{spec} has no argument {show_name(argument)}{suggest(argument, known)}; its arguments are "
+                f"{', '.join(known) or 'none'}: say which it is with --map {name}=..."
+            )
+    return make_subject(found, dict(theirs.values()), spec.rpartition(":")[2], exposed)
+
+
+def rename(name: str, value: Value, renamed: Mapping[str, str]) -> tuple[str, Value]:
+    """Return a parameter as the subject has it: under another name, or as 1/name its inverse."""
+    theirs = renamed.get(name, name)
+    if theirs.startswith("1/"):
+        return theirs[2:], 1.0 / float(value)
+    return theirs, value
+
+
+def _list_arguments(found: Any) -> list[str] | None:
+    """Return the names of the arguments of a class or function; None if it takes any, or none are known."""
+    try:
+        arguments = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in arguments):
+        return None
+    return [each.name for each in arguments]
+
+
+def load_object(spec: str) -> Any:
+    """Return what MODULE:OBJECT names; the module is one that can be imported, or the path of a file."""
+    module, colon, path = spec.partition(":") if not spec.endswith(".py") else (spec, "", "")
+    if not colon or not path:
+        raise UserError(f"{show_name(spec)} is not of the form MODULE:OBJECT, such as my_learners:AROW")
+    try:
+        found = _import(module)
+    except BaseException as error:
+        if isinstance(error, UserError | KeyboardInterrupt):
+            raise
+        raise UserError(f"cannot import {show_name(module)}: {describe_error(error)}") from error
+    for name in path.split("."):
+        if not hasattr(found, name):
+            hint = suggest(name, [each for each in dir(found) if not each.startswith("_")])
+            raise UserError(f"{module} has no {show_name(name)}{hint}")
+        found = getattr(found, name)
+    return found
+
+
+def _import(module: str) -> Any:
+    if not module.endswith(".py"):
+        sys.path.insert(0, str(Path.cwd()))
+        try:
+            return importlib.import_module(module)
+        finally:
+            sys.path.pop(0)
+    file = Path(module)
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if not file.is_file() or spec is None or spec.loader is None:
+        raise UserError(f"there is no file {module}")
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = loaded
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def read_pairs(texts: Iterable[str], option: str) -> dict[str, str]:
+    """Return NAME=VALUE pairs, of which a text may hold several with commas between."""
+    found = {}
+    for text in (part for each in texts for part in each.split(",")):
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise UserError(f"{option} {text}: it must be NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def read_numbers(pairs: Mapping[str, str]) -> dict[str, Value]:
+    """Return parameters as numbers where they are numbers, and as words otherwise."""
+    found: dict[str, Value] = {}
+    for name, value in pairs.items():
+        try:
+            found[name] = float(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def read_exposed(texts: Iterable[str]) -> dict[str, str]:
+    """Return which attribute shows which quantity."""
+    found = read_pairs(texts, "--expose")
+    for name in found:
+        if name not in NAMES:
+            raise UserError(f"--expose {name}: it must be one of {', '.join(NAMES)}")
+    return found
+
+
+def judge_rule(definition: Definition, id: str) -> Conformance:
+    """Judge an algorithm of one's own, with the parameters that both have at the values of the other."""
+    target = get_definition(id)
+    own, params = definition.resolve({}), target.resolve({})
+    params |= {name: own[name] for name in own if name in params}
+    subject: Subject
+    if definition.rule is not None and definition.order in ("first", "second"):
+        subject = RuleSubject(definition, own)
+    elif definition.order == "object" and definition.factory is not None:
+        factory: Any = definition.factory
+        subject = make_subject(lambda: factory(**own), {}, definition.id)
+    else:
+        raise UserError(f"{definition.id} is no rule of first or second order and no online learner")
+    return judge(subject, target, params)

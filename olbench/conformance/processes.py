@@ -1,0 +1,184 @@
+"""Programs that speak lines, and rounds recorded elsewhere, as subjects."""
+
+import os
+import selectors
+import shlex
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from olbench.conformance import subjects
+from olbench.conformance.inputs import Input
+from olbench.conformance.subjects import DOUBLE, Recording, Sighting, Subject, SubjectError
+from olbench.errors import UserError, describe_error, show_name
+
+
+class ProcessSubject(Subject):
+    """A process that reads `start D NAME=VALUE ...`, then a line `y x1 ... xD` per round, and answers each.
+
+    An answer is the margin before learning and, if the process shows them, the D weights after it and the D
+    times D covariance.
+    """
+
+    def __init__(self, command: str, params: Mapping[str, Any]):
+        super().__init__(command)
+        try:
+            self.command = shlex.split(command)
+        except ValueError as error:
+            raise UserError(f"cannot read the command {show_name(command)}: {error}") from None
+        if not self.command:
+            raise UserError("the command is empty; it names a program, such as --command ./arow")
+        self.settings = " ".join(f"{name}={value}" for name, value in params.items())
+        self.digits = 0
+
+    def watch(self, recording: Recording) -> None:
+        """Start the process, and give it one row after another."""
+        X, y, d = recording.input.X, recording.input.y, recording.input.X.shape[1]
+        try:
+            process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        except OSError as error:
+            raise UserError(f"cannot start {show_name(self.command[0])}: {error.strerror}") from None
+        try:
+            talk = _Talk(process)
+            talk.say(f"start {d} {self.settings}".rstrip())
+            for x, label in zip(X, y, strict=True):
+                answer = talk.ask(f"{label:+.0f} {' '.join(map(repr, x.tolist()))}")
+                self.digits = max(self.digits, *map(count_digits, answer.split()), 0)
+                recording.sightings.append(read_answer(answer, d))
+        finally:
+            process.kill()
+            process.communicate()
+            self.unit = unit_of(self.digits)
+
+
+class _Talk:
+    """Lines to and from a process, with a limit on the time that an answer takes."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]"):
+        self.process, self.buffer = process, b""
+        self.deadline = time.monotonic() + subjects.PATIENCE
+        self.selector = selectors.DefaultSelector()
+        assert process.stdout is not None
+        self.selector.register(process.stdout, selectors.EVENT_READ)
+
+    def say(self, line: str) -> None:
+        """Send a line."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(f"{line}\n".encode())
+            self.process.stdin.flush()
+        except OSError:
+            raise SubjectError(self._describe_end()) from None
+
+    def ask(self, line: str) -> str:
+        """Send a line and return the answer."""
+        self.say(line)
+        assert self.process.stdout is not None
+        while b"\n" not in self.buffer:
+            if not self.selector.select(max(0.0, self.deadline - time.monotonic())):
+                raise SubjectError(f"it does not finish a pass within {subjects.PATIENCE:g} seconds")
+            chunk = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not chunk:
+                raise SubjectError(self._describe_end())
+            self.buffer += chunk
+        answer, self.buffer = self.buffer.split(b"\n", 1)
+        return answer.decode(errors="replace")
+
+    def _describe_end(self) -> str:
+        code = self.process.wait(subjects.PATIENCE)
+        return f"the process ends (exit code {code}) before it has answered every line"
+
+
+class RecordedSubject(Subject):
+    """Rounds recorded elsewhere: lines `y x1 ... xD | margin w1 ... wD`, and `start` before each pass."""
+
+    is_live = False
+
+    def __init__(self, path: str | Path):
+        super().__init__(str(path))
+        self.recordings = list(_read_recordings(Path(path)))
+        numbers = [number for line in _read_lines(Path(path)) for number in line.partition("|")[2].split()]
+        self.unit = unit_of(max(map(count_digits, numbers), default=0))
+
+    def inputs(self, wanted: Sequence[Input]) -> Sequence[Input]:
+        """Return the inputs that were recorded."""
+        return [recording.input for recording in self.recordings]
+
+    def watch(self, recording: Recording) -> None:
+        """Look up what was recorded."""
+        known = next(each for each in self.recordings if each.input is recording.input)
+        recording.sightings = known.sightings
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {path}: {describe_error(error)}") from None
+
+
+def _read_recordings(path: Path) -> Iterator[Recording]:
+    passes: list[list[tuple[int, str]]] = [[]]
+    for number, line in enumerate(_read_lines(path), start=1):
+        if line.split()[:1] == ["start"]:
+            passes.append([])
+        elif line.strip() and not line.startswith("#"):
+            passes[-1].append((number, line))
+    for k, lines in enumerate(filter(None, passes), start=1):
+        rows, sightings = [], []
+        for number, line in lines:
+            row, bar, answer = line.partition("|")
+            try:
+                values = [float(word) for word in row.split()]
+                if not bar or values[0] not in (-1.0, 1.0) or len(values) < 2:
+                    raise ValueError
+                sightings.append(read_answer(answer, len(values) - 1))
+            except (ValueError, IndexError, SubjectError):
+                raise UserError(
+                    f"{path}:{number}: a round must be `y x1 ... xD | margin w1 ... wD`, with y -1 or +1"
+                ) from None
+            rows.append(values)
+            if len(values) != len(rows[0]):
+                raise UserError(
+                    f"{path}:{number}: this round has {len(values) - 1} features, "
+                    f"the first {len(rows[0]) - 1}"
+                )
+        table = np.array(rows)
+        given = Input(f"recorded pass {k}", "rounds recorded elsewhere", table[:, 1:], table[:, 0])
+        yield Recording(given, list(sightings))
+    if not any(passes):
+        raise UserError(f"{path} has no rounds")
+
+
+def read_answer(answer: str, d: int) -> Sighting:
+    """Return what an answer shows: a margin, d weights, d times d covariances; each may end it."""
+    try:
+        numbers = np.array([float(word) for word in answer.split()])
+    except ValueError:
+        raise SubjectError(f"it answers {show_name(answer)}, where numbers should be") from None
+    if numbers.size not in (1, 1 + d, 1 + d + d * d):
+        raise SubjectError(
+            f"it answers {numbers.size} numbers; they must be the margin, then {d} weights, then {d * d} "
+            "covariances, or fewer of these"
+        )
+    return Sighting(
+        margin=float(numbers[0]),
+        weights=numbers[1 : 1 + d] if numbers.size > d else None,
+        covariance=numbers[1 + d :].reshape(d, d) if numbers.size > 1 + d else None,
+    )
+
+
+def count_digits(number: str) -> int:
+    """Return how many significant digits a printed number has."""
+    return len(number.lower().partition("e")[0].replace(".", "").lstrip("+-0"))
+
+
+def unit_of(digits: int) -> float:
+    """Return the unit of rounding of numbers with so many digits; from 16 on, that of doubles."""
+    return DOUBLE if digits == 0 or digits > 15 else max(DOUBLE, 0.5 * 10.0 ** (1 - digits))

@@ -1,0 +1,226 @@
+"""Verdicts as text, JSON, a badge and a line for a README."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from olbench.conformance.comparison import tolerance_of
+from olbench.conformance.example import PLACES
+from olbench.conformance.formulas import find_formula
+from olbench.errors import count
+
+if TYPE_CHECKING:
+    from olbench.conformance.verdict import Conformance
+
+WORDS = {
+    "conforms": "conforms to",
+    "convention": "conforms with another convention to",
+    "variant": "is another known variant than",
+    "defect": "contains a known defect against",
+    "differs": "differs from",
+    "failed": "fails, so it cannot be compared with",
+}
+COLOURS = {"conforms": "brightgreen", "convention": "green", "variant": "yellow"}
+#: What an example shows of a round, in this order.
+QUANTITIES = ("margin", "variance", "step", "weights", "covariance")
+
+
+def render_headline(verdict: "Conformance") -> str:
+    """Return a verdict in one sentence."""
+    target = describe_target(verdict)
+    sentence = f"{verdict.subject} {WORDS[verdict.outcome]} {target}"
+    if verdict.outcome == "conforms":
+        return sentence
+    if verdict.outcome == "differs" and verdict.example:
+        return f"{sentence} {PLACES[verdict.example.place]}"
+    return f"{sentence}: {verdict.failure or explain(verdict)}"
+
+
+def describe_target(verdict: "Conformance") -> str:
+    """Return the algorithm and its parameters."""
+    setting = describe_params(verdict.params)
+    return f"{verdict.definition.id} ({setting})" if setting else verdict.definition.id
+
+
+def describe_params(params: Mapping[str, Any]) -> str:
+    """Return parameters as a sentence has them."""
+    return ", ".join(f"{name} = {shorten_value(value)}" for name, value in params.items())
+
+
+def explain(verdict: "Conformance") -> str:
+    """Return what a subject is or does, in the words of the catalogue."""
+    if verdict.order:
+        return f"it {verdict.order}"
+    if verdict.candidate is None:
+        return "no known convention or defect explains it"
+    definition = verdict.candidate.definition
+    parts = [f"it is {definition.id} ({definition.source})"] if definition is not verdict.definition else []
+    parts += [f"it {each.says}" for each in verdict.candidate.deviations]
+    return ", and ".join(parts)
+
+
+def render_evidence(verdict: "Conformance") -> str:
+    """Return how much was compared and how well it agrees, in short."""
+    return f"{count(verdict.agreement.rounds, 'round')}, {verdict.agreement.largest or 1e-17:.0e}"
+
+
+def render_badge(verdict: "Conformance") -> str:
+    """Return what the endpoint badge of shields.io reads."""
+    messages = {
+        "conforms": f"conforms ({render_evidence(verdict)})",
+        "convention": "conforms, other convention",
+    }
+    messages |= {"variant": "another variant", "defect": "known defect"}
+    found = {
+        "schemaVersion": 1,
+        "label": f"{verdict.definition.title} conformance",
+        "message": messages.get(verdict.outcome, verdict.outcome),
+        "color": COLOURS.get(verdict.outcome, "red"),
+    }
+    return json.dumps(found, indent=2) + "\n"
+
+
+def render_readme_line(verdict: "Conformance") -> str:
+    """Return a line to paste into a README."""
+    words = {"conforms": "conforms to", "convention": "conforms, with another convention, to"}
+    verb = words.get(verdict.outcome, "does not conform to")
+    return f"{verdict.definition.title} {verb} {verdict.definition.source}: {render_evidence(verdict)}"
+
+
+def render_github(verdict: "Conformance", place: str) -> str:
+    """Return a GitHub annotation if a subject does not conform, else its sentence."""
+    if verdict.conforms:
+        return f"{verdict.headline}.\n"
+    file = f" file={place}" if place else ""
+    return f"::error{file}::{verdict.headline}.\n"
+
+
+def render_text(verdict: "Conformance") -> str:
+    """Return a verdict as text: the sentence, the evidence, remarks, and the smallest example."""
+    lines = [f"{verdict.headline}."]
+    agreement = verdict.agreement
+    with_it = verdict.outcome in ("convention", "variant", "defect") and not verdict.order
+    if agreement.rounds and verdict.outcome != "differs":
+        what = ", ".join(sorted(agreement.quantities)) or "nothing"
+        tolerance = tolerance_of(verdict.unit)
+        start = "With that, the exact learner agrees in" if with_it else "It agrees in"
+        if not verdict.order:
+            lines.append(
+                f"{start} {count(agreement.rounds, 'round')} to {max(agreement.largest, 1e-17):.0e} "
+                f"(tolerance {tolerance:.0e}); compared: {what}."
+            )
+    if agreement.unclear:
+        lines.append(f"{count(agreement.unclear, 'round')} left out, where rounding alone decides.")
+    if verdict.candidate is not None:
+        lines += [f"Seen before: {each.seen}." for each in verdict.candidate.deviations if each.seen]
+    lines += [
+        f"It may as well be that it {each.says}: the rounds are the same." for each in verdict.alternatives
+    ]
+    lines += [f"Note: {remark}." for remark in verdict.remarks]
+    lines += _show_example(verdict)
+    if verdict.outcome == "convention" and not verdict.conforms:
+        allowed = ",".join(each.id for each in verdict.candidate.deviations) if verdict.candidate else ""
+        lines += ["", f"If that is meant to be, allow it: --allow {allowed}"]
+    return "\n".join(lines) + "\n"
+
+
+def _show_example(verdict: "Conformance") -> list[str]:
+    """Return the smallest example as one would write it on paper."""
+    first, example = verdict.divergence, verdict.example
+    if first is None or example is None:
+        return []
+    formula = find_formula(verdict.definition, example.place)
+    names = {} if verdict.definition.order == "second" else {"variance": "||x||^2", "step": "tau"}
+    lines = [
+        "",
+        f"First difference: {first.quantity} in round {first.round:,} of '{first.input.name}' "
+        f"({first.input.purpose}).",
+        f"Smallest example, {PLACES[example.place]}:",
+        f"  {formula} ({verdict.definition.source})",
+    ]
+    if example.input.start is not None:
+        mu, sigma = map(shorten_value, example.input.start)
+        lines.append(f"  from weights {mu} and covariance {sigma}")
+    for t, row in enumerate(example.rows, start=1):
+        lines.append(f"  round {t}: x = {shorten_value(row['x'])}, y = {row['y']:+.0f}")
+        if t < len(example.rows) and len(example.rows) > 4:
+            continue
+        shown = [
+            (
+                quantity,
+                "" if row[quantity].get("seen") is None else shorten_value(row[quantity]["seen"]),
+                row[quantity],
+            )
+            for quantity in QUANTITIES
+            if row[quantity]["expected"] is not None
+        ]
+        width = max(len("subject"), *(len(seen) for _, seen, _ in shown))
+        lines.append(f"    {'':12} {'subject':{width}}  {verdict.definition.id}")
+        for quantity, seen, both in shown:
+            name = names.get(quantity, quantity)
+            lines.append(f"    {name:12} {seen:{width}}  {shorten_value(both['expected'])}")
+    return lines
+
+
+def shorten_value(value: Any) -> str:
+    """Return a number, a vector or a matrix in few characters."""
+    if isinstance(value, np.ndarray):
+        if value.ndim == 2:
+            return "; ".join(shorten_value(row) for row in value)
+        return f"({', '.join(shorten_value(float(each)) for each in value)})"
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value)
+
+
+def render_markdown(verdict: "Conformance") -> str:
+    """Return a verdict as Markdown: the sentence, then the rest as it is printed."""
+    first, _, rest = render_text(verdict).partition("\n")
+    return f"**{first}**\n\n```text\n{rest.strip()}\n```\n"
+
+
+def render_json(verdicts: Sequence["Conformance"]) -> str:
+    """Return verdicts as JSON: one object, or a list of several."""
+    found = [as_plain(each) for each in verdicts]
+    return json.dumps(found[0] if len(found) == 1 else found, indent=2) + "\n"
+
+
+def as_plain(verdict: "Conformance") -> dict[str, Any]:
+    """Return a verdict as plain values."""
+    found: dict[str, Any] = {
+        "subject": verdict.subject,
+        "algorithm": verdict.definition.id,
+        "source": verdict.definition.source,
+        "params": dict(verdict.params),
+        "verdict": verdict.outcome,
+        "conforms": verdict.conforms,
+        "sentence": verdict.headline,
+        "explained_by": list(verdict.deviations) or ([verdict.order] if verdict.order else []),
+        "or_by": [each.id for each in verdict.alternatives],
+        "seen": [each.seen for each in verdict.candidate.deviations if each.seen]
+        if verdict.candidate
+        else [],
+        "rounds": verdict.agreement.rounds,
+        "unclear_rounds": verdict.agreement.unclear,
+        "largest_difference": verdict.agreement.largest,
+        "tolerance": tolerance_of(verdict.unit),
+        "compared": sorted(verdict.agreement.quantities),
+        "remarks": list(verdict.remarks),
+    }
+    if verdict.divergence is not None:
+        found["first_difference"] = {
+            "input": verdict.divergence.input.name,
+            "round": verdict.divergence.round,
+            "quantity": verdict.divergence.quantity,
+        }
+    if verdict.example is not None:
+        found["place"] = verdict.example.place
+        found["formula"] = find_formula(verdict.definition, verdict.example.place)
+        found["example"] = [_plain(row) for row in verdict.example.rows]
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

@@ -1,0 +1,231 @@
+"""An algorithm as its rule says, round by round, in plain NumPy.
+
+A replica calls the rule of a definition itself, not a copy of it. Everything around the rule is a *part*, a
+small function by name, and a catalogue entry exchanges parts: that is how a convention or a defect is data.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from olbench.algorithms.definition import Definition, Value
+from olbench.learn.examples import Floats
+
+Part = Callable[..., Any]
+#: A part by its name, as a function of the part that it replaces.
+Exchange = Mapping[str, Callable[[Part], Part]]
+
+
+@dataclass(frozen=True)
+class RuleStep:
+    """What a rule decides: mu = shrink mu + alpha y z and Sigma -= beta z z', where beta = c / (1 + c v)."""
+
+    loss: float
+    alpha: float
+    beta: float = 0.0
+    gain: float = 0.0
+    shrink: float = 1.0
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the step can be taken."""
+        return all(map(math.isfinite, (self.alpha, self.beta, self.gain, self.shrink)))
+
+
+@dataclass(frozen=True)
+class ReplicaRound:
+    """What a replica saw and did in a round: margin mu.x and variance before the step, the rest after it."""
+
+    margin: float
+    variance: float
+    step: RuleStep
+    #: The weights that predict, and those that learn with their margin: the same unless an average predicts.
+    weights: Floats
+    mu: Floats
+    learning_margin: float
+    covariance: Floats | None
+
+    @property
+    def prediction(self) -> float:
+        """The predicted label; sign(0) = +1."""
+        return 1.0 if self.margin >= 0.0 else -1.0
+
+
+@cache
+def interpret(function: Any) -> Any:
+    """Return a rule that runs without a compiler: the helpers that it calls are replaced by their source."""
+    used = set(function.__code__.co_names)
+    plain = {
+        name: interpret(value.py_func)
+        for name, value in function.__globals__.items()
+        if name in used and hasattr(value, "py_func")
+    }
+    scope = {**function.__globals__, **plain}
+    return FunctionType(
+        function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
+    )
+
+
+def _set_params(params: dict[str, Any]) -> dict[str, Any]:
+    return params
+
+
+def _set_constants(s: "Replica") -> Any:
+    return s.definition.rule_constants(s.params).tolist()
+
+
+def _set_start(s: "Replica", d: int) -> tuple[Floats, Floats]:
+    return np.zeros(d), np.eye(d)
+
+
+def _read_row(s: "Replica", x: Floats) -> Floats:
+    return x
+
+
+def _read_label(s: "Replica", y: float) -> float:
+    return y
+
+
+def _score(s: "Replica", x: Floats) -> float:
+    return float(s.mu @ x)
+
+
+def _find_variance(s: "Replica", x: Floats) -> float:
+    return float(x @ s.sigma @ x)
+
+
+def _find_norm(s: "Replica", x: Floats) -> float:
+    return float(x @ x)
+
+
+def _sign_margin(s: "Replica", f: float, y: float) -> float:
+    return y * f
+
+
+def _is_mistake(s: "Replica", f: float, y: float) -> bool:
+    return (f >= 0.0) != (y > 0.0)
+
+
+def _count_rounds(s: "Replica") -> int:
+    return s.t
+
+
+def _decide(s: "Replica", m: float, v: float, mistake: bool) -> RuleStep:
+    """Call the rule of the definition."""
+    t = s.parts["clock"](s)
+    if s.definition.order == "second":
+        loss, alpha, gain = s.rule(m, v, mistake, t, s.p)
+        return RuleStep(loss, alpha, gain / (1.0 + gain * v), gain)
+    loss, shrink, tau = s.rule(m, v, mistake, float(s.mu @ s.mu), t, s.k, s.p)
+    return RuleStep(loss, tau, shrink=shrink)
+
+
+def _is_triggered(s: "Replica", m: float, v: float, mistake: bool) -> bool:
+    """Let the rule decide: without a loss its step is zero."""
+    return True
+
+
+def _find_direction(s: "Replica", x: Floats) -> Floats:
+    return s.sigma @ x if s.definition.order == "second" else x
+
+
+def _move(s: "Replica", step: RuleStep, y: float, z: Floats, x: Floats) -> Floats:
+    return step.shrink * s.mu + step.alpha * y * z
+
+
+def _contract(s: "Replica", step: RuleStep, z: Floats, x: Floats) -> Floats:
+    return s.sigma - step.beta * np.outer(z, z) if step.beta else s.sigma
+
+
+def _update(s: "Replica", step: RuleStep, x: Floats, y: float) -> None:
+    """Change mu and Sigma, both by what they were before."""
+    z = s.parts["direction"](s, x)
+    s.mu, s.sigma = s.parts["move"](s, step, y, z, x), s.parts["contract"](s, step, z, x)
+
+
+def _visit(s: "Replica", x: Floats, y: float) -> ReplicaRound:
+    return s.learn_once(x, y)
+
+
+def _expose(s: "Replica") -> Floats:
+    return s.total / s.t if s.definition.averaged else s.mu
+
+
+#: The parts of a learner as the papers have it.
+PARTS: dict[str, Part] = {
+    "params": _set_params, "constants": _set_constants, "start": _set_start, "row": _read_row,
+    "label": _read_label, "score": _score, "variance": _find_variance, "norm": _find_norm,
+    "margin": _sign_margin, "mistake": _is_mistake, "clock": _count_rounds, "decide": _decide,
+    "trigger": _is_triggered, "direction": _find_direction, "move": _move, "contract": _contract,
+    "update": _update, "visit": _visit, "expose": _expose,
+}  # fmt: skip
+
+
+class Replica:
+    """An algorithm that learns row by row; with exchanged parts, an algorithm with known deviations."""
+
+    def __init__(
+        self, definition: Definition, params: Mapping[str, Value], exchanges: Iterable[Exchange] = ()
+    ):
+        self.definition = definition
+        self.rule = interpret(definition.rule)
+        self.parts = dict(PARTS)
+        for exchange in exchanges:
+            for name, replace in exchange.items():
+                self.parts[name] = replace(self.parts[name])
+        self.params = self.parts["params"](dict(params))
+        self.p: Any = self.parts["constants"](self)
+        self.given: tuple[Floats, Floats] | None = None
+        #: The round, counted from 1, and the updates so far.
+        self.t = self.k = 0
+        self.mu: Floats = np.empty(0)
+        self.sigma: Floats = np.empty((0, 0))
+        self.total: Floats = np.empty(0)
+        self.shown = self.before = self.mu
+
+    def place(self, start: tuple[Floats, Floats] | None) -> None:
+        """Let the first step start from given weights and a covariance."""
+        self.given = start
+
+    def learn(self, x: Floats, y: float) -> ReplicaRound:
+        """Meet one example: predict it, then learn it."""
+        x = self.parts["row"](self, x)
+        if not self.t:
+            mu, self.sigma = self.parts["start"](self, x.size)
+            # A part may have added features to those of a given state, which start as they would have.
+            n = len(self.given[0]) if self.given else 0
+            self.mu = mu.copy()
+            if self.given:
+                self.mu[:n], self.sigma[:n, :n] = self.given
+            self.total = np.zeros(x.size)
+            self.shown = self.before = self.mu
+        self.t += 1
+        found: ReplicaRound = self.parts["visit"](self, x, self.parts["label"](self, y))
+        return found
+
+    def learn_once(self, x: Floats, y: float) -> ReplicaRound:
+        """Take one step on an example that is read already."""
+        second = self.definition.order == "second"
+        f = self.parts["score"](self, x)
+        v = self.parts["variance" if second else "norm"](self, x)
+        mistake = self.parts["mistake"](self, f, y)
+        m = self.parts["margin"](self, f, y)
+        step, triggered = RuleStep(0.0, 0.0), self.parts["trigger"](self, m, v, mistake)
+        try:
+            if triggered:
+                step = self.parts["decide"](self, m, v, mistake)
+        except (ArithmeticError, ValueError):  # a root of a negative number, or a division by zero
+            step = RuleStep(math.nan, math.nan)
+        if triggered and step.is_finite and np.any(x):
+            self.parts["update"](self, step, x, y)
+        self.k += step.loss > 0.0
+        self.total = self.total + self.mu
+        shown = float(self.shown @ x) if self.shown is not self.before else f
+        self.before = self.mu
+        self.shown = self.parts["expose"](self)
+        return ReplicaRound(shown, v, step, self.shown, self.mu, f, self.sigma if second else None)

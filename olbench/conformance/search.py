@@ -1,0 +1,169 @@
+"""Finding what explains a difference: a convention, another algorithm, a known defect, or two of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+
+from olbench.algorithms import definitions
+from olbench.algorithms.definition import Definition, Value
+from olbench.conformance.catalogue import Deviation, Kind, find_deviations
+from olbench.conformance.comparison import Agreement, Divergence, compare, tolerance_of
+from olbench.conformance.replica import Exchange, Replica
+from olbench.conformance.subjects import Recording
+from olbench.errors import UserError
+
+#: How many pairs, those that agree longest, are tried with a third deviation.
+BEAM = 40
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An algorithm with deviations that might be what a subject is."""
+
+    definition: Definition
+    params: dict[str, Value] = field(compare=False)
+    deviations: tuple[Deviation, ...] = ()
+
+    def make(self, exchanges: Sequence[Exchange] = ()) -> Replica:
+        """Return a replica."""
+        known = [each.exchange for each in self.deviations]
+        return Replica(self.definition, self.params, (*known, *exchanges))
+
+    def compare(self, recordings: Sequence[Recording], unit: float) -> Agreement:
+        """Compare what was seen with this candidate."""
+        try:
+            return compare(self.make, recordings, unit)
+        # A parameter that it cannot have, or a Sigma that became singular: it is not this candidate.
+        except (ValueError, ArithmeticError):
+            return Agreement()
+
+    def kind(self, target: Definition) -> Kind:
+        """Return what it would be to be this candidate: the gravest of its deviations."""
+        kinds = {each.kind for each in self.deviations}
+        if "defect" in kinds:
+            return "defect"
+        return "variant" if "variant" in kinds or self.definition is not target else "convention"
+
+
+def find_others(target: Definition, params: dict[str, Value]) -> list[Candidate]:
+    """Return the other algorithms with the same parameters, those of the same order first."""
+    found = []
+    for other in definitions():
+        if other is target or other.order not in ("first", "second") or other.is_own or other.rule is None:
+            continue
+        names = {parameter.name for parameter in other.parameters if not parameter.instead_of}
+        shared = {name: value for name, value in params.items() if name in names}
+        # AROW's r is the inverse of what others call C.
+        for ours, theirs in (("r", "C"), ("C", "r")):
+            if ours in params and theirs in names and theirs not in params:
+                shared[theirs] = 1.0 / float(params[ours])
+        for given in (shared, {}):
+            try:
+                found.append(Candidate(other, other.resolve(given)))
+            except UserError:
+                continue
+    return sorted(found, key=lambda each: each.definition.order != target.order)
+
+
+def search(
+    target: Definition,
+    params: dict[str, Value],
+    first: Divergence,
+    recordings: Sequence[Recording],
+    unit: float,
+) -> tuple[Candidate, Agreement] | None:
+    """Return the simplest candidate that explains all rounds, with the first difference, or None."""
+    singles = find_deviations(target, params)
+    others = find_others(target, params)
+    mine = partial(Candidate, target, params)
+    plain = [mine((each,)) for each in singles]
+    waves: list[Iterator[Candidate]] = [
+        iter([each for each in plain if each.kind(target) != "defect"] + others),
+        iter([each for each in plain if each.kind(target) == "defect"]),
+        _list_pairs(target, params, singles),
+        (
+            Candidate(other.definition, other.params, (each,))
+            for other in others
+            for each in find_deviations(other.definition, other.params)
+        ),
+    ]
+    promising: list[tuple[int, Candidate]] = []
+    second_best = None
+    for wave in waves:
+        for candidate in wave:
+            agreement = candidate.compare(recordings, unit)
+            if agreement.explains(first) and agreement.is_sigma:
+                return candidate, agreement
+            if agreement.explains(first):  # the weights agree, but a covariance that is shown does not
+                second_best = second_best or (candidate, agreement)
+            promising.append((agreement.rounds, candidate))
+        if second_best is not None:
+            return second_best
+    promising.sort(key=lambda each: -each[0])
+    for _, candidate in promising[:BEAM]:
+        for each in find_deviations(candidate.definition, candidate.params):
+            more = Candidate(candidate.definition, candidate.params, (*candidate.deviations, each))
+            agreement = more.compare(recordings, unit)
+            if agreement.explains(first):
+                return more, agreement
+    return None
+
+
+def find_alternatives(
+    found: Candidate, first: Divergence, recordings: Sequence[Recording], unit: float
+) -> list[Deviation]:
+    """Return the single deviations that explain all rounds as well as the one that was found.
+
+    Some are the same by mathematics: to learn each example twice with AROW is to learn it with r / 2.
+    """
+    if len(found.deviations) != 1:
+        return []
+    is_sigma = found.compare(recordings, unit).is_sigma
+    alternatives = []
+    for each in find_deviations(found.definition, found.params):
+        agreement = Candidate(found.definition, found.params, (each,)).compare(recordings, unit)
+        if each not in found.deviations and agreement.explains(first) and agreement.is_sigma is is_sigma:
+            alternatives.append(each)
+    return alternatives
+
+
+def _list_pairs(
+    target: Definition, params: dict[str, Value], singles: Sequence[Deviation]
+) -> Iterator[Candidate]:
+    """Yield pairs of deviations, those with fewer defects first; the order of a pair may matter."""
+    pairs = sorted(combinations(singles, 2), key=lambda pair: sum(each.kind == "defect" for each in pair))
+    for first, second in pairs:
+        yield Candidate(target, params, (first, second))
+        if first.exchange.keys() & second.exchange.keys():
+            yield Candidate(target, params, (second, first))
+
+
+def find_order(candidate: Candidate, recordings: Sequence[Recording], unit: float) -> str:
+    """Return in which other order a learner that fits all rows at once visits them; or an empty text."""
+    found: set[str] = set()
+    for recording in recordings:
+        for n, sighting in enumerate(recording.sightings[:4], start=1):
+            if n > 1 and sighting is not None and sighting.weights is not None:
+                order = _find_visits(candidate, recording, n, sighting.weights, unit)
+                if order is None:
+                    return ""
+                found.add(order)
+    found.discard("")
+    return found.pop() if len(found) == 1 else ""
+
+
+def _find_visits(candidate: Candidate, recording: Recording, n: int, seen: Any, unit: float) -> str | None:
+    """Return a sentence about the order that leads to these weights; None if none does."""
+    X, y = recording.input.X, recording.input.y
+    orders = [("", range(n)), *((f"passes {k} times over the rows", [*range(n)] * k) for k in (2, 3))]
+    orders += [("visits the rows in an order of its own", each) for each in permutations(range(n))]
+    for says, order in orders:
+        replica = candidate.make()
+        weights = [replica.learn(X[i], float(y[i])).weights for i in order][-1]
+        if np.max(np.abs(weights - seen)) <= tolerance_of(unit) * max(1e-300, float(np.max(np.abs(weights)))):
+            return says
+    return None

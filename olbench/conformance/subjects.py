@@ -1,0 +1,159 @@
+"""Subjects: implementations from elsewhere, what is seen of them while they learn, and their failures."""
+
+import contextlib
+import io
+import signal
+import threading
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+
+import numpy as np
+
+from olbench.algorithms.plugins import forbid_exit
+from olbench.conformance.inputs import Input
+from olbench.errors import UserError, describe_error, shorten, show_name
+from olbench.learn.examples import Floats
+
+#: Seconds that a pass over one input may take.
+PATIENCE = 20.0
+SINGLE = float(np.finfo(np.float32).eps) / 2.0
+DOUBLE = float(np.finfo(np.float64).eps) / 2.0
+
+
+class SubjectError(Exception):
+    """A subject crashed, exited, hung or answered nonsense; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """What is seen of a subject in a round: prediction and margin before it learns, the rest afterwards."""
+
+    prediction: float | None = None
+    margin: float | None = None
+    weights: Floats | None = None
+    covariance: Floats | None = None
+    bias: float | None = None
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether everything that is seen is a number."""
+        shown = (self.margin, self.weights, self.covariance, self.bias)
+        return all(bool(np.all(np.isfinite(each))) for each in shown if each is not None)
+
+
+@dataclass
+class Recording:
+    """A pass of a subject over an input, round by round; None where nothing was seen."""
+
+    input: Input
+    sightings: list[Sighting | None] = field(default_factory=list)
+    #: The weights before the first round, where they can be seen.
+    start: Floats | None = None
+    #: Why the pass ended early, in one sentence.
+    failure: str = ""
+
+
+class Subject(ABC):
+    """An implementation that can be watched."""
+
+    #: Whether it can be given other inputs, to find the smallest on which it differs.
+    is_live = True
+    #: Whether it can start from a given state. Most objects have more state than they show.
+    can_start = False
+    #: The unit of rounding of what it shows; larger if it shows fewer digits than a double has.
+    unit = DOUBLE
+
+    def __init__(self, name: str):
+        self.name = name
+        #: What is odd about it but no difference: it prints, or changes its input.
+        self.remarks: dict[str, None] = {}
+
+    @abstractmethod
+    def watch(self, recording: Recording) -> None:
+        """Pass over the input of a recording, and add what is seen."""
+
+    def record(self, given: Input) -> Recording:
+        """Return a pass over an input; a failure of the subject ends it and is part of it."""
+        recording = Recording(given)
+        if given.start is not None and not self.can_start:
+            return recording
+        try:
+            with _guard(self.remarks):
+                self.watch(recording)
+        except SubjectError as error:
+            recording.failure = str(error)
+        for t, seen in enumerate(recording.sightings):
+            if seen is not None and not seen.is_finite:
+                del recording.sightings[t:]
+                recording.failure = "what it shows is not a number"
+                break
+        return recording
+
+    def inputs(self, wanted: Sequence[Input]) -> Sequence[Input]:
+        """Return the inputs that it is compared on."""
+        return wanted
+
+
+class _TimeoutError(BaseException):
+    """The time for a pass is over; nobody catches it by accident."""
+
+
+@contextmanager
+def _guard(remarks: dict[str, None]) -> Iterator[None]:
+    """Turn everything that foreign code may do into one sentence."""
+    out = io.StringIO()
+    try:
+        with (
+            contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()), forbid_exit(),
+            warnings.catch_warnings(), np.errstate(all="ignore"), _limit_time(),
+        ):  # fmt: skip
+            warnings.simplefilter("ignore")
+            yield
+    except (SubjectError, UserError, KeyboardInterrupt):
+        raise
+    except _TimeoutError:
+        raise SubjectError(f"it does not finish a pass within {PATIENCE:g} seconds") from None
+    except SystemExit as error:
+        raise SubjectError(f"it ends the process (exit code {error.code})") from None
+    except BaseException as error:
+        raise SubjectError(f"it fails with {shorten(describe_error(error), 120)}") from error
+    finally:
+        if out.getvalue().strip():
+            first = out.getvalue().strip().splitlines()[0]
+            remarks[f"it prints while it learns, first {show_name(first)}"] = None
+
+
+@contextmanager
+def _limit_time() -> Iterator[None]:
+    """Interrupt a pass that takes too long; only the main thread can be interrupted."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise _TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def find_unit(subject: Subject, recordings: Sequence[Recording]) -> float:
+    """Return the unit of rounding of what was seen: single precision if every weight fits into it."""
+    seen = [each.weights for one in recordings for each in one.sightings if each and each.weights is not None]
+    margins = [each.margin for one in recordings for each in one.sightings if each and each.margin]
+    values = np.concatenate([np.ravel(each) for each in seen]) if seen else np.array(margins)
+    finite = values[np.isfinite(values) & (values != 0)].astype(np.float64) if values.size else values
+    with np.errstate(over="ignore"):
+        single = finite.size > 8 and bool(np.all(finite.astype(np.float32) == finite))
+    # Whole numbers, as a perceptron may have, fit into single precision whatever they were computed in.
+    coarse = np.all(finite * 1024 == np.round(finite * 1024)) if single else True
+    return max(subject.unit, SINGLE if single and not coarse else 0.0)

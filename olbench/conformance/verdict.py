@@ -1,0 +1,235 @@
+"""The verdict: whether a subject is the algorithm of its paper and, if not, what it is or where it differs.
+
+A subject is watched on all inputs first; everything else works on what was seen.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from olbench.algorithms import get_definition
+from olbench.algorithms.definition import Definition, Value
+from olbench.conformance.catalogue import CATALOGUE, Deviation, find_deviations
+from olbench.conformance.comparison import Agreement, Divergence, compare
+from olbench.conformance.example import SmallestExample, find_example
+from olbench.conformance.inputs import Input, design_inputs, design_steps
+from olbench.conformance.objects import ObjectSubject, make_subject
+from olbench.conformance.rendering import describe_params, render_headline, render_text
+from olbench.conformance.search import Candidate, find_alternatives, find_order, search
+from olbench.conformance.subjects import SINGLE, Recording, Subject, find_unit
+from olbench.errors import UserError, suggest
+
+VerdictKind = Literal["conforms", "convention", "variant", "defect", "differs", "failed"]
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """The answer to whether a subject is an algorithm; `str` gives it in words."""
+
+    subject: str
+    definition: Definition
+    params: Mapping[str, Value]
+    outcome: VerdictKind
+    #: The rounds compared, what in them, and the largest relative difference of those that agree.
+    agreement: Agreement
+    unit: float
+    #: What explains the subject, if not the algorithm itself.
+    candidate: Candidate | None = None
+    #: Single deviations that explain it as well.
+    alternatives: tuple[Deviation, ...] = ()
+    #: The order in which it visits rows, if that explains it.
+    order: str = ""
+    divergence: Divergence | None = None
+    example: SmallestExample | None = None
+    failure: str = ""
+    remarks: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+
+    @property
+    def conforms(self) -> bool:
+        """Whether it is the algorithm, or differs only in conventions that are allowed."""
+        names = {each.id for each in self.candidate.deviations} if self.candidate else {self.order}
+        return self.outcome == "conforms" or (self.outcome == "convention" and names.issubset(self.allowed))
+
+    @property
+    def deviations(self) -> tuple[str, ...]:
+        """The catalogue ids of what explains the subject."""
+        known = tuple(each.id for each in self.candidate.deviations) if self.candidate else ()
+        other = self.candidate is not None and self.candidate.definition is not self.definition
+        return ((self.candidate.definition.id,) if self.candidate and other else ()) + known
+
+    @property
+    def place(self) -> str:
+        """Where the first difference is: a key of PLACES, or empty."""
+        return self.example.place if self.example else ""
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one sentence."""
+        return render_headline(self)
+
+    def __str__(self) -> str:
+        return render_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Conformance: {self.headline}>"
+
+
+def conform(
+    factory: Any,
+    algorithm: str,
+    *,
+    data: Iterable[Input] = (),
+    exposed: Mapping[str, str] = {},
+    allow: Iterable[str] = (),
+    **params: Any,
+) -> Conformance:
+    """Return whether an implementation is an algorithm with these parameters.
+
+    `factory` builds the implementation from the number of features, or from nothing: an object with
+    predict_one and learn_one, predict and partial_fit, or predict and fit; it gets the parameters that it
+    names. It may also be a function step(state, x, y) that returns the state, which is None at first.
+    `exposed` names the attributes with the weights and the covariance, if they are not found by their usual
+    names. `allow` lists conventions of the catalogue that are meant to be.
+
+    >>> import numpy as np
+    >>> class Perceptron:
+    ...     def __init__(self, d): self.w = np.zeros(d)
+    ...     def predict(self, X): return np.where(X @ self.w >= 0, 1, -1)
+    ...     def partial_fit(self, X, y): self.w += (self.predict(X) != y) * y @ X
+    >>> conform(Perceptron, "perceptron").conforms, conform(Perceptron, "pa").conforms
+    (True, False)
+    """
+    definition = get_definition(algorithm)
+    settings = definition.resolve(params)
+    subject = make_subject(factory, settings, exposed=exposed)
+    return judge(subject, definition, settings, data=data, allow=allow)
+
+
+def judge(
+    subject: Subject,
+    definition: Definition,
+    params: Mapping[str, Value],
+    *,
+    data: Iterable[Input] = (),
+    allow: Iterable[str] = (),
+) -> Conformance:
+    """Watch a subject on all inputs, compare it with the algorithm, and explain a difference."""
+    if definition.rule is None or definition.order not in ("first", "second"):
+        raise UserError(f"{definition.id} has no rule of first or second order that could be compared")
+    ids = [each.id for each in CATALOGUE]
+    for name in allow:
+        if name not in ids:
+            raise UserError(f"there is no convention '{name}'{suggest(name, ids)} in the catalogue")
+    target = Candidate(definition, dict(params))
+    verdict = _judge(subject, target, tuple(data), tuple(allow))
+    if verdict.outcome != "conforms" and isinstance(subject, ObjectSubject) and subject.style == "one":
+        # A learn_one that multiplies by its label wants -1 and +1; River's gets False and True.
+        subject.signed = True
+        again = _judge(subject, target, tuple(data), tuple(allow))
+        if again.outcome not in ("differs", "failed") and verdict.outcome != "convention":
+            return again
+        subject.signed = False
+    return verdict
+
+
+def _judge(subject: Subject, target: Candidate, data: Sequence[Input], allow: tuple[str, ...]) -> Conformance:
+    recordings = [
+        subject.record(given) for given in subject.inputs([*design_inputs(), *design_steps(), *data])
+    ]
+    unit = find_unit(subject, recordings)
+    recordings, zero_rows = _set_zero_rows_apart(target, recordings, unit)
+    remarks = list(subject.remarks)
+    agreement = compare(target.make, recordings, unit)
+    broken = [each for each in recordings if each.failure]
+    verdict = Conformance(subject.name, target.definition, target.params, "conforms", agreement, unit)
+    first = agreement.divergence
+    if first is None:
+        if agreement.holds and not broken:
+            remarks += zero_rows + _list_remarks(target, agreement, unit, recordings)
+            return replace(verdict, remarks=tuple(remarks))
+        failure = _describe_failure(broken[0]) if broken else "nothing that it shows can be compared"
+        return replace(verdict, outcome="failed", failure=failure, remarks=tuple(remarks))
+    remarks += [_describe_failure(each) for each in broken[:1]]
+    found = search(target.definition, target.params, first, recordings, unit)
+    order = "" if found else _find_other_order(subject, target, recordings, unit)
+    outcome: VerdictKind = "defect" if order else "differs"
+    if found:
+        outcome, agreement = found[0].kind(target.definition), found[1]
+    elif _is_random(subject, recordings):
+        remarks.append("two passes over the same rows differ: it is not deterministic")
+    return replace(
+        verdict, outcome=outcome, agreement=agreement, candidate=found[0] if found else None, order=order,
+        alternatives=tuple(find_alternatives(found[0], first, recordings, unit)) if found else (),
+        divergence=first, example=find_example(subject, target, first, recordings, unit),
+        remarks=tuple(remarks), allowed=allow,
+    )  # fmt: skip
+
+
+def _find_other_order(
+    subject: Subject, target: Candidate, recordings: Sequence[Recording], unit: float
+) -> str:
+    if isinstance(subject, ObjectSubject) and subject.style == "fit":
+        return find_order(target, recordings, unit)
+    return ""
+
+
+def _is_random(subject: Subject, recordings: Sequence[Recording]) -> bool:
+    """Return whether a second pass shows something else."""
+    first = max(recordings, key=lambda each: len(each.sightings))
+    again = subject.record(first.input) if subject.is_live else first
+    pairs = zip(first.sightings, again.sightings, strict=False)
+    return any(
+        not np.array_equal(a.weights, b.weights)
+        for a, b in pairs
+        if a is not None and b is not None and a.weights is not None and b.weights is not None
+    )
+
+
+def _describe_failure(recording: Recording) -> str:
+    t = len(recording.sightings) + 1
+    return f"{recording.failure}, in round {t:,} of '{recording.input.name}'"
+
+
+def _set_zero_rows_apart(
+    target: Candidate, recordings: Sequence[Recording], unit: float
+) -> tuple[list[Recording], list[str]]:
+    """Return the passes up to where only a row of zeros explains a difference, and what is to be said of it.
+
+    The formulas of many papers divide zero by zero there, so no paper says what is right.
+    """
+    kept, remarks = [], []
+    clean = [each for each in recordings if not each.input.has_zero_rows]
+    is_same = compare(target.make, clean, unit).divergence is None
+    for recording in recordings:
+        zeros = np.flatnonzero(~recording.input.X.any(axis=1))
+        found = compare(target.make, [recording], unit).divergence if zeros.size and is_same else None
+        if zeros.size and (recording.failure or (found is not None and found.round > zeros[0])):
+            what = recording.failure or "it goes on differently"
+            remarks.append(f"after a row of zeros, of which the paper does not speak, {what}")
+            recording = Recording(recording.input, recording.sightings[: zeros[0]], recording.start)
+        kept.append(recording)
+    return kept, remarks
+
+
+def _list_remarks(
+    target: Candidate, agreement: Agreement, unit: float, recordings: Sequence[Recording]
+) -> list[str]:
+    """Return what a reader of a good verdict should know as well."""
+    remarks = []
+    if agreement.ties - {1.0}:
+        remarks.append("it predicts -1 where the margin is exactly zero; sign(0) is +1 here")
+    if unit >= SINGLE:
+        remarks.append("it shows numbers of single precision or of fewer digits, and is judged by them")
+    hidden = [
+        each.says
+        for each in find_deviations(target.definition, target.params)
+        if each.kind == "convention" and each.exchange.keys() & {"params", "constants"}
+        and Candidate(target.definition, target.params, (each,)).compare(recordings, unit).holds
+    ]  # fmt: skip
+    if hidden:
+        setting = describe_params(target.params)
+        remarks.append(f"at {setting} it cannot be seen whether it {' or '.join(hidden)}; try another value")
+    return remarks

@@ -1,0 +1,297 @@
+"""Whatever a subject does, the answer is one sentence; processes and recorded rounds are subjects too."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench import UserError, conform
+from olbench.algorithms import get_definition
+from olbench.conformance import subjects
+from olbench.conformance.inputs import design_inputs
+from olbench.conformance.objects import make_subject
+from olbench.conformance.processes import ProcessSubject, RecordedSubject, count_digits
+from olbench.conformance.verdict import judge
+from tests.conformance.textbook import AROW, PA1, Fits, Perceptron
+
+DOCS = Path(__file__).parents[2] / "docs"
+C = {"C": 0.4}
+
+
+def odd(act, since=3):
+    """Return a PA-I that does something odd from a round on."""
+
+    class Odd(PA1):
+        def learn(self, x, y):
+            super().learn(x, y)
+            if self.t >= since:
+                act(self, x)
+
+    return lambda d: Odd(d, **C)
+
+
+def leave(self, x):
+    sys.exit(5)
+
+
+def vanish(self, x):
+    os._exit(0)
+
+
+def crash(self, x):
+    raise RuntimeError("out of\npaper")
+
+
+def hang(self, x):
+    while True:
+        pass
+
+
+def spoil(self, x):
+    self.w = self.w * np.nan
+
+
+@pytest.mark.parametrize(
+    ("act", "sentence"),
+    [
+        (leave, "it ends the process (exit code 5), in round 3 of 'orthogonal rows'"),
+        (vanish, "it ends the process (exit code 0), in round 3 of 'orthogonal rows'"),
+        (crash, "it fails with RuntimeError: out of"),
+        (spoil, "what it shows is not a number, in round 3 of 'orthogonal rows'"),
+    ],
+)
+def test_a_subject_that_fails_gives_one_sentence(act, sentence, capfd):
+    verdict = conform(odd(act), "pa1", **C)
+    assert not verdict.conforms
+    assert verdict.outcome == "failed"
+    assert sentence in verdict.headline
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_subject_that_hangs_is_interrupted(monkeypatch):
+    monkeypatch.setattr(subjects, "PATIENCE", 0.2)
+    started = time.monotonic()
+    verdict = conform(odd(hang), "pa1", **C)
+    assert "it does not finish a pass within 0.2 seconds" in verdict.headline
+    assert time.monotonic() - started < 10
+
+
+def test_what_is_odd_but_no_difference_is_a_remark(capfd):
+    def change(self, x):
+        x[0] += 1.0
+
+    verdict = conform(odd(lambda self, x: print("still\nlearning"), since=2), "pa1", **C)
+    assert verdict.conforms
+    assert "it prints while it learns, first 'still'" in verdict.remarks
+    assert capfd.readouterr() == ("", "")
+    verdict = conform(odd(change), "pa1", **C)
+    assert verdict.conforms
+    assert verdict.remarks == ("it changes the rows that it is given",)
+
+
+def test_a_row_of_zeros_is_a_remark_where_the_formula_divides_by_zero():
+    class Divides(PA1):
+        def tau(self, loss, s):
+            return min(self.C, np.float64(loss) / s)
+
+    verdict = conform(lambda d: Divides(d, C=3.0), "pa1", C=3.0)
+    assert verdict.conforms
+    assert len(verdict.remarks) <= 1
+
+    class Fails(PA1):
+        def tau(self, loss, s):
+            return min(self.C, float(loss) / float(s))
+
+    verdict = conform(lambda d: Fails(d, C=3.0), "pa1", C=3.0)
+    assert verdict.conforms
+    assert "after a row of zeros" in verdict.remarks[0]
+    assert "ZeroDivisionError" in verdict.remarks[0]
+
+
+def test_a_learner_that_is_not_deterministic_is_told(monkeypatch):
+    generator = np.random.default_rng(0)
+    verdict = conform(odd(lambda self, x: self.w.__iadd__(generator.normal(size=x.size))), "pa1", **C)
+    assert verdict.outcome == "differs"
+    assert "it is not deterministic" in str(verdict)
+
+
+def test_what_is_no_subject_is_refused():
+    for nothing, sentence in (
+        (lambda d: object(), "a subject needs predict_one and learn_one"),
+        (3, "is no class, no factory"),
+        (lambda d, e: None, "needs d, e"),
+    ):
+        with pytest.raises(UserError, match=sentence):
+            conform(nothing, "pa1", **C)
+
+
+def test_attributes_can_be_named():
+    class Strange(PA1):
+        def learn(self, x, y):
+            super().learn(x, y)
+            self.other, self.quux = np.ones(x.size), 2.0 * self.w
+
+    twice = conform(lambda d: Strange(d, **C), "pa1", exposed={"weights": "quux"}, **C)
+    assert twice.outcome == "differs"
+    assert conform(lambda d: Strange(d, **C), "pa1", **C).conforms
+    with pytest.raises(UserError, match="'t' is no weights"):
+        conform(lambda d: Strange(d, **C), "pa1", exposed={"weights": "t"}, **C)
+
+
+SCRIPT = """
+import sys
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "start":
+        w = [0.0] * int(words[1])
+        C = float(dict(word.split("=") for word in words[2:])["C"])
+        continue
+    y, *x = map(float, words)
+    f = sum(a * b for a, b in zip(w, x))
+    s = sum(a * a for a in x)
+    tau = min(C, max(0.0, 1 - y * f) / s) if s else 0.0
+    w = [a + tau * y * b for a, b in zip(w, x)]
+    print(ANSWER, flush=True)
+"""
+
+
+@pytest.fixture
+def process(tmp_path):
+    """Return a function that makes a process with an answer of its own."""
+
+    def make(answer):
+        (tmp_path / "pa1.py").write_text(SCRIPT.replace("ANSWER", answer))
+        return ProcessSubject(f"{sys.executable} {tmp_path / 'pa1.py'}", C)
+
+    return make
+
+
+def judge_pa1(subject):
+    return judge(subject, get_definition("pa1"), C)
+
+
+def test_a_process_that_speaks_lines_is_a_subject(process):
+    verdict = judge_pa1(process("f, *w"))
+    assert verdict.conforms
+    assert set(verdict.agreement.quantities) == {"margin", "weights"}
+    assert judge_pa1(process("f")).conforms
+    rounded = judge_pa1(process("*(f'{each:.6e}' for each in (f, *w))"))
+    assert rounded.conforms
+    assert rounded.unit == pytest.approx(5e-7)
+    wrong = judge_pa1(process("f, *(2 * each for each in w)"))
+    assert not wrong.conforms
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ("'nonsense'", "it answers 'nonsense', where numbers should be"),
+        ("1, 2, 3", "it answers 3 numbers; they must be the margin, then"),
+        ("f, sys.exit(4)", "the process ends (exit code 4) before it has answered every line"),
+        ("'nan'", "what it shows is not a number, in round 1"),
+    ],
+)
+def test_a_process_that_fails_gives_one_sentence(process, answer, sentence):
+    verdict = judge_pa1(process(answer))
+    assert verdict.outcome == "failed"
+    assert sentence in verdict.headline
+
+
+def test_a_process_that_hangs_or_does_not_exist(process, monkeypatch):
+    monkeypatch.setattr(subjects, "PATIENCE", 0.5)
+    assert "does not finish" in judge_pa1(process("f, __import__('time').sleep(99)")).headline
+    with pytest.raises(UserError, match="cannot start '/no/such/program'"):
+        judge_pa1(ProcessSubject("/no/such/program", C))
+
+
+def test_recorded_rounds_are_a_subject(tmp_path):
+    path = tmp_path / "rounds.txt"
+    lines = []
+    for given in design_inputs()[:5]:
+        learner = PA1(given.X.shape[1], **C)
+        lines.append(f"start {given.X.shape[1]} C=0.4")
+        for x, y in zip(given.X, given.y, strict=True):
+            f = learner.w @ x
+            learner.learn(x, y)
+            shown = (f"{each:.17g}" for each in (f, *learner.w))
+            lines.append(f"{y:+.0f} {' '.join(map(str, x))} | {' '.join(shown)}")
+    path.write_text("# from elsewhere\n" + "\n".join(lines))
+    verdict = judge_pa1(RecordedSubject(path))
+    assert verdict.conforms
+    assert verdict.agreement.rounds == sum(len(given.y) for given in design_inputs()[:5])
+    other = judge(RecordedSubject(path), get_definition("pa1"), {"C": 0.2})
+    assert other.deviations == ("C-doubled",)
+    assert other.example is not None
+    path.write_text("start 2\n+1 1 2 | 0\n+2 1 2 | 0\n")
+    with pytest.raises(UserError, match=r"rounds.txt:3: a round must be `y x1 ... xD | margin"):
+        RecordedSubject(path)
+    path.write_text("")
+    with pytest.raises(UserError, match="has no rounds"):
+        RecordedSubject(path)
+
+
+def test_a_function_takes_single_steps_from_given_states():
+    """Its whole state is what it returns, so a state can be given to it."""
+
+    def step(state, x, y):
+        mu, sigma = state or (np.zeros(x.size), np.eye(x.size))
+        m, z = y * (mu @ x), sigma @ x
+        beta = 1 / (x @ z + 0.7)
+        return (mu, sigma) if m >= 1 else (mu + (1 - m) * beta * y * z, sigma - beta * np.outer(z, z))
+
+    verdict = conform(step, "arow", r=0.7)
+    assert verdict.conforms
+    assert set(verdict.agreement.reached) >= {f"given state {k}" for k in range(1, 7)}
+
+    def counting(state, x, y):
+        return *step(state[:2] if state else None, x, y), (state[2] if state else 0) + 1
+
+    verdict = conform(counting, "arow", r=0.7)
+    assert verdict.conforms
+    assert "given state 1" not in verdict.agreement.reached
+
+    def named(state, x, y):
+        w = state["w"] if state else np.zeros(x.size)
+        return {"w": w + max(0.0, 1 - y * (w @ x)) / (x @ x + 1.0) * y * x}
+
+    verdict = conform(named, "pa2", C=0.5)
+    assert verdict.conforms
+    assert "given state 1" in verdict.agreement.reached
+
+
+def test_a_learner_that_refuses_a_single_class_is_fitted_once_it_has_two():
+    class Choosy(Fits):
+        def fit(self, X, y):
+            if len(set(y)) < 2:
+                raise ValueError("one class only")
+            return super().fit(X, y)
+
+    verdict = conform(lambda d: Choosy(PA1, d, **C), "pa1", **C)
+    assert verdict.conforms
+
+
+def test_digits_are_counted():
+    assert [count_digits(each) for each in ("0", "-1.250e-07", "0.00123", "3")] == [0, 4, 3, 1]
+
+
+def test_an_object_is_watched_from_its_first_weights():
+    subject = make_subject(Perceptron, {})
+    recording = subject.record(design_inputs()[0])
+    assert recording.start is not None
+    assert len(recording.sightings) == len(recording.input.y)
+    assert not recording.failure
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
+def test_the_learner_in_cpp_of_the_documents_conforms(tmp_path):
+    binary = tmp_path / "arow"
+    subprocess.run(["c++", "-O2", "-o", binary, DOCS / "examples/arow.cpp"], check=True)
+    verdict = judge(ProcessSubject(str(binary), {"r": 0.7}), get_definition("arow"), {"r": 0.7})
+    assert verdict.conforms, str(verdict)
+    assert set(verdict.agreement.quantities) == {"covariance", "margin", "weights"}
+    assert AROW(2, r=1.0).r == 1.0

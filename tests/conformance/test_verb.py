@@ -1,0 +1,180 @@
+"""The verb: exit codes, formats, what the subject calls its parameters, one's own rule, the survey."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from olbench.conformance import survey
+from olbench.conformance.catalogue import CATALOGUE
+from olbench.conformance.survey import LEARNERS, SurveyedLearner
+
+RULE = Path(__file__).parents[2] / "docs/examples/my_rule.py"
+MODULE = """\
+import numpy as np
+class Arow:
+    def __init__(self, d, r, wrong=False):
+        self.mu, self.S, self.r, self.wrong = np.zeros(d), np.eye(d), r, wrong
+    def predict(self, X):
+        return np.where(X @ self.mu >= 0, 1, -1)
+    def partial_fit(self, X, y):
+        for x, t in zip(X, y):
+            m, z = t * (self.mu @ x), self.S @ x
+            if m < 1:
+                v = x * x @ np.diag(self.S) if self.wrong else x @ z
+                self.mu = self.mu + (1 - m) / (v + self.r) * t * z
+                self.S = self.S - np.outer(z, z) / (v + self.r)
+class Wrong(Arow):
+    def __init__(self, d, r):
+        super().__init__(d, r, wrong=True)
+class Inverse(Arow):
+    def __init__(self, d, gamma):
+        super().__init__(d, 1 / gamma)
+instance = Arow(3, 0.5)
+number = 3
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+
+
+def test_a_class_that_conforms_exits_with_zero_and_gives_a_line_for_a_readme(here, module):
+    code, out, err = here("conform", "mine:Arow", "--as", "arow", "--set", "r=0.5")
+    assert (code, err) == (0, "")
+    assert out.startswith("Arow conforms to arow (r = 0.5).\nIt agrees in 575 rounds to ")
+    assert "For a README: AROW conforms to Crammer, Kulesza & Dredze, NIPS 2009" in out
+
+
+def test_a_class_with_a_defect_exits_with_one(here, module):
+    code, out, _ = here("conform", "mine.py:Wrong", "--as", "arow", "--set", "r=0.5")
+    assert code == 1
+    assert "contains a known defect against arow (r = 0.5): it takes v from the diagonal of Sigma" in out
+    code, out, _ = here("conform", "mine.py:Wrong", "--as", "arow", "--set", "r=0.5", "--format", "github")
+    assert out.startswith("::error file=mine.py::Wrong contains a known defect")
+    code, out, _ = here("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5", "--format", "md")
+    assert out.startswith("**Wrong contains a known defect")
+
+
+def test_a_verdict_as_json_and_as_a_badge(here, module, tmp_path):
+    words = ("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5", "--format", "json")
+    code, out, _ = here(*words, "--badge", tmp_path / "badge.json", "--output", tmp_path / "verdict.json")
+    assert (code, out) == (1, "")
+    verdict = json.loads((tmp_path / "verdict.json").read_text())
+    assert verdict["verdict"] == "defect"
+    assert verdict["conforms"] is False
+    assert verdict["explained_by"] == ["variance-from-diagonal"]
+    assert verdict["seen"] == ["olpy 1.0.0.dev3: CW, ECCW, SCW, SCW2"]
+    assert verdict["formula"] == "alpha = l / (v + r)"
+    assert verdict["example"][-1]["step"]["seen"] != verdict["example"][-1]["step"]["expected"]
+    badge = json.loads((tmp_path / "badge.json").read_text())
+    assert badge == {
+        "schemaVersion": 1, "label": "AROW conformance", "message": "known defect", "color": "red",
+    }  # fmt: skip
+
+
+def test_a_parameter_can_have_another_name_or_be_the_inverse(here, module):
+    words = ("conform", "mine:Inverse", "--as", "arow", "--set", "r=0.5")
+    code, _, err = here(*words)
+    assert code == 2
+    assert (
+        "mine:Inverse has no argument 'r'; its arguments are d, gamma: say which it is with --map r=" in err
+    )
+    code, out, _ = here(*words, "--map", "r=gamma")
+    assert code == 1
+    assert "conforms with another convention" in out
+    assert "allow it: --allow r-inverted" in out
+    assert here(*words, "--map", "r=gamma", "--allow", "r-inverted")[0] == 0
+    assert here(*words, "--map", "r=1/gamma")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "name one subject and what it should be"),
+        (("mine:Arow",), "name one subject and what it should be"),
+        (("mine:Arow", "--as", "arow", "--command", "x"), "name one subject"),
+        (("mine:Arow", "--as", "arrow"), "unknown algorithm 'arrow' (did you mean 'arow'?)"),
+        (("mine:Arow", "--as", "arow", "--set", "r"), "--set r: it must be NAME=VALUE"),
+        (("mine:Arow", "--as", "arow", "--set", "r=-1"), "r must lie in (0, inf)"),
+        (("mine:Arow", "--as", "arow", "--map", "q=r"), "unknown parameter 'q'"),
+        (("mine:Arow", "--as", "arow", "--expose", "z=S"), "--expose z: it must be one of weights"),
+        (("mine:Arrow", "--as", "arow"), "mine has no 'Arrow' (did you mean 'Arow'?)"),
+        (("mine:number", "--as", "arow"), "is no class, no factory"),
+        (("mine", "--as", "arow"), "'mine' is not of the form MODULE:OBJECT"),
+        (("yours:Arow", "--as", "arow"), "cannot import 'yours': ModuleNotFoundError"),
+        (("yours.py:Arow", "--as", "arow"), "there is no file yours.py"),
+        (("mine:Arow", "--as", "arow", "--data", "no-such-data"), "no-such-data"),
+        (("--recorded", "none.txt", "--as", "arow"), "cannot read none.txt"),
+        (("mine:Arow", "--as", "arow", "--allow", "anything"), "there is no convention 'anything'"),
+    ],
+)
+def test_a_wrong_question_is_one_sentence_and_exit_code_two(here, module, words, sentence):
+    code, out, err = here("conform", *words)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_an_object_is_copied_and_data_sets_add_rounds(here, module):
+    code, out, _ = here(
+        "conform", "sklearn.linear_model:Perceptron", "--as", "perceptron", "--data", "breast-cancer",
+        "--rounds", "50", "--allow", "zero-is-mistake,bias-feature",
+    )  # fmt: skip
+    assert code == 0
+    assert "conforms with another convention" in out
+    code, out, _ = here("conform", "mine:Arow", "--as", "arow", "--set", "r=0.5", "--data", "breast-cancer")
+    assert code == 0
+    assert "agrees in 1,144 rounds" in out
+
+
+def test_a_rule_of_ones_own_is_compared_with_an_algorithm(here):
+    code, out, _ = here("algorithms", "--plugin", RULE, "timid-arow", "--conform-to", "arow")
+    assert code == 1
+    assert "timid-arow differs from arow (r = 1) in when it updates." in out
+    assert here("algorithms", "arow", "--conform-to", "arow")[0] == 0
+    code, out, _ = here("algorithms", "scw2-libol", "--conform-to", "scw2")
+    assert code == 1
+    assert "it is scw2-libol" in out
+    assert here("algorithms", "--conform-to", "arow")[0] == 2
+
+
+def test_the_examples_of_the_page_are_what_happens(here, module, tmp_path):
+    page = (RULE.parents[1] / "conform.md").read_text(encoding="utf-8")
+    _, out, _ = here("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5")
+    shown = "".join(f"    {line}\n" for line in out.splitlines()[:3])
+    rounding = r" to \de-\d\d "  # as the linear algebra of this machine adds
+    assert re.sub(rounding, "", shown) in re.sub(rounding, "", page)
+    lines = [line.strip() for line in page.partition("    start 2 r=0.5\n")[2].splitlines()[:2]]
+    (tmp_path / "rounds.txt").write_text("start 2 r=0.5\n" + "\n".join(lines))
+    assert here("conform", "--recorded", "rounds.txt", "--as", "arow", "--set", "r=0.5")[0] == 0
+    assert here("conform", "--recorded", "rounds.txt", "--as", "arow", "--set", "r=0.6")[0] == 1
+
+
+def test_the_catalogue_is_listed(here):
+    code, out, _ = here("conform", "--list")
+    assert code == 0
+    assert len(out.splitlines()) == len(CATALOGUE)
+    _, out, _ = here("conform", "--list", "--as", "pa")
+    assert "norm-with-bias" in out
+    assert "cdf-for-quantile" not in out
+
+
+def test_the_survey_names_what_it_finds_and_what_is_not_installed(here, monkeypatch):
+    chosen = [each for each in LEARNERS if each.title == "Perceptron(fit_intercept=False)"]
+    chosen.append(SurveyedLearner("no-such-library", "no.such", "Learner", "pa"))
+    chosen.append(SurveyedLearner("scikit-learn", "sklearn.linear_model", "NoSuchLearner", "pa"))
+    monkeypatch.setattr(survey, "LEARNERS", chosen)
+    code, out, _ = here("conform", "--survey", "--format", "json")
+    found = json.loads(out)
+    assert code == 0
+    assert [each.get("explained_by") for each in found] == [["zero-is-mistake"], None, None]
+    assert found[1]["reason"] == "not installed"
+    assert "NoSuchLearner" in found[2]["reason"]
+    _, out, _ = here("conform", "--survey", "--format", "md")
+    assert "| `Perceptron(fit_intercept=False)` | perceptron | other convention |" in out

@@ -1,0 +1,119 @@
+"""Planted defects are named, correct implementations are not accused, and what is unknown is located."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from olbench import UserError, conform
+from tests.conformance.correct import CORRECT
+from tests.conformance.planted import PLANTED, SOFT, UNKNOWN
+from tests.conformance.textbook import AROW, PA1, SCW1, Perceptron
+
+
+def build(subject, params):
+    """Return a factory: most classes here take the number of features and the parameters."""
+    takes = list(inspect.signature(subject).parameters)
+    is_plain = takes[:1] == ["d"] and subject.__name__ != "<lambda>"
+    return (lambda d: subject(d, **params)) if is_plain else subject
+
+
+def name_of(case):
+    return getattr(case, "__name__", "")
+
+
+@pytest.mark.parametrize(("id", "params", "subject", "names"), PLANTED, ids=name_of)
+def test_a_planted_defect_is_named(id, params, subject, names):
+    verdict = conform(build(subject, params), id, **params)
+    assert not verdict.conforms
+    assert verdict.outcome in ("convention", "variant", "defect")
+    assert (set(verdict.deviations) or {verdict.order}) == names
+    assert verdict.example is not None
+    assert len(verdict.example.input.y) <= 8
+
+
+def test_there_are_as_many_planted_defects_as_it_must_show():
+    assert len(PLANTED) >= 30
+    assert len(CORRECT) >= 20
+
+
+@pytest.mark.parametrize(("id", "params", "subject", "places"), UNKNOWN, ids=name_of)
+def test_a_defect_that_the_catalogue_does_not_know_is_located(id, params, subject, places):
+    verdict = conform(build(subject, params), id, **params)
+    assert (verdict.outcome, verdict.deviations) == ("differs", ())
+    assert verdict.place in places
+
+
+@pytest.mark.parametrize(("id", "params", "subject"), CORRECT, ids=name_of)
+def test_a_correct_implementation_is_not_accused(id, params, subject):
+    verdict = conform(build(subject, params), id, **params)
+    assert verdict.conforms, str(verdict)
+    assert verdict.agreement.rounds >= 100
+
+
+def test_what_cannot_be_told_apart_is_said():
+    """To learn an example twice with AROW is to learn it once with r / 2."""
+
+    class Twice(AROW):
+        def learn(self, x, y):
+            super().learn(x, y)
+            super().learn(x, y)
+
+    verdict = conform(lambda d: Twice(d, r=0.7), "arow", r=0.7)
+    assert verdict.deviations == ("r-halved",)
+    assert [each.id for each in verdict.alternatives] == ["double-update"]
+    assert "it learns every example twice" in str(verdict)
+    assert "whether it uses 1 / r" in str(conform(AROW, "arow", r=1.0))
+    assert "whether" not in str(conform(AROW, "arow", r=0.7))
+
+
+def test_a_convention_that_is_meant_to_be_can_be_allowed():
+    def inverted(d):
+        return AROW(d, r=1 / 0.7)
+
+    assert not conform(inverted, "arow", r=0.7).conforms
+    assert conform(inverted, "arow", r=0.7, allow=["r-inverted"]).conforms
+    assert not conform(inverted, "arow", r=0.7, allow=["bias-feature"]).conforms
+    with pytest.raises(UserError, match="did you mean 'r-inverted'"):
+        conform(inverted, "arow", r=0.7, allow=["r-invert"])
+
+
+def test_another_algorithm_is_recognised():
+    verdict = conform(lambda d: SCW1(d, **SOFT), "scw2", **SOFT)
+    assert (verdict.outcome, verdict.deviations) == ("variant", ("scw1",))
+    assert "it is scw1 (scw2012, eq. (4) and Proposition 1)" in str(verdict)
+
+
+def test_a_perceptron_that_counts_zero_as_a_mistake_has_another_convention():
+    class Strict(Perceptron):
+        def learn(self, x, y):
+            if y * (self.w @ x) <= 0:
+                self.w = self.w + y * x
+
+    assert conform(Strict, "perceptron").deviations == ("zero-is-mistake",)
+
+
+def test_the_smallest_example_is_shown_with_both_values_and_the_formula():
+    class Diagonal(AROW):
+        def variance(self, x):
+            return (x * x) @ np.diag(self.S)
+
+    text = str(conform(lambda d: Diagonal(d, r=1.0), "arow", r=1.0))
+    assert "it takes v from the diagonal of Sigma" in text
+    assert "alpha = l / (v + r) (Crammer, Kulesza & Dredze, NIPS 2009" in text
+    [steps] = [line.split() for line in text.splitlines() if line.startswith("    step")][1:]
+    assert steps[1] != steps[2]
+    assert text.count("round 2: x = ") == 1
+    assert "round 3: " not in text
+
+
+def test_a_factory_gets_the_parameters_that_it_names():
+    class Named(PA1):
+        def __init__(self, d, C=77.0):
+            super().__init__(d, C=C)
+
+    assert conform(Named, "pa1", C=0.4).conforms
+    with pytest.raises(UserError, match="unknown parameter 'c'"):
+        conform(Named, "pa1", c=0.4)
+    with pytest.raises(UserError, match="no rule of first or second order"):
+        conform(Named, "adviceptron")
