@@ -35,6 +35,9 @@ def pack(folder: Path, target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     content = run_file.read(folder).plain()
     content["machine"].pop("host", None)
+    # A plugin that ships is beside its config; where it was when the run was made is nobody's business.
+    if plugins := content["config"].get("plugins"):
+        content["config"]["plugins"] = [Path(path).name for path in plugins]
     run_file.write(target, content)
     lines = b"".join(write_line(round_times(record)) for record in ledger.current(folder).values())
     (target / ledger.PACKED).write_bytes(lzma.compress(lines, preset=9 | lzma.PRESET_EXTREME))
