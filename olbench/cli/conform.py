@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from olbench.conformance.subjects import Subject
     from olbench.conformance.verdict import Conformance
 
-FORMATS = ("text", "json", "github", "md")
+FORMATS = ("text", "json", "github", "md", "html")
 
 
 @click.command("conform")
@@ -155,6 +155,8 @@ def rendered(verdict: "Conformance", form: str, place: str) -> str:
         return rendering.render_github(verdict, file if file.endswith(".py") else "")
     if form == "md":
         return rendering.render_markdown(verdict)
+    if form == "html":
+        return rendering.render_html(verdict)
     line = f"\nFor a README: {rendering.render_readme_line(verdict)}\n" if verdict.conforms else ""
     return rendering.render_text(verdict) + line
 
@@ -177,5 +179,7 @@ def survey_libraries(form: str, output: Path | None) -> None:
     """Examine the learners of other libraries, and show the table."""
     from olbench.conformance.survey import render_survey, run_survey
 
+    if form in ("github", "html"):
+        raise UserError(f"a survey has no {form}; use text, json or md")
     found = run_survey(lambda text: click.echo(text, err=True))
     deliver(render_survey(found, form), output, "survey")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,23 @@ WORDS = {
     "failed": "fails, so it cannot be compared with",
 }
 COLOURS = {"conforms": "brightgreen", "convention": "green", "variant": "yellow"}
+PAGE = """\
+<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
+p {{ border-left: .3rem solid; padding-left: .8rem; font-weight: 600; overflow-wrap: anywhere; }}
+.good {{ border-color: #2e7d32; }} .bad {{ border-color: #c62828; }}
+pre {{ overflow-x: auto; }}
+</style></head>
+<body><h1>{title}</h1>
+<p class="{kind}">{sentence}</p>
+<pre>{rest}</pre>
+</body></html>
+"""
 #: What an example shows of a round, in this order.
 QUANTITIES = ("margin", "variance", "step", "weights", "covariance")
 
@@ -177,6 +195,14 @@ def render_markdown(verdict: "Conformance") -> str:
     """Return a verdict as Markdown: the sentence, then the rest as it is printed."""
     first, _, rest = render_text(verdict).partition("\n")
     return f"**{first}**\n\n```text\n{rest.strip()}\n```\n"
+
+
+def render_html(verdict: "Conformance") -> str:
+    """Return a verdict as a page that needs no other file."""
+    first, _, rest = render_text(verdict).partition("\n")
+    title = f"{verdict.subject} as {verdict.definition.id}"
+    kind = "good" if verdict.conforms else "bad"
+    return PAGE.format(title=escape(title), kind=kind, sentence=escape(first), rest=escape(rest.strip()))
 
 
 def render_json(verdicts: Sequence["Conformance"]) -> str:

@@ -62,6 +62,10 @@ def test_a_class_with_a_defect_exits_with_one(here, module):
 
 
 def test_a_verdict_as_json_and_as_a_badge(here, module, tmp_path):
+    code, out, _ = here("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5", "--format", "html")
+    assert code == 1
+    assert out.startswith("<!doctype html>")
+    assert '<p class="bad">Wrong contains a known defect' in out
     words = ("conform", "mine:Wrong", "--as", "arow", "--set", "r=0.5", "--format", "json")
     code, out, _ = here(*words, "--badge", tmp_path / "badge.json", "--output", tmp_path / "verdict.json")
     assert (code, out) == (1, "")
