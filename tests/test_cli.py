@@ -150,6 +150,14 @@ def test_bench_writes_ratios(tmp_path):
     assert "its time / ours" in done.stdout
 
 
+def test_bench_peers_of_several_classes_count_the_same_mistakes():
+    passes = cases.several_classes(4)(300, 8)
+    assert {"arow", "arow: one-vs-rest", "arow: NumPy loop", "pa1: NumPy loop"} <= set(passes)
+    for id in ("arow", "pa1"):
+        assert passes[id]().mistakes == passes[f"{id}: NumPy loop"]()
+        assert passes[f"{id}: one-vs-rest"]().mistakes > 0
+
+
 def test_bench_peers_count_the_same_mistakes():
     X, y = cases.dense(400, 10)
     for id in ("arow", "scw1"):
