@@ -552,7 +552,10 @@ MEASURED = ("mistake_rate", "balanced_accuracy", "auc", "kappa")
 
 CLASSES, CLASSES_DIAG = "multiclass/reference", "multiclass-diag/reference"
 #: The columns of the table, and how the labels of the run end.
-WAYS = {"one-vs-rest": "-rest", "native": "", "shared": "-shared", "toolbox": "-libol"}
+WAYS = {
+    "one-vs-rest": "-rest", "native": "", "l2": "-l2", "exact": "-exact", "shared": "-shared",
+    "toolbox": "-libol",
+}  # fmt: skip
 
 
 def multiclass_table(run: str) -> str:

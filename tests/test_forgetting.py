@@ -197,6 +197,7 @@ def test_a_long_stream_neither_over_nor_underflows(options, rng):
         ("arow", {"forgetting": 0.9, "form": "covariance"}, "stored as a root; leave form out"),
         ("arow", {"forgetting": 0.9, "kernel": "rbf"}, "which a kernel does not keep"),
         ("iellip", {"forgetting": 0.9}, "iellip cannot forget"),
+        ("sop", {"forgetting": 0.9}, "sop cannot forget"),
         ("narow2010", {"forgetting": 0.9}, "narow2010 cannot forget"),
         ("pa", {"forgetting": 0.9}, "unknown parameter 'forgetting'"),
     ],

@@ -181,6 +181,12 @@ class Definition:
         return not self.no_diagonal
 
     @property
+    def is_gaussian(self) -> bool:
+        """Whether it keeps the covariance of a Gaussian over weights, and no other matrix."""
+        kept = self.product or self.no_diagonal == KEEPS_PRODUCT
+        return self.order == "second" and not kept and self.estimator.gaussian
+
+    @property
     def projections(self) -> tuple[str, ...]:
         """The ways in which an update of a diagonal covariance is kept diagonal."""
         if self.order != "second" or not self.diagonal:

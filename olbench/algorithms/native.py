@@ -8,7 +8,7 @@ only if the precision that it adds does not depend on the variance. Other rules 
 from collections.abc import Mapping
 from typing import Any
 
-from olbench.algorithms.definition import KEEPS_PRODUCT, Definition
+from olbench.algorithms.definition import Definition
 from olbench.errors import UserError
 
 MULTICLASS = ("one-vs-rest", "native")
@@ -33,7 +33,7 @@ def read_native(definition: Definition, given: Mapping[str, Any]) -> dict[str, A
             raise UserError(f"{id} learns several classes natively or not at all; leave multiclass out")
         return {}
     if reason := refuse_native(definition, given):
-        remedy = "leave covariance out" if definition.only_native else "use multiclass: one-vs-rest"
+        remedy = "leave its options out" if definition.only_native else "use multiclass: one-vs-rest"
         raise UserError(f"{id} has no native form for several classes: {reason}; {remedy}")
     shared = {"allocation": allocation} if definition.allocated and allocation else {}
     return {"multiclass": "native", **shared}
@@ -50,7 +50,7 @@ def refuse_native(definition: Definition, given: Mapping[str, Any]) -> str:
     covariance = given.get("covariance") or default_covariance(definition)
     if given.get("kernel") is not None or given.get("forgetting") not in (None, 1.0):
         return "a kernel and forgetting are for two classes"
-    if definition.product or definition.no_diagonal == KEEPS_PRODUCT or not definition.estimator.gaussian:
+    if not definition.is_gaussian:
         return "its matrix is not the covariance of a Gaussian over weights"
     if definition.only_native:
         return "" if covariance == "shared" else f"the toolbox has covariance: shared, not {covariance}"

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from olbench.algorithms.definition import KEEPS_PRODUCT, NATIVE, RESERVED, Definition, Parameter
+from olbench.algorithms.definition import NATIVE, RESERVED, Definition, Parameter
 from olbench.algorithms.native import ALLOCATIONS, COVARIANCES, default_covariance, read_native
 from olbench.errors import UserError, shorten
 
@@ -139,7 +139,7 @@ def _check_forgetting(definition: Definition, given: dict[str, Any]) -> None:
     id, factor = definition.id, FORGETTING.check(given["forgetting"], definition.id)
     if factor == 1.0:
         return
-    if not definition.estimator.gaussian or definition.no_diagonal == KEEPS_PRODUCT:
+    if not definition.is_gaussian:
         raise UserError(f"{id} cannot forget: its matrix is not the covariance of a Gaussian over weights")
     if "kernel" in given:
         raise UserError(f"{id}: forgetting lets the variances of features grow, which a kernel does not keep")

@@ -118,6 +118,8 @@ def show_one(definition: "Definition") -> None:
         start, end = ("", "") if place else ("runs with", " (the first is the default)")
         end = "" if definition.order == "first" else end
         lines.append(f"{start:12}{options}{end}")
+    if definition.is_gaussian and not definition.only_native:
+        lines.append("            forgetting: below 1, such as 0.99, for streams that drift")
     if definition.no_diagonal:
         lines.append(f"            not with covariance: diag, because {definition.no_diagonal}")
     click.echo("\n".join(lines))

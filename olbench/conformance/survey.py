@@ -251,8 +251,8 @@ they relate to it. The learners of scw have their 1 x 1 arrays turned into numbe
 refuses them. Their Sigma is updated from the margin after the step because the method that updates it
 computes alpha once more.
 
-Not examined: creme, scikit-multiflow and sklearn-contrib-lightning did not install (no build for Python
-3.11); jubatus and jubakit need a server, capymoa needs Java.
+Not examined: creme, scikit-multiflow and sklearn-contrib-lightning did not install when
+this was written; jubatus and jubakit need a server, capymoa needs Java.
 
 """
 
