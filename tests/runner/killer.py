@@ -19,6 +19,7 @@ from olbench.data.source import find_sources
 from olbench.engine.executors.local import warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.protocols import cells_of
+from olbench.protocols.definition import Cell
 from olbench.trials import provenance
 
 
@@ -28,18 +29,27 @@ def main(path: str, kills: int, seed: int) -> None:
     planned = cells_of(config, sources)
     warm_up([trial for cell in planned for trial in cell.trials({})], StopFlag())
     provenance.commit()
+    # On a busy machine a run takes longer, and so must the moments be later.
+    begin = time.perf_counter()
+    assert os.waitpid(fork_run(planned, Path("timed")), 0)[1] == 0
+    length = time.perf_counter() - begin
     moments, ended = random.Random(seed), 0
     while kills:
         folder = Path(f"killed{ended}")
-        child = os.fork()
-        if not child:
-            os._exit(carry_out(planned, folder, 2, "shared", True, []))
-        if dies_of_a_kill(child, moments.uniform(0.01, 0.6)):
+        if dies_of_a_kill(fork_run(planned, folder), moments.uniform(0.01, 0.7) * length):
             kills -= 1
             ledger = folder / "trials.jsonl"
             print(folder, ledger.read_bytes().count(b"\n") if ledger.exists() else 0)
         else:
             ended += 1
+
+
+def fork_run(planned: list[Cell], folder: Path) -> int:
+    """Carry out a run in a fork of this process; return the number of that process."""
+    child = os.fork()
+    if not child:
+        os._exit(carry_out(planned, folder, 2, "shared", True, []))
+    return child
 
 
 def dies_of_a_kill(child: int, after: float) -> bool:
