@@ -40,12 +40,29 @@ def find_config(name: str) -> Path:
 
 
 def find_run(folder: str | Path) -> Path:
-    """Return the folder of a run: as given if it is there, or the run that ships under this name."""
+    """Return the folder of a run: as given if it is there, results/NAME, or the run that ships as NAME."""
     path = Path(folder)
-    if path.exists() or path.parent != Path() or str(path) not in runs():
+    if path.exists() or path.parent != Path():
         return path
-    own = Path("results") / path
-    return own if (own / "run.json").is_file() else runs()[str(path)]
+    own, shipped = Path("results") / path, runs()
+    if (own / "run.json").is_file():
+        return own
+    if str(path) not in shipped:
+        known = [*shipped, *(each.parent.name for each in sorted(own.parent.glob("*/run.json")))]
+        raise UserError(
+            f"there is no run '{path}' here, in results or among those that ship{suggest(str(path), known)}; "
+            "`olbench configs` lists what ships"
+        )
+    return shipped[str(path)]
+
+
+def find_baseline(config: str) -> Path:
+    """Return what a check of a config is compared with by default: this folder's baseline, or what ships."""
+    usual = Path("results/ci-baseline.json")
+    if config not in configs() or usual.is_file():
+        return usual
+    shipped = find_folder("results") / f"{config}-baseline.json"
+    return shipped if shipped.is_file() else runs().get(config, usual)
 
 
 def describe(path: Path) -> str:

@@ -22,8 +22,9 @@ MAX_LINES = 20
 @click.command("check")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option(
-    "--against", default="results/ci-baseline.json", show_default=True, type=click.Path(path_type=Path),
-    help="A baseline file, or the folder of a run; of a run, only the data sets of CONFIG are compared.",
+    "--against", "given", type=click.Path(path_type=Path),
+    help="A baseline file, or a run; of a run, only the data sets of CONFIG are compared "
+    "[default: results/ci-baseline.json, or what ships for the name of a config].",
 )  # fmt: skip
 @click.option(
     "--tolerance", default=0.0, show_default=True, type=click.FloatRange(0, 1),
@@ -42,7 +43,7 @@ MAX_LINES = 20
 )  # fmt: skip
 @experiment_flags
 def command(
-    config: Path, against: Path, tolerance: float, update: bool, form: str, timed: bool, slower: float,
+    config: Path, given: Path | None, tolerance: float, update: bool, form: str, timed: bool, slower: float,
     rounds: int, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Run CONFIG and compare every trial with a baseline; report what changed and why.
@@ -59,13 +60,16 @@ def command(
       olbench check configs/ci.yaml --format github
       olbench check my.yaml --time --update --against times.json && git checkout new &&
         olbench check my.yaml --time --against times.json
-      olbench check configs/scw.yaml --set 'datasets=[synthetic]' --against results/scw/reference
+      olbench check scw --set 'datasets=[synthetic]'
     """
     from olbench import api
     from olbench.config.reading import read_config
-    from olbench.shipped import find_config
+    from olbench.shipped import find_baseline, find_config, runs
     from olbench.trials import baseline
 
+    against = given or find_baseline(str(config))
+    if str(against) in runs() and not against.exists():
+        against = runs()[str(against)]
     if update and against.is_dir():
         raise UserError(f"{against} is the folder of a run; --update writes a file: name one with --against")
     experiment = read_config(find_config(str(config)), overrides)

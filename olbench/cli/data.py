@@ -189,7 +189,7 @@ def fetch_files(
     \b
     Examples:
       olbench data fetch svmguide3 splice
-      olbench data fetch --config configs/scw.yaml
+      olbench data fetch --config scw
       olbench data fetch --all --mirror ~/mirror
     """
     from olbench.data.catalog import catalog, find
@@ -232,12 +232,14 @@ def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
 
 def _config_names(path: str) -> list[str]:
     """Return the catalogue names under `datasets` in a config; local files need no fetching."""
+    from olbench.shipped import find_config
     from olbench.yaml_lines import read_yaml
 
-    root = read_yaml(Path(path))
+    file = find_config(path)
+    root = read_yaml(file)
     if not isinstance(root.value, dict) or "datasets" not in root.value:
         raise UserError(f"{path} names no data sets under 'datasets'")
-    names = [_catalog_name(item, Path(path).parent) for item in root.value["datasets"].items("datasets")]
+    names = [_catalog_name(item, file.parent) for item in root.value["datasets"].items("datasets")]
     return [name for name in names if name]
 
 

@@ -11,22 +11,23 @@ from olbench.report.grid import count
 
 
 @click.command("explain")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR|NAME", type=click.Path(path_type=Path))
 @click.argument("key", required=False)
 @click.option(
     "--config",
     "path",
-    type=click.Path(path_type=Path),
+    type=click.Path(),
     help="Explain a run of this config in DIR, not of the last one.",
 )
 @SET
-def command(folder: Path, key: str | None, path: Path | None, overrides: tuple[str, ...]) -> None:
+def command(folder: Path, key: str | None, path: str | None, overrides: tuple[str, ...]) -> None:
     """Say which trials the next run in DIR would reuse, and why it would run the others.
 
     With KEY, the start of a trial's key, explain that trial alone.
 
     \b
     Examples:
+      olbench explain quick
       olbench explain results/quick
       olbench explain results/quick --config configs/quick.yaml --set seed=7
       olbench explain results/quick 3f2a
@@ -35,12 +36,14 @@ def command(folder: Path, key: str | None, path: Path | None, overrides: tuple[s
     from olbench.data.source import find_sources
     from olbench.engine.reuse import explain_cells
     from olbench.protocols import cells_of
+    from olbench.shipped import find_config, find_run
     from olbench.trials import ledger, run_file
 
     if overrides and not path:
         raise UserError("--set changes a config; say which with --config")
+    folder = find_run(folder)
     recorded = ledger.current(folder)
-    config = read_config(path, overrides) if path else run_file.read_config(folder)
+    config = read_config(find_config(path), overrides) if path else run_file.read_config(folder)
     sources, skipped = find_sources(config.datasets, skip_missing=True)
     reasons = explain_cells(cells_of(config, sources), recorded)
     if key:

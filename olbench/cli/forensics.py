@@ -41,7 +41,7 @@ def command(
 
     \b
     Examples:
-      olbench forensics configs/forensics.yaml --dry-run
+      olbench forensics forensics --dry-run
       olbench forensics configs/forensics.yaml --set 'datasets=[svmguide3, splice]'
       olbench forensics configs/forensics.yaml --format md --output forensics.md
     """
@@ -49,10 +49,12 @@ def command(
     from olbench.config.reading import read_config
     from olbench.forensics.inquiry import Suspect, suspects
     from olbench.report.forensics import findings_document
+    from olbench.shipped import find_config
 
-    inquiry = read_config(config, overrides)
+    path = find_config(str(config))
+    inquiry = read_config(path, overrides)
     if not inquiry.paper:
-        raise UserError(f"{config}: forensics needs a paper to compare with; add for example paper: scw2012")
+        raise UserError(f"{path}: forensics needs a paper to compare with; add for example paper: scw2012")
     if output is not None and not output.absolute().parent.is_dir():
         raise UserError(f"--output {output}: there is no folder {output.parent}")
     plan = api.plan(

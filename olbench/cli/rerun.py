@@ -11,6 +11,7 @@ from olbench.errors import UserError, escape_controls, suggest
 from olbench.report.grid import list_some
 
 if TYPE_CHECKING:
+    from olbench.trials.run_file import CellFacts
     from olbench.trials.trial import Record
 
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("key", required=False)
 @click.option("--dataset", metavar="NAME", help="The data set of the trial.")
 @click.option(
-    "--algorithm", metavar="ID", help="The algorithm of the trial: its id, or its label in reports."
+    "--algorithm", metavar="ID", help="The algorithm of the trial: its id, title, or label in reports."
 )
 @click.option(
     "--permutation", "--number", "number", type=click.IntRange(0),
@@ -63,7 +64,7 @@ def find_trial(
     cells = list(run_file.read(folder).cells)
     for what, wanted, names in (
         ("data set", dataset, {cell.dataset: {cell.dataset} for cell in cells}),
-        ("algorithm", algorithm, {cell.label: {cell.label, cell.algorithm} for cell in cells}),
+        ("algorithm", algorithm, {cell.label: _names(cell) for cell in cells}),
     ):
         if wanted is None and len(names) > 1:
             raise UserError(f"{folder} has {len(names)} {what}s; say which: {list_some(list(names), 10)}")
@@ -81,6 +82,14 @@ def find_trial(
             + (f"its trials are numbered {min(keys)} to {max(keys)}" if keys else "none of them is done")
         )
     return keys[number]
+
+
+def _names(cell: "CellFacts") -> set[str]:
+    """Return what a user may call the algorithm of a cell: its label, its id, its title in reports."""
+    from olbench.algorithms import definitions
+
+    titles = {each.id: each.title for each in definitions()}
+    return {cell.label, cell.algorithm, titles.get(cell.algorithm, cell.algorithm)}
 
 
 def show(record: "Record", again: "Record") -> int:

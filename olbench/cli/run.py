@@ -18,7 +18,7 @@ from olbench.cli.flags import (
     own_data,
 )
 from olbench.cli.output import exit_code, ignore_closed_output
-from olbench.errors import UserError
+from olbench.errors import UserError, escape_controls, suggest
 from olbench.report.grid import count
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 @OUT
 @click.option(
     "--algorithms", shell_complete=complete_algorithms,
-    help="Ids, separated by commas, to run on the data set or file DATA.",
+    help="With DATA: ids, separated by commas, or all "
+    f"[default: {','.join(FIRST_ALGORITHMS)}].",
 )  # fmt: skip
 @click.option(
     "--plugin", "plugins", multiple=True, type=click.Path(),
@@ -47,8 +48,7 @@ if TYPE_CHECKING:
 @own_data
 @click.option(
     "--stream", is_flag=True,
-    help="With DATA: run its rows once, in the order of the file, by default with "
-    f"{', '.join(FIRST_ALGORITHMS)} (a config has protocol: stream).",
+    help="With DATA: run its rows once, in the order of the file (a config has protocol: stream).",
 )  # fmt: skip
 @click.option(
     "--delay", type=click.IntRange(0), metavar="ROWS",
@@ -90,6 +90,7 @@ def command(
       olbench run configs/quick.yaml
       olbench run configs/quick.yaml --set permutations=5 --out results/five
       olbench run quick
+      olbench run breast-cancer
       olbench run my.libsvm --algorithms arow,scw1
       olbench run my.libsvm --algorithms arow,my-rule --plugin my_rule.py
       olbench run my.csv --algorithms arow,scw1 --label class --positive yes --missing mean
@@ -112,7 +113,6 @@ def command(
         )
     given = {key: value for key, value in reading.items() if value is not None}
     if stream:
-        algorithms = algorithms or ",".join(FIRST_ALGORITHMS)
         overrides = ("protocol=stream", *([f"delay={delay}"] if delay else []), *overrides)
     elif delay is not None:
         raise UserError("--delay is for a stream; add --stream, or in a config protocol: stream")
@@ -213,11 +213,12 @@ def read(
         return read_config(find_config(what), overrides)
     if Path(what).suffix and not Path(what).exists():
         raise UserError(f"there is no file {what}")
+    if what != STDIN and not Path(what).exists():
+        refuse_unknown(what)
     if not algorithms:
-        raise UserError(
-            f"{what} is not a .yaml file; to run on a data set, name the algorithms, as in "
-            f"`olbench run {what} --algorithms arow,scw1`"
-        )
+        algorithms = ",".join(FIRST_ALGORITHMS)
+        # How many features a stream has is not known before its end.
+        covariance = covariance or ("diag" if what == STDIN else None)
     if covariance:
         overrides = (f"covariance={covariance}", *overrides)
     if what == STDIN or not is_pipe(what):
@@ -230,6 +231,19 @@ def read(
         )
     _, folder = cache_pipe(what, positive or None)
     return data_config(Path(show_path(what)).name, algorithms, (), overrides, plugins, str(folder))
+
+
+def refuse_unknown(name: str) -> None:
+    """Refuse what is neither a config nor a data set, with the nearest name of both."""
+    from olbench.data.catalog import catalog
+    from olbench.shipped import configs
+
+    if name not in catalog():
+        hint = suggest(name, [*configs(), *catalog()])
+        raise UserError(
+            f"there is no config, data set or file '{escape_controls(name)}'{hint}; `olbench configs` and "
+            "`olbench data list` show the names"
+        )
 
 
 def carry_out(

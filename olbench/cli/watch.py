@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("watch")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR|NAME", type=click.Path(path_type=Path))
 @click.option("--once", is_flag=True, help="Print how far the run is, and stop.")
 @click.option(
     "--every", type=click.FloatRange(0.1), default=2.0, show_default=True, metavar="SECONDS",
@@ -29,13 +29,14 @@ def command(folder: Path, once: bool, every: float) -> None:
 
     \b
     Examples:
-      olbench watch results/scw
+      olbench watch scw
       olbench watch results/scw --every 30
       olbench watch results/scw --once
     """
     from olbench.engine.watching import Watch
+    from olbench.shipped import find_run
 
-    watch = Watch(folder)
+    watch = Watch(find_run(folder))
     try:
         if once or not sys.stdout.isatty():
             follow_in_lines(watch, once, every)

@@ -1,13 +1,13 @@
 """The config of an experiment: YAML in, frozen dataclasses out, every error with file and line."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from olbench.algorithms import get_definition
+from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import (
@@ -27,6 +27,8 @@ from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.structs import Key, as_node, choice, keys_of, mapping, read_keys, select, text
 from olbench.yaml_lines import Node, from_plain, parse_yaml, read_yaml
 
+#: What stands for all algorithms that the protocol can run.
+ALL = "all"
 #: How many keys the path of an override may have.
 DEEPEST = 20
 #: The parts of a config whose reading depends on others.
@@ -60,7 +62,7 @@ def data_config(
     ids = [id.strip() for id in algorithms.split(",") if id.strip()]
     parts = {
         "datasets": from_plain([{"name": data, **given} if given else data], data),
-        "algorithms": from_plain(ids, "--algorithms"),
+        "algorithms": from_plain(ALL if ids == [ALL] else ids, "--algorithms"),
     }
     if plugins := list(plugins):
         parts["plugins"] = from_plain(plugins, "--plugin")
@@ -276,6 +278,8 @@ def _with_usual_labels(spec: DatasetSpec) -> DatasetSpec:
 
 def _algorithms(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) -> tuple[AlgorithmSpec, ...]:
     """Return the algorithms, no two of them alike."""
+    if node.value == ALL:
+        return tuple(_able_algorithms(node, protocol, tuning, covariance))
     specs: list[AlgorithmSpec] = []
     for item in node.items("algorithms"):
         spec = _algorithm(item, protocol, tuning, covariance)
@@ -285,6 +289,17 @@ def _algorithms(node: Node, protocol: Protocol, tuning: Tuning, covariance: str)
             raise item.fail(f"two algorithms would be called '{spec.name}'; give one of them another name")
         specs.append(spec)
     return tuple(specs)
+
+
+def _able_algorithms(
+    node: Node, protocol: Protocol, tuning: Tuning, covariance: str
+) -> Iterator[AlgorithmSpec]:
+    """Yield every algorithm that the protocol can run as it is."""
+    import_module("olbench.kernels.compile")  # without a compiler all would be refused
+    for definition in definitions():
+        if not definition.only_native:
+            with suppress(UserError):
+                yield _algorithm(Node(definition.id, node.place), protocol, tuning, covariance)
 
 
 def _algorithm(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) -> AlgorithmSpec:

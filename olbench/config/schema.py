@@ -5,7 +5,7 @@ from typing import Any
 
 from olbench.algorithms import definitions
 from olbench.algorithms.definition import Definition, Parameter
-from olbench.config.reading import ENTRY_KEYS, READING_KEYS, tuning_keys
+from olbench.config.reading import ALL, ENTRY_KEYS, READING_KEYS, tuning_keys
 from olbench.config.specs import Config, DatasetSpec
 from olbench.data.catalog import catalog
 from olbench.papers import paper_ids
@@ -22,9 +22,10 @@ def make_schema() -> Schema:
     shared["protocol"]["enum"] = [protocol.id for protocol in known]
     shared["paper"]["examples"] = paper_ids()
     shared["datasets"]["items"] = _dataset()
-    del shared["algorithms"]["items"]
-    for key in ("datasets", "algorithms", "plugins"):
+    for key in ("datasets", "plugins"):
         shared[key]["minItems"] = 1
+    about = shared["algorithms"].get("description", "")
+    shared["algorithms"] = {"anyOf": [{"const": ALL}, {"type": "array", "minItems": 1}], "description": about}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A config of olbench",

@@ -182,7 +182,9 @@ class Config:
     """An experiment. `settings` holds the keys that its protocol adds, each with a value."""
 
     datasets: Annotated[tuple[DatasetSpec, ...], "names of the catalogue or files, relative to the config"]
-    algorithms: Annotated[tuple[AlgorithmSpec, ...], "ids, or ids with settings"]
+    algorithms: Annotated[
+        tuple[AlgorithmSpec, ...], "ids, or ids with settings; or all, for those that the protocol can run"
+    ]
     protocol: Annotated[str, "what a trial does and measures"] = "online"
     paper: Annotated[str, "a paper's id, or the path of its file"] = ""
     seed: Annotated[int, "decides all random orders and splits, which all algorithms share"] = 0

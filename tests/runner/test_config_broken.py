@@ -164,11 +164,11 @@ def test_an_override_is_checked_like_the_file(override, message, here):
     ("words", "message"),
     [
         (["none.yaml"], "cannot read none.yaml: No such file or directory"),
-        (["splice"], "splice is not a .yaml file; to run on a data set, name the algorithms, as in "
-         "`olbench run splice --algorithms arow,scw1`"),
+        (["splice"], "splice is not downloaded; run `olbench data fetch splice`, or "
+         "go on without with --skip-missing"),
         (["none.txt"], "there is no file none.txt"),
         (["none.txt", "--algorithms", "arow"], "there is no file none.txt"),
-        (["nothing", "--algorithms", "arow"], "nothing: there is no data set 'nothing'"),
+        (["nothing", "--algorithms", "arow"], "there is no config, data set or file 'nothing'"),
         (["breast-cancer", "--algorithms", "arow,scw9"], "--algorithms: unknown algorithm 'scw9' "),
         (["good.yaml", "--algorithms", "arow"], "--stream, --algorithms, --covariance, --plugin and "
          "flags for files (--positive, --label and so on) go with a data set; in a config use its keys or "

@@ -174,7 +174,6 @@ def test_an_index_that_memory_has_no_room_for_is_refused_with_its_line():
          "stream does not tell; use covariance='diag'"),
         (["--algorithms", "perceptron", "--set", "tuning.search=grid"], "a stream passes only once"),
         (["--algorithms", "perceptron", "--out", "x"], "--timing do not go with -"),
-        ([], "- is not a .yaml file; to run on a data set, name the algorithms"),
     ],
 )  # fmt: skip
 def test_what_a_stream_cannot_do_is_refused(here, words, message):

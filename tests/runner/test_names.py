@@ -1,0 +1,82 @@
+"""Every verb finds configs, runs and algorithms by the same names."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from olbench.config.reading import read_config
+from olbench.protocols import get_protocol, protocols
+from olbench.shipped import configs, find_run
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["run", "quik"], "'quik' (did you mean 'quick'?)"),
+        (["run", "breast-cancr"], "'breast-cancr' (did you mean 'breast-cancer'?)"),
+        (["report", "swc"], "there is no run 'swc' here, in results or among those that ship"),
+        (["explain", "qick"], "there is no run 'qick'"),
+        (["watch", "scx", "--once"], "'scx' here, in results or among those that ship (did you mean 'scw'?)"),
+        (["check", "cii"], "there is no config 'cii' (did you mean 'ci'?)"),
+        (["forensics", "forensic"], "(did you mean 'forensics'?)"),
+        (["data", "fetch", "--config", "qick"], "(did you mean 'quick'?)"),
+    ],
+)
+def test_a_name_that_is_nearly_right_is_suggested(words, hint, here):
+    code, out, err = here(*words)
+    assert (code, out) == (2, "")
+    assert hint in err
+
+
+def test_a_run_of_ones_own_has_a_name_too(here):
+    assert here("run", "quick", "--quiet", "--set", "permutations=2", "--set", "datasets=[synthetic]")[0] == 0
+    assert find_run("quick") == Path("results/quick")
+    for words in (["explain", "quick"], ["watch", "quick", "--once"], ["report", "quick"]):
+        code, out, _ = here(*words)
+        assert code == 0
+        assert out
+    code, out, _ = here("rerun", "quick", "--algorithm", "SCW-I")
+    assert code == 0
+    assert "scw1" in out
+
+
+def test_forensics_and_fetch_know_the_names_of_configs(here):
+    code, out, _ = here("data", "fetch", "--config", "quick")
+    assert code == 0
+    assert "breast-cancer: built in, nothing to fetch" in out
+    code, out, err = here("forensics", "forensics", "--dry-run", "--set", "datasets=[synthetic]")
+    assert code in (0, 4), err
+
+
+def test_a_check_of_a_name_finds_the_baseline_that_ships(here):
+    code, out, err = here("check", "ci", "--quiet")
+    assert code == 0, err
+    assert "0 changed" in out
+
+
+def test_a_data_set_alone_is_run_with_the_first_algorithms(here):
+    code, out, err = here("run", "breast-cancer", "--set", "permutations=2")
+    assert code == 0, err
+    assert {"perceptron", "pa1", "arow", "scw1"} <= set(out.split())
+
+
+@pytest.mark.parametrize("protocol", [each.id for each in protocols()])
+def test_all_algorithms_are_those_that_the_protocol_can_run(protocol, tmp_path):
+    config = next(path for path in configs().values() if (read_config(path)).protocol == protocol)
+    content = yaml.safe_load(config.read_text())
+    content.pop("tuning", None)
+    content.pop("plugins", None)
+    (tmp_path / "all.yaml").write_text(yaml.safe_dump({**content, "algorithms": "all"}))
+    ids = {spec.id for spec in read_config(tmp_path / "all.yaml").algorithms}
+    known = get_protocol(protocol)
+    assert ids
+    assert not [each for each in ids if known.refuse(_definition(each))]
+    if protocol == "online":
+        assert {"perceptron", "pa1", "arow", "scw1", "sop"} <= ids
+
+
+def _definition(id):
+    from olbench.algorithms import get_definition
+
+    return get_definition(id)
