@@ -22,7 +22,7 @@ from olbench.engine.runner import Run, open_run, refuse_too_many
 from olbench.engine.stopping import stop_on_interrupt
 from olbench.engine.times import compare_times, time_trials
 from olbench.errors import UserError
-from olbench.protocols import cells_of
+from olbench.protocols import cells_of, get_protocol
 from olbench.protocols.definition import Cell
 from olbench.shipped import find_config
 from olbench.trials import run_file
@@ -33,6 +33,7 @@ from olbench.yaml_lines import from_plain
 
 if TYPE_CHECKING:
     from olbench.forensics.inquiry import Inquiry, Suspect
+    from olbench.models import Model
     from olbench.report.results import Results
 
 
@@ -180,6 +181,45 @@ def repeat(folder: Path, record: Record, say: Callable[[str], None] = print) -> 
     if again is None:
         raise KeyboardInterrupt
     return again
+
+
+def train(folder: Path, record: Record, say: Callable[[str], None] = print) -> "Model":
+    """Return the learner at the end of a recorded trial, with what it needs to read new rows.
+
+    `say` is told how many mistakes it made on the way, and if those are not the ones of the record.
+    """
+    import numpy as np
+
+    from olbench import estimators
+    from olbench.data.prepare.recipe import Recipe, fit_recipe
+    from olbench.models import Model
+
+    trial = Trial.of(record)
+    source = find_named(run_file.read_config(folder).datasets, trial.dataset)
+    order = get_protocol(trial.protocol).learning_order(trial, source.n)
+    known = {each.algorithm_id: each for each in estimators.ESTIMATORS.values()}
+    if order is None or trial.algorithm not in known:
+        raise UserError(
+            f"{trial.algorithm} under the protocol {trial.protocol} leaves no learner to keep: that takes an "
+            "algorithm of olbench and a protocol with one pass over all rows, such as online"
+        )
+    data = source.open()
+    recipe, names = fit_recipe(source.spec) if source.spec.path else (Recipe(), np.unique(data.y).tolist())
+    settings: dict[str, Any] = {**trial.params, **trial.options}
+    estimator = known[trial.algorithm](**settings)
+    estimator.n_features_in_ = data.X.shape[1]
+    estimator.learn_numbered(data.X, data.y, order, np.array(names))
+    counts = [(each.mistakes, each.updates) for each in estimator.learners_]
+    recorded = (record.get("mistakes"), record.get("updates"))
+    # One learner per class counts other mistakes, and so does one whose labels come late.
+    if len(counts) == 1 and not trial.setting.get("delay"):
+        same = "as in the record" if counts[0] == recorded else f"but {recorded[0]} in the record"
+        say(f"{counts[0][0]:,} mistakes in {order.size:,} rounds, {same}")
+    facts = {
+        "dataset": trial.dataset, "fingerprint": source.fingerprint, "algorithm": trial.algorithm,
+        "params": dict(trial.params), "trial": trial.key, "rows": int(order.size),
+    }  # fmt: skip
+    return Model(estimator, recipe, facts)
 
 
 #: The keys of the findings; the other keys say when, where and with which versions they were made.

@@ -38,6 +38,7 @@ LAYERS = (
     ("estimators", "online"),
     ("config.specs",),
     ("data",),
+    ("models",),
     ("trials",),
     ("stats", "blocks"),
     ("protocols",),

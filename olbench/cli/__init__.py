@@ -27,6 +27,8 @@ VERBS = {
     "conform": "Tell whether an implementation is the algorithm of its paper.",
     "explain": "Explain which trials of a results folder are reused, and why.",
     "rerun": "Run one trial again and compare it with its record.",
+    "train": "Keep the learner of a run as a model.",
+    "predict": "Predict new rows with a model.",
     "configs": "List the configs and runs that ship with olbench.",
     "schema": "Print the JSON schema of configs, for editors.",
     "init": "Write a commented config to start from.",

@@ -28,6 +28,7 @@ from olbench.config.specs import ALL_ROWS, FITTED_SCALES, AlgorithmSpec, Config,
 from olbench.data.source import Source
 from olbench.errors import UserError, shorten
 from olbench.learn.algorithm import make_algorithm
+from olbench.learn.examples import Ints
 from olbench.protocols import tuning
 from olbench.protocols.keys import value_for
 from olbench.protocols.tuning import Choice, Grid
@@ -147,6 +148,10 @@ class Protocol(ABC):
     @abstractmethod
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Run a trial. Long work asks `stopped` a few times a second, and raises StoppedError if so."""
+
+    def learning_order(self, trial: Trial, n: int) -> Ints | None:
+        """Return the order in which a trial learns n rows, if its learner is worth keeping: one pass."""
+        return None
 
     def warm_up(self) -> None:  # noqa: B027
         """Compile what trials need besides their learners; most need nothing."""

@@ -7,6 +7,7 @@ from olbench.algorithms.definition import Definition
 from olbench.config.specs import ALL_ROWS, Config
 from olbench.data.source import Source
 from olbench.learn.algorithm import make_algorithm
+from olbench.learn.examples import Ints
 from olbench.learn.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.memory import machine_limit
 from olbench.protocols.definition import Cell, Key, Protocol, Series, Stopped, choice, protocol, whole
@@ -146,8 +147,8 @@ class Online(Measuring):
         if _is_windowed(trial.setting):
             result = _run_windows(trial, source, stopped)
         else:
-            part, points = trial.setting["part"], trial.setting["points"]
-            order = seeds.order(trial.seed, trial.dataset, trial.role, trial.number, part, source.n)
+            points = trial.setting["points"]
+            order = self.learning_order(trial, source.n)
             data, labels = source.open(), trial.setting.get("labels", "two")
             result = online_pass(
                 trial.make_algorithm(), data.examples, data.labels, order, points, stopped, labels,
@@ -157,6 +158,12 @@ class Online(Measuring):
         measured = measure_pass(trial, result)
         series = {"curve": columns_of(result.curve)}
         return Outcome({**numbers, **measured.measured}, series, arrays=measured.arrays)
+
+    def learning_order(self, trial: Trial, n: int) -> Ints | None:
+        """Return the permutation of the trial."""
+        if _is_windowed(trial.setting):
+            return None
+        return seeds.order(trial.seed, trial.dataset, trial.role, trial.number, trial.setting["part"], n)
 
     def probe_seconds(self, cell: Cell, seconds: float = 0.03) -> float:
         """Return an estimate of the seconds that a pass takes, from its first examples."""

@@ -284,6 +284,10 @@ class Stream(Measuring):
         for id in BASELINES:
             make_algorithm(id).start(1).warm_up()
 
+    def learning_order(self, trial: Trial, n: int) -> Ints | None:
+        """Return the rows in the order of the file; a learner that chooses its labels is not kept."""
+        return None if trial.setting.get("labels") else np.arange(n)
+
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:
         """Follow the schedule of a trial, and measure its scored predictions."""
         data, setting = source.open(), trial.setting

@@ -1,7 +1,7 @@
 """From a table to examples: labels, missing values and columns of text, and what was done in words."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,15 +19,46 @@ from olbench.learn.examples import Floats, Ints
 MOST_CATEGORIES = 1000
 #: A longer text is not the name of a class.
 LONGEST_LABEL = 300
+#: The code of a text that a table does not have.
+UNSEEN = -2
 #: How many labels or columns a sentence lists.
 MOST_LISTED = 10
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of a table as features: its numbers, or one indicator for each of its texts."""
+
+    #: Its heading, or an empty text if the table has none.
+    heading: str
+    #: Its place in the table, from 0.
+    place: int
+    texts: tuple[str, ...] | None = None
+
+    @property
+    def features(self) -> list[str]:
+        """The names of its features."""
+        name = self.heading or f"x{self.place + 1}"
+        return [name] if self.texts is None else [f"{name}={text}" for text in self.texts]
+
+
+class Encoded(NamedTuple):
+    """A table as features and labels."""
+
+    X: Floats
+    #: As the table has them.
+    labels: Any
+    #: What was done, the label column first.
+    about: About
+    times: Times | None
+    columns: list[TableColumn]
 
 
 def prepare_table(
     table: Table, positive: Any, negative: Any, reading: Reading, multiclass: bool
 ) -> tuple[Any, Any, About, Ints | None]:
     """Return (X, y) of a table, what was done with it, and when labels arrive, as `Times.arrivals` says."""
-    X, labels, about, times = encode(table, reading)
+    X, labels, about, times, _ = encode(table, reading)
     X, y, about, kept = encode_targets(X, labels, about, positive, negative, table.where, multiclass)
     X, about = scale_as_read(X, about, reading)
     arrivals = times.keep(kept).arrivals() if times else None
@@ -37,28 +68,32 @@ def prepare_table(
     return X, y, about, arrivals
 
 
-def encode(table: Table, reading: Reading) -> tuple[Floats, Any, About, Times | None]:
-    """Return the features, the labels as the table has them, what was done, the label column first, and when.
-
-    What the reading does not provide for is refused.
-    """
+def encode(table: Table, reading: Reading) -> Encoded:
+    """Return a table as features and labels; what the reading does not provide for is refused."""
     label = table.find_label(reading.label or "last")
     times = read_times(table, reading, label)
     others = {label, *(times.columns.values() if times else ())}
-    columns = [column for column in range(len(table.names)) if column not in others]
-    if not columns:
+    places = [place for place in range(len(table.names)) if place not in others]
+    if not places:
         raise UserError(f"{table.where}: no column is left for a feature; at least one is needed")
-    columns, left_out = _leave_out_text(table, columns, reading.categorical)
+    places, left_out = _leave_out_text(table, places, reading.categorical)
     timed = [f"{key}: {table.column_name(column)}" for key, column in times.columns.items()] if times else []
-    gaps, dropped = _find_gaps(table, [*columns, label], reading.missing)
+    gaps, dropped = _find_gaps(table, [*places, label], reading.missing)
     if dropped:
         table, times = table.keep(~gaps), times.keep(~gaps) if times else None
     labels = read_labels(table, label)
-    X, names, indicators = _encode_columns(table, columns, reading.categorical)
+    columns = [_describe_column(table, place, reading.categorical) for place in places]
+    X = read_features(table, columns)
     filled = _fill(X, reading.missing)
+    indicators = [
+        f"{table.column_name(column.place)} as {len(column.texts):,} indicators"
+        for column in columns
+        if column.texts is not None
+    ]
     steps = (f"label: {table.column_name(label)}", *timed, *left_out, *dropped, *indicators, *filled)
     heading = table.names[label] if table.has_heading else ""
-    return X, labels, About(tuple(names), steps=steps, label=heading), times
+    names = tuple(name for column in columns for name in column.features)
+    return Encoded(X, labels, About(names, steps=steps, label=heading), times, columns)
 
 
 def _find_gaps(table: Table, columns: list[int], missing: str) -> tuple[Any, list[str]]:
@@ -136,31 +171,32 @@ def _leave_out_text(table: Table, columns: list[int], categorical: str) -> tuple
     return kept, [f"columns of text left out: {names}{', ...' if len(with_text) > MOST_LISTED else ''}"]
 
 
-def _encode_columns(
-    table: Table, columns: list[int], categorical: str
-) -> tuple[Floats, list[str], list[str]]:
-    """Return numbers as they are and text as indicators, in the order of the columns."""
-    names: list[str] = []
-    indicators: list[str] = []
-    places: dict[int, int] = {}
-    texts: dict[int, list[str]] = {}
-    for column in columns:
-        places[column] = len(names)
-        name = table.names[column] if table.has_heading else f"x{column + 1}"
-        if column not in table.texts:
-            names.append(name)
-            continue
-        texts[column] = _distinct_texts(table, column, categorical)
-        names += [f"{name}={value}" for value in texts[column]]
-        indicators.append(f"{table.column_name(column)} as {len(texts[column]):,} indicators")
-    X = np.empty((len(table.numbers), len(names)))
-    numeric = [column for column in columns if column not in texts]
-    X[:, [places[column] for column in numeric]] = table.numbers[:, numeric]
-    for column, values in texts.items():
-        text, block = table.texts[column], X[:, places[column] : places[column] + len(values)]
-        block[:] = text.codes[:, None] == [text.values.index(value) for value in values]
-        block[text.codes == NO_TEXT] = np.nan
-    return X, names, indicators
+def _describe_column(table: Table, place: int, categorical: str) -> TableColumn:
+    """Return how a column becomes features."""
+    texts = tuple(_distinct_texts(table, place, categorical)) if place in table.texts else None
+    return TableColumn(table.names[place] if table.has_heading else "", place, texts)
+
+
+def read_features(table: Table, columns: list[TableColumn]) -> Floats:
+    """Return numbers as they are, and text as indicators, in the order of the columns; gaps stay.
+
+    A text that has no indicator sets none of those of its column.
+    """
+    widths = [1 if column.texts is None else len(column.texts) for column in columns]
+    X = np.empty((len(table.numbers), sum(widths)))
+    begins = np.cumsum([0, *widths]).tolist()
+    numeric = [
+        (begin, column.place) for begin, column in zip(begins, columns, strict=False) if column.texts is None
+    ]
+    X[:, [begin for begin, _ in numeric]] = table.numbers[:, [place for _, place in numeric]]
+    for begin, column in zip(begins, columns, strict=False):
+        if column.texts is not None:
+            block, text = X[:, begin : begin + len(column.texts)], table.texts.get(column.place)
+            codes = {value: code for code, value in enumerate(text.values)} if text else {}
+            known = [codes.get(value, UNSEEN) for value in column.texts]
+            block[:] = text.codes[:, None] == known if text else 0.0
+            block[table.is_missing(column.place)] = np.nan
+    return X
 
 
 def _distinct_texts(table: Table, column: int, categorical: str) -> list[str]:
@@ -201,18 +237,25 @@ def _fill(X: Floats, missing: str) -> list[str]:
     count = int(np.count_nonzero(gaps))
     if not count:
         return []
-    X[gaps] = 0.0
     if missing == "zero":
+        X[gaps] = 0.0
         return [f"{count:,} missing values replaced by 0"]
-    counts = len(X) - np.count_nonzero(gaps, axis=0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        means = X.sum(axis=0) / np.maximum(1, counts)
-    if not np.isfinite(means).all():  # the sum of large numbers overflows, and their mean does not
-        means = (X / np.maximum(1, counts)).sum(axis=0)
-    X[gaps] = means[np.nonzero(gaps)[1]]
+    empty = np.count_nonzero(gaps.all(axis=0))
+    X[gaps] = column_means(X)[np.nonzero(gaps)[1]]
     words = f"{count:,} missing values replaced by the mean of their column over all rows"
-    empty = np.count_nonzero(counts == 0)
     return [words + (f" (0 in {empty:,} columns without values)" if empty else "")]
+
+
+def column_means(X: Floats) -> Floats:
+    """Return the mean of the values of each column that are not missing; 0 for a column without values."""
+    gaps = np.isnan(X)
+    X = np.where(gaps, 0.0, X)
+    counts = np.maximum(1, len(X) - np.count_nonzero(gaps, axis=0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        means: Floats = X.sum(axis=0) / counts
+    if not np.isfinite(means).all():  # the sum of large numbers overflows, and their mean does not
+        means = (X / counts).sum(axis=0)
+    return means
 
 
 def encode_targets(

@@ -40,7 +40,7 @@ def _read_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
     """Return the data set of a sparse matrix, which never becomes a table, and of its labels."""
     if spec.reading.time != "" or spec.reading.arrival != "":
         raise UserError("time and arrival name columns of a table, and a sparse X is none; leave them out")
-    _, labels, about, _ = encode(_pair_table(np.zeros((X.shape[0], 1)), y), spec.reading)
+    _, labels, about, *_ = encode(_pair_table(np.zeros((X.shape[0], 1)), y), spec.reading)
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if not np.isfinite(matrix.data).all():
         raise UserError("the data: X has values that are not finite; a sparse X may have no missing values")
