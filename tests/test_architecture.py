@@ -44,6 +44,7 @@ LAYERS = (
     ("protocols",),
     ("trials.run_file", "trials.verify", "trials.baseline"),
     ("papers",),
+    ("trials.bundle",),
     ("config",),
     ("engine",),
     ("audit", "papers.*.audit", "forensics", "conformance"),

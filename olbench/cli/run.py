@@ -159,6 +159,7 @@ def add_earlier(config: "Config", folder: Path) -> "Config":
     import json
     from dataclasses import replace
 
+    from olbench.config.specs import SELECTING
     from olbench.trials import run_file
 
     try:
@@ -169,8 +170,7 @@ def add_earlier(config: "Config", folder: Path) -> "Config":
     different = [
         name
         for name in dict.fromkeys((*before, *now))
-        # An entry has its own covariance.
-        if name not in ("algorithms", "plugins", "covariance") and before.get(name) != now.get(name)
+        if name not in SELECTING and before.get(name) != now.get(name)
     ]
     missing = [spec for spec in earlier.algorithms if spec not in config.algorithms]
     if not missing:

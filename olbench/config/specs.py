@@ -31,6 +31,9 @@ SCALES = ("unit", "minmax", "standard")
 #: The scales that rows decide about, and which rows these are.
 FITTED_SCALES = ("minmax", "standard")
 ALL_ROWS, TRAINING_ROWS = "all rows", "training rows"
+#: The keys of a config that decide which trials there are, but not what comes out of any of them: an entry of
+#: `algorithms` has its own covariance.
+SELECTING = ("algorithms", "plugins", "covariance")
 #: Which of several best candidates of a tuning is taken.
 TIES = ("last", "first", "middle")
 

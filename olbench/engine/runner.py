@@ -4,7 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from olbench.engine.estimate import Share
@@ -73,6 +73,8 @@ class Run:
         good = (record for record in self.ledger.records.values() if record["status"] == "ok")
         self.known = {record["key"]: record for record in good if not self._lacks(record)}
         self.fresh: list[Record] = []
+        #: Where the records of a merged run come from, which a run that goes on from there keeps.
+        self.parts = run_file.read_parts(self.folder)
 
     def _lacks(self, record: Record) -> bool:
         """Return whether a record is of this protocol and lacks something; refuse one that is broken."""
@@ -105,7 +107,8 @@ class Run:
 
     def describe(self, end: str | None) -> RunFile:
         """Return the run file in its current state; with the ledger it is all that a report needs."""
-        return run_file.describe(self.cells[0].config, self.cells, self.known, self.start, end)
+        now = run_file.describe(self.cells[0].config, self.cells, self.known, self.start, end)
+        return replace(now, parts=self.parts)
 
     def write(self, end: str | None = None) -> None:
         """Write run.json in its current state."""

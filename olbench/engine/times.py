@@ -52,7 +52,7 @@ class Ratio:
 #: The exponential of more is infinite.
 _LARGEST_LOG = 700.0
 #: A shorter time is not measurable.
-_SHORTEST = 1e-9
+SHORTEST = 1e-9
 #: What a machine of any speed computes in about a millisecond.
 _STEPS = 20_000
 
@@ -87,6 +87,20 @@ def time_trials(
                 paces[key] = min(paces[key], measure_pace())
                 shortest[key] = min(shortest[key], _time_once(trial, stop))
     return shortest, statistics.median(paces.values())
+
+
+def time_alone(trials: Sequence[Trial], stop: StopFlag) -> dict[str, float]:
+    """Return the time of each trial by its key, taken once and as `run --timing exclusive` takes it."""
+    warm_up(trials, stop)
+    seconds = {}
+    with pin_to_one_core():
+        for trial in trials:
+            record = attempt(trial, stop)
+            if record is None:
+                raise KeyboardInterrupt
+            if record["status"] == "ok":
+                seconds[trial.key] = float(record["seconds"])
+    return seconds
 
 
 def _time_once(trial: Trial, stop: StopFlag) -> float:
@@ -159,7 +173,7 @@ def _comparable(before: Baseline, now: Baseline, findings: Sequence[Remark]) -> 
         if any(each.dataset in ("", key[0]) and each.algorithm in ("", key[1]) for each in others):
             continue
         times = [row.get("seconds", []) for row in (first, after)]
-        if len(times[0]) == len(times[1]) >= FEWEST and min(*times[0], *times[1]) >= _SHORTEST:
+        if len(times[0]) == len(times[1]) >= FEWEST and min(*times[0], *times[1]) >= SHORTEST:
             pairs.append((first, after))
     return sorted(pairs, key=lambda pair: (pair[0]["dataset"], pair[0]["algorithm"]))
 

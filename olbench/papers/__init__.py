@@ -20,7 +20,8 @@ from olbench.papers.definition import (
     standard_error,
 )
 from olbench.papers.reading import PaperFile
-from olbench.yaml_lines import LOADER, SHIPPED_LOADER, read_yaml
+from olbench.trials.container import is_bundle, read_member
+from olbench.yaml_lines import LOADER, SHIPPED_LOADER, parse_yaml, read_yaml
 
 __all__ = [
     "OVERALL",
@@ -67,7 +68,10 @@ def load_paper(id_or_path: str) -> Paper:
 
 
 def read_paper(path: Path) -> Paper:
-    """Return the paper of a YAML file; what is wrong in it is refused with its line."""
+    """Return the paper of a YAML file, also of one in a bundle; what is wrong is refused with its line."""
+    if is_bundle(path.parent):
+        text = read_member(path.parent, path.name).decode(errors="replace")
+        return PaperFile(parse_yaml(text, str(path))).paper()
     return _read_cached(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 

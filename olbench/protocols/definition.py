@@ -487,12 +487,7 @@ class Cell:
     @property
     def label(self) -> str:
         """The given name, or else the id and what sets it apart from others with that id; and the suffix."""
-        name, id = self.spec.name, self.spec.id
-        alike = [_describe(spec) for spec in self.config.algorithms if spec.id == id and not spec.name]
-        if not name and len(alike) > 1:
-            apart = [text for text in _describe(self.spec) if any(text not in other for other in alike)]
-            name = f"{id} ({', '.join(apart) or 'defaults'})"
-        return (name or id) + self.suffix
+        return label_of(self.config, self.spec) + self.suffix
 
     @property
     def kind(self) -> Kind:
@@ -627,6 +622,17 @@ class Cell:
             source=self.source,
             wanted=self.protocol.wanted(self.config, role),
         )
+
+
+def label_of(config: Config, spec: AlgorithmSpec) -> str:
+    """Return the given name of an entry, or else its id and what sets it apart from others with that id."""
+    if spec.name:
+        return spec.name
+    alike = [_describe(each) for each in config.algorithms if each.id == spec.id and not each.name]
+    if len(alike) < 2:
+        return spec.id
+    apart = [text for text in _describe(spec) if any(text not in other for other in alike)]
+    return f"{spec.id} ({', '.join(apart) or 'defaults'})"
 
 
 def _describe(spec: AlgorithmSpec) -> list[str]:

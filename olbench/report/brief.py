@@ -23,6 +23,7 @@ from olbench.report.sections.results import (
 )
 from olbench.report.standings import rank_algorithms, winners
 from olbench.trials import run_file
+from olbench.trials.container import is_bundle
 
 #: How many names are listed before the rest is counted.
 NAMED = 2
@@ -116,8 +117,8 @@ def describe_ranks(report: Report) -> str:
 def next_steps(report: Report, name: str) -> list[tuple[str, str]]:
     """Return commands that make sense now, each with what it gives."""
     results, steps = report.results, []
-    if results.folder.resolve().name == run_file.REFERENCE:
-        pass  # it shipped: the user has no run to repeat
+    if results.folder.resolve().name == run_file.REFERENCE or is_bundle(results.folder):
+        pass  # it shipped, or came as a bundle: the user has no run to repeat
     elif results.missing:
         steps.append(("olbench run ...", "the same command again finishes it"))
     elif results.config.tuning.search == "none" and any(map(_is_tunable, results.config.algorithms)):

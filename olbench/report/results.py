@@ -27,6 +27,7 @@ from olbench.shipped import find_run
 from olbench.stats import LEVEL, Difference, not_worse, within
 from olbench.trials import ledger, run_file
 from olbench.trials.arrays import read_array
+from olbench.trials.container import is_bundle, name_of, trust
 from olbench.trials.run_file import CellFacts, RunFile
 from olbench.trials.trial import Record
 from olbench.trials.verify import Recorded
@@ -182,9 +183,9 @@ class Results:
 
     @property
     def name(self) -> str:
-        """The name of the folder, or of its parent for results that ship."""
+        """The name of the folder or bundle, or of its parent for results that ship."""
         folder = self.folder.resolve()
-        name = folder.parent.name if folder.name == run_file.REFERENCE else folder.name
+        name = folder.parent.name if folder.name == run_file.REFERENCE else name_of(folder)
         # The bytes of a file name need not be valid Unicode; those of a report must.
         return name.encode(errors="replace").decode()
 
@@ -338,8 +339,8 @@ class Results:
         if not absent:
             return ""
         listed = ", ".join(absent)
-        is_shipped = self.folder.resolve().name == run_file.REFERENCE
-        place = f"results/{self.name}" if is_shipped else self.folder
+        is_fixed = self.folder.resolve().name == run_file.REFERENCE or is_bundle(self.folder)
+        place = f"results/{self.name}" if is_fixed else self.folder
         command = f'olbench run CONFIG --out {place} --set "measures=[{listed}]"'
         return f"the record of this run has no {listed}; `{command}` runs its trials again to add it"
 
@@ -457,12 +458,15 @@ def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
     return {entry.label: entry.align(entry.values(quantity), size) for entry in present}
 
 
-def load_results(folder: str | Path, measures: Sequence[str] = ()) -> Results:
-    """Return the results of a folder, finished or not; a run that ships also has a name, such as "scw".
+def load_results(folder: str | Path, measures: Sequence[str] = (), *, trust_plugins: bool = False) -> Results:
+    """Return the results of a folder or a bundle, finished or not; a run that ships has a name ("scw").
 
     `measures` are shown in place of those of the config, as far as the records have them; the first ranks.
+    Python code in a bundle is not run unless you trust it; few bundles need that to be read.
     """
     folder = find_run(folder)
+    if trust_plugins:
+        trust(folder)
     run = run_file.read(folder)
     if measures:
         run = replace(run, config=_with_measures(run.config, measures))

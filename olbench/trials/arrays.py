@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.errors import UserError
+from olbench.errors import UserError, shorten
+from olbench.trials.container import read_piece
 from olbench.trials.growing import GrowingFile
 
 NAME = "arrays.bin"
+#: No array has more; one in a bundle may say so.
+MOST_BYTES = 1 << 30
 #: Where an array is: offset, bytes, checksum and, for bits, how many there are.
 Reference = dict[str, int]
 
@@ -40,19 +43,24 @@ class ArrayFile(GrowingFile):
 
 
 def read_array(folder: Path, reference: Reference) -> NDArray[Any]:
-    """Return an array that a record refers to."""
+    """Return an array that a record of a folder or a bundle refers to."""
     path = folder / NAME
+    place = [reference.get(name) for name in ("offset", "bytes", "crc32")]
+    if not all(isinstance(number, int) and number >= 0 for number in place):
+        raise UserError(f"{path}: a record says that an array is at {shorten(str(reference))}")
     try:
-        with open(path, "rb") as file:
-            file.seek(reference["offset"])
-            piece = file.read(reference["bytes"])
+        piece = read_piece(folder, NAME, reference["offset"], reference["bytes"])
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
     if zlib.crc32(piece) != reference["crc32"]:
         raise UserError(f"{path} is damaged: an array does not match its checksum; run the trial again")
-    array: NDArray[Any] = np.load(io.BytesIO(zlib.decompress(piece)), allow_pickle=False)
-    if "bits" in reference:
-        return np.unpackbits(array, count=reference["bits"]).astype(bool)
+    try:
+        content = zlib.decompressobj().decompress(piece, MOST_BYTES)
+        array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
+        if "bits" in reference:
+            return np.unpackbits(array, count=reference["bits"]).astype(bool)
+    except (ValueError, TypeError, EOFError, zlib.error, SyntaxError):
+        raise UserError(f"{path} has an array that no trial can have written") from None
     return array
 
 

@@ -18,7 +18,9 @@ from olbench.errors import UserError
 from olbench.files import is_special, write_whole
 from olbench.trials import locks
 from olbench.trials.arrays import ArrayFile
+from olbench.trials.container import is_bundle, read_member
 from olbench.trials.growing import GrowingFile
+from olbench.trials.packed import unpack
 from olbench.trials.record import BrokenRecordError, RecordError, read_line, without_series, write_line
 from olbench.trials.trial import Record
 
@@ -33,9 +35,19 @@ class LedgerFullError(UserError):
 
 
 def each(folder: Path) -> Iterator[Record]:
-    """Yield the records of a results folder in the order of writing, without a torn last line."""
+    """Yield the records of a folder or bundle in the order of writing, without a torn last line."""
+    if is_bundle(folder):
+        return _bundled(folder)
     path, content = _content(folder)
     return (record for record, _ in _records(content, path))
+
+
+def _bundled(folder: Path) -> Iterator[Record]:
+    try:
+        yield from unpack(read_member(folder, PACKED))
+    except (ValueError, FileNotFoundError) as error:
+        reason = "it is missing" if isinstance(error, FileNotFoundError) else error
+        raise UserError(f"{folder}/{PACKED}: {reason}; get the file again, from whoever made it") from None
 
 
 def current(folder: Path) -> dict[str, Record]:

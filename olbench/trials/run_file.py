@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import Config
-from olbench.errors import UserError, shorten
+from olbench.errors import UserError, shorten, show_name
 from olbench.files import write_text
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import Cell, Known
-from olbench.structs import any_text, anything, from_struct, mapping, name_text, read_plain, whole
+from olbench.structs import any_text, anything, from_struct, many, mapping, name_text, read_plain, whole
 from olbench.trials import provenance
 from olbench.trials.behaviour import source_hash
+from olbench.trials.container import PAPER, PLUGINS, has_member, is_bundle, locate_plugin, read_member
 from olbench.trials.seeds import STREAMS
 from olbench.yaml_lines import Node, from_plain
 
@@ -86,10 +87,15 @@ class RunFile:
     machine: Annotated[Mapping[str, Any], read_machine] = field(default_factory=dict)
     start: AnyText = ""
     end: AnyText | None = None
+    #: Of a merged run, what each of its parts says about itself: machine, versions, start and end.
+    parts: Annotated[tuple[Mapping[str, Any], ...], many(mapping(anything), 0)] = ()
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain values, in an order that suits a reader."""
         own = {name: value for name, value in vars(self).items() if name not in ("config", "data", "cells")}
+        own["parts"] = list(self.parts)
+        if not self.parts:
+            del own["parts"]
         return {
             "version": VERSION,
             "config": json.loads(json.dumps(self.config.plain())),
@@ -189,14 +195,19 @@ def read(folder: Path) -> RunFile:
     """Return a folder's run file."""
     path = folder / NAME
     try:
-        return RunFile.from_plain(json.loads(path.read_text(encoding="utf-8")))
+        content = json.loads(read_member(folder, NAME).decode())
+        return RunFile.from_plain(_localise(folder, content) if is_bundle(folder) else content)
     except FileNotFoundError:
         shipped = folder / REFERENCE
         hint = f"; did you mean {shipped}?" if shipped.is_dir() else ""
         raise UserError(f"no run in '{folder}' (expected {path}){hint}") from None
     except NotADirectoryError:
-        raise UserError(f"{folder} is a file; name the folder of a run, such as results/quick") from None
+        raise UserError(
+            f"{folder} is a file; name the folder of a run, such as results/quick, or a bundle (.olb)"
+        ) from None
     except UserError as error:
+        if is_bundle(folder) and str(folder) in str(error):  # what is wrong is the bundle
+            raise
         raise UserError(f"{path} is not the record of a run: {shorten(str(error), 200)}") from None
     except (KeyError, TypeError, AttributeError, ZeroDivisionError, RecursionError):
         raise UserError(f"{path} is not the record of a run") from None
@@ -204,19 +215,59 @@ def read(folder: Path) -> RunFile:
         raise UserError(f"cannot read {path}: {error}") from None
 
 
+def read_parts(folder: Path) -> tuple[Mapping[str, Any], ...]:
+    """Return the parts of a merged run; none of any other, and of a folder without a run."""
+    try:
+        return read(folder).parts
+    except UserError:
+        return ()
+
+
+def _localise(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
+    """Return the run file of a bundle with the paths of its config in the bundle, and nowhere else.
+
+    The user's own data, which is not in it, is looked for in the current folder.
+    """
+    config = dict(content["config"])
+    if plugins := config.get("plugins"):
+        for name in plugins:
+            if not name.startswith(PLUGINS) or not has_member(folder, name):
+                raise UserError(f"{folder}: its plugin {show_name(name)} is not in it")
+        config["plugins"] = [locate_plugin(folder, name) for name in plugins]
+    paper = config.get("paper", "")
+    if paper == PAPER and has_member(folder, PAPER):
+        config["paper"] = str(folder / PAPER)
+    elif "." in paper or "/" in paper:
+        raise UserError(f"{folder}: its paper {show_name(paper)} is not in it")
+    for spec in config["datasets"]:
+        if Path(path := spec.get("path", "")).name != path:
+            raise UserError(f"{folder}: its data set {show_name(path)} is in a folder of another machine")
+    return {**content, "config": config}
+
+
 def read_config(folder: Path) -> Config:
     """Return the config of a results folder, with its plugins loaded so that it can run."""
     config = read(folder).config
-    for path in config.plugins:
-        load_plugin(path)
+    load_plugins(config)
     return config
+
+
+def load_plugins(config: Config) -> None:
+    """Load the plugins of a recorded config; refuse those of a bundle that is not trusted."""
+    for path in config.plugins:
+        for bundle in Path(path).parents:
+            if is_bundle(bundle):
+                raise UserError(
+                    f"{bundle} brings Python code of its own ({Path(path).name}), which is not run unless "
+                    "you trust it; read it, then add --trust-plugins"
+                )
+        load_plugin(path)
 
 
 def protocol_of(config: Config) -> Protocol:
     """Return the protocol of a recorded config; load its plugins if it comes from one."""
     if config.protocol not in {protocol.id for protocol in protocols()}:
-        for path in config.plugins:
-            load_plugin(path)
+        load_plugins(config)
     return get_protocol(config.protocol).configured(config)
 
 

@@ -1,19 +1,101 @@
 """The trials of a recorded cell: what run.json says about a cell must hold for the records that it names."""
 
+import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from olbench.errors import UserError, shorten
 from olbench.protocols import Protocol
 from olbench.trials import ledger, run_file
 from olbench.trials.run_file import CellFacts, RunFile
-from olbench.trials.trial import Record, key_of
+from olbench.trials.trial import FIELDS, Record, key_of
 
 #: What the trials of a cell have in common besides what run.json says about it.
 SHARED = ("seed", "fingerprint", "options", "role", "code")
+
+#: What a record has besides what its trial measured.
+_ABOUT = {*FIELDS, "key", "version", "status", "error", "timing", "checksum", "arrays"}
+#: How the names of times end.
+_TIME = "seconds"
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A number that two records of one trial do not agree on."""
+
+    record: Record
+    #: The name of the field, or of an array; with its column in a curve.
+    name: str
+    before: Any
+    now: Any
+
+    @property
+    def place(self) -> str:
+        """The trial, as a reader knows it."""
+        return name_trial(self.record)
+
+    @property
+    def values(self) -> tuple[str, str]:
+        """Both values, or the first of a list where they differ."""
+        before, now = self.before, self.now
+        if isinstance(before, list) and isinstance(now, list):
+            pairs = list(zip(before, now, strict=False))
+            place = next((number for number, (one, other) in enumerate(pairs) if one != other), None)
+            if place is None:
+                return f"{len(before):,} values", f"{len(now):,} values"
+            before, now = before[place], now[place]
+        return shorten(str(before)), shorten(str(now))
+
+
+def name_trial(record: Record) -> str:
+    """Return a trial in words."""
+    role = "" if record["role"] == "report" else f"{record['role']} "
+    params = ", ".join(f"{name}={value}" for name, value in record["params"].items())
+    algorithm = f"{record['algorithm']} ({params})" if params else record["algorithm"]
+    return f"{algorithm} on {record['dataset']}, {role}trial {record['number']} ({record['key']})"
+
+
+def compare_records(protocol: Protocol, before: Record, now: Record) -> Iterator[Mismatch]:
+    """Yield every number in which two records of one trial differ, other than times and costs."""
+    ignored = _ABOUT | {each.name for each in protocol.numbers if not each.exact}
+    exact = {each.name for each in protocol.exact}
+    plain = json.loads(json.dumps({name: value for name, value in now.items() if name != "arrays"}))
+    for name, value in before.items():
+        # An earlier record may have a field that is no longer written, but no count may be missing.
+        if name not in ignored and (name in plain or name in exact):
+            for path, one, other in _compare(name, value, plain.get(name)):
+                yield Mismatch(before, path, one, other)
+
+
+def _compare(name: str, before: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
+    if name.endswith(_TIME):
+        return
+    if isinstance(before, dict) and isinstance(now, dict):
+        for each in dict.fromkeys((*before, *now)):
+            # The end of the name says what a column is.
+            for path, one, other in _compare(each, before.get(each), now.get(each)):
+                yield f"{name}.{path}", one, other
+    elif before != now:
+        yield name, before, now
+
+
+def compare_arrays(
+    record: Record, before: Mapping[str, NDArray[Any]], now: Mapping[str, NDArray[Any]]
+) -> Iterator[Mismatch]:
+    """Yield the arrays in which two runs of a trial differ, of those that both have."""
+    for name in before.keys() & now.keys():
+        one, other = before[name], now[name]
+        if one.shape != other.shape:
+            yield Mismatch(record, name, f"an array {one.shape}", f"an array {other.shape}")
+        elif not np.array_equal(one, other, equal_nan=one.dtype.kind == "f"):
+            yield Mismatch(record, name, one.ravel().tolist(), other.ravel().tolist())
 
 
 def check_record(record: Record, protocol: Protocol, path: Path, use: str) -> None:

@@ -28,19 +28,17 @@ from olbench.algorithms.definition import REGISTRY as ALGORITHMS
 from olbench.algorithms.plugins import load_plugin
 from olbench.config.specs import DatasetSpec
 from olbench.data.dataset import Dataset
-from olbench.data.folders import cache_folder
 from olbench.data.source import Source
 from olbench.data.transfer import OtherDataError, find_data, receive
 from olbench.engine.executors.local import attempt, warm_up
 from olbench.engine.stopping import StopFlag
-from olbench.errors import UserError
-from olbench.files import write_whole
 from olbench.learn.passes import StoppedError
 from olbench.protocols import get_protocol
 from olbench.protocols.combination import fold
 from olbench.protocols.definition import REGISTRY as PROTOCOLS
 from olbench.trials import behaviour as behaviours
 from olbench.trials import provenance
+from olbench.trials.container import keep_plugin
 from olbench.trials.trial import Outcome, Record, Trial
 
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -275,7 +273,7 @@ def _load_plugins(plugins: Sequence[Mapping[str, str]]) -> None:
         for digest in _loaded.keys() - wanted.keys():
             _unload(_loaded.pop(digest))
         for digest in wanted.keys() - _loaded.keys():
-            path = _keep_plugin(wanted[digest]["name"], digest, wanted[digest]["content"].encode())
+            path = keep_plugin(wanted[digest]["name"], digest, wanted[digest]["content"].encode())
             load_plugin(path)
             _loaded[digest] = next(name for name, each in sys.modules.items() if _file_of(each) == str(path))
 
@@ -293,13 +291,3 @@ def _unload(module: str) -> None:
         del PROTOCOLS[id]
     behaviours.forget()
     _prepared.clear()
-
-
-def _keep_plugin(name: str, digest: str, content: bytes) -> Path:
-    """Write a plugin to a folder named by its hash, and return its path."""
-    if hashlib.sha256(content).hexdigest() != digest:
-        raise UserError(f"the plugin {name} did not arrive as it was sent")
-    path = cache_folder().resolve() / "plugins" / digest[:16] / name
-    with write_whole(path) as draft:
-        draft.write_bytes(content)
-    return path

@@ -1,0 +1,332 @@
+"""Bundles: a run in one file that others can read, check and run again.
+
+A bundle has what a results folder has, without the paths and the name of the machine: the record that counts
+of each trial. Beside it are what the run depends on (plugins, rules, the numbers of its paper, where its data
+comes from) and a description as an RO-Crate. docs/share.md has the layout.
+"""
+
+import copy
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+from urllib.parse import quote
+
+import yaml
+
+from olbench.config.specs import DatasetSpec
+from olbench.errors import UserError, show_name
+from olbench.papers import FOLDER, NUMBERS, is_path
+from olbench.shipped import find_folder
+from olbench.trials import arrays, container, ledger, run_file
+from olbench.trials.packed import pack
+from olbench.trials.record import TIMES
+from olbench.trials.record import VERSION as RECORD_VERSION
+from olbench.trials.run_file import DataFacts, RunFile
+from olbench.trials.trial import Record
+
+CONFIG, DATA, CRATE = "config.yaml", "data.json", "ro-crate-metadata.json"
+CRATE_VERSION = "https://w3id.org/ro/crate/1.1"
+#: What the catalogue says about a data set that helps others to get it.
+ABOUT_DATA = ("title", "source", "page", "upstream", "by_hand", "licence")
+#: What the licence of a data set is if nobody says.
+UNKNOWN_LICENCE = "not stated"
+FORMATS = {
+    ".json": "application/json",
+    ".yaml": "application/yaml",
+    ".py": "text/x-python",
+    ".xz": "application/x-xz",
+    ".bin": "application/octet-stream",
+}
+TITLES = {
+    run_file.NAME: "config as resolved, versions, machine, and the trials behind each result",
+    CONFIG: "the config, to run it again",
+    ledger.PACKED: "one JSON object per trial, compressed with xz",
+    arrays.NAME: "arrays of the trials, such as predictions",
+    DATA: "fingerprints of the data sets, and how to get them",
+    container.PAPER: "what the paper reports",
+}
+
+
+@dataclass(frozen=True)
+class Bundled:
+    """A bundle that was written."""
+
+    path: Path
+    #: The digest of the records, which a folder and its bundle share.
+    digest: str
+    trials: int
+    datasets: int
+    #: Whether all trials of the run are done.
+    is_complete: bool
+
+    @property
+    def bytes(self) -> int:
+        """The size of the file."""
+        return self.path.stat().st_size
+
+
+def round_times(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record, or one of its curves, with its times to the microsecond."""
+    rounded: dict[str, Any] = {}
+    for name, value in content.items():
+        if isinstance(value, dict):
+            rounded[name] = round_times(value)
+        elif name in TIMES and value is not None:
+            rounded[name] = [round(t, 6) for t in value] if isinstance(value, list) else round(value, 6)
+        else:
+            rounded[name] = value
+    return rounded
+
+
+def digest_records(records: Iterable[Record]) -> str:
+    """Return a hash of the records that count, the same for a folder, its bundle, and the run that ships."""
+    digest = hashlib.sha256()
+    for record in sorted(records, key=lambda each: str(each["key"])):
+        content = {name: value for name, value in round_times(record).items() if name != "checksum"}
+        for reference in (content.get("arrays") or {}).values():
+            reference.pop("offset", None)  # where an array is depends on what was written before it
+        digest.update(json.dumps(content, sort_keys=True).encode() + b"\n")
+    return digest.hexdigest()
+
+
+def write_run(folder: Path, target: Path) -> None:
+    """Write a run as one that ships: its run file and its ledger, packed, and its arrays."""
+    target.mkdir(parents=True, exist_ok=True)
+    content = _without_paths(run_file.read(folder))
+    run_file.write(target, content)
+    (target / ledger.PACKED).write_bytes(pack(map(round_times, ledger.current(folder).values())))
+    if container.has_member(folder, arrays.NAME):
+        (target / arrays.NAME).write_bytes(container.read_member(folder, arrays.NAME))
+
+
+def write_bundle(folder: Path, target: Path) -> Bundled:
+    """Write the bundle of a results folder in one piece."""
+    if container.is_bundle(folder):
+        raise UserError(f"{folder} is a bundle already; name the folder of a run")
+    run, records = run_file.read(folder), list(ledger.current(folder).values())
+    if not records:
+        raise UserError(f"{folder} has no trial yet, so there is nothing to bundle")
+    refuse_first_version(records, folder)
+    members: dict[str, bytes | Path] = {}
+    content = _without_paths(run)
+    content["config"] |= _add_files(run, members)
+    members[run_file.NAME] = _json(content)
+    members[CONFIG] = _yaml(content["config"], "The config of a run as olbench resolved it.")
+    members[ledger.PACKED] = pack(records)
+    if (folder / arrays.NAME).is_file():
+        members[arrays.NAME] = folder / arrays.NAME
+    for number, rules in enumerate(_find_rules(records)):
+        members[f"rules/{number}.yaml"] = _yaml(rules, "Rules that learners of this run took as advice.")
+    data = {name: _describe_data(run, name, facts) for name, facts in run.data.items()}
+    members[DATA] = _json(data)
+    digest = digest_records(records)
+    members[CRATE] = _json(_describe_crate(run, len(records), data, sorted(members), digest))
+    container.write(target, members, {"run": digest, "trials": len(records), "olbench": _version(run)})
+    done = {record["key"] for record in records if record["status"] == "ok"}
+    complete = bool(run.end) and all(done.issuperset(cell.keys) for cell in run.cells)
+    return Bundled(target, digest, len(records), len(run.data), complete)
+
+
+def refuse_first_version(records: Iterable[Record], folder: Path) -> None:
+    """Refuse records that olbench 0.1 wrote: they have no checksum, and cannot be written again."""
+    for record in records:
+        if record["version"] != RECORD_VERSION:
+            raise UserError(f"{folder}: the trial {record['key']} is from olbench 0.1; run its config again")
+
+
+def portable_config(run: RunFile) -> dict[str, Any]:
+    """Return a config as plain values, with the names of files for their paths."""
+    config: dict[str, Any] = _without_paths(run)["config"]
+    return config
+
+
+def _version(run: RunFile) -> str:
+    return str(run.versions.get("olbench", ""))
+
+
+def _without_paths(run: RunFile) -> dict[str, Any]:
+    """Return a run file without the name of the machine, and with the names of files for their paths."""
+    content = copy.deepcopy(run.plain())
+    for place in (content, *content.get("parts", ())):
+        place.get("machine", {}).pop("host", None)
+    config = _without_folders(content["config"])
+    for spec in config["datasets"]:
+        if "path" in spec:
+            spec["path"] = _base_name(spec["path"])
+    if plugins := config.get("plugins"):
+        config["plugins"] = [_base_name(path) for path in plugins]
+    content["config"] = config
+    return content
+
+
+def _without_folders(value: Any) -> Any:
+    """Return plain values in which every absolute path is the name of its file."""
+    if isinstance(value, Mapping):
+        return {name: _without_folders(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_folders(item) for item in value]
+    is_absolute = isinstance(value, str) and (
+        PurePosixPath(value).is_absolute() or PureWindowsPath(value).is_absolute()
+    )
+    return _base_name(value) if is_absolute else value
+
+
+def _base_name(path: str) -> str:
+    return PureWindowsPath(path).name if "\\" in path else PurePosixPath(path).name
+
+
+def _add_files(run: RunFile, members: dict[str, bytes | Path]) -> dict[str, Any]:
+    """Add the plugins and the paper of a run to the members; return what its config then says of them."""
+    changed: dict[str, Any] = {}
+    for number, path in enumerate(run.config.plugins):
+        member = f"{container.PLUGINS}{number}/{_base_name(path)}"
+        if not container.MEMBERS.fullmatch(member):
+            raise UserError(
+                f"the plugin {show_name(_base_name(path))} cannot be in a bundle under this name; rename it "
+                "with letters, digits, '.', '-' and '_', and run the config again"
+            )
+        members[member] = _read_plugin(path)
+        changed.setdefault("plugins", []).append(member)
+    if paper := run.config.paper:
+        own = is_path(paper)
+        members[container.PAPER] = _read(Path(paper) if own else FOLDER / paper / NUMBERS, "the paper")
+        if own:
+            changed["paper"] = container.PAPER
+    return changed
+
+
+def _read_plugin(path: str) -> bytes:
+    """Return the code of a plugin; that of a run that ships is beside its config."""
+    shipped = find_folder("configs") / path
+    return _read(shipped if not Path(path).is_file() and shipped.is_file() else Path(path), "the plugin")
+
+
+def _read(path: Path, what: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read {what} {path} of the run: {error.strerror or error}") from None
+
+
+def _json(content: Any) -> bytes:
+    return (json.dumps(content, indent=1) + "\n").encode()
+
+
+def _yaml(content: Any, head: str) -> bytes:
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+    return f"# {head}\n{text}".encode()
+
+
+def _find_rules(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Return each set of rules that a trial learnt from, as a rule file has it."""
+    found: dict[str, dict[str, Any]] = {}
+    for record in records:
+        rules = record["setting"].get("rules")
+        if isinstance(rules, dict) and isinstance(rules.get("rules"), list):
+            found.setdefault(json.dumps(rules, sort_keys=True), rules)
+    return [_as_rule_file(rules) for rules in found.values()]
+
+
+def _as_rule_file(rules: Mapping[str, Any]) -> dict[str, Any]:
+    said = {name: value for name, value in rules.items() if value}
+    # A rule file names the class of each sign.
+    classes = {sign: name for name, sign in said.pop("classes", {}).items()}
+    return said | ({"classes": classes} if classes else {})
+
+
+def _find_spec(run: RunFile, name: str) -> DatasetSpec | None:
+    """Return what the config says about the data set that the ledger knows by a name."""
+    specs = run.config.datasets
+    return next((each for each in specs if name == each.name or name.startswith(f"{each.name}[")), None)
+
+
+def _describe_data(run: RunFile, name: str, facts: DataFacts) -> dict[str, Any]:
+    """Return the facts about a data set, and how others get it."""
+    from olbench.data.catalog import catalog
+    from olbench.data.fetch import fetch_command
+
+    spec = _find_spec(run, name)
+    known = {"fingerprint": facts.fingerprint, "rows": facts.rows, "features": facts.features}
+    steps = {"prepared": list(facts.prepared)} if facts.prepared else {}
+    if spec is not None and spec.path:
+        reading = spec.reading.plain()
+        own = {"file": _base_name(spec.path), **({"reading": reading} if reading else {})}
+        how = "a file of whoever made the run; put it into the folder where you run `olbench verify`"
+        return known | steps | own | {"how": how}
+    entry = catalog().get(spec.name) if spec else None
+    if entry is None:
+        return known | steps | {"how": "not in the catalogue of this olbench"}
+    said = {each: getattr(entry, each) for each in ABOUT_DATA if getattr(entry, each)}
+    how = f"`{fetch_command([entry.name])}`" if entry.files else "comes with olbench or is generated by it"
+    return known | steps | said | {"how": how}
+
+
+def _describe_crate(
+    run: RunFile, trials: int, data: Mapping[str, Any], members: Iterable[str], digest: str
+) -> dict[str, Any]:
+    """Return the description of a bundle as an RO-Crate. It has no date of its own: bytes must repeat."""
+    files = [
+        {
+            "@id": name,
+            "@type": "File",
+            "name": TITLES.get(name, name),
+            "encodingFormat": FORMATS[PurePosixPath(name).suffix],
+        }
+        for name in members
+    ]
+    datasets = [_describe_crate_data(name, facts) for name, facts in data.items()]
+    software = [
+        {"@id": f"#{name}", "@type": "SoftwareApplication", "name": name, "softwareVersion": version}
+        for name, version in run.versions.items()
+    ]
+    algorithms = list(dict.fromkeys(cell.algorithm for cell in run.cells))
+    made = {
+        "@id": "#run",
+        "@type": "CreateAction",
+        "name": "the run",
+        "instrument": _refer(software),
+        "object": [{"@id": CONFIG}, *_refer(datasets)],
+        "result": [{"@id": name} for name in (run_file.NAME, ledger.PACKED)],
+        "startTime": run.start,
+        **({"endTime": run.end} if run.end else {}),
+    }
+    root = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": f"olbench run under the protocol {run.config.protocol}",
+        "description": f"{trials:,} trials of {', '.join(algorithms)} on {', '.join(data)}",
+        "identifier": f"sha256:{digest}",
+        "datePublished": (run.end or run.start)[:10],
+        "hasPart": _refer(files),
+        "mentions": [{"@id": "#run"}, *_refer(datasets)],
+    }
+    crate = {
+        "@id": CRATE,
+        "@type": "CreativeWork",
+        "about": {"@id": "./"},
+        "conformsTo": {"@id": CRATE_VERSION},
+    }
+    return {
+        "@context": f"{CRATE_VERSION}/context",
+        "@graph": [crate, root, *files, made, *software, *datasets],
+    }
+
+
+def _describe_crate_data(name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    licence = facts.get("licence", UNKNOWN_LICENCE)
+    return {
+        "@id": f"#data-{quote(name, safe='')}",
+        "@type": "Dataset",
+        "name": facts.get("title", name),
+        "identifier": facts["fingerprint"],
+        **({"url": facts["page"]} if "page" in facts else {}),
+        **({} if re.match(UNKNOWN_LICENCE, licence) else {"license": licence}),
+    }
+
+
+def _refer(entities: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    return [{"@id": str(each["@id"])} for each in entities]
