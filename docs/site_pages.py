@@ -28,9 +28,9 @@ CHAPTERS = {
         "tutorials/cluster", "tutorials/reading-verdicts",
     ],
     "Guides": [
-        "runner", "report", "data", "large-data", "own-algorithm", "own-protocol", "learners", "kernels",
-        "streams", "measures", "multiclass", "advice", "scale", "cluster", "correctness", "conform",
-        "conformance", "forensics", "figures",
+        "runner", "report", "share", "data", "large-data", "own-algorithm", "own-protocol", "learners",
+        "kernels", "streams", "measures", "multiclass", "advice", "scale", "cluster", "correctness",
+        "conform", "conformance", "forensics", "figures",
     ],
     "Papers": [
         "papers/scw2012", "papers/cw2008", "papers/cw2012", "papers/adviceptron2010", "papers/libol2013",

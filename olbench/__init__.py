@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from olbench import plot
     from olbench.algorithms.definition import Parameter, Traits, contestant, first_order, second_order
     from olbench.algorithms.plugins import load_plugin
-    from olbench.api import run
+    from olbench.api import bundle, merge, run, verify
     from olbench.conformance.verdict import conform
     from olbench.data.load import load_dataset
     from olbench.errors import UserError
@@ -36,6 +36,7 @@ _HOMES = {
     "Results": "olbench.report.results",
     "Traits": "olbench.algorithms.definition",
     "UserError": "olbench.errors",
+    "bundle": "olbench.api",
     "conform": "olbench.conformance.verdict",
     "contestant": "olbench.algorithms.definition",
     "first_order": "olbench.algorithms.definition",
@@ -44,10 +45,12 @@ _HOMES = {
     "load_results": "olbench.report.results",
     "load_plugin": "olbench.algorithms.plugins",
     "make_algorithm": "olbench.learn.algorithm",
+    "merge": "olbench.api",
     "online_pass": "olbench.learn.passes",
     "protocol": "olbench.protocols.definition",
     "run": "olbench.api",
     "second_order": "olbench.algorithms.definition",
+    "verify": "olbench.api",
     "wrap": "olbench.learn.algorithm",
 }
 
@@ -59,6 +62,7 @@ __all__ = [
     "Results",
     "Traits",
     "UserError",
+    "bundle",
     "conform",
     "contestant",
     "first_order",
@@ -67,11 +71,13 @@ __all__ = [
     "load_plugin",
     "load_results",
     "make_algorithm",
+    "merge",
     "online_pass",
     "plot",
     "protocol",
     "run",
     "second_order",
+    "verify",
     "wrap",
 ]
 

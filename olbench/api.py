@@ -1,6 +1,7 @@
 """How an experiment is carried out: plan it, then run what its folder lacks.
 
-The verbs run, check, forensics and rerun do what is here between reading their options and printing;
+The verbs run, check, forensics, rerun, bundle, verify and merge do what is here between reading their options
+and printing;
 `olbench.run(config)` does what `olbench run CONFIG` does, and returns the results.
 """
 
@@ -24,14 +25,18 @@ from olbench.engine.times import compare_times, time_trials
 from olbench.errors import UserError
 from olbench.protocols import cells_of, get_protocol
 from olbench.protocols.definition import Cell
-from olbench.shipped import find_config
+from olbench.shipped import find_config, find_run
 from olbench.trials import run_file
 from olbench.trials.baseline import Baseline, baseline_of
 from olbench.trials.behaviour import behaviour
+from olbench.trials.bundle import Bundled, write_bundle
+from olbench.trials.container import SUFFIX, is_bundle, trust
 from olbench.trials.trial import Record, Trial
 from olbench.yaml_lines import from_plain
 
 if TYPE_CHECKING:
+    from olbench.engine.merging import Merged
+    from olbench.engine.verification import VerifiedRun
     from olbench.forensics.inquiry import Inquiry, Suspect
     from olbench.models import Model
     from olbench.report.results import Results
@@ -220,6 +225,48 @@ def train(folder: Path, record: Record, say: Callable[[str], None] = print) -> "
         "params": dict(trial.params), "trial": trial.key, "rows": int(order.size),
     }  # fmt: skip
     return Model(estimator, recipe, facts)
+
+
+def bundle(run: str | Path, output: str | Path | None = None) -> Bundled:
+    """Write a run, a folder or one that ships, as one file; by default NAME.olb in the current folder."""
+    folder = find_run(run)
+    name = folder.resolve().parent.name if folder.name == run_file.REFERENCE else folder.resolve().name
+    return write_bundle(folder, Path(output or f"{name}{SUFFIX}"))
+
+
+def verify(
+    run: str | Path, *, trials: int | None = None, confidence: float | None = None, share: float = 0.05,
+    seed: int | None = None, timing: bool = False, by: str | None = None, trust_plugins: bool = False,
+    jobs: int | None = None, say: Callable[[str], None] = lambda text: None,
+) -> "VerifiedRun":  # fmt: skip
+    """Run a random sample of the trials of a folder or a bundle again, and compare every count.
+
+    It has `trials` trials, 20 by default; with a `confidence`, as many as it takes to find altered trials, a
+    `share` of all, with that probability. Of the result, `is_true` and `sentence` say what was shown.
+    """
+    from olbench.engine.verification import verify_run
+
+    folder = find_run(run)
+    if trust_plugins:
+        trust(folder)
+    return verify_run(
+        folder, jobs or default_jobs(), trials=trials, confidence=confidence, share=share, seed=seed,
+        timing=timing, by=by, say=say,
+    )  # fmt: skip
+
+
+def merge(runs: Sequence[str | Path], output: str | Path, *, trust_plugins: bool = False) -> "Merged":
+    """Put parts of one experiment, folders or bundles, together in a new folder."""
+    from olbench.engine.merging import merge_runs
+
+    folders = [find_run(run) for run in runs]
+    for folder in folders:
+        if trust_plugins:
+            trust(folder)
+        elif is_bundle(folder) and run_file.read(folder).config.plugins:
+            # The merged folder would run the code of the bundle without asking again.
+            run_file.load_plugins(run_file.read(folder).config)
+    return merge_runs(folders, Path(output))
 
 
 #: The keys of the findings; the other keys say when, where and with which versions they were made.

@@ -29,6 +29,9 @@ OUTPUT = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write to this file instead of the terminal.",
 )
+TRUST = click.option(
+    "--trust-plugins", is_flag=True, help="Run the Python code that comes with a bundle; read it first."
+)
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Print no progress and no table.")
 
 

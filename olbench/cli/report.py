@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.flags import OUTPUT
+from olbench.cli.flags import OUTPUT, TRUST
 from olbench.cli.output import deliver, render, screen_size
 from olbench.errors import UserError
 from olbench.report.grid import count
@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Write the verdicts of this report as such a file.",
 )
+@TRUST
 def command(
     folders: tuple[Path, ...], full: bool, form: str | None, output: Path | None, measures: str | None,
     figures: Path | None, everything: bool, strict: Path | None, write_expected: Path | None,
+    trust_plugins: bool,
 ) -> None:  # fmt: skip
-    """Report on the run in DIR, finished or not. Without DIR, take the newest run below results/.
+    """Report on the run in DIR or a bundle, finished or not. Without DIR, take the newest below results/.
 
     By default, print a summary of one screen: winners, ranks, verdicts, and what to run next. --full prints
     every table; --format and --output write the full report. Several folders are compared side by side, such
@@ -53,6 +55,7 @@ def command(
       olbench report
       olbench report scw
       olbench report scw --full
+      olbench report scw.olb
       olbench report results/scw --format html --output scw.html
       olbench report results/scw --all
       olbench report results/quick --measures balanced_accuracy,kappa
@@ -66,7 +69,10 @@ def command(
     from olbench.report.results import newest
     from olbench.report.verdicts import expected_text
     from olbench.shipped import find_run
+    from olbench.trials.container import is_bundle, trust
 
+    for folder in folders if trust_plugins else ():
+        trust(folder)
     if len(folders) > 1:
         if figures or everything or strict or write_expected or measures:
             raise UserError(
@@ -80,6 +86,8 @@ def command(
             "--all writes every format to DIR/report; it does not go with --format, --output or --full"
         )
     folder = find_run(folders[0]) if folders else newest(Path("results"))
+    if everything and is_bundle(folder):
+        raise UserError(f"--all writes to DIR/report, and {folder} is a file; use --format and --output")
     report = make_report(folder, [name.strip() for name in measures.split(",")] if measures else ())
     if not report.rows:
         click.echo(f"olbench: no trial of {folder} is done yet; run its config first", err=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olbench.cli.flags import TRUST
 from olbench.errors import UserError, escape_controls, suggest
 from olbench.report.grid import list_some
 
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
     "--permutation", "--number", "number", type=click.IntRange(0),
     help="The permutation, fold or split of the trial, from 0 [default: 0].",
 )  # fmt: skip
+@TRUST
 def command(
-    folder: Path, key: str | None, dataset: str | None, algorithm: str | None, number: int | None
-) -> None:
-    """Run one trial of DIR again and compare it with its record; nothing is written.
+    folder: Path, key: str | None, dataset: str | None, algorithm: str | None, number: int | None,
+    trust_plugins: bool,
+) -> None:  # fmt: skip
+    """Run one trial of DIR, or of a bundle, again and compare it with its record; nothing is written.
 
     Name the trial by KEY, of which the start is enough, or by data set, algorithm and permutation. Exit code
     1: a count differs from the record.
@@ -42,6 +45,7 @@ def command(
     from olbench import api
     from olbench.shipped import find_run
     from olbench.trials import ledger
+    from olbench.trials.container import trust
 
     if bool(key) == bool(dataset or algorithm or number is not None):
         raise UserError(
@@ -49,6 +53,8 @@ def command(
             f"`olbench rerun {folder} --dataset synthetic --algorithm arow --permutation 0`"
         )
     folder = find_run(folder)
+    if trust_plugins:
+        trust(folder)
     recorded = ledger.current(folder)
     chosen = ledger.find_key(recorded, key, folder) if key else ""
     record = recorded[chosen or find_trial(folder, recorded, dataset, algorithm, number or 0)]

@@ -1,0 +1,119 @@
+"""olbench verify: whether a recorded run is true, from a random sample of its trials."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from olbench.cli.flags import JOBS, QUIET, TRUST, format_flag
+from olbench.errors import UserError, count, escape_controls
+
+if TYPE_CHECKING:
+    from olbench.engine.verification import VerifiedRun
+
+#: How many differences are printed at most.
+MAX_LINES = 20
+
+
+@click.command("verify")
+@click.argument("run", metavar="DIR|NAME|FILE", type=click.Path(path_type=Path))
+@click.option("--trials", type=click.IntRange(1), help="How many trials run again [default: 20].")
+@click.option(
+    "--confidence", type=click.FloatRange(0, 1, min_open=True),
+    help="Take as many trials as find a share of altered ones with this probability.",
+)  # fmt: skip
+@click.option(
+    "--share", type=click.FloatRange(0, 1, min_open=True), default=0.05, show_default=True,
+    help="The share of altered trials that is to be found.",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), help="Draw the sample of an earlier check [default: random].")
+@click.option("--timing", is_flag=True, help="Also compare times of trials that were timed alone.")
+@click.option(
+    "--statement", type=click.Path(path_type=Path, dir_okay=False), help="Write what was shown as JSON."
+)
+@click.option("--by", metavar="NAME", help="Who vouches for the statement.")
+@TRUST
+@JOBS
+@QUIET
+@format_flag("text", "json")
+def command(
+    run: Path, trials: int | None, confidence: float | None, share: float, seed: int | None, timing: bool,
+    statement: Path | None, by: str | None, trust_plugins: bool, jobs: int | None, quiet: bool, form: str,
+) -> None:  # fmt: skip
+    """Run a random sample of the trials of a run again, and compare every count with its record.
+
+    The run is a folder, a bundle (.olb) or the name of one that ships. Nobody can know which trials are
+    drawn, so an altered count is found with the probability that is printed. Trials whose data is not
+    here, or whose algorithm behaves differently in this version, are counted apart, and nothing is said
+    about them. Times are not judged.
+
+    Exit codes: 1 if a count differs, 3 if trials fail, 4 if nothing could run again.
+
+    \b
+    Examples:
+      olbench verify quick.olb
+      olbench verify scw --trials 100
+      olbench verify scw.olb --confidence .99 --share .05
+      olbench verify scw.olb --statement scw.json --by "A. Reader"
+      olbench verify scw.olb --seed 17
+    """
+    from olbench import api
+    from olbench.engine.activity import show_activity
+    from olbench.files import write_text
+    from olbench.report.verification import make_statement
+
+    if trials is not None and confidence is not None:
+        raise UserError("--trials and --confidence both say how many trials run again; give one of them")
+    with show_activity(quiet) as activity:
+        shown = api.verify(
+            run, trials=trials, confidence=confidence, share=share, seed=seed, timing=timing, by=by,
+            trust_plugins=trust_plugins, jobs=jobs, say=activity.say,
+        )  # fmt: skip
+    content = json.dumps(make_statement(shown), indent=1)
+    if statement:
+        write_text(statement, f"{content}\n")
+    if form == "json":
+        click.echo(content)
+    else:
+        show(shown)
+    sys.exit(exit_code(shown))
+
+
+def show(shown: "VerifiedRun") -> None:
+    """Print what was shown."""
+    for each in shown.mismatches[:MAX_LINES]:
+        before, now = map(escape_controls, each.values)
+        click.echo(f"DIFFERS: {escape_controls(each.place)}: {each.name} {before} in the record, {now} now")
+    if (more := len(shown.mismatches) - MAX_LINES) > 0:
+        click.echo(f"... and {count(more, 'difference')} more")
+    for cell in shown.wrong_cells[:MAX_LINES]:
+        click.echo(f"DIFFERS: {escape_controls(cell)}: the trials of its tuning choose other parameters")
+    for reason, records in shown.not_rerun.items():
+        click.echo(f"not run, {reason}: {count(len(records), 'trial')}: {shown.name_unrun(reason)}")
+    if shown.failed:
+        click.echo(f"the first error: {escape_controls(str(shown.failed[0]['error']))}")
+    click.echo(shown.sentence)
+    if shown.timed is not None:
+        click.echo(describe_times(shown))
+    click.echo(f"seed {shown.seed}; run {shown.digest[:16]}")
+
+
+def describe_times(shown: "VerifiedRun") -> str:
+    """Return how the times compare, in a sentence."""
+    if shown.ratio is None:
+        return "No times were compared: fewer than three of the drawn trials have a time taken alone."
+    other = (
+        f" The record is from another processor ({shown.other_processor})." if shown.other_processor else ""
+    )
+    return f"{count(shown.timed or 0, 'trial')} timed alone took {shown.ratio}.{other}"
+
+
+def exit_code(shown: "VerifiedRun") -> int:
+    """Return the exit code."""
+    if not shown.is_true:
+        return 1
+    if shown.failed:
+        return 3
+    return 0 if shown.compared else 4

@@ -1,0 +1,374 @@
+"""Whether a recorded run is true: a random sample of its trials runs again, and every count must be the same.
+
+Who altered records cannot know which trials are drawn. If `altered` of N trials were altered, n drawn ones
+miss all of them with the probability of drawing none in the hypergeometric distribution.
+"""
+
+import math
+import random
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from olbench.algorithms import get_definition
+from olbench.config.specs import Config
+from olbench.data.fetch import is_present
+from olbench.data.source import Source, find_named
+from olbench.engine.budget import refuse_excess
+from olbench.engine.executors.local import Executor, LocalExecutor
+from olbench.engine.stopping import StopFlag, stop_on_interrupt
+from olbench.engine.times import FEWEST, LEVEL, SHORTEST, Ratio, estimate_ratio, time_alone
+from olbench.errors import UserError, count
+from olbench.protocols import Protocol, cells_of, get_protocol
+from olbench.protocols.definition import Cell
+from olbench.trials import ledger, provenance, run_file
+from olbench.trials.arrays import read_array
+from olbench.trials.behaviour import behaviour
+from olbench.trials.bundle import digest_records
+from olbench.trials.run_file import RunFile
+from olbench.trials.trial import Record, Trial
+from olbench.trials.verify import Mismatch, Recorded, compare_arrays, compare_records
+
+TRIALS, SHARE = 20, 0.05
+#: Why trials cannot run here.
+NO_DATA, OTHER_DATA = "data not available", "other data of the same name"
+NO_PLUGIN, NO_ALGORITHM = "plugin not trusted", "unknown algorithm"
+OTHER_CODE, OLD, FAILED = "another behaviour of the code", "recorded by olbench 0.1", "it fails here"
+
+
+def altered_trials(population: int, share: float) -> int:
+    """Return how many trials a share of them is: at least one, and the next whole number.
+
+    >>> altered_trials(480, 0.05), altered_trials(7, 0.05)
+    (24, 1)
+    """
+    return min(population, max(1, math.ceil(share * population - 1e-9)))
+
+
+def detection(population: int, altered: int, drawn: int) -> float:
+    """Return the probability that at least one of the altered trials is drawn.
+
+    >>> round(detection(480, 24, 20), 4)
+    0.6498
+    """
+    missed = 1.0
+    for number in range(drawn):
+        missed *= max(0, population - altered - number) / (population - number)
+    return 1.0 - missed
+
+
+def sample_size(population: int, share: float, confidence: float) -> int:
+    """Return how many trials must be drawn to find a share of altered ones with some confidence.
+
+    >>> sample_size(480, 0.05, 0.99)
+    82
+    """
+    altered, missed = altered_trials(population, share), 1.0
+    for drawn in range(population):
+        if 1.0 - missed >= confidence:
+            return drawn
+        missed *= max(0, population - altered - drawn) / (population - drawn)
+    return population
+
+
+@dataclass(frozen=True)
+class VerifiedRun:
+    """What came out of running a sample of trials again."""
+
+    folder: str
+    #: The digest of the records, the same for a folder and its bundle.
+    digest: str
+    seed: int
+    #: How many trials the run has, and how many of them can run here; the sample is drawn from these.
+    recorded: int
+    population: int
+    drawn: tuple[Record, ...]
+    mismatches: tuple[Mismatch, ...]
+    #: Cells whose reported trials are not those that follow from the records.
+    wrong_cells: tuple[str, ...]
+    #: The trials that did not run, by reason.
+    not_rerun: Mapping[str, tuple[Record, ...]]
+    #: The share of altered trials that the sentence is about.
+    share: float
+    #: The times of the trials now over those recorded, both taken alone; None if there are too few.
+    ratio: Ratio | None = None
+    #: The processor of the record, if it is another one.
+    other_processor: str = ""
+    timed: int | None = None
+    by: str | None = None
+    when: str = field(default_factory=run_file.now)
+
+    @property
+    def failed(self) -> tuple[Record, ...]:
+        """The drawn trials that failed here."""
+        return self.not_rerun.get(FAILED, ())
+
+    @property
+    def compared(self) -> int:
+        """How many trials ran again."""
+        return len(self.drawn) - len(self.failed)
+
+    @property
+    def different(self) -> int:
+        """How many of them differ from their records."""
+        return len({each.record["key"] for each in self.mismatches})
+
+    @property
+    def is_true(self) -> bool:
+        """Whether nothing differs."""
+        return not self.mismatches and not self.wrong_cells
+
+    @property
+    def probability(self) -> float:
+        """The probability of having found a share of altered trials, among those that can run here."""
+        if not self.population:
+            return 0.0
+        return detection(self.population, altered_trials(self.population, self.share), self.compared)
+
+    @property
+    def sentence(self) -> str:
+        """What was shown, in words."""
+        if not self.compared:
+            return f"None of {count(self.recorded, 'trial')} ran again, so nothing was shown."
+        left = self.recorded - self.population
+        of = f"{self.recorded:,} trials" if not left else f"the {self.population:,} trials that can run here"
+        ran = f"{self.compared:,} of {of} ran again"
+        if self.different:
+            return f"{ran}; {self.different:,} of them {'differ' if self.different > 1 else 'differs'}."
+        if self.wrong_cells:
+            number = len(self.wrong_cells)
+            return (
+                f"{ran}, all the same to the digit; but {count(number, 'result')} of the run "
+                f"{'does' if number == 1 else 'do'} not follow from its trials."
+            )
+        among = "the trials" if not left else f"these {self.population:,} trials"
+        chance = "for certain" if self.probability >= 1 else f"with probability {_show(self.probability)}"
+        found = f"If {100 * self.share:g}% of {among} had been altered, this would have been found {chance}."
+        rest = f" Nothing was shown about the other {left:,}." if left else ""
+        return f"{ran}, all the same to the digit. {found}{rest}"
+
+    def name_unrun(self, reason: str, most: int = 5) -> str:
+        """Return which trials did not run for a reason: algorithms and data sets, with their numbers."""
+        cells = Counter(f"{each['algorithm']} on {each['dataset']}" for each in self.not_rerun[reason])
+        shown = [f"{name} ({number:,})" for name, number in cells.most_common(most)]
+        more = len(cells) - len(shown)
+        return ", ".join(shown) + (f" and {more:,} more" if more else "")
+
+
+def _show(probability: float) -> str:
+    """Return a probability, rounded down: a statement must not claim more than was shown."""
+    digits = 2 if probability < 0.99 else 4
+    scale: int = 10**digits
+    return f"{math.floor(probability * scale) / scale:.{digits}f}".rstrip("0").rstrip(".")
+
+
+class Verifier:
+    """A recorded run, and which of its trials can run here."""
+
+    def __init__(self, folder: Path, say: Callable[[str], None] = lambda text: None):
+        self.folder, self.say = folder, say
+        self.run: RunFile = run_file.read(folder)
+        self.protocol: Protocol = run_file.protocol_of(self.run.config)
+        self.has_plugins = True
+        try:
+            run_file.load_plugins(self.run.config)
+        except UserError:
+            self.has_plugins = False
+        self.records = ledger.current(folder)
+        self._check()
+        self.sources: dict[str, Source | str] = {}
+        self.codes: dict[tuple[str, str, str], str] = {}
+
+    @property
+    def config(self) -> Config:
+        """The config of the run."""
+        return self.run.config
+
+    @property
+    def good(self) -> list[Record]:
+        """The trials that succeeded, in an order that does not depend on the file."""
+        return sorted(
+            (record for record in self.records.values() if record["status"] == "ok"),
+            key=lambda r: str(r["key"]),
+        )
+
+    def _check(self) -> None:
+        """Refuse records that contradict themselves, each other, or the run file."""
+        recorded = Recorded(self.folder, self.run, self.protocol, self.records)
+        for cell in self.run.cells:
+            recorded.trials_of(cell)
+        for record in self.good:
+            if record["protocol"] == self.protocol.id:
+                recorded.check(record)
+
+    def why_not(self, record: Record) -> str:
+        """Return why a trial cannot run here, or an empty text."""
+        if record["version"] == 1:
+            return OLD
+        source = self._source(record["dataset"])
+        if isinstance(source, str):
+            return source
+        if source.fingerprint != record["fingerprint"]:
+            return OTHER_DATA
+        code = self._code(record)
+        return code if code in (NO_PLUGIN, NO_ALGORITHM) else "" if code == record["code"] else OTHER_CODE
+
+    def _source(self, name: str) -> Source | str:
+        """Return the data of a name, or why it is not available."""
+        if name not in self.sources:
+            self.say(f"loading {name}")
+            self.sources[name] = self._find_source(name)
+        return self.sources[name]
+
+    def _find_source(self, name: str) -> Source | str:
+        specs = [
+            spec for spec in self.config.datasets if name == spec.name or name.startswith(f"{spec.name}[")
+        ]
+        try:
+            present = [spec for spec in specs if spec.path or is_present(spec.name)]
+            return find_named(present, name)
+        except UserError:
+            return NO_DATA
+
+    def _code(self, record: Record) -> str:
+        """Return how the algorithm of a record behaves now, or why that cannot be told."""
+        kind = record["protocol"], record["algorithm"], str(record["options"])
+        if kind not in self.codes:
+            self.say(f"probing {record['algorithm']}")
+            self.codes[kind] = self._find_code(record)
+        return self.codes[kind]
+
+    def _find_code(self, record: Record) -> str:
+        unknown = NO_ALGORITHM if self.has_plugins else NO_PLUGIN
+        try:
+            protocol = get_protocol(record["protocol"])
+            get_definition(record["algorithm"])
+        except UserError:
+            return unknown
+        try:
+            found = behaviour(record["algorithm"], record["options"])
+        except (UserError, TypeError):  # options that no trial can have had
+            return OTHER_CODE
+        return found + (f"-{protocol.version}" if protocol.version > 1 else "")
+
+    def trial(self, record: Record) -> Trial:
+        """Return the trial of a record, ready to run."""
+        source = self._source(record["dataset"])
+        assert isinstance(source, Source)
+        wanted = self.protocol.wanted(self.config, record["role"])
+        return replace(Trial.of(record), source=source, wanted=wanted)
+
+    def plan_cells(self) -> list[Cell]:
+        """Return the cells of the config on the data that is here and has not changed."""
+        sources = [
+            source
+            for name, source in self.sources.items()
+            if isinstance(source, Source) and source.fingerprint == self._fingerprint(name)
+        ]
+        if not sources or (self.config.plugins and not self.has_plugins):
+            return []
+        return cells_of(self.config, sources)
+
+    def _fingerprint(self, name: str) -> str:
+        facts = self.run.data.get(name)
+        return facts.fingerprint if facts else ""
+
+    def find_wrong_cells(self, cells: Sequence[Cell]) -> Iterator[str]:
+        """Yield the results whose trials are not those that follow from the records of their tuning."""
+        known = {record["key"]: record for record in self.good}
+        stated = {(each.dataset, each.entry, each.label): each for each in self.run.cells}
+        for cell in cells:
+            facts = stated.get((cell.source.name, cell.entry, cell.label))
+            first = self.records.get(facts.keys[0]) if facts and facts.keys else None
+            if facts is None or first is None or self.why_not(first):
+                continue
+            if tuple(trial.key for trial in cell.reported(known)) != facts.keys:
+                yield f"{facts.label} on {facts.dataset}"
+
+
+def verify_run(
+    folder: Path, jobs: int, *, trials: int | None = None, confidence: float | None = None,
+    share: float = SHARE, seed: int | None = None, timing: bool = False, by: str | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> VerifiedRun:  # fmt: skip
+    """Run a random sample of the trials of a folder or a bundle again, and compare every count."""
+    verifier = Verifier(folder, say)
+    able, unable = [], dict[str, list[Record]]()
+    for record in verifier.good:
+        if reason := verifier.why_not(record):
+            unable.setdefault(reason, []).append(record)
+        else:
+            able.append(record)
+    size = TRIALS if trials is None else trials
+    if confidence is not None:
+        size = sample_size(len(able), share, confidence) if able else 0
+    chosen = secrets.randbits(32) if seed is None else seed
+    drawn = random.Random(chosen).sample(able, min(size, len(able)))
+    cells = verifier.plan_cells() if able else []
+    used = {(record["dataset"], record["algorithm"]) for record in drawn}
+    refuse_excess([cell for cell in cells if (cell.source.name, cell.spec.id) in used], jobs)
+    with stop_on_interrupt() as stop:
+        executor = LocalExecutor(jobs, verifier.config.plugins, say)
+        mismatches, failed = _repeat(verifier, drawn, executor, stop)
+        if failed:
+            unable[FAILED] = failed
+        times = _compare_times(verifier, drawn, stop) if timing else {}
+    return VerifiedRun(
+        folder=str(folder),
+        digest=digest_records(verifier.records.values()),
+        seed=chosen,
+        recorded=len(verifier.good),
+        population=len(able),
+        drawn=tuple(drawn),
+        mismatches=tuple(mismatches),
+        wrong_cells=tuple(verifier.find_wrong_cells(cells)),
+        not_rerun={reason: tuple(records) for reason, records in unable.items()},
+        share=share,
+        by=by,
+        **times,
+    )
+
+
+def _repeat(
+    verifier: Verifier, drawn: Sequence[Record], executor: Executor, stop: StopFlag
+) -> tuple[list[Mismatch], list[Record]]:
+    """Run trials again; return the numbers that differ, and the records of trials that fail."""
+    trials = {trial.key: (trial, record) for record in drawn for trial in [verifier.trial(record)]}
+    mismatches: list[Mismatch] = []
+    failed: list[Record] = []
+    number = 0
+    verifier.say(f"running {count(len(trials), 'trial')}")
+    for again in executor.execute([trial for trial, _ in trials.values()], stop):
+        number += 1
+        verifier.say(f"running {count(len(trials), 'trial')}, {number} done")
+        _, record = trials[again["key"]]
+        if again["status"] != "ok":
+            failed.append({**record, "error": again["error"]})
+            continue
+        mismatches += compare_records(verifier.protocol, record, again)
+        if references := record.get("arrays"):
+            before = {name: read_array(verifier.folder, each) for name, each in references.items()}
+            mismatches += compare_arrays(record, before, again.get("arrays", {}))
+    if stop.is_set():
+        raise KeyboardInterrupt
+    return mismatches, failed
+
+
+def _compare_times(verifier: Verifier, drawn: Sequence[Record], stop: StopFlag) -> dict[str, Any]:
+    """Time the drawn trials that were timed alone, and return the ratio of both times."""
+    records = [record for record in drawn if record["timing"] == "exclusive"]
+    trials = [verifier.trial(record) for record in records]
+    seconds = time_alone(trials, stop) if len(trials) >= FEWEST else {}
+    pairs = [
+        (float(record["seconds"]), seconds[trial.key])
+        for record, trial in zip(records, trials, strict=True)
+        if trial.key in seconds and min(record["seconds"], seconds[trial.key]) >= SHORTEST
+    ]
+    before, now = str(verifier.run.machine.get("processor", "")), str(provenance.machine()["processor"])
+    ratio = None
+    if len(pairs) >= FEWEST:
+        ratio = estimate_ratio([one for one, _ in pairs], [other for _, other in pairs], LEVEL)
+    return {"ratio": ratio, "timed": len(pairs), "other_processor": before if before != now else ""}

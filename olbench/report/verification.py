@@ -1,0 +1,56 @@
+"""The statement of a verification: what was shown about which run, where, when and by whom."""
+
+from typing import Any
+
+from olbench import __version__
+from olbench.engine.verification import VerifiedRun
+from olbench.trials import provenance
+
+#: The version of the statement.
+SCHEMA = 1
+
+
+def make_statement(shown: VerifiedRun) -> dict[str, Any]:
+    """Return a statement as plain values; docs/share.md has its fields."""
+    machine = provenance.machine()
+    machine.pop("host", None)
+    behaviours: dict[str, set[str]] = {}
+    for record in shown.drawn:
+        behaviours.setdefault(record["algorithm"], set()).add(record["code"])
+    return {
+        "schema": SCHEMA,
+        "run": shown.digest,
+        "olbench": __version__,
+        "behaviour": {name: sorted(codes) for name, codes in sorted(behaviours.items())},
+        "versions": provenance.versions(),
+        "machine": machine,
+        "when": shown.when,
+        "by": shown.by,
+        "seed": shown.seed,
+        "recorded": shown.recorded,
+        "population": shown.population,
+        "drawn": [record["key"] for record in shown.drawn],
+        "same": shown.compared - shown.different,
+        "different": [
+            {
+                "key": each.record["key"],
+                "trial": each.place,
+                "quantity": each.name,
+                "recorded": each.values[0],
+                "found": each.values[1],
+            }
+            for each in shown.mismatches
+        ],
+        "wrong_results": list(shown.wrong_cells),
+        "not_rerun": {reason: len(records) for reason, records in shown.not_rerun.items()},
+        "detectable": {"share": shown.share, "probability": shown.probability},
+        "timing": _describe_timing(shown),
+        "sentence": shown.sentence,
+    }
+
+
+def _describe_timing(shown: VerifiedRun) -> dict[str, Any] | None:
+    if shown.timed is None:
+        return None
+    ratio = shown.ratio and {"mean": shown.ratio.mean, "low": shown.ratio.low, "high": shown.ratio.high}
+    return {"trials": shown.timed, "ratio": ratio, "recorded_processor": shown.other_processor or None}

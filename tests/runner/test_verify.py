@@ -1,0 +1,216 @@
+"""verify finds altered counts with the probability that it states, and says what it could not run."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, hypergeom
+
+import olbench
+from olbench.engine.verification import altered_trials, detection, sample_size
+from olbench.trials import container, ledger
+from olbench.trials.bundle import write_bundle
+from olbench.trials.packed import pack
+from olbench.trials.trial import key_of
+from tests.trials.test_bundle import read_all
+
+TINY = {
+    "seed": 3,
+    "permutations": 4,
+    "curve": 3,
+    "datasets": ["breast-cancer"],
+    "algorithms": ["perceptron", {"id": "pa1", "grid": {"C": [0.25, 1.0]}}],
+    "tuning": {"search": "grid"},
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return the folder and the bundle of a small run: eight reported trials and two of a tuning."""
+    folder = tmp_path_factory.mktemp("made") / "tiny"
+    olbench.run(TINY, folder, jobs=1)
+    return folder, write_bundle(folder, folder.parent / "tiny.olb").path
+
+
+def forge(bundle, target, records=None, run=None):
+    """Write a bundle with other records, as somebody who computes keys, checksums and the manifest anew."""
+    members = {name: content for name, content in read_all(bundle).items() if name != container.MANIFEST}
+    if records is not None:
+        members[ledger.PACKED] = pack(records)
+    if run is not None:
+        members["run.json"] = json.dumps(run).encode()
+    container.write(Path(target), members, {"run": "0"})
+    return Path(target)
+
+
+@pytest.mark.parametrize("population", [1, 7, 32, 480])
+def test_the_probability_is_that_of_the_hypergeometric_distribution(population):
+    for share in (0.01, 0.05, 0.3, 1.0):
+        altered = altered_trials(population, share)
+        for drawn in range(0, population + 1, max(1, population // 9)):
+            exact = 1 - hypergeom.pmf(0, population, altered, drawn)
+            assert detection(population, altered, drawn) == pytest.approx(exact, abs=1e-12)
+        for confidence in (0.5, 0.95, 0.99):
+            size = sample_size(population, share, confidence)
+            assert 1 - hypergeom.pmf(0, population, altered, size) >= confidence - 1e-12
+            assert 1 - hypergeom.pmf(0, population, altered, size - 1) < confidence
+
+
+def test_one_altered_count_is_found_with_the_stated_probability(made, tmp_path):
+    _, bundle = made
+    records = list(ledger.current(bundle).values())
+    generator, found, stated = np.random.default_rng(27), 0, set()
+    for number in range(200):
+        altered = [dict(record) for record in records]
+        victim = altered[generator.integers(len(altered))]
+        victim["mistakes"] += 1
+        path = forge(bundle, tmp_path / f"{number % 16}.olb", altered)
+        shown = olbench.verify(path, trials=3, share=0.1, seed=number, jobs=1)
+        stated.add(shown.probability)
+        if shown.mismatches:
+            found += 1
+            assert not shown.is_true
+            (mismatch,) = shown.mismatches
+            assert (mismatch.record["key"], mismatch.name) == (victim["key"], "mistakes")
+            assert int(mismatch.before) == int(mismatch.now) + 1
+    assert [*stated] == [pytest.approx(0.3)]
+    assert binomtest(found, 200, 0.3).pvalue > 0.001
+
+
+@pytest.mark.parametrize(
+    ("name", "alter"),
+    [
+        ("updates", lambda record: record.update(updates=record["updates"] - 1)),
+        ("curve.mistakes", lambda record: record["curve"]["mistakes"].__setitem__(0, 0)),
+        ("curve.updates", lambda record: record["curve"]["updates"].__setitem__(1, 0)),
+    ],
+)
+def test_any_count_is_compared_and_no_time_is(here, made, tmp_path, monkeypatch, name, alter):
+    monkeypatch.chdir(tmp_path)
+    records = list(ledger.current(made[1]).values())
+    for record in records:
+        record["seconds"] *= 3
+        record["curve"]["seconds"] = [3 * t for t in record["curve"]["seconds"]]
+    forge(made[1], "slow.olb", records)
+    assert here("verify", "slow.olb", "-q")[0] == 0
+    alter(records[0])
+    forge(made[1], "bad.olb", records)
+    code, out, _ = here("verify", "bad.olb", "-q")
+    assert code == 1
+    assert out.startswith("DIFFERS: ")
+    assert records[0]["key"] in out
+    assert f"): {name} " in out
+    assert "10 of 10 trials ran again; 1 of them differs.\n" in out
+
+
+def test_a_statement_says_what_was_shown(here, made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder, bundle = made
+    words = ("--trials", 5, "--share", 0.2, "--seed", 4, "-q")
+    code, out, err = here("verify", bundle, *words, "--statement", "s.json", "--by", "A. Reader")
+    sentence = (
+        "5 of 10 trials ran again, all the same to the digit. If 20% of the trials had been altered, this "
+        "would have been found with probability 0.77."
+    )
+    statement = json.loads(Path("s.json").read_text())
+    assert (code, out, err) == (0, f"{sentence}\nseed 4; run {statement['run'][:16]}\n", "")
+    assert (statement["schema"], statement["by"], statement["seed"]) == (1, "A. Reader", 4)
+    assert (statement["population"], statement["same"], statement["different"]) == (10, 5, [])
+    assert (len(set(statement["drawn"])), statement["sentence"]) == (5, sentence)
+    assert statement["detectable"]["probability"] == pytest.approx(7 / 9)
+    assert "host" not in statement["machine"]
+    code, out, _ = here("verify", folder, *words, "--format", "json")
+    other = json.loads(out)
+    assert (code, other["run"], other["by"], other["drawn"]) == (
+        0,
+        statement["run"],
+        None,
+        statement["drawn"],
+    )
+    one, two = (olbench.verify(bundle, trials=1, jobs=1).seed for _ in range(2))
+    assert one != two  # a forger cannot know it
+
+
+def test_the_confidence_decides_how_many_trials_run(here, made):
+    code, out, _ = here("verify", made[1], "--confidence", 0.7, "--share", 0.2, "-q")
+    assert (code, out.startswith("5 of 10 trials ran again")) == (0, True)
+    assert here("verify", made[1], "--confidence", 1.0, "--share", 0.01, "-q")[1].startswith("10 of 10")
+    code, _, err = here("verify", made[1], "--confidence", 0.7, "--trials", 3)
+    assert (code, "give one of them" in err) == (2, True)
+
+
+def test_a_result_that_does_not_follow_from_the_tuning_is_found(made, tmp_path):
+    """The forger reports the candidate that lost, with trials that are true."""
+    folder, bundle = made
+    content = json.loads((folder / "run.json").read_text())
+    (cell,) = [cell for cell in content["cells"] if cell["algorithm"] == "pa1"]
+    other = 0.25 if cell["params"]["C"] == 1.0 else 1.0
+    lost = {**TINY, "algorithms": [{"id": "pa1", "params": {"C": other}}], "tuning": {"search": "none"}}
+    olbench.run(lost, tmp_path / "lost", jobs=1)
+    trials = ledger.current(tmp_path / "lost")
+    records = [*ledger.current(bundle).values(), *trials.values()]
+    cell["params"] = {"C": other}
+    cell["keys"] = json.loads((tmp_path / "lost/run.json").read_text())["cells"][0]["keys"]
+    shown = olbench.verify(forge(bundle, tmp_path / "x.olb", records, content), trials=2, jobs=1)
+    assert shown.wrong_cells == ("pa1 on breast-cancer",)
+    assert not shown.is_true
+    assert "1 result of the run does not follow from its trials" in shown.sentence
+
+
+def test_trials_of_another_behaviour_are_counted_apart(here, made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder, bundle = made
+    content, records, keys = json.loads((folder / "run.json").read_text()), [], {}
+    for record in ledger.current(bundle).values():
+        changed = dict(record)
+        if record["algorithm"] == "pa1":
+            changed["code"] = "0123456789abcdef"
+            changed["key"] = keys[record["key"]] = key_of(changed)
+            changed["mistakes"] = 1
+        records.append(changed)
+    for cell in content["cells"]:
+        cell["keys"] = [keys.get(key, key) for key in cell["keys"]]
+    forge(bundle, "x.olb", records, content)
+    code, out, _ = here("verify", "x.olb", "-q")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "not run, another behaviour of the code: 6 trials: pa1 on breast-cancer (6)"
+    assert lines[1] == (
+        "4 of the 4 trials that can run here ran again, all the same to the digit. If 5% of these 4 trials "
+        "had been altered, this would have been found for certain. Nothing was shown about the other 6."
+    )
+
+
+def test_records_that_contradict_themselves_are_refused(made, tmp_path):
+    records = list(ledger.current(made[1]).values())
+    changed = [{**records[0], "seed": 4}, *records[1:]]
+    with pytest.raises(olbench.UserError, match=r"its key is not that of its fields|differ in their seed"):
+        olbench.verify(forge(made[1], tmp_path / "x.olb", changed), jobs=1)
+
+
+def test_own_data_is_looked_for_in_the_current_folder(here, tmp_path, monkeypatch):
+    rows = [f"{'+1' if n % 3 else '-1'} 1:{n % 7} 2:{n % 5}\n" for n in range(60)]
+    (tmp_path / "own.libsvm").write_text("".join(rows))
+    olbench.run({**TINY, "datasets": [str(tmp_path / "own.libsvm")]}, tmp_path / "run", jobs=1)
+    bundle = write_bundle(tmp_path / "run", tmp_path / "run.olb").path
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    code, out, _ = here("verify", bundle, "-q")
+    assert (code, "not run, data not available: 10 trials" in out) == (4, True)
+    assert "None of 10 trials ran again, so nothing was shown.\n" in out
+    Path("own.libsvm").write_text("".join(rows[:-1]))
+    code, out, _ = here("verify", bundle, "-q")
+    assert (code, "not run, other data of the same name: 10 trials" in out) == (4, True)
+
+
+def test_times_are_compared_as_ratios(here, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("tiny.yaml").write_text(json.dumps(TINY))
+    assert here("run", "tiny.yaml", "--out", "out", "--timing", "exclusive", "-q", "--jobs", 1)[0] == 0
+    code, out, _ = here("verify", "out", "--timing", "-q")
+    assert code == 0
+    assert "8 trials timed alone took " in out
+    assert " times as long [" in out
+    assert "No times were compared" in here("verify", "out", "--timing", "--trials", 1, "-q")[1]

@@ -1,0 +1,500 @@
+"""A bundle is read as the folder that it was made of; one that nobody should trust is refused."""
+
+import hashlib
+import json
+import lzma
+import os
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import zipfile
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import olbench
+from olbench import UserError, load_results
+from olbench.advice.files import read_rules
+from olbench.trials import container, ledger, run_file
+from olbench.trials.bundle import digest_records, write_bundle, write_run
+from olbench.trials.packed import pack, unpack
+from tests.runner.conftest import ROOT, own_folder  # noqa: F401
+
+CONFIG = {
+    "seed": 3,
+    "permutations": 2,
+    "curve": 3,
+    "datasets": ["breast-cancer"],
+    "algorithms": ["perceptron", "pa1"],
+}
+PLUGIN = """\
+from pathlib import Path
+from olbench import contestant
+
+Path("executed").touch()
+
+
+@contestant("mine")
+def mine():
+    '''Learn as scikit-learn does.'''
+    from sklearn.linear_model import Perceptron
+
+    return Perceptron(random_state=0)
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return the folder of a small run."""
+    folder = tmp_path_factory.mktemp("made") / "small"
+    olbench.run(CONFIG, folder, jobs=1)
+    return folder
+
+
+@pytest.fixture
+def bundle(made, tmp_path):
+    """Return the path of its bundle."""
+    return write_bundle(made, tmp_path / "small.olb").path
+
+
+def read_all(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rewrite(path, **changed):
+    """Write a bundle again, as a forger who computes its manifest anew, with other content for some names."""
+    members = {name: content for name, content in read_all(path).items() if name != container.MANIFEST}
+    container.write(path, members | {name.replace("__", "."): each for name, each in changed.items()}, {})
+
+
+def test_bundling_twice_gives_the_same_bytes(made, tmp_path):
+    copy = shutil.copytree(made, tmp_path / "elsewhere" / "small")
+    for path in copy.iterdir():
+        os.utime(path, (1e9, 1e9))
+    one, other = write_bundle(made, tmp_path / "a.olb"), write_bundle(copy, tmp_path / "b.olb")
+    assert one.path.read_bytes() == other.path.read_bytes()
+    assert one.digest == other.digest == digest_records(ledger.current(one.path).values())
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "md", "latex", "json"])
+def test_a_report_of_a_bundle_is_that_of_its_folder(here, made, bundle, monkeypatch, form):
+    monkeypatch.chdir(made.parent)
+    reports = [here("report", folder, "--format", form)[1] for folder in ("small", bundle)]
+    if form == "json":  # the name of the machine is nobody's business
+        reports[0] = "".join(line for line in reports[0].splitlines(True) if '"host"' not in line)
+    assert reports[0] == reports[1] != ""
+
+
+def test_python_reads_a_bundle_without_writing_anything(made, bundle):
+    before = sorted(bundle.parent.rglob("*"))
+    ours, theirs = load_results(bundle), load_results(made)
+    assert ours.to_frame().equals(theirs.to_frame())
+    assert ours.name == theirs.name == "small"
+    assert sorted(bundle.parent.rglob("*")) == before
+
+
+def test_arrays_are_read_from_a_bundle(tmp_path):
+    folder = tmp_path / "kept"
+    config = {**CONFIG, "protocol": "stream", "datasets": ["sea"]}
+    del config["permutations"]
+    olbench.run(config, folder, jobs=1)
+    path = write_bundle(folder, tmp_path / "kept.olb").path
+    compared = 0
+    for ours, theirs in zip(load_results(path).entries, load_results(folder).entries, strict=True):
+        for name in ours.columns["arrays"][0]:
+            one, other = load_results(path).array(ours, 0, name), load_results(folder).array(theirs, 0, name)
+            np.testing.assert_array_equal(one, other)
+            compared += 1
+    assert compared
+
+
+def test_a_bundle_has_neither_paths_nor_the_name_of_the_machine(tmp_path):
+    data = tmp_path / "own.libsvm"
+    data.write_text("".join(f"{'+1' if n % 3 else '-1'} 1:{n % 7} 2:{n % 5}\n" for n in range(60)))
+    plugin, paper = tmp_path / "mine.py", tmp_path / "my-paper.yaml"
+    plugin.write_text("FACTOR = 2\n")
+    shutil.copyfile(ROOT / "olbench/papers/scw2012/numbers.yaml", paper)
+    config = {
+        **CONFIG,
+        "datasets": [str(data)],
+        "plugins": [str(plugin)],
+        "paper": str(paper),
+    }
+    folder = tmp_path / "run"
+    olbench.run(config, folder, jobs=1)
+    content = json.loads((folder / "run.json").read_text())
+    content["machine"]["host"] = "my-very-own-machine"
+    (folder / "run.json").write_text(json.dumps(content))
+    path = write_bundle(folder, tmp_path / "run.olb").path
+    members = read_all(path)
+    everything = b"".join(each for name, each in members.items() if name != ledger.PACKED)
+    everything += b"".join(json.dumps(each).encode() for each in ledger.each(path))
+    assert str(tmp_path).encode() not in everything
+    assert b"my-very-own-machine" not in everything
+    assert members["plugins/0/mine.py"] == plugin.read_bytes()
+    assert members["paper.yaml"] == paper.read_bytes()
+    said = json.loads(members["data.json"])["own.libsvm"]
+    assert (said["file"], said["rows"]) == ("own.libsvm", 60)
+    config = run_file.read(path).config
+    assert config.paper == f"{path}/paper.yaml"
+    from olbench.papers import load_paper
+
+    assert load_paper(config.paper).algorithms == load_paper(str(paper)).algorithms
+
+
+def test_the_description_is_a_crate_of_all_files(bundle):
+    members = read_all(bundle)
+    crate = json.loads(members["ro-crate-metadata.json"])
+    entities = {each["@id"]: each for each in crate["@graph"]}
+    assert len(entities) == len(crate["@graph"])
+    assert entities["ro-crate-metadata.json"]["about"] == {"@id": "./"}
+    root = entities["./"]
+    assert {"name", "description", "datePublished", "hasPart"} <= root.keys()
+    assert "license" not in root  # nobody has said
+    parts = {each["@id"] for each in root["hasPart"]}
+    assert parts == members.keys() - {"ro-crate-metadata.json", "manifest.json"}
+    assert all(entities[name]["@type"] == "File" for name in parts)
+    assert entities["#data-breast-cancer"]["license"] == "CC BY 4.0"
+
+    def references(value):
+        if isinstance(value, dict):
+            yield from ([value["@id"]] if value.keys() == {"@id"} else [])
+            for each in value.values():
+                yield from references(each)
+        elif isinstance(value, list):
+            for each in value:
+                yield from references(each)
+
+    known = entities.keys() | {"https://w3id.org/ro/crate/1.1"}
+    assert set(references(crate["@graph"])) <= known
+
+
+def test_the_config_of_a_bundle_can_be_run(bundle, tmp_path):
+    from olbench.config.reading import read_config
+
+    (tmp_path / "config.yaml").write_bytes(read_all(bundle)["config.yaml"])
+    assert read_config(tmp_path / "config.yaml").plain() == run_file.read(bundle).config.plain()
+
+
+def test_rules_are_in_a_bundle_as_rule_files(tmp_path):
+    path = write_bundle(ROOT / "results/advice/flipped", tmp_path / "flipped.olb").path
+    rules = [name for name in read_all(path) if name.startswith("rules/")]
+    assert rules
+    for name in rules:
+        file = tmp_path / Path(name).name
+        file.write_bytes(read_all(path)[name])
+        assert read_rules(file).rules
+
+
+def test_a_run_that_ships_is_bundled_by_its_name(here, own_folder):  # noqa: F811
+    code, out, err = here("bundle", "cw-usps")
+    assert (code, err) == (0, "")
+    assert out.startswith("cw-usps.olb: 75 trials on 5 data sets, ")
+    assert "paper.yaml" in read_all("cw-usps.olb")
+    code, out, _ = here("report", "cw-usps.olb", "--format", "csv")
+    assert code == 0
+    assert out == here("report", "cw-usps", "--format", "csv")[1]
+
+
+def test_the_plugin_of_a_run_that_ships_is_found_beside_its_config(made, tmp_path):
+    folder = shutil.copytree(made, tmp_path / "run")
+    content = json.loads((folder / "run.json").read_text())
+    content["config"]["plugins"] = ["stream_peers.py"]
+    (folder / "run.json").write_text(json.dumps(content))
+    members = read_all(write_bundle(folder, tmp_path / "run.olb").path)
+    assert members["plugins/0/stream_peers.py"] == (ROOT / "configs/stream_peers.py").read_bytes()
+    content["config"]["plugins"] = ["gone.py"]
+    (folder / "run.json").write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"cannot read the plugin gone\.py of the run: No such file"):
+        write_bundle(folder, tmp_path / "gone.olb")
+    assert not (tmp_path / "gone.olb").exists()
+
+
+def test_what_ships_has_the_digest_of_its_run(made, tmp_path):
+    write_run(made, tmp_path / "packed")
+    one, other = (digest_records(ledger.current(each).values()) for each in (made, tmp_path / "packed"))
+    assert one == other
+
+
+def test_packed_records_are_those_that_were_packed(made):
+    records = list(ledger.current(made).values())
+    plain = [{name: each for name, each in record.items() if name != "checksum"} for record in records]
+    found = list(unpack(pack(records)))
+    assert [{name: each for name, each in record.items() if name != "checksum"} for record in found] == plain
+
+
+def test_a_bundle_of_nothing_and_one_of_a_bundle_are_refused(here, made, bundle, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = here("bundle", bundle, "-o", "again.olb")
+    assert (code, err) == (2, f"olbench: {bundle} is a bundle already; name the folder of a run\n")
+    (tmp_path / "empty").mkdir()
+    shutil.copyfile(made / "run.json", "empty/run.json")
+    code, _, err = here("bundle", "empty")
+    assert (code, err) == (2, "olbench: empty has no trial yet, so there is nothing to bundle\n")
+    assert not [path for path in tmp_path.iterdir() if path.name not in ("small.olb", "empty")]
+    code, _, err = here("report", bundle, "--all")
+    assert (code, "use --format and --output" in err) == (2, True)
+
+
+# What nobody should open
+
+
+def make_zip(path, members, manifest=True, **entries):
+    """Write a ZIP archive with these members as they are, and a manifest that fits; return its path."""
+    files = [
+        {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in members
+    ]
+    listed = json.dumps({container.LAYOUT: 1, "files": files}).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in [*([("manifest.json", listed)] if manifest else []), *members]:
+            entry = zipfile.ZipInfo("x")
+            entry.filename = entry.orig_filename = name
+            entry.external_attr = entries.get("mode", stat.S_IFREG | 0o644) << 16
+            entry.compress_type = entries.get("method", zipfile.ZIP_DEFLATED)
+            archive.writestr(entry, content)
+    return path
+
+
+NAMES = {
+    "an absolute path": "/etc/passwd",
+    "a path upwards": "../../outside",
+    "a path upwards below": "plugins/0/../../../outside.py",
+    "a drive": "C:/outside",
+    "a backslash": "plugins\\0\\x.py",
+    "a control character": "run\x1b[31m.json",
+    "a line break": "plugins/0/a\nb.py",
+    "an unexpected name": "readme.txt",
+    "a hidden plugin": "plugins/0/.py",
+    "a folder": "plugins/",
+}
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+def test_a_member_with_a_hostile_name_is_refused(here, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    make_zip("bad.olb", [("run.json", b"{}"), (name, b"x = 1\n")])
+    shutil.copyfile("bad.olb", "worse.olb")
+    for words in (("report", "bad.olb"), ("verify", "bad.olb"), ("merge", "bad.olb", "worse.olb", "-o", "c")):
+        code, out, err = here(*words)
+        assert (code, out) == (2, "")
+        assert err.startswith("olbench: bad.olb: its member ")
+        assert err.endswith("is none that a bundle can have\n")
+        assert err[:-1].isprintable()
+    assert {path.name for path in tmp_path.iterdir()} == {"bad.olb", "worse.olb"}
+
+
+def test_a_link_a_double_and_other_methods_are_refused(tmp_path):
+    link = make_zip(tmp_path / "link.olb", [("run.json", b"/etc/passwd")], mode=stat.S_IFLNK | 0o777)
+    with pytest.raises(UserError, match="is a link or a folder; a bundle has files only"):
+        load_results(link)
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        double = make_zip(tmp_path / "double.olb", [("run.json", b"{}"), ("run.json", b"{}")])
+    with pytest.raises(UserError, match="two members of one name"):
+        load_results(double)
+    for method in (zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2):
+        other = make_zip(tmp_path / "other.olb", [("run.json", b"{}")], method=method)
+        with pytest.raises(UserError, match="packed in a way that olbench does not write"):
+            load_results(other)
+
+
+def test_a_bomb_is_refused_by_what_it_says_and_by_what_it_does(tmp_path, bundle):
+    bomb = make_zip(tmp_path / "bomb.olb", [("run.json", b" " * (30 << 20))])
+    assert bomb.stat().st_size < 100_000
+    with pytest.raises(UserError, match="would unpack to 31,457,280 bytes, which is too many"):
+        load_results(bomb)
+    # One that says less than it unpacks to.
+    content = bytearray(bomb.read_bytes())
+    for place in range(len(content)):
+        if content[place : place + 4] == struct.pack("<L", 30 << 20):
+            content[place : place + 4] = struct.pack("<L", 1000)
+    bomb.write_bytes(content)
+    with pytest.raises(UserError, match=r"is damaged|does not match its checksum"):
+        load_results(bomb)
+    rewrite(bundle, trials__jsonl__xz=lzma.compress(b"\0" * (64 << 20)))
+    with pytest.raises(UserError, match=r"trials\.jsonl\.xz: it unpacks to far more than records do"):
+        load_results(bundle)
+
+
+def test_a_million_members_are_refused_before_they_are_listed(tmp_path, monkeypatch):
+    path = tmp_path / "many.olb"
+    entry = (
+        struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 0, 0, 33, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0) + b"x.txt"
+    )
+    listing = entry * 1_000_000
+    end64 = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 10**6, 10**6, len(listing), 0)
+    locator = struct.pack("<4sLQL", b"PK\6\7", 0, len(listing), 1)
+    plain = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+    path.write_bytes(listing + end64 + locator + plain)
+
+    def list_members(*words):
+        pytest.fail("the list of members was read")
+
+    monkeypatch.setattr(zipfile, "ZipFile", list_members)
+    with pytest.raises(UserError, match="has more than 1,000 members, which no bundle has"):
+        load_results(path)
+    # A number of members that is a lie does not help.
+    for count, length in ((3, len(listing)), (3, 100)):
+        lie = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, length, 0, 0)
+        path.write_bytes(listing + end64 + locator + lie)
+        with pytest.raises(UserError, match=r"more than 1,000 members|not where it should be"):
+            load_results(path)
+
+
+def test_a_second_list_behind_the_first_is_refused(bundle):
+    content = bundle.read_bytes()
+    end = content[-22:]
+    locator = struct.pack("<4sLQL", b"PK\6\7", 0, 0, 1)
+    mark, *numbers, comment = struct.unpack("<4s4H2LH", end)
+    numbers[-2] += len(locator)
+    bundle.write_bytes(content[:-22] + locator + struct.pack("<4s4H2LH", mark, *numbers, comment))
+    with pytest.raises(UserError, match="its list of members is not where it should be"):
+        load_results(bundle)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.9, 0.999])
+def test_a_bundle_that_is_cut_off_is_refused(bundle, share):
+    content = bundle.read_bytes()
+    bundle.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(UserError, match="is cut off, or not a bundle"):
+        load_results(bundle)
+
+
+def test_a_changed_byte_is_found_anywhere(bundle):
+    content, digest = bundle.read_bytes(), digest_records(ledger.current(bundle).values())
+    generator = np.random.default_rng(7)
+    for place in generator.integers(0, len(content), 200).tolist():
+        changed = bytearray(content)
+        changed[place] ^= 1 << int(generator.integers(8))
+        bundle.write_bytes(changed)
+        with suppress(UserError):
+            # Some bytes say nothing, such as the version that wrote an entry.
+            assert digest_records(ledger.current(bundle).values()) == digest
+
+
+def test_what_is_no_bundle_or_a_newer_one_is_refused(tmp_path, bundle):
+    path = tmp_path / "text.olb"
+    path.write_text("A file with some words in it, and no archive at all.")
+    with pytest.raises(UserError, match=r"text\.olb is cut off, or not a bundle; get the file again"):
+        load_results(path)
+    with pytest.raises(UserError, match=r"it has no manifest\.json"):
+        load_results(make_zip(path, [("run.json", b"{}")], manifest=False))
+    for listed in (b"[]", b"{", b'{"olbench_bundle": 1}', b'{"olbench_bundle": "1", "files": []}'):
+        with pytest.raises(UserError, match=r"its manifest\.json cannot be read"):
+            load_results(make_zip(path, [("manifest.json", listed)], manifest=False))
+    newer = json.dumps({container.LAYOUT: 2, "members": {}}).encode()
+    with pytest.raises(UserError, match=r"was written by a newer olbench \(layout 2\)"):
+        load_results(make_zip(path, [("manifest.json", newer), ("later.txt", b"")], manifest=False))
+    members = {name: each for name, each in read_all(bundle).items() if name != "manifest.json"}
+    container.write(path, {name: each for name, each in members.items() if name != "run.json"}, {})
+    with pytest.raises(UserError, match=r"no run in"):
+        load_results(path)
+    (tmp_path / "plain.txt").write_text("words")
+    with pytest.raises(UserError, match=r"is a file; name the folder of a run, .* or a bundle"):
+        load_results(tmp_path / "plain.txt")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "match"),
+    [
+        ("plugins", ["/tmp/evil.py"], "its plugin '/tmp/evil.py' is not in it"),
+        ("plugins", ["evil.py"], "its plugin 'evil.py' is not in it"),
+        ("plugins", ["plugins/../../evil.py"], "is not in it"),
+        ("paper", "/etc/numbers.yaml", "its paper '/etc/numbers.yaml' is not in it"),
+        ("datasets", [{"name": "d", "path": "../secret"}], "is in a folder of another machine"),
+    ],
+)
+def test_a_run_file_that_points_out_of_its_bundle_is_refused(bundle, key, value, match):
+    content = json.loads(read_all(bundle)["run.json"])
+    content["config"][key] = value
+    rewrite(bundle, run__json=json.dumps(content).encode())
+    with pytest.raises(UserError, match=match):
+        load_results(bundle)
+
+
+def test_python_code_in_a_bundle_runs_only_if_it_is_trusted(here, own_folder):  # noqa: F811
+    Path("mine.py").write_text(PLUGIN)
+    text = "permutations: 2\ndatasets: [breast-cancer]\nalgorithms: [pa1, mine]\nplugins: [mine.py]\n"
+    Path("small.yaml").write_text(text)
+    assert here("run", "small.yaml", "--out", "out", "--quiet", "--jobs", 1)[0] == 0
+    assert here("bundle", "out", "-o", "out.olb")[0] == 0
+    Path("executed").unlink()
+    elsewhere = Path("elsewhere")
+    elsewhere.mkdir()
+    shutil.move("out.olb", elsewhere)
+    (elsewhere / "mine.py").write_text("raise SystemExit(7)")
+
+    def run(*words):
+        command = [sys.executable, "-W", "error", "-m", "olbench", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, cwd=elsewhere)
+
+    assert run("report", "out.olb", "--format", "json").returncode == 0
+    refused = run("rerun", "out.olb", "--algorithm", "mine", "--permutation", 0)
+    assert refused.returncode == 2
+    assert (
+        "out.olb brings Python code of its own (mine.py), which is not run unless you trust it"
+        in refused.stderr
+    )
+    done = run("verify", "out.olb", "--trials", 4)
+    assert done.returncode == 0, done.stderr
+    assert "not run, plugin not trusted: 2 trials: mine on breast-cancer (2)" in done.stdout
+    assert "2 of the 2 trials that can run here ran again" in done.stdout
+    refused = run("merge", "out.olb", "../out", "-o", "both")
+    assert (refused.returncode, "trust" in refused.stderr) == (2, True)
+    assert {path.name for path in elsewhere.iterdir()} == {"out.olb", "mine.py"}
+    trusted = run("verify", "out.olb", "--trials", 4, "--trust-plugins")
+    assert trusted.returncode == 0, trusted.stderr
+    assert "4 of 4 trials ran again, all the same to the digit" in trusted.stdout
+    assert (elsewhere / "executed").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_kill_leaves_no_half_bundle(tmp_path, number):
+    """The file is written slowly, so that the kill hits it."""
+    program = (
+        "import sys, time, zipfile\nfrom pathlib import Path\nfrom olbench.trials import container\n"
+        "before = zipfile.ZipFile.open\n"
+        "def slowly(self, *words, **options):\n"
+        "    print('writing', flush=True)\n    time.sleep(0.2)\n    return before(self, *words, **options)\n"
+        "zipfile.ZipFile.open = slowly\n"
+        "container.write(Path('x.olb'), {'run.json': b'{}', 'data.json': b'{}'}, {})\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    with child:
+        assert child.stdout.readline() == b"writing\n"
+        child.send_signal(number)
+    assert not (tmp_path / "x.olb").exists()
+    left = [path.name for path in tmp_path.iterdir()]
+    assert all(name.endswith(".part") for name in left)  # as any file that olbench writes
+    assert number == signal.SIGKILL or left == []
+
+
+def test_a_bundle_too_large_is_never_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(container, "MOST_TEXT", 10)
+    with pytest.raises(UserError, match=r"run\.json has 20 bytes, and a bundle takes 10"):
+        container.write(tmp_path / "x.olb", {"run.json": b" " * 20}, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_forged_place_of_an_array_is_refused(made, tmp_path):
+    from olbench.trials.arrays import read_array
+
+    (tmp_path / "arrays.bin").write_bytes(b"words")
+    for reference in (
+        {"offset": -1, "bytes": 5, "crc32": 0},
+        {"offset": 0, "bytes": "5", "crc32": 0},
+        {"offset": 0, "bytes": 5},
+        {"offset": 0, "bytes": 5, "crc32": zlib.crc32(b"words")},
+    ):
+        with pytest.raises(UserError, match=r"says that an array is at|no trial can have written"):
+            read_array(tmp_path, reference)
