@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from olbench.errors import UserError
     from olbench.learn.algorithm import make_algorithm, wrap
     from olbench.learn.passes import online_pass
+    from olbench.learn.tracing import trace
     from olbench.models import load_model
     from olbench.protocols.definition import Protocol, protocol
     from olbench.quantities import Quantity
@@ -50,6 +51,7 @@ _HOMES = {
     "protocol": "olbench.protocols.definition",
     "run": "olbench.api",
     "second_order": "olbench.algorithms.definition",
+    "trace": "olbench.learn.tracing",
     "verify": "olbench.api",
     "wrap": "olbench.learn.algorithm",
 }
@@ -77,6 +79,7 @@ __all__ = [
     "protocol",
     "run",
     "second_order",
+    "trace",
     "verify",
     "wrap",
 ]

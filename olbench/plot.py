@@ -1,4 +1,4 @@
-"""Figures and tables of a run for notebooks and scripts, made as those of the report are.
+"""Figures and tables of runs and traces for notebooks and scripts, made as those of the report are.
 
 >>> import olbench
 >>> results = olbench.load_results("scw")
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas.io.formats.style import Styler
 
+    from olbench.learn.tracing import Trace, TracedRound
     from olbench.protocols.definition import Series
     from olbench.report.results import Results
 
-__all__ = ["curves", "ranks", "table"]
+__all__ = ["curves", "gaussian", "ranks", "table"]
 
 
 @overload
@@ -125,6 +126,82 @@ def ranks(results: "Results", *, ax: "Axes | None" = None) -> "Figure | Axes":
     if ax is not None:
         return figures.draw_ranks(ax, across, results.labels)
     return figures.critical_difference_figure(across, results.labels, report.headline.title)
+
+
+#: Panels of `gaussian` by default.
+FIRST_CHANGES = 6
+
+
+@overload
+def gaussian(
+    trace: "Trace", rounds: Sequence[int] | None = None, features: tuple[int, int] = (0, 1), *,
+    dark: bool = False, ax: None = None,
+) -> "Figure": ...  # fmt: skip
+
+
+@overload
+def gaussian(
+    trace: "Trace", rounds: Sequence[int] | None = None, features: tuple[int, int] = (0, 1), *,
+    dark: bool = False, ax: "Axes",
+) -> "Axes": ...  # fmt: skip
+
+
+def gaussian(
+    trace: "Trace", rounds: Sequence[int] | None = None, features: tuple[int, int] = (0, 1), *,
+    dark: bool = False, ax: "Axes | None" = None,
+) -> "Figure | Axes":  # fmt: skip
+    """Draw the Gaussian over two weights before and after each round, one panel per round.
+
+    The line divides the weights that classify the example of the round from those that do not, which are
+    shaded. If the rule asks for a number of standard deviations, as CW and SCW do, the ellipses are those of
+    as many deviations: the condition holds when the ellipse does not cross the line. For other rules they are
+    those of one deviation, and a dotted line shows the margin that the rule asks of the mean. With more than
+    two features, an ellipse is the marginal of its two weights, and the line has the others at their means.
+
+    Parameters
+    ----------
+    trace : what `olbench.trace` returned, of a second-order algorithm.
+    rounds : the numbers of the rounds, from 1; by default the first six that changed the Gaussian.
+    features : the two features whose weights are drawn, from 0.
+    dark : draw in light colours on a dark ground.
+    ax : draw one round into these axes instead, and return them.
+
+    >>> import olbench
+    >>> data = olbench.load_dataset("breast-cancer")
+    >>> gaussian(olbench.trace("scw1", data.X, data.y, rounds=20), features=(0, 7))
+    <Picture size 700x592.5 with 6 Axes>
+    """
+    from olbench.report.figures import rounds as figures
+
+    chosen = _find_rounds(trace, rounds)
+    d = trace.learner.d
+    if len(set(features)) != 2 or not all(0 <= feature < d for feature in features):
+        raise UserError(f"features must be two different numbers from 0 to {d - 1}, not {features}")
+    if ax is None:
+        return figures.rounds_figure(trace, chosen, features, dark)
+    if len(chosen) != 1:
+        raise UserError(f"one pair of axes has room for one round, not {len(chosen)}; say which with rounds=")
+    return figures.draw_round(ax, trace, chosen[0], features)
+
+
+def _find_rounds(trace: "Trace", numbers: Sequence[int] | None) -> "list[TracedRound]":
+    if not trace.algorithm.definition.is_gaussian:
+        raise UserError(f"{trace.algorithm.id} has no Gaussian over weights to draw")
+    if not trace.has_states:
+        raise UserError("a trace without states has nothing to draw; leave out states=False")
+    if numbers is None:
+        chosen = [each for each in trace if each.changed][:FIRST_CHANGES]
+        if not chosen:
+            raise UserError("no round of the trace changed the Gaussian; say which to draw with rounds=")
+        return chosen
+    first = trace[0].t
+    absent = [number for number in numbers if not first <= number < first + len(trace)]
+    if absent or not len(numbers):
+        raise UserError(
+            f"the trace has the rounds {first} to {first + len(trace) - 1}"
+            + (f", not {absent[0]}" if absent else "; name at least one")
+        )
+    return [trace[number - first] for number in numbers]
 
 
 def table(results: "Results", quantity: str | None = None) -> "Styler":

@@ -26,6 +26,7 @@ VERBS = {
     "audit": "Check a paper's theory numerically, as printed and as corrected.",
     "conform": "Tell whether an implementation is the algorithm of its paper.",
     "explain": "Explain which trials of a results folder are reused, and why.",
+    "trace": "Show what a learner sees and does, round by round.",
     "rerun": "Run one trial again and compare it with its record.",
     "train": "Keep the learner of a run as a model.",
     "predict": "Predict new rows with a model.",

@@ -111,6 +111,15 @@ def solve_gain(shares: Any, n: Any, squares: Any, r: Any, A: Any, b0: Any, b1: A
     return (x - r, x) if r < 0.0 else (x, r + x)
 
 
+@inlined
+def find_step(
+    shares: Any, n: Any, squares: Any, m: Any, v: Any, unit: Any, A: Any, b0: Any, b1: Any, K: Any
+) -> Any:
+    """Return alpha and c of the step for the margin m and the variance v."""
+    g, s = solve_gain(shares, n, squares, m / unit, A, b0, b1, K)
+    return g * unit / v, g * K / ((b0 + b1 * s) * v)
+
+
 @pass_kernel(EXACT_RULE, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64)
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
@@ -150,8 +159,7 @@ def run(
         if v == 0.0 or loss <= 0.0:
             continue
         squares = measure_shares(moments, columns, at, values, o, n, v, shares)
-        g, s = solve_gain(shares, n, squares, m / unit, A, b0, b1, K)
-        alpha, c = g * unit / v, g * K / ((b0 + b1 * s) * v)
+        alpha, c = find_step(shares, n, squares, m, v, unit, A, b0, b1, K)
         if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
             counters[BREAKDOWNS] += 1
             continue

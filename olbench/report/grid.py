@@ -76,6 +76,16 @@ def short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def compact(value: float) -> str:
+    """Return a number with three digits in as few letters as possible.
+
+    >>> compact(5152503.75), compact(-0.0), compact(-0.12345), compact(6e-8)
+    ('5.15e6', '0', '-0.123', '6e-8')
+    """
+    # Adding zero turns -0 into 0.
+    return f"{value + 0.0:.3g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
+
+
 def list_settings(values: Mapping[str, object] | None) -> str:
     """Return parameters as C=1, eta=0.9."""
     return ", ".join(f"{name}={short(value)}" for name, value in (values or {}).items())

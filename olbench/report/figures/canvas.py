@@ -19,6 +19,7 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 from matplotlib.ticker import Formatter, MaxNLocator, StrMethodFormatter
 
 from olbench.report import grid
@@ -48,6 +49,8 @@ SETTINGS = {
     # A name with two dollar signs is a name and no formula.
     "text.parse_math": False,
 }  # fmt: skip
+#: The ground and the letters of a dark figure.
+DARK, LIGHT = "#131416", "#e6e6e6"
 #: Pixels per inch at which a notebook shows a figure, whose file has more of them.
 SHOWN_DPI = 110
 #: The formats of a figure that is written.
@@ -89,16 +92,17 @@ def new_figure(height: float, caption: str = "") -> Figure:
 def new_page(
     heading: str, height: float, samples: Sequence[Artist] = (), caption: str = "", rows: int = 1,
     columns: int = 1, titles: Sequence[str] | None = None, *, above: float = 0.5, below: float = 0.42,
-    left: float = 0.42, right: float = 0.1,
+    left: float = 0.42, right: float = 0.1, head: float = 0.46,
 ) -> Iterator[tuple[Figure, list[Axes]]]:  # fmt: skip
     """Yield a figure and its panels to draw in; then write the heading above and a legend of samples below.
 
-    There are as many panels as titles; without titles, the whole grid. Margins are in inches; the legend adds
-    to the height and to the margin below. Fixed margins instead of a layout engine: the panels of all data
-    sets then have one size, and a figure is drawn once instead of three times.
+    There are as many panels as titles; without titles, the whole grid. Margins, and the `head` between two
+    rows, are in inches; the legend adds to the height and to the margin below. Fixed margins instead of a
+    layout engine: the panels of all data sets then have one size, and a figure is drawn once instead of three
+    times.
     """
     legend = legend_height(samples) if samples else 0.0
-    gap, head, below = 0.46, 0.46, below + legend
+    gap, below = 0.46, below + legend
     wide = (TEXT_WIDTH - left - right - (columns - 1) * gap) / columns
     high = (height + legend - above - below - (rows - 1) * head) / rows
     places = [
@@ -209,6 +213,18 @@ def draw_legend(figure: Figure, samples: Sequence[Artist]) -> None:
         loc="lower center", ncols=columns, borderaxespad=0.2, borderpad=0.2,
         handlelength=2.8, columnspacing=1.2, handletextpad=0.5, labelspacing=0.35,
     )  # fmt: skip
+
+
+def turn_dark(figure: Figure) -> None:
+    """Give a figure a dark ground and light letters; its lines must have colours of `palette.on_dark`."""
+    figure.set_facecolor(DARK)
+    for panel in figure.axes:
+        panel.set_facecolor(DARK)
+        panel.tick_params(colors=LIGHT)
+        for spine in panel.spines.values():
+            spine.set_color(LIGHT)
+    for text in figure.findobj(Text):
+        text.set_color(LIGHT)
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:

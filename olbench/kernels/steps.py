@@ -1,0 +1,57 @@
+"""The step of one round by itself: the compiled rule, asked again with what a pass has kept of the round.
+
+A kernel keeps the margin and the variance of a round, and not what its rule answered. Compiled code gives the
+same answer to the same question.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import boolean, float64, int64, types, void
+
+from olbench.kernels.compile import (
+    EXACT_RULE,
+    FIRST_ORDER_RULE,
+    READ_1D,
+    READ_2D,
+    ROWS,
+    SECOND_ORDER_RULE,
+    WRITE_1D,
+    kernel,
+)
+from olbench.kernels.exact import find_step, measure_shares
+from olbench.kernels.rows import locate, open_rows
+
+
+@kernel(
+    void(
+        types.FunctionType(FIRST_ORDER_RULE), float64, float64, boolean, float64, int64, int64, READ_1D,
+        WRITE_1D,
+    )
+)  # fmt: skip
+def ask_first_order(
+    rule: Any, m: Any, s: Any, mistake: Any, q: Any, t: Any, k: Any, p: Any, answer: Any
+) -> None:
+    """Set the answer to loss, shrink and tau."""
+    answer[0], answer[1], answer[2] = rule(m, s, mistake, q, t, k, p)
+
+
+@kernel(void(types.FunctionType(SECOND_ORDER_RULE), float64, float64, boolean, int64, READ_1D, WRITE_1D))
+def ask_second_order(rule: Any, m: Any, v: Any, mistake: Any, t: Any, p: Any, answer: Any) -> None:
+    """Set the answer to loss, alpha and c."""
+    answer[0], answer[1], answer[2] = rule(m, v, mistake, t, p)
+
+
+@kernel(void(types.FunctionType(EXACT_RULE), float64, float64, READ_1D, ROWS, int64, READ_2D, WRITE_1D))
+def ask_exact(rule: Any, m: Any, v: Any, p: Any, rows: Any, i: Any, moments: Any, answer: Any) -> None:
+    """Set the answer to loss, alpha and c of the exact diagonal step for row i."""
+    columns, values, storage = open_rows(rows)
+    n, at, o = locate(storage, i)
+    loss, unit, A, b0, b1, K = rule(m, v, p)
+    answer[0] = loss
+    answer[1] = answer[2] = 0.0
+    if v == 0.0 or loss <= 0.0:
+        return
+    shares = np.empty(moments.shape[0])
+    squares = measure_shares(moments, columns, at, values, o, n, v, shares)
+    answer[1], answer[2] = find_step(shares, n, squares, m, v, unit, A, b0, b1, K)

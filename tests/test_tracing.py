@@ -1,0 +1,333 @@
+"""A trace is the pass itself, looked at round by round."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from click.testing import CliRunner
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
+from sklearn.linear_model import SGDClassifier
+
+from olbench import load_dataset, make_algorithm, online_pass, plot, trace, wrap
+from olbench.algorithms import get_definition
+from olbench.cli import cli
+from olbench.conformance.replica import Replica
+from olbench.errors import UserError
+from olbench.kernels.counters import ONLY_PREDICT
+from olbench.report.figures.rounds import required_margin
+from olbench.trials import seeds
+from tests.examples import built_in, noisy
+
+#: Every rule in its usual form, and the other forms in which weights are kept.
+FORMS = [
+    *((each.id, {}) for each in built_in() if each.order in ("first", "second")),
+    ("cw", {"form": "covariance"}),
+    ("scw1", {"form": "root"}),
+    ("arow", {"covariance": "diag"}),
+    ("scw2", {"covariance": "diag", "projection": "l2"}),
+    ("cw", {"covariance": "diag", "projection": "exact"}),
+    ("cw-var", {"covariance": "diag", "projection": "exact"}),
+    ("arow", {"covariance": "diag", "forgetting": 0.9}),
+    ("arow", {"form": "root", "forgetting": 0.9}),
+    ("arow", {"a": 10.0}),
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return noisy(n=120, d=6, density=0.7)
+
+
+def name_form(case):
+    return "-".join(map(str, (case[0], *case[1].values())))
+
+
+@pytest.mark.parametrize("form", FORMS, ids=name_form)
+def test_a_trace_counts_as_its_pass_does(data, form):
+    X, y = data
+    order = np.random.default_rng(3).permutation(len(y))
+    algorithm = make_algorithm(form[0], **form[1])
+    whole, found = online_pass(algorithm, X, y, order=order), trace(algorithm, X, y, order)
+    for name in ("mistakes", "updates", "effective_updates", "breakdowns"):
+        assert getattr(found, name) == getattr(whole, name), name
+    frame = found.to_frame()
+    assert (frame["label"] == y[order]).all()
+    assert (frame["row"] == order).all()
+    np.testing.assert_array_equal(frame["updated"], frame["loss"] > 0)
+    kept = online_pass(algorithm, X, y, order=order, keep="margins")
+    np.testing.assert_array_equal(frame["margin"], y[order] * kept.margins)
+    np.testing.assert_array_equal(found.learner.weights, whole.weights)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=name_form)
+def test_the_states_of_a_round_differ_by_its_step(data, form):
+    """The formulas of the papers, applied to the state before, lead to the state after."""
+    X, y = data
+    projection = form[1].get("projection", "kl")
+    for each in trace(form[0], X, y, rounds=60, **form[1]):
+        w, sigma = each.before.weights, each.before.covariance
+        np.testing.assert_array_equal(each.x, X[each.row])
+        np.testing.assert_allclose(each.margin, each.label * (w @ each.x), rtol=1e-9, atol=1e-12)
+        if sigma is None:
+            wanted = w if not each.changed else each.shrink * w + each.tau * each.label * each.x
+            np.testing.assert_allclose(each.after.weights, wanted, rtol=1e-9, atol=1e-12)
+            assert (each.variance, each.alpha, each.beta) == (None, None, None)
+            continue
+        if sigma.ndim == 1:
+            growth = 1 if each.t == 1 else 1 / form[1].get("forgetting", 1.0)
+            sigma = np.diag(np.fmin(sigma * growth, 1.0) if growth > 1 else sigma)
+        elif "forgetting" in form[1]:
+            continue  # a full covariance grows between the rounds in a way of its own
+        z = sigma @ each.x
+        np.testing.assert_allclose(each.variance, each.x @ z, rtol=1e-7, atol=1e-12)
+        if not each.changed:
+            continue
+        after = sigma - each.beta * np.outer(z, z)
+        if each.before.covariance.ndim == 1:
+            after = np.diag(after)
+            if projection != "l2":
+                after = np.diag(sigma) / (1 + each.c * np.diag(sigma) * each.x**2)
+        np.testing.assert_allclose(each.after.weights, w + each.alpha * each.label * z, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(each.after.covariance, after, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("id", ["perceptron", "pa1", "romma", "arow", "cw", "scw1", "scw2", "nherd"])
+def test_the_steps_are_those_of_the_replica(data, id):
+    """Against the plain-Python replica of `olbench conform`, which shares nothing but the rule's source."""
+    X, y = data
+    definition = get_definition(id)
+    replica = Replica(definition, definition.resolve({}))
+    for each in trace(id, X, y, rounds=40):
+        step = replica.learn(X[each.row], y[each.row]).step
+        found = (each.loss, each.alpha if definition.order == "second" else each.tau)
+        np.testing.assert_allclose(found, (step.loss, step.alpha), rtol=1e-6, atol=1e-9)
+
+
+def test_a_round_knows_when_nothing_happened():
+    X, y = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]]), np.array([1.0, 1.0, -1.0])
+    first, second, third = trace("pa", X, y)
+    assert (first.prediction, first.mistake, first.updated, first.tau) == (1, False, True, 1.0)
+    assert (second.loss, second.tau, second.changed) == (0.0, 0.0, False)
+    assert second.before is second.after
+    # A row of zeros is predicted +1, and its loss changes nothing.
+    assert (third.prediction, third.mistake, third.updated, third.changed) == (1, True, True, False)
+
+
+def test_a_breakdown_has_no_answer():
+    X = np.array([[1e200, 0.0], [1.0, 0.0]])
+    for id in ("pa", "arow"):
+        lost, fine = trace(id, X, [1, 1])
+        assert lost.breakdown
+        assert not lost.changed
+        assert np.isnan(lost.loss)
+        assert not fine.breakdown
+        assert fine.loss > 0
+
+
+def test_states_are_in_the_units_of_the_problem():
+    """CW keeps mu and the root of Sigma times a power of two before they underflow."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((3000, 2))
+    y = np.where(rng.random(3000) < 0.5, 1.0, -1.0)
+    found = trace("cw", X, y, eta=0.95)
+    assert found.learner.scale_exponent > 0
+    last = found[-1]
+    np.testing.assert_allclose(last.margin, last.label * (last.before.weights @ last.x), rtol=1e-9)
+
+
+def test_rounds_can_be_skipped_and_chosen(data):
+    X, y = data
+    whole, part = trace("scw1", X, y), trace("scw1", X, y, rounds=5, skip=20)
+    assert [each.t for each in part] == [21, 22, 23, 24, 25]
+    assert len(part) == 5
+    assert part.to_frame().equals(whole.to_frame()[20:25].reset_index(drop=True))
+    np.testing.assert_array_equal(part[-1].after.covariance, whole[24].after.covariance)
+    assert whole[-1].t == len(y)
+    assert [each.t for each in whole[2:4]] == [3, 4]
+    assert len(trace("scw1", X, y, rounds=500, skip=119)) == 1
+
+
+def test_sparse_rows_give_the_same_trace(data):
+    X, y = data
+    dense, sparse = trace("arow", X, y, rounds=30), trace("arow", sp.csr_matrix(X), y, rounds=30)
+    assert dense.to_frame().equals(sparse.to_frame())
+    np.testing.assert_array_equal(dense[3].x, sparse[3].x)
+
+
+def test_states_are_optional_and_limited():
+    X, y, order = np.eye(100), np.ones(100), np.zeros(7000, int)
+    with pytest.raises(
+        UserError, match=r"states of 7,000 rounds with 100 features take 0\.5 GiB; trace fewer"
+    ):
+        trace("arow", X, y, order)
+    light = trace("arow", X, y, order, states=False)
+    assert len(light) == 7000
+    assert not light.has_states
+    assert light[7].before is None
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "message"),
+    [
+        (make_algorithm("arow", kernel="rbf"), "support examples and no weights"),
+        (make_algorithm("sop", covariance="diag"), "use covariance='full'"),
+        (make_algorithm("majority-so-far"), "nothing to trace"),
+        (wrap(SGDClassifier()), "nothing to trace"),
+        (make_algorithm("cw", covariance="diag", projection="exact", forgetting=0.9), "leave out one"),
+        (make_algorithm("scw1-libol", multiclass="native"), "several classes"),
+    ],
+)
+def test_what_cannot_be_traced_is_refused(data, algorithm, message):
+    with pytest.raises(UserError, match=message):
+        trace(algorithm, *data)
+
+
+def test_wrong_numbers_are_refused(data):
+    X, y = data
+    with pytest.raises(UserError, match="rounds must be at least 1, not 0"):
+        trace("pa", X, y, rounds=0)
+    with pytest.raises(UserError, match="skip must be at least 0"):
+        trace("pa", X, y, skip=-1)
+    with pytest.raises(UserError, match="not a schedule"):
+        trace("pa", X, y, order=[0, 1 | ONLY_PREDICT])
+
+
+def test_a_trace_shows_itself_in_a_notebook():
+    data = load_dataset("breast-cancer")
+    shown = trace("scw1", data.X, data.y, rounds=3)._repr_html_()
+    assert "<th>variance</th>" in shown
+    assert shown.count("<tr") == 4
+
+
+# --- the figure ---
+
+
+def separable(n=40, seed=0):
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    return X, np.where(X @ [1.0, -0.5] > 0, 1.0, -1.0)
+
+
+def curve_of(panel, name):
+    """Return points of the ellipse drawn under a name."""
+    [patch] = panel.findobj(lambda artist: isinstance(artist, Ellipse) and artist.get_gid() == name)
+    return patch.get_patch_transform().transform(patch.get_path().vertices)
+
+
+@pytest.mark.parametrize("settings", [{"eta": 0.9}, {"phi": 2.0}])
+def test_the_ellipse_of_cw_touches_the_line_of_its_example(settings):
+    """The drawn condition is CW's constraint: no weight within phi deviations may be on the wrong side."""
+    found = trace("cw", *separable(), **settings)
+    figure = plot.gaussian(found)
+    changes = [each for each in found if each.changed][:6]
+    assert len(figure.axes) == len(changes) == 6
+    for panel, each in zip(figure.axes, changes, strict=True):
+        margins = each.label * (curve_of(panel, "after") @ each.x)
+        size = np.abs(margins).max()
+        # The path of an ellipse is made of splines, whose vertices lie on it or outside.
+        assert -0.03 * size < margins.min() < 0.05 * size
+        assert panel.get_title(loc="left").startswith(f"round {each.t}: y = ")
+        [line] = [line for line in panel.get_lines() if line.get_gid() == "line"]
+        np.testing.assert_allclose(np.column_stack(line.get_data()) @ each.x, 0, atol=1e-6 * size)
+
+
+def test_the_margin_that_a_rule_asks_for_is_its_own():
+    cases = [
+        ("cw", {"phi": 2.0}, 4.0, 4.0),
+        ("scw1", {"eta": 0.9}, 1.0, 1.2815515655),
+        ("arow", {}, 3.0, 1.0),
+        ("cw-var", {"phi": 2.0}, 4.0, 8.0),
+    ]
+    for id, settings, v, wanted in cases:
+        assert required_margin(make_algorithm(id, **settings), v) == pytest.approx(wanted, rel=1e-9), id
+
+
+def test_cw_var_moves_the_mean_to_the_margin_that_it_asks_for():
+    found = trace("cw-var", *separable())
+    each = next(each for each in found if each.changed)
+    panel = plot.gaussian(found, rounds=[each.t]).axes[0]
+    [line] = [line for line in panel.get_lines() if line.get_gid() == "asked"]
+    mean = each.after.weights @ each.x
+    np.testing.assert_allclose(np.column_stack(line.get_data()) @ each.x, mean, rtol=1e-6)
+
+
+def test_rounds_features_and_axes_can_be_chosen():
+    data = load_dataset("breast-cancer")
+    found = trace("scw1", data.X, data.y, rounds=5, skip=10)
+    figure = plot.gaussian(found, rounds=[12, 15], features=(3, 20), dark=True)
+    assert [panel.get_xlabel() for panel in figure.axes] == ["weight of feature 3"] * 2
+    assert figure.get_facecolor()[:3] < (0.1, 0.1, 0.1)
+    ax = Figure().add_subplot()
+    assert plot.gaussian(found, rounds=[11], ax=ax) is ax
+    diagonal = trace("arow", data.X, data.y, rounds=3, covariance="diag")
+    assert len(plot.gaussian(diagonal).axes) == diagonal.effective_updates == 2
+
+
+def test_what_cannot_be_drawn_is_refused():
+    X, y = separable()
+    found = trace("cw", X, y, rounds=8)
+    refused = [
+        (trace("pa", X, y), {}, "pa has no Gaussian"),
+        (trace("sop", X, y), {}, "sop has no Gaussian"),
+        (trace("cw", X, y, states=False), {}, "without states"),
+        (found, {"rounds": [9]}, "rounds 1 to 8, not 9"),
+        (found, {"rounds": []}, "name at least one"),
+        (found, {"features": (0, 0)}, "two different numbers from 0 to 1"),
+        (found, {"features": (0, 2)}, "two different numbers"),
+        (found, {"ax": Figure().add_subplot()}, "room for one round"),
+    ]
+    for traced, settings, message in refused:
+        with pytest.raises(UserError, match=message):
+            plot.gaussian(traced, **settings)
+
+
+# --- the command ---
+
+
+def test_the_table_fits_eighty_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for id in ("scw1", "pa1"):
+        done = CliRunner().invoke(cli, ["trace", "breast-cancer", "--algorithm", id, "--rounds", "3"])
+        lines = done.output.splitlines()
+        assert max(map(len, lines)) <= 80
+        assert [line.split()[0] for line in lines[3:6]] == ["1", "2", "3"]
+        assert lines[3].endswith("mistake")
+        assert lines[-1].startswith("3 rounds: 1 mistake and ")
+
+
+def test_the_formats_agree_with_python(tmp_path):
+    data = load_dataset("breast-cancer")
+    order = seeds.order(7, "breast-cancer", "report", 2, seeds.ALL, data.y.size)
+    wanted = trace("arow", data.X, data.y, order, rounds=4, skip=5, r=0.5, covariance="diag").to_frame()
+    words = (
+        "trace breast-cancer --algorithm arow --set r=0.5,covariance=diag --permutation 2 --seed 7 --skip 5"
+    )
+    ask = [*words.split(), "--rounds", "4", "--format"]
+    found = json.loads(CliRunner().invoke(cli, [*ask, "json"]).output)
+    assert (found["dataset"], found["algorithm"], found["params"]) == ("breast-cancer", "arow", {"r": 0.5})
+    assert found["rounds"] == wanted.to_dict("records")
+    done = CliRunner().invoke(cli, [*ask, "csv", "--output", str(tmp_path / "rounds.csv")])
+    assert done.exit_code == 0
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "rounds.csv"), wanted)
+
+
+def test_a_breakdown_is_null_in_json(tmp_path):
+    (tmp_path / "my.csv").write_text("a,label\n1e200,1\n1,-1\n")
+    done = CliRunner().invoke(
+        cli, ["trace", str(tmp_path / "my.csv"), "--algorithm", "pa", "--format", "json"]
+    )
+    first = json.loads(done.output)["rounds"][0]
+    assert (first["loss"], first["squared_norm"], first["breakdown"]) == (None, None, True)
+
+
+def test_wrong_commands_are_refused():
+    ask = ["trace", "breast-cancer", "--algorithm", "pa"]
+    for words, message in [
+        (["--seed", "1"], "--seed belongs to a permutation"),
+        (["--skip", "569"], "there is no round after --skip 569"),
+        (["--set", "D=1"], "unknown parameter 'D'"),
+    ]:
+        with pytest.raises(UserError, match=message):
+            CliRunner().invoke(cli, [*ask, *words], catch_exceptions=False, standalone_mode=False)
