@@ -101,11 +101,13 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Sphinx is installed only here: the tests do not need it. Warnings are errors.
+# Sphinx is installed only here: the tests do not need it. Warnings are errors, and so are failing cells of the
+# notebooks, which it executes and leaves in jupyter_execute.
 docs: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	rm -rf site
 	$(BIN)/python -m sphinx --builder html --fresh-env --fail-on-warning --quiet --doctree-dir $(VENV)/doctrees docs site
+	rm -rf jupyter_execute
 	@echo "the documentation is in site/index.html"
 
 docs-figures: $(VENV)/.ready

@@ -16,7 +16,7 @@ author = "the olbench authors"
 version = release = __version__
 html_title = f"olbench {__version__}"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["examples/*"]
 nitpicky = False
 # Single backquotes in docstrings name code, as they do in Markdown.
@@ -24,6 +24,12 @@ default_role = "code"
 # Blocks without a language are commands and their output.
 highlight_language = "none"
 myst_heading_anchors = 3
+# Every build executes the notebooks, in folders that it removes. A cell that fails ends the build.
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 180
+nb_output_stderr = "remove"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True

@@ -27,6 +27,9 @@ CHAPTERS = {
         "tutorials/first-run", "tutorials/own-data", "tutorials/own-algorithm", "tutorials/check-in-ci",
         "tutorials/cluster", "tutorials/reading-verdicts",
     ],
+    "Notebooks": [
+        "notebooks/first-comparison", "notebooks/own-learner", "notebooks/how-cw-thinks", "notebooks/streams",
+    ],
     "Guides": [
         "runner", "report", "share", "data", "large-data", "own-algorithm", "own-protocol", "learners",
         "kernels", "streams", "measures", "multiclass", "advice", "scale", "cluster", "correctness",

@@ -19,6 +19,7 @@ from olbench.engine import regression
 from olbench.engine.activity import show_activity
 from olbench.engine.budget import refuse_excess
 from olbench.engine.executors.local import Executor, attempt, default_jobs
+from olbench.engine.notebook import is_notebook
 from olbench.engine.runner import Run, open_run, refuse_too_many
 from olbench.engine.stopping import stop_on_interrupt
 from olbench.engine.times import compare_times, time_trials
@@ -44,13 +45,14 @@ if TYPE_CHECKING:
 
 def run(
     config: str | Path | Mapping[str, Any] | Config, out: str | Path | None = None, *,
-    jobs: int | None = None, set: Iterable[str] = (), skip_missing: bool = False, quiet: bool = True,
+    jobs: int | None = None, set: Iterable[str] = (), skip_missing: bool = False, quiet: bool | None = None,
 ) -> "Results":  # fmt: skip
     """Run an experiment, or the missing part of it, and return its results.
 
     `config` is the path of a YAML file, the name of a config that ships, or the content of one as a mapping.
     Records go to the folder `out`; what is in it already is not run again. By default it is results/NAME for
-    a file or a name; a mapping needs one. `set` takes overrides such as "permutations=5".
+    a file or a name; a mapping needs one. `set` takes overrides such as "permutations=5". A notebook shows
+    a bar, unless `quiet` is true; a script shows its progress only if it is false.
 
     >>> import tempfile
     >>> spec = {"datasets": ["breast-cancer"], "algorithms": ["perceptron", "pa1"], "permutations": 2}
@@ -63,7 +65,8 @@ def run(
 
     experiment, folder = _read(config, out, set)
     planned = plan(experiment, jobs, skip_missing)
-    if complete(planned.cells, folder, planned.jobs, quiet=quiet).stop.is_set():
+    is_quiet = not is_notebook() if quiet is None else quiet
+    if complete(planned.cells, folder, planned.jobs, quiet=is_quiet).stop.is_set():
         raise KeyboardInterrupt
     return load_results(folder)
 

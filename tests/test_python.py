@@ -1,8 +1,10 @@
 """The Python interface: figures, tables, notebook displays, short reprs, Parquet files."""
 
 import json
+import re
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from matplotlib.figure import Figure
 import olbench
 from olbench import UserError
 from olbench.data.dataset import Dataset
+from olbench.engine.progress import NotebookBar
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +169,58 @@ def test_documented_places_have_what_they_had():
     [epoch] = train("pa", X, y, [None])
     assert predict_signs(epoch.learner, X).tolist() == y.tolist()
     assert duplicate_groups(np.ones((2, 2))).tolist() == [0, 0]
+
+
+class Shell:
+    """What IPython has in the kernel of a notebook; a shell in a terminal has no `kernel`."""
+
+    kernel = object()
+
+
+class Handle:
+    """A place below a cell, as IPython hands it out: all that it has shown."""
+
+    shown: list[list[str]]
+
+    def __init__(self, html):
+        self.history = [html]
+        Handle.shown.append(self.history)
+
+    def update(self, html):
+        self.history.append(html)
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """Pretend to be a notebook; return what is displayed, one list per place."""
+    Handle.shown = []
+    display = types.ModuleType("IPython.display")
+    display.HTML, display.display = str, lambda html, display_id: Handle(html)
+    ipython = types.ModuleType("IPython")
+    ipython.get_ipython, ipython.display = Shell, display
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setattr(NotebookBar, "PAUSE", 0.0)
+    return Handle.shown
+
+
+SPEC = {"datasets": ["breast-cancer"], "algorithms": ["perceptron", "pa1"], "permutations": 3}
+
+
+def test_a_run_shows_a_bar_in_a_notebook(notebook, tmp_path, capfd):
+    olbench.run(SPEC, tmp_path / "run", jobs=1)
+    activity, bar = notebook
+    assert activity == ["preparing the trials", ""]
+    counts = [int(re.search(r'<progress value="(\d+)" max="6">', html)[1]) for html in bar[:-1]]
+    assert counts == sorted(counts)
+    assert counts[-1] == 6
+    assert "6 of 6 trials" in bar[-2]
+    assert bar[-1] == "6 trials"
+    assert capfd.readouterr().err == ""
+
+
+def test_a_quiet_run_and_a_script_show_nothing(notebook, tmp_path, monkeypatch):
+    olbench.run(SPEC, tmp_path / "quiet", jobs=1, quiet=True)
+    monkeypatch.delattr(Shell, "kernel")
+    olbench.run(SPEC, tmp_path / "script", jobs=1)
+    assert notebook == []

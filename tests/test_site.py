@@ -19,7 +19,8 @@ def pages():
 
 def test_every_page_is_listed_once(pages):
     listed = re.findall(r"^([\w/-]+)$", pages.make_contents("", "index"), flags=re.MULTILINE)
-    found = [str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")]
+    paths = [*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")]
+    found = [str(path.relative_to(DOCS).with_suffix("")) for path in paths]
     assert sorted(listed) == sorted(set(found) - {"index"})
 
 

@@ -199,7 +199,10 @@ def test_a_trace_shows_itself_in_a_notebook():
     data = load_dataset("breast-cancer")
     shown = trace("scw1", data.X, data.y, rounds=3)._repr_html_()
     assert "<th>variance</th>" in shown
+    assert "breakdown" not in shown
     assert shown.count("<tr") == 4
+    lost = trace("pa", [[1e200], [1.0]], [1, 1])._repr_html_()
+    assert "<th>breakdown</th>" in lost
 
 
 # --- the figure ---

@@ -4,11 +4,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from html import escape
 from threading import Event, Thread
 from typing import Any
 
 from olbench.data.readers.compressed import listen_to_reading
 from olbench.engine.estimate import duration
+from olbench.engine.notebook import Place, is_notebook
 
 
 class Activity:
@@ -95,13 +97,31 @@ class Spinner(Activity):
         self.line.stop()
 
 
+class NotebookActivity(Activity):
+    """A line that says what goes on, and is empty in the end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.place = Place()
+
+    def show(self) -> None:
+        """Write what is going on now."""
+        self.place.write(escape(self.words))
+
+    def close(self) -> None:
+        """Empty the line."""
+        if self.place.handle is not None:
+            self.place.write("")
+
+
 @contextmanager
 def show_activity(quiet: bool) -> Iterator[Activity]:
     """Yield a display of the current activity, and of how much of each file has been read."""
     if quiet:
         yield Activity()
         return
-    activity = Spinner() if sys.stderr.isatty() else SpokenActivity()
+    kind = NotebookActivity if is_notebook() else Spinner if sys.stderr.isatty() else SpokenActivity
+    activity: Activity = kind()
     try:
         with listen_to_reading(activity.follow_reading):
             yield activity

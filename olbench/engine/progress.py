@@ -1,13 +1,16 @@
-"""Progress: bars on a terminal, otherwise a line every few seconds, or nothing."""
+"""Progress: bars on a terminal or in a notebook, otherwise a line every few seconds, or nothing."""
 
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
+from html import escape
 from typing import Any
 
 from olbench.engine.estimate import RecentPast, Share, TimeLeft, duration, rate
+from olbench.engine.notebook import Place, is_notebook
+from olbench.errors import count
 from olbench.protocols.definition import Kind
 from olbench.quantities import Quantity
 from olbench.trials.trial import Record
@@ -35,8 +38,8 @@ class Progress:
 
     def expect(self, planned: Mapping[Kind, int]) -> None:
         """Correct how many trials there are of each kind, now that more is known."""
-        for kind, count in planned.items():
-            self.time_left.shares[kind].planned = count
+        for kind, trials in planned.items():
+            self.time_left.shares[kind].planned = trials
 
     @property
     def totals(self) -> Counter[str]:
@@ -172,7 +175,42 @@ class Bars(Progress):
         self.bars.stop()
 
 
+class NotebookBar(Progress):
+    """A bar for all trials; in the end, how many there were."""
+
+    #: Seconds between two drawings.
+    PAUSE = 0.2
+
+    def __init__(self, quantity: Quantity | None = None) -> None:
+        super().__init__(quantity)
+        self.place = Place()
+        self.last = 0.0
+
+    def show(self, dataset: str) -> None:
+        """Draw the bar, unless it was drawn just now."""
+        self._draw(f"{self.pace}; {dataset}: {self.best(dataset)}")
+
+    def say(self, text: str) -> None:
+        """Write what goes on between trials beside the bar."""
+        self._draw(text)
+
+    def _draw(self, note: str) -> None:
+        now = time.monotonic()
+        if now - self.last < self.PAUSE:
+            return
+        self.last = now
+        done, total = self.done.total(), self.totals.total()
+        bar = f'<progress value="{done}" max="{total}"></progress>'
+        self.place.write(f"{bar} {done:,} of {total:,} trials, {escape(note)}")
+
+    def close(self) -> None:
+        """Leave the number of trials."""
+        self.place.write(count(self.done.total(), "trial"))
+
+
 def make_progress(quiet: bool, quantity: Quantity) -> Progress:
-    """Return the progress display that suits standard error."""
-    kind = Progress if quiet else Bars if sys.stderr.isatty() else Lines
+    """Return the progress display that suits the notebook or standard error."""
+    if quiet:
+        return Progress(quantity)
+    kind = NotebookBar if is_notebook() else Bars if sys.stderr.isatty() else Lines
     return kind(quantity)

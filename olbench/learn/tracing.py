@@ -175,7 +175,12 @@ class Trace(Sequence[TracedRound]):
         return f"<Trace of {self.algorithm.id}: {count(len(self), 'round')}, {counts}>"
 
     def _repr_html_(self) -> str:
-        html: str = self.to_frame().to_html(index=False, max_rows=20, float_format="{:.4g}".format)
+        frame = self.to_frame()
+        if (frame["changed"] == frame["updated"]).all():
+            frame = frame.drop(columns="changed")
+        if not frame["breakdown"].any():
+            frame = frame.drop(columns="breakdown")
+        html: str = frame.to_html(index=False, max_rows=10, float_format="{:.4g}".format, border=0)
         return html
 
 

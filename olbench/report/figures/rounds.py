@@ -38,7 +38,8 @@ def rounds_figure(
     rows, columns = panel_grid(len(rounds))
     view = _View(trace.algorithm, features, dark)
     samples = view.samples(rounds)
-    settings = list_settings(trace.algorithm.params)
+    diagonal = {"covariance": "diag"} if trace.algorithm.covariance == "diag" else {}
+    settings = list_settings({**trace.algorithm.params, **diagonal})
     name = display_name(trace.algorithm.id) + (f" ({settings})" if settings else "")
     heading = f"{name}: the Gaussian over two weights, before and after an example"
     caption = (
