@@ -364,6 +364,21 @@ def average_ranks(means: Mapping[str, Mapping[str, float]], better: str = "lower
     return {} if isinstance(found, str) else _average_ranks(found[0], found[2])
 
 
+def rank_intervals(
+    means: Mapping[str, Mapping[str, float]], better: str = "lower", seed: int = 0, resamples: int = 10_000
+) -> dict[str, tuple[float, float]]:
+    """Return the 95% interval of each average rank: a percentile bootstrap that resamples whole data sets.
+
+    Empty with fewer data sets than a comparison with a control needs.
+    """
+    found = _tabulate(means, better)
+    if isinstance(found, str) or len(found[1]) < FEWEST_FOR_CONTROL:
+        return {}
+    table, _, labels = found
+    columns = zip(labels, _rank(table).T, strict=True)
+    return {label: _bootstrap(ranks, seed, resamples) for label, ranks in columns}
+
+
 def _tabulate(
     means: Mapping[str, Mapping[str, float]], better: str
 ) -> tuple[Floats, tuple[str, ...], tuple[str, ...]] | str:

@@ -247,20 +247,30 @@ class Results:
 
     @cached_property
     def best(self) -> dict[str, set[str]]:
-        """By data set, the labels with the best mean of the first quantity or not significantly worse ones.
+        """By data set, the labels with the best mean of the headline or not significantly worse ones."""
+        return self.best_by(self.protocol.headline)
+
+    def best_by(self, quantity: Quantity) -> dict[str, set[str]]:
+        """Return, by data set, the labels with the best mean of a quantity or not significantly worse ones.
 
         By the paired t-test over the trials that two entries share, corrected if they share training rows; on
         a stream with one trial by a bootstrap of its blocks.
         """
-        return {name: self._best_on(name) for name in self.datasets}
+        return {name: self._best_on(name, quantity) for name in self.datasets}
 
-    def _best_on(self, dataset: str) -> set[str]:
-        if dataset in self.single and dataset in self.within:
-            best, differences = self.within[dataset]
+    def _best_on(self, dataset: str, quantity: Quantity) -> set[str]:
+        entries = [each for each in self.contestants(dataset) if not np.isnan(each.values(quantity)).all()]
+        needed = array_for(quantity)
+        if dataset in self.single and len(entries) > 1 and all(_is_single(each, needed) for each in entries):
+            best, differences = self._compare_stream(entries, quantity)
             return {best, *(each.label for each in differences if each.p >= LEVEL)}
-        values = aligned(self.contestants(dataset), self.protocol.headline)
-        better = self.protocol.headline.better
-        return not_worse(values, better, overlap=self.overlap(dataset)) if values else set()
+        values = aligned(entries, quantity)
+        return not_worse(values, quantity.better, overlap=self.overlap(dataset)) if values else set()
+
+    def _compare_stream(self, entries: list[Entry], quantity: Quantity) -> tuple[str, list[Difference]]:
+        """Return the best label on a stream with one trial, and the difference of every other one from it."""
+        arrays = {each.label: self.array(each, 0, array_for(quantity)) for each in entries}
+        return compare_streams(quantity, {each.label: each.mean(quantity) for each in entries}, arrays)
 
     @cached_property
     def within(self) -> dict[str, tuple[str, list[Difference]]]:
@@ -271,10 +281,7 @@ class Results:
             if len(entries) < 2:
                 continue
             if dataset in self.single:
-                arrays = {each.label: self.array(each, 0, array_for(headline)) for each in entries}
-                found[dataset] = compare_streams(
-                    headline, {each.label: each.mean(headline) for each in entries}, arrays
-                )
+                found[dataset] = self._compare_stream(entries, headline)
             else:
                 values = aligned(entries, headline)
                 found[dataset] = within(values, headline.better, overlap=self.overlap(dataset))

@@ -1,11 +1,12 @@
 """Who won: the best algorithm on each data set, and how all of them rank over the data sets."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from olbench.report.model import Report
 from olbench.report.results import Entry
-from olbench.stats import average_ranks
+from olbench.stats import average_ranks, mean_ranks
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,13 @@ def winners(report: Report) -> list[tuple[Entry, tuple[str, ...]]]:
 
 
 def rank_algorithms(report: Report) -> dict[str, float]:
+    """Return the ranks of all algorithms of a run by its headline quantity."""
+    return rank_means(report.means, report.headline.better)
+
+
+def rank_means(means: Mapping[str, Mapping[str, float]], better: str) -> dict[str, float]:
     """Return the average ranks that the tests across data sets use or, without tests, the mean ranks."""
-    return average_ranks(report.means, report.headline.better) or report.ranks
+    return average_ranks(means, better) or mean_ranks(means, better)
 
 
 def standings(report: Report) -> list[RankedLabel]:
