@@ -1,10 +1,4 @@
-"use strict";
-// Tables and text are in the page already; this sorts, filters and draws. Nothing here leaves the page.
-
-const $ = (selector, root = document) => root.querySelector(selector);
-const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
-const pressed = (button) => button.getAttribute("aria-pressed") === "true";
-const press = (button, on) => button.setAttribute("aria-pressed", String(on));
+// What a report has beyond sortable tables: filters, the verdict map, curves. It follows common.js.
 
 // ---- Unpacking ----
 
@@ -25,49 +19,7 @@ function setUpUnpacking() {
   });
 }
 
-// ---- Sorting ----
-
-function cellKey(row, column) {
-  const cell = row.cells[column];
-  if (cell.dataset.value === undefined) return cell.textContent.trim();
-  return cell.dataset.value === "" ? null : Number(cell.dataset.value);
-}
-
-// Cells without a number come last in either direction: they are not small, they are missing.
-function compare(a, b, direction) {
-  if (a === null || b === null) return (a === null) - (b === null);
-  if (typeof a === "number" && typeof b === "number") return direction * (a - b);
-  return direction * String(a).localeCompare(String(b), "en", { numeric: true });
-}
-
-function sortBy(table, header) {
-  const ascending = header.getAttribute("aria-sort") !== "ascending";
-  const rows = $$("tbody tr", table);
-  const keys = new Map(rows.map((row) => [row, cellKey(row, header.cellIndex)]));
-  rows.sort((a, b) => compare(keys.get(a), keys.get(b), ascending ? 1 : -1));
-  markSorted(table, header, ascending ? "ascending" : "descending");
-  table.tBodies[0].append(...rows);
-}
-
-function markSorted(table, header, order) {
-  $$("th[aria-sort]", table).forEach((each) => each.setAttribute("aria-sort", each === header ? order : "none"));
-  table.classList.toggle("sorted", header !== null);
-}
-
-function setUpSorting(table) {
-  $$("button.sort", table).forEach((button) => {
-    button.addEventListener("click", () => sortBy(table, button.closest("th")));
-  });
-}
-
 // ---- Filtering ----
-
-// Every word must begin a word of the row: "cw" finds cw and not scw1; "=synthetic" finds no synthetic-noise.
-function matches(row, words) {
-  const content = row.textContent.toLowerCase().split(/\s+/);
-  const begins = (word) => content.some((each) => each.startsWith(word));
-  return words.every((word) => (word.startsWith("=") ? content.includes(word.slice(1)) : begins(word)));
-}
 
 function applyFilter() {
   const words = $("#filter").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -104,21 +56,6 @@ function setUpSortMenu(table) {
     return new Option(button.dataset.full || button.textContent, String(place));
   }));
   menu.onchange = () => (menu.value === "" ? $("#reset").click() : sortBy(table, headers[menu.value]));
-}
-
-// A table as wide as the page has a heading that stays below the navigation; a wider one scrolls in a box of its own.
-function setUpFit() {
-  const boxes = $$(".scroll").filter((box) => $(":scope > table", box));
-  const measure = () => {
-    document.documentElement.style.setProperty("--nav", `${$("nav").offsetHeight}px`);
-    boxes.forEach((box) => {
-      const table = $("table", box);
-      box.classList.toggle("fits", table.offsetWidth <= box.clientWidth + 1);
-    });
-  };
-  const observer = new ResizeObserver(measure);
-  [$("nav"), ...boxes].forEach((each) => observer.observe(each));
-  measure();
 }
 
 // ---- The verdict map ----
@@ -192,8 +129,6 @@ function setUpMap(map) {
 }
 
 // ---- Curves ----
-
-const isDark = () => getComputedStyle(document.documentElement).colorScheme === "dark";
 
 function named(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -383,18 +318,7 @@ function setUpCurves(data) {
   return redraw;
 }
 
-// ---- Theme and print ----
-
-function setUpTheme(redraw) {
-  const button = $("#theme");
-  const show = () => { press(button, isDark()); redraw(); };
-  button.addEventListener("click", () => {
-    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-    show();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
-  press(button, isDark());
-}
+// ---- Print ----
 
 // Paper is light, narrow and cannot be unfolded; what was changed for it is put back afterwards.
 function setUpPrint(redraw) {

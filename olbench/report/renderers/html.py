@@ -32,12 +32,12 @@ def render(document: Document[Subject]) -> str:
     """Return the page of a document, which offers its tables and its config for download."""
     values = section_values(document)
     drawn = {key: values["curves"].get(key, {}) for key in DRAWN} if "curves" in values else {}
-    scripts = [_text(each) for each in (("plot.js", "page.js") if drawn else ("page.js",))]
+    scripts = [*([read_part("plot.js")] if drawn else []), read_part("common.js") + read_part("page.js")]
     return _fill(
         "page.html.j2",
         document=document,
         sections=[_section(each, values[each.id], document) for each in document.sections],
-        style=_text("page.css"),
+        style=read_part("page.css"),
         scripts=scripts,
         policy=_policy(scripts),
         data_json=_json_in_html(drawn),
@@ -103,7 +103,8 @@ def _pack(html: Any, large: bool) -> Any:
     return Markup(f'<script type="application/gzip" class="packed">{content}</script>')
 
 
-def _text(name: str) -> str:
+def read_part(name: str) -> str:
+    """Return a script or a style sheet of the page."""
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
@@ -127,15 +128,16 @@ def _address(name: str, content: bytes) -> str:
 
 def _fill(template: str, **values: Any) -> str:
     """Return a template of the page with its values."""
-    return str(_environment().get_template(template).render(values))
+    return str(make_environment().get_template(template).render(values))
 
 
 @cache
-def _environment() -> Any:
+def make_environment(*folders: Path) -> Any:
+    """Return templates from some folders, then from those of the page; whatever they print is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined,
+        loader=FileSystemLoader([*folders, FOLDER]), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters.update(FILTERS)
