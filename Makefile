@@ -108,6 +108,7 @@ docs: $(VENV)/.ready
 	rm -rf site
 	$(BIN)/python -m sphinx --builder html --fresh-env --fail-on-warning --quiet --doctree-dir $(VENV)/doctrees docs site
 	rm -rf jupyter_execute
+	$(BIN)/olbench site --output site/gallery
 	@echo "the documentation is in site/index.html"
 
 docs-figures: $(VENV)/.ready

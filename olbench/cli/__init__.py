@@ -20,6 +20,7 @@ VERBS = {
     "watch": "Show how far a run is while it goes on elsewhere.",
     "report": "Turn a run into tables, figures, verdicts and an HTML page.",
     "summary": "Sum up the results for every paper on one page.",
+    "site": "Make a static site of many runs, with leaderboards.",
     "figures": "Draw the illustrations of a paper.",
     "check": "Compare the counts of an experiment with a baseline, for CI.",
     "forensics": "Find the settings that could have produced a paper's numbers.",

@@ -21,6 +21,7 @@ from olbench.report.model import make_report
 from olbench.report.renderers import html
 from olbench.report.results import load_results
 from olbench.report.sections.comparison import comparison_document
+from olbench.report.site.build import build_site, load_runs
 from tests.report.large import write_large
 from tests.report.pages import render, render_csv
 from tests.report.test_html import HOSTILE, poison
@@ -535,3 +536,98 @@ def test_runs_are_compared_on_a_page(page: Any, tmp_path: Path):
         find(page, "#filter").send_keys("=splice =arow")
         assert (names(page, 0), names(page, 1)) == (["splice"], ["arow"])
         assert page.get_log("browser") == []
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site of one run below a path with a space, with a name that is no script."""
+    folder = tmp_path_factory.mktemp("a site")
+    run = Path(shutil.copytree(SMALL, folder / "run"))
+    poison(run)
+    build_site(load_runs([run]), folder / "public")
+    return folder / "public"
+
+
+@pytest.fixture
+def index(page: Any, site: Path) -> Iterator[Any]:
+    with other_tab(page, (site / "index.html").as_uri()):
+        yield page
+        assert page.get_log("browser") == []
+
+
+def shown_rows(page: Any, table: str) -> list[str]:
+    script = """return [...document.querySelectorAll(`#${arguments[0]} tbody tr:not([hidden])`)]
+        .map(row => row.cells[0].textContent)"""
+    return list(page.execute_script(script, table))
+
+
+def test_the_index_of_a_site_is_filtered_in_all_tables(index: Any):
+    assert len(shown_rows(index, "results")) == 3
+    find(index, "#find").send_keys("synth")
+    assert shown_rows(index, "results") == shown_rows(index, "datasets") == ["synthetic"]
+    assert shown_rows(index, "algorithms") == []
+    said = find(index, "#matches")
+    assert said.text.startswith("Shown: 1 of 3 comparisons, 0 of 2 leaderboards, 0 of 5 algorithms")
+    assert said.get_attribute("aria-live") == "polite"
+    find(index, "#reset").click()
+    assert index.switch_to.active_element.get_attribute("id") == "find"
+    menu = find(index, "select[data-facet='1']")
+    menu.send_keys("arow")
+    assert shown_rows(index, "algorithms")[:1] == ["arow"]
+    find(index, "#find").send_keys("nothing at all")
+    assert shown_rows(index, "runs") == []
+
+
+def test_a_site_is_used_with_the_keyboard(index: Any):
+    index.switch_to.active_element.send_keys(Keys.TAB)
+    skip = index.switch_to.active_element
+    assert skip.get_attribute("class") == "skip"
+    assert skip.is_displayed()
+    skip.send_keys(Keys.ENTER)
+    assert index.switch_to.active_element.get_attribute("id") == "main"
+    button = find(index, "#algorithms th:nth-child(3) button")
+    button.send_keys(Keys.ENTER)
+    assert find(index, "#algorithms th:nth-child(3)").get_attribute("aria-sort") == "ascending"
+    outline = "return getComputedStyle(document.activeElement).outlineStyle"
+    assert index.execute_script(outline) == "solid"
+
+
+def test_numbers_of_a_site_are_sorted_as_numbers(index: Any, site: Path):
+    with other_tab(index, (site / "datasets/synthetic/index.html").as_uri()):
+        updates = """return [...document.querySelectorAll("tbody tr")].map(row =>
+            parseFloat(row.cells[3].textContent.replaceAll(",", "")))"""
+        find(index, "th:nth-child(4) button").click()
+        found = index.execute_script(updates)
+        assert found == sorted(found) != []
+        assert find(index, "td .copy").get_attribute("aria-label").startswith("Copy: olbench rerun run ")
+
+
+def test_a_site_fits_a_phone_and_the_dark(index: Any, site: Path):
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    dot = "return getComputedStyle(document.querySelector('.pareto circle')).fill"
+    for path in sorted(site.rglob("index.html")):
+        colours(index, "light")
+        resize(index, 390, 844)
+        index.get(path.as_uri())
+        assert index.execute_script(SIDEWAYS) <= 0, path
+    index.get((site / "datasets/synthetic/index.html").as_uri())
+    box = """const box = document.querySelector(".scroll");
+        return [box.scrollWidth > box.clientWidth, getComputedStyle(box).backgroundImage]"""
+    scrolls, cue = index.execute_script(box)
+    assert scrolls
+    assert cue.count("linear-gradient") == 4
+    light = index.execute_script(ground), index.execute_script(dot)
+    colours(index, "dark")
+    dark = index.execute_script(ground), index.execute_script(dot)
+    assert all(one != other for one, other in zip(light, dark, strict=True))
+
+
+def test_a_site_asks_nobody_for_anything(index: Any, site: Path):
+    index.get_log("performance")
+    index.get((site / "index.html").as_uri())
+    asked = [json.loads(each["message"])["message"] for each in index.get_log("performance")]
+    sent = [
+        each["params"]["request"]["url"] for each in asked if each["method"] == "Network.requestWillBeSent"
+    ]
+    assert len(sent) == 3
+    assert all(each.startswith("file:") for each in sent)

@@ -1,0 +1,176 @@
+"""Writes the site: all pages into a draft beside the target, which then takes its place."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from olbench import shipped
+from olbench.errors import UserError, show_name
+from olbench.report.grid import list_some
+from olbench.report.renderers.html import make_environment, read_part
+from olbench.report.renderers.json import make_finite
+from olbench.report.results import Results, load_results
+from olbench.report.site.model import SiteRun
+from olbench.report.site.names import quote, show
+from olbench.report.site.pages import SitePage, make_pages
+from olbench.report.site.statements import find_tier, read_statements
+
+FOLDER = Path(__file__).parent
+#: In every site: the list of its files, so that nothing else is ever deleted.
+MARKER = ".olbench-site"
+#: The end of a cell or row before another one.
+CLOSING = re.compile(r"</t[dhr]>\s*(?=<t[dhr]\b|</t)")
+
+
+def load_runs(given: Sequence[str | Path], statements: Sequence[Path] = ()) -> list[SiteRun]:
+    """Return the runs of the site by name, each once; without any given, all that ship.
+
+    Runs without a trial are left out.
+    """
+    told = read_statements(statements)
+    found: dict[str, SiteRun] = {}
+    seen: set[Path] = set()
+    for each in given or shipped.runs():
+        results = load_results(each)
+        place = results.folder.resolve()
+        if place in seen or not any(entry.done for entry in results.entries):
+            continue
+        seen.add(place)
+        name = _unique(_command_name(each, results), found)
+        found[name] = SiteRun(results, name, find_tier(_digest(results), told))
+    return [found[name] for name in sorted(found)]
+
+
+def _command_name(given: str | Path, results: Results) -> str:
+    """Return the name of a run for commands: that of a run that ships, or the path as it was given.
+
+    Of an absolute path only the end is shown: where a folder is on one machine is nobody's business.
+    """
+    place = results.folder.resolve()
+    for name, folder in shipped.runs().items():
+        if folder.resolve() == place:
+            return name
+    path = Path(given)
+    text = path.name or results.name if path.is_absolute() or ".." in path.parts else path.as_posix()
+    return text.encode(errors="replace").decode()
+
+
+def _unique(name: str, taken: dict[str, SiteRun]) -> str:
+    if name not in taken:
+        return name
+    return next(again for number in range(2, len(taken) + 3) if (again := f"{name} ({number})") not in taken)
+
+
+def _digest(results: Results) -> str | None:
+    return None
+
+
+def build_site(runs: Sequence[SiteRun], target: Path) -> int:
+    """Write the site; return how many pages it has. It appears whole or not at all."""
+    place = Path(os.path.realpath(target))
+    check_target(place, runs)
+    # With an ending, the name itself could be too long.
+    stem = f".{sha256(os.fsencode(place.name)).hexdigest()[:12]}.{os.getpid()}"
+    draft, old = place.with_name(f"{stem}.part"), place.with_name(f"{stem}.old")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        draft.mkdir()
+        try:
+            pages = _write_all(runs, draft)
+            if place.exists():
+                place.rename(old)
+            try:
+                draft.rename(place)
+            except OSError:
+                if old.exists():
+                    old.rename(place)
+                raise
+        finally:
+            for each in (draft, old):
+                with suppress(OSError):
+                    shutil.rmtree(each)
+    except OSError as error:
+        raise UserError(f"cannot write {target}: {error.strerror or error}") from None
+    return pages
+
+
+def check_target(place: Path, runs: Sequence[SiteRun]) -> None:
+    """Refuse a target that holds anything but an older site, and one inside the package or a run."""
+    package = Path(shipped.__file__).resolve().parent
+    if place.is_relative_to(package):
+        raise UserError(f"{place} is inside the package olbench; name another folder")
+    for run in runs:
+        if place.is_relative_to(run.results.folder.resolve()):
+            raise UserError(f"{place} is inside the run {run.results.folder}; name another folder")
+    if not place.exists():
+        return
+    if not place.is_dir():
+        raise UserError(f"{place} is a file; name a folder for the site")
+    own = _listed_files(place)
+    others = sorted(_other_files(place, own))
+    if others:
+        names = list_some([show_name(name) for name in others[:4]], 3)
+        what = "has files that olbench did not write" if own else "is not a site of olbench: it has"
+        raise UserError(f"{place} {what} {names}; name a new folder, or move them away")
+
+
+def _listed_files(place: Path) -> frozenset[str]:
+    """Return the files of an older site; none if the folder is something else."""
+    try:
+        content = json.loads((place / MARKER).read_text(encoding="utf-8"))
+        return frozenset({MARKER, *map(str, content["files"])})
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return frozenset()
+
+
+def _other_files(place: Path, own: frozenset[str]) -> Iterator[str]:
+    """Yield what is in a folder besides the files of a site; a link counts as a file."""
+    for folder, folders, files in os.walk(place):
+        links = [each for each in folders if os.path.islink(os.path.join(folder, each))]
+        for each in (*files, *links):
+            name = Path(folder, each).relative_to(place).as_posix()
+            if name not in own:
+                yield name
+
+
+def _write_all(runs: Sequence[SiteRun], draft: Path) -> int:
+    environment, files, pages = make_environment(FOLDER), [], 0
+    environment.filters.update({"shown": show, "quoted": quote, "listed": list_some})
+
+    def write(name: str, content: str) -> None:
+        path = draft / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # What is not a character, in the name of a machine, say, must not stop the site.
+        path.write_bytes(content.encode(errors="replace"))
+        files.append(name)
+
+    write("site.css", read_part("page.css") + _own_part("site.css"))
+    write("site.js", read_part("common.js") + _own_part("site.js"))
+    for page in make_pages(runs):
+        folder = f"{page.folder}/" if page.folder else ""
+        write(f"{folder}index.html", _render(environment, page))
+        write(f"{folder}results.json", _as_json(page.feed))
+        pages += 1
+    write(MARKER, _as_json({"files": sorted(files)}))
+    return pages
+
+
+def _render(environment: Any, page: SitePage) -> str:
+    root = "../" * (page.folder.count("/") + 1) if page.folder else ""
+    html = environment.get_template(page.template).render({**page.values, "root": root})
+    # HTML lets these tags out, and a site of thousands of rows is smaller by a tenth without them.
+    return CLOSING.sub("", str(html))
+
+
+def _own_part(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def _as_json(content: Any) -> str:
+    return json.dumps(make_finite(content), ensure_ascii=False, separators=(",", ":")) + "\n"

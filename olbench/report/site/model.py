@@ -1,0 +1,309 @@
+"""What the site shows: runs, their results with places and ties, and leaderboards. Nothing here writes."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from olbench import stats
+from olbench.quantities import Quantity
+from olbench.report.results import Entry, Results
+from olbench.report.sections.provenance import machine_text
+from olbench.report.sections.results import is_time
+from olbench.report.site.names import quote
+from olbench.report.site.pareto import CostPoint
+from olbench.report.site.statements import RECORDED, Tier
+from olbench.report.standings import rank_means
+
+#: The digits of means and deviations in feeds; the record of a run has all.
+DIGITS, FEWER = 6, 3
+#: So much of its key names a trial of a run.
+KEY = 12
+
+
+@dataclass(frozen=True)
+class SiteRun:
+    """A run on the site: its results, its name in commands, and whether its trials were run again."""
+
+    results: Results
+    name: str
+    tier: Tier = RECORDED
+    _places: dict[str, dict[tuple[str, str], int]] = field(default_factory=dict, repr=False)
+
+    @property
+    def protocol(self) -> str:
+        """The id of its protocol."""
+        return self.results.protocol.id
+
+    @property
+    def paper(self) -> str:
+        """The paper that it is about: its id, or the name of the file that describes it, or an empty text."""
+        return (self.results.config.paper or "").replace("\\", "/").rpartition("/")[2].removesuffix(".yaml")
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """The results: entries with at least one trial."""
+        return [entry for entry in self.results.entries if entry.done]
+
+    @property
+    def headline(self) -> Quantity:
+        """The quantity that ranks its algorithms first."""
+        return self.results.protocol.headline
+
+    @property
+    def measures(self) -> list[Quantity]:
+        """The quantities that have a leaderboard: all that are recorded and have a better end, but times."""
+        return [
+            each
+            for each in self.results.protocol.quantities
+            if each.better != "neither" and not is_time(each) and not self._lacks(each)
+        ]
+
+    def _lacks(self, quantity: Quantity) -> bool:
+        return all(math.isnan(entry.mean(quantity)) for entry in self.entries)
+
+    def place(self, entry: Entry, quantity: Quantity | None = None) -> int | None:
+        """Return the place of an entry on its data set, or None if it does not compete.
+
+        The best and all not significantly different from it share the first place. The others are placed by
+        how many have a better mean.
+        """
+        quantity = quantity or self.headline
+        if quantity.name not in self._places:
+            self._places[quantity.name] = dict(self._find_places(quantity))
+        return self._places[quantity.name].get((entry.dataset, entry.label))
+
+    def _find_places(self, quantity: Quantity) -> Iterator[tuple[tuple[str, str], int]]:
+        best = self.results.best_by(quantity)
+        for dataset, means in self.means(quantity).items():
+            losses = {label: quantity.loss(mean) for label, mean in means.items() if not math.isnan(mean)}
+            for label, loss in losses.items():
+                better = sum(other < loss for other in losses.values())
+                yield (dataset, label), 1 if label in best[dataset] else 1 + max(1, better)
+
+    def tied(self, entry: Entry, quantity: Quantity | None = None) -> bool:
+        """Return whether an entry shares its place on its data set with another."""
+        place, others = self.place(entry, quantity), self.results.contestants(entry.dataset)
+        return place is not None and sum(self.place(each, quantity) == place for each in others) > 1
+
+    def means(self, quantity: Quantity) -> dict[str, dict[str, float]]:
+        """Return the means of a quantity by data set and label, of all that compete."""
+        names = self.results.datasets
+        return {
+            name: {entry.label: entry.mean(quantity) for entry in self.results.contestants(name)}
+            for name in names
+        }
+
+    def rerun(self, entry: Entry) -> str:
+        """Return the command that runs the first trial of an entry again."""
+        return f"olbench rerun {quote(self.name)} {key_of(entry)}"
+
+    def state_bytes(self, entry: Entry) -> float | None:
+        """Return the bytes of a learner's state, if they are known."""
+        values = np.asarray(entry.columns.get("state_bytes", ()), np.float64)
+        known = values[~np.isnan(values)]
+        return float(known.mean()) if known.size else None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Where its numbers come from, as plain values."""
+        run, results = self.results.run, self.results
+        return {
+            "name": self.name,
+            "protocol": self.protocol,
+            "paper": self.paper or None,
+            "ended": run.end,
+            "commit": run.commit,
+            "dirty": run.dirty,
+            "machine": machine_text(run),
+            "versions": dict(run.versions),
+            "seed": run.config.seed,
+            "numbered": results.numbered,
+            "repeats": max((entry.planned for entry in results.entries), default=0),
+            "timing": " and ".join(sorted({entry.timing for entry in self.entries})),
+            "unfinished": len(results.missing),
+            "tier": self.tier.name,
+            "statements": list(self.tier.sentences),
+        }
+
+
+#: The columns of a feed's results.
+COLUMNS = (
+    "dataset", "algorithm", "label", "params", "setting", "trials", "means", "deviations", "exclusive",
+    "state_bytes", "place", "key",
+)  # fmt: skip
+
+
+def feed_run(run: SiteRun, entries: Iterable[Entry]) -> dict[str, Any]:
+    """Return some results of a run for a feed; where they come from is in the feed of the index."""
+    measures = [each.name for each in run.results.protocol.quantities]
+    return {"run": run.name, "measures": measures, "results": [_feed_row(run, entry) for entry in entries]}
+
+
+def _feed_row(run: SiteRun, entry: Entry) -> list[Any]:
+    """Return a result as plain values in the order of COLUMNS."""
+    spreads = [entry.spread(each) for each in entry.protocol.quantities]
+    means = [shorten_number(mean) for mean, _ in spreads]
+    deviations = [shorten_number(deviation, FEWER) for _, deviation in spreads]
+    return [
+        entry.dataset, entry.algorithm, entry.label, dict(entry.params or {}), dict(entry.setting),
+        entry.done, means, deviations, entry.exclusive, shorten_number(run.state_bytes(entry)),
+        run.place(entry), key_of(entry),
+    ]  # fmt: skip
+
+
+def key_of(entry: Entry) -> str:
+    """Return the key of an entry's first trial that succeeded, as far as commands need it."""
+    return entry.keys[int(entry.columns["number"][0])][:KEY]
+
+
+def shorten_number(value: float | None, digits: int = DIGITS) -> float | int | None:
+    """Return a number with so many digits, whole ones without a point; None if there is none.
+
+    >>> shorten_number(0.123456789), shorten_number(26.0), shorten_number(float("nan"))
+    (0.123457, 26, None)
+    """
+    if value is None or not math.isfinite(value):
+        return None
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() else short
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """How an algorithm does over the data sets of a run."""
+
+    label: str
+    algorithm: str
+    rank: float | None
+    #: The 95% interval of the rank over data sets, if there are enough of them.
+    interval: tuple[float, float] | None
+    #: 1 for the best and all not significantly different from it; None where nothing can be tested.
+    place: int | None
+    #: On how many data sets it has the best mean, and on how many it is best or not significantly different.
+    wins: int
+    among_best: int
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """The algorithms of a run by one measure."""
+
+    run: SiteRun
+    quantity: Quantity
+    rows: tuple[BoardRow, ...]
+    #: How many data sets have every algorithm.
+    complete: int
+    #: How ties were found, or why they cannot be.
+    note: str
+
+    @property
+    def leaders(self) -> list[BoardRow]:
+        """The rows on the first place; without a test, none."""
+        return [row for row in self.rows if row.place == 1]
+
+
+def make_leaderboard(run: SiteRun, quantity: Quantity) -> Leaderboard:
+    """Rank the algorithms of a run by a measure; the data set is the unit, never the trial."""
+    means, results = run.means(quantity), run.results
+    ranks = rank_means(means, quantity.better)
+    intervals = stats.rank_intervals(means, quantity.better)
+    control = stats.against_control(means, quantity.better)
+    entries = [entry for name in results.datasets for entry in results.contestants(name)]
+    algorithms = {entry.label: entry.algorithm for entry in entries}
+    tied = set() if isinstance(control, str) else {control.label, *_equals(control)}
+    wins, among = dict.fromkeys(algorithms, 0), dict.fromkeys(algorithms, 0)
+    for entry in entries:
+        known = [mean for mean in means[entry.dataset].values() if not math.isnan(mean)]
+        mean = means[entry.dataset][entry.label]
+        wins[entry.label] += bool(known) and mean == _best_of(known, quantity)
+        among[entry.label] += run.place(entry, quantity) == 1
+
+    def place(label: str) -> int | None:
+        if not tied or label not in ranks:
+            return None
+        return 1 if label in tied else 1 + sum(other < ranks[label] for other in ranks.values())
+
+    rows = [
+        BoardRow(label, id, ranks.get(label), intervals.get(label), place(label), wins[label], among[label])
+        for label, id in algorithms.items()
+    ]
+    worst = len(rows) + 1.0
+    rows.sort(key=lambda row: (row.place or 0, worst if row.rank is None else row.rank, -row.among_best))
+    complete = sum(_is_complete(row, ranks) for row in means.values()) if ranks else 0
+    return Leaderboard(run, quantity, tuple(rows), complete, control if isinstance(control, str) else "")
+
+
+def _equals(control: stats.Control) -> Iterator[str]:
+    return (test.label for test in control.tests if not test.significant)
+
+
+def _best_of(means: Sequence[float], quantity: Quantity) -> float:
+    return min(means, key=quantity.loss)
+
+
+def _is_complete(row: Mapping[str, float], labels: Iterable[str]) -> bool:
+    return all(not math.isnan(row.get(label, math.nan)) for label in labels)
+
+
+def cost_points(run: SiteRun, dataset: str, cost: str) -> dict[str, list[CostPoint]]:
+    """Return the entries on a data set with what they cost, by how the cost was measured.
+
+    Times taken alone and times taken while other trials ran are kept apart.
+    """
+    quantity, found = run.headline, dict[str, list[CostPoint]]()
+    for entry in run.results.contestants(dataset):
+        kind, value = _cost(run, entry, cost)
+        if value is not None:
+            mean = entry.mean(quantity)
+            shown = 100 * mean if quantity.percent else mean
+            words = f"{entry.label}: {quantity.text(mean)}, {show_cost(value, cost)}"
+            found.setdefault(kind, []).append(
+                CostPoint(entry.label, value, shown, quantity.loss(mean), words)
+            )
+    return found
+
+
+def board_points(board: Leaderboard, cost: str) -> dict[str, list[CostPoint]]:
+    """Return the algorithms of a leaderboard with their costs relative to the cheapest on each data set.
+
+    The cost is a geometric mean over the data sets on which every algorithm has one.
+    """
+    run, ratios = board.run, dict[str, dict[str, list[float]]]()
+    ranks = {row.label: row.rank for row in board.rows if row.rank is not None}
+    for dataset in run.results.datasets:
+        own = {entry.label: _cost(run, entry, cost) for entry in run.results.contestants(dataset)}
+        kinds = {kind for kind, _ in own.values()}
+        values = {label: value for label, (_, value) in own.items() if value}
+        if len(kinds) == 1 and ranks and ranks.keys() <= values.keys():
+            least = min(values[label] for label in ranks)
+            for label in ranks:
+                ratios.setdefault(kinds.copy().pop(), {}).setdefault(label, []).append(values[label] / least)
+    found = {}
+    for kind, by_label in ratios.items():
+        found[kind] = [
+            CostPoint(
+                label, cost, ranks[label], ranks[label], f"{label}: mean rank {ranks[label]:.2f}, {cost:.3g}×"
+            )
+            for label, cost in (
+                (label, math.exp(float(np.mean(np.log(each))))) for label, each in by_label.items()
+            )
+        ]
+    return found
+
+
+def _cost(run: SiteRun, entry: Entry, cost: str) -> tuple[str, float | None]:
+    """Return how a cost was measured, and the cost, if it is known."""
+    if cost == "bytes":
+        return "", run.state_bytes(entry)
+    time = next((each for each in entry.protocol.quantities if is_time(each)), None)
+    seconds = math.nan if time is None else entry.mean(time)
+    return entry.timing, None if math.isnan(seconds) or seconds <= 0 else seconds
+
+
+def show_cost(value: float, cost: str) -> str:
+    """Return a cost with its unit."""
+    return f"{value:,.0f} bytes" if cost == "bytes" else f"{value:.3g} s"
