@@ -1,0 +1,176 @@
+"""Packed records come back to the byte, and damage is noticed."""
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from olbench.trials import ledger, packed
+from olbench.trials.packed import PackedError, pack, unpack, unpack_briefly, unpack_lines
+from olbench.trials.record import read_line, write_line
+from olbench.trials.trial import key_of
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAD = {
+    "key": "", "version": 2, "protocol": "online", "dataset": "toy", "fingerprint": "f", "algorithm": "cw",
+    "params": {}, "options": {}, "seed": 1, "role": "report", "number": 0, "setting": {}, "code": "c",
+}  # fmt: skip
+NUMBERS = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False))
+VALUES = st.one_of(st.none(), st.booleans(), NUMBERS, st.text(max_size=5))
+SOME = st.one_of(
+    VALUES, st.lists(VALUES, max_size=3), st.lists(st.lists(st.integers(0, 9), max_size=2), max_size=2)
+)
+
+
+def record(number: int = 0, **fields) -> dict:
+    plain = {**HEAD, "number": number, "status": "ok", **fields}
+    plain["key"] = key_of(plain)
+    return read_line(write_line(plain))
+
+
+def change(content: bytes, edit) -> bytes:
+    tree = json.loads(lzma.decompress(content))
+    edit(tree)
+    return lzma.compress(json.dumps(tree).encode())
+
+
+def curves(count: int) -> list[dict]:
+    return [
+        record(
+            number,
+            n=197,
+            seconds=number / 1000,
+            error_rate=round(number / 197, 6),
+            curve={"t": [50, 100], "mistakes": [number, 2 * number + 1], "rate": [0.5, round(3 / 197, 6)]},
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("name", ["cw-usps/reference", "shards-many/reference", "advice/flipped"])
+def test_records_that_ship_come_back_to_the_byte(name):
+    records = [read_line(write_line(each)) for each in ledger.each(ROOT / "results" / name)]
+    content = pack(records)
+    assert unpack(content) == records
+    assert [line for _, line in unpack_lines(content)] == [write_line(each) for each in records]
+    assert [list(each) for each in unpack(content)] == [list(each) for each in records]
+    assert pack(records) == content
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), st.one_of(SOME, st.fixed_dictionaries({"x": SOME})))))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_fields_come_back_to_the_byte(many):
+    plain = [{**HEAD, "status": "failed", **fields} for fields in many]
+    records = [read_line(write_line({**each, "key": key_of(each)})) for each in plain]
+    content = pack(records)
+    assert [line for _, line in unpack_lines(content)] == [write_line(each) for each in records]
+    assert repr(unpack(content)) == repr(records)
+
+
+@pytest.mark.parametrize("value", [-0.0, 1e300, 5e-324, 0.1 + 0.2, 10**400, 1.5, 123456.789])
+def test_numbers_keep_their_text(value):
+    records = [record(0, other=[value, 0.25, 1.0]), record(1, other=[value])]
+    assert repr(unpack(pack(records))) == repr(records)
+
+
+def test_keys_and_checksums_take_no_room():
+    columns = json.loads(lzma.decompress(pack(curves(40))))["groups"][0]
+    assert columns["key"] == ["key"]
+    assert columns["checksum"] == ["checksum"]
+    assert columns["curve"]["mistakes"][2][0] in ("numbers", "steps")
+    assert columns["error_rate"][0] == "shares"
+
+
+def test_another_key_or_checksum_is_kept_as_it_is():
+    """The record of a trial of another version of olbench has a key that this one would not compute."""
+    [other] = [{**record(), "key": "k" * 20}]
+    other = read_line(write_line(other))
+    assert unpack(pack([other, record(1)])) == [other, record(1)]
+
+
+def test_a_record_of_the_first_version_has_no_checksum():
+    fields = {"key": "k", "dataset": "d", "algorithm": "a", "permutation": 3, "role": "report", "params": {}}
+    old = read_line(json.dumps({**fields, "status": "ok"}).encode())
+    assert unpack(pack([old])) == [old]
+    assert read_line(write_line(old)) == old
+
+
+def test_records_for_a_report_are_the_same_but_for_the_checksum():
+    records = curves(5)
+    assert list(unpack_briefly(pack(records))) == [{**each, "checksum": None} for each in records]
+
+
+def test_no_records_are_none():
+    assert unpack(pack([])) == []
+
+
+@pytest.mark.parametrize("read", [unpack, lambda content: list(unpack_briefly(content))])
+def test_every_damaged_byte_is_noticed(read):
+    content = pack(curves(9))
+    for place in range(0, len(content), 7):
+        damaged = content[:place] + bytes([content[place] ^ 16]) + content[place + 1 :]
+        with pytest.raises(PackedError):
+            read(damaged)
+    with pytest.raises(PackedError):
+        read(content[:-5])
+
+
+def test_a_changed_count_is_noticed():
+    def edit(tree):
+        tree["groups"][0]["n"][-1] += 1
+
+    with pytest.raises(PackedError, match="lines do not match"):
+        unpack(change(pack(curves(9)), edit))
+
+
+def test_a_changed_identity_is_noticed_without_looking_at_the_lines():
+    def edit(tree):
+        tree["groups"][0]["seed"][-1] += 1
+
+    with pytest.raises(PackedError, match="keys do not match"):
+        list(unpack_briefly(change(pack(curves(9)), edit)))
+
+
+@pytest.mark.parametrize(
+    ("edit", "problem"),
+    [
+        (lambda tree: tree.update(format="other"), "does not hold records"),
+        (lambda tree: tree.update(version=2), "newer olbench"),
+        (lambda tree: tree.update(runs=[[0, 10**12]]), "more than 134,217,728 values"),
+        (lambda tree: tree.update(runs=[[7, 1]]), "do not fit together"),
+        (lambda tree: tree.update(runs=[[0, -1]]), "do not fit together"),
+        (lambda tree: tree.update(groups=None), "do not fit together"),
+        (lambda tree: tree["groups"][0].update(n=["code", "print()"]), "unknown kind"),
+        (lambda tree: tree["groups"][0].update(n=["numbers", None, [1]]), "do not fit together"),
+        (lambda tree: tree["groups"][0].update(n=["numbers", 2, "12"]), "unknown kind"),
+        (lambda tree: tree["groups"][0].update(n=["all", -5]), "no trial can have written"),
+        (lambda tree: tree["groups"][0].update(x=["lists", ["all", 10**15], ["all", 0]]), "values"),
+        (lambda tree: tree["groups"][0].update(x=["of", ["all", 0], [10**15] * 9]), "values"),
+        (lambda tree: tree["groups"][0].update(x=["of", ["all", 0], [-1] * 9]), "do not fit together"),
+        (lambda tree: tree["groups"][0].update(x=["all", [float("inf")]]), "do not fit together"),
+        (lambda tree: tree["groups"][0].pop("key"), "do not fit together|no trial"),
+    ],
+)
+def test_content_that_pack_did_not_write_is_refused(edit, problem):
+    with pytest.raises(PackedError, match=problem):
+        unpack(change(pack(curves(9)), edit))
+
+
+@pytest.mark.parametrize("content", [b"", b"text", lzma.compress(b"text"), lzma.compress(b"[" * 10**6)])
+def test_what_is_no_packed_ledger_is_refused(content):
+    with pytest.raises(PackedError):
+        unpack(content)
+
+
+def test_a_file_that_grows_without_end_is_refused(monkeypatch):
+    monkeypatch.setattr(packed, "MOST_CONTENT", 1000)
+    with pytest.raises(PackedError, match="more than 1,000 bytes"):
+        unpack(lzma.compress(bytes(10**6)))
+    monkeypatch.undo()
+    content = pack(curves(9))
+    monkeypatch.setattr(packed, "MOST_LINES", 1000)
+    with pytest.raises(PackedError, match="more than 1,000 bytes of records"):
+        unpack(content)
