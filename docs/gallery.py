@@ -28,7 +28,7 @@ def read_gallery() -> list[tuple[str, str, str]]:
 
 def hash_run(name: str) -> str:
     """Return the digest of the trials of a run that ships."""
-    return hashlib.sha256((RUNS / name / "reference" / "trials.jsonl.xz").read_bytes()).hexdigest()
+    return hashlib.sha256((RUNS / name / "reference" / "trials.columns.xz").read_bytes()).hexdigest()
 
 
 def draw() -> None:

@@ -1,8 +1,8 @@
 """Arrays of trials, such as the prediction for every example, in one compact file beside the ledger.
 
-An array is compressed, appended to the file and on the disk before the record that refers to it is written.
-Wherever a run is killed, every record refers to whole arrays; at worst the file ends with bytes that nothing
-refers to.
+An array is appended to the file, and on the disk before the record that refers to it is written. Large ones
+are compressed. Wherever a run is killed, every record refers to whole arrays; at worst the file ends with
+bytes that nothing refers to.
 """
 
 import io
@@ -21,6 +21,8 @@ from olbench.trials.growing import GrowingFile
 NAME = "arrays.bin"
 #: No array has more; one in a bundle may say so.
 MOST_BYTES = 1 << 30
+#: Smaller arrays are not compressed: alone they hardly shrink, but together they do, in a wheel.
+SMALL = 1024
 #: Where an array is: offset, bytes, checksum and, for bits, how many there are.
 Reference = dict[str, int]
 
@@ -55,7 +57,8 @@ def read_array(folder: Path, reference: Reference) -> NDArray[Any]:
     if zlib.crc32(piece) != reference["crc32"]:
         raise UserError(f"{path} is damaged: an array does not match its checksum; run the trial again")
     try:
-        content = zlib.decompressobj().decompress(piece, MOST_BYTES)
+        is_plain = piece.startswith(np.lib.format.MAGIC_PREFIX)
+        content = piece if is_plain else zlib.decompressobj().decompress(piece, MOST_BYTES)
         array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
         if "bits" in reference:
             return np.unpackbits(array, count=reference["bits"]).astype(bool)
@@ -65,9 +68,10 @@ def read_array(folder: Path, reference: Reference) -> NDArray[Any]:
 
 
 def _encode(array: NDArray[Any]) -> tuple[bytes, dict[str, int]]:
-    """Return an array as compressed .npy; truth values take a bit each."""
+    """Return an array as .npy, compressed unless it is small; truth values take a bit each."""
     bits = {"bits": array.size} if array.dtype == np.bool_ else {}
     stored = np.packbits(array) if bits else array
     text = io.BytesIO()
     np.lib.format.write_array(text, np.ascontiguousarray(stored), allow_pickle=False)
-    return zlib.compress(text.getvalue(), 6), bits
+    content = text.getvalue()
+    return content if len(content) < SMALL else zlib.compress(content, 6), bits

@@ -44,7 +44,7 @@ FORMATS = {
 TITLES = {
     run_file.NAME: "config as resolved, versions, machine, and the trials behind each result",
     CONFIG: "the config, to run it again",
-    ledger.PACKED: "one JSON object per trial, compressed with xz",
+    ledger.PACKED: "the records of the trials in columns: JSON, compressed with xz",
     arrays.NAME: "arrays of the trials, such as predictions",
     DATA: "fingerprints of the data sets, and how to get them",
     container.PAPER: "what the paper reports",
@@ -96,9 +96,12 @@ def digest_records(records: Iterable[Record]) -> str:
 def write_run(folder: Path, target: Path) -> None:
     """Write a run as one that ships: its run file and its ledger, packed, and its arrays."""
     target.mkdir(parents=True, exist_ok=True)
-    content = _without_paths(run_file.read(folder))
-    run_file.write(target, content)
-    (target / ledger.PACKED).write_bytes(pack(map(round_times, ledger.current(folder).values())))
+    content, records = _without_paths(run_file.read(folder)), ledger.current(folder)
+    # The records behind a cell are one after the other, so that the run file can name their lines.
+    reported = [key for cell in content["cells"] for key in cell["keys"] if key in records]
+    keys = list(dict.fromkeys([*reported, *records]))
+    run_file.write(target, run_file.refer_to_lines(content, keys))
+    (target / ledger.PACKED).write_bytes(pack(round_times(records[key]) for key in keys))
     if container.has_member(folder, arrays.NAME):
         (target / arrays.NAME).write_bytes(container.read_member(folder, arrays.NAME))
 

@@ -8,26 +8,29 @@ import io
 import lzma
 import os
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from olbench.data.readers.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
 from olbench.files import is_special, write_whole
-from olbench.trials import locks
+from olbench.trials import locks, packed
 from olbench.trials.arrays import ArrayFile
 from olbench.trials.container import is_bundle, read_member
 from olbench.trials.growing import GrowingFile
-from olbench.trials.packed import unpack
 from olbench.trials.record import BrokenRecordError, RecordError, read_line, without_series, write_line
 from olbench.trials.trial import Record
 
 NAME = "trials.jsonl"
-#: A ledger that ships with the code is compressed: `xz -9 trials.jsonl`.
-PACKED = "trials.jsonl.xz"
+#: A ledger that ships with the code; see `packed`.
+PACKED = "trials.columns.xz"
+#: Its lines, compressed: what shipped with olbench 0.2.
+PACKED_LINES = "trials.jsonl.xz"
 LOCK = ".lock"
+Item = TypeVar("Item")
 
 
 class LedgerFullError(UserError):
@@ -38,13 +41,22 @@ def each(folder: Path) -> Iterator[Record]:
     """Yield the records of a folder or bundle in the order of writing, without a torn last line."""
     if is_bundle(folder):
         return _bundled(folder)
-    path, content = _content(folder)
-    return (record for record, _ in _records(content, path))
+    path = _find(folder)
+    if path.name == PACKED:
+        return _unpacked(path, packed.unpack_briefly)
+    return (record for record, _ in _records(_content(path), path))
+
+
+def keys(folder: Path) -> list[str]:
+    """Return the key of each record of a folder or bundle, in the order of writing."""
+    if not is_bundle(folder) and (path := _find(folder)).name == PACKED:
+        return list(_unpacked(path, packed.unpack_keys))
+    return [record["key"] for record in each(folder)]
 
 
 def _bundled(folder: Path) -> Iterator[Record]:
     try:
-        yield from unpack(read_member(folder, PACKED))
+        yield from packed.unpack(read_member(folder, PACKED))
     except (ValueError, FileNotFoundError) as error:
         reason = "it is missing" if isinstance(error, FileNotFoundError) else error
         raise UserError(f"{folder}/{PACKED}: {reason}; get the file again, from whoever made it") from None
@@ -73,24 +85,40 @@ def find_key(keys: Iterable[str], beginning: str, folder: Path) -> str:
     return found[0]
 
 
-def _content(folder: Path) -> tuple[Path, bytes]:
-    """Return the ledger's path and bytes, from the packed file where there is no plain one."""
-    path, packed = folder / NAME, folder / PACKED
-    for source in (path, packed):
-        if is_special(source):
-            raise UserError(f"{source} is not a file; remove it, or choose another folder")
-    if path.exists() or not packed.exists():
-        return path, path.read_bytes() if path.exists() else b""
+def _find(folder: Path) -> Path:
+    """Return the file of a ledger: the plain one, or a packed one where there is no plain one."""
+    paths = [folder / name for name in (NAME, PACKED, PACKED_LINES)]
+    for path in paths:
+        if is_special(path):
+            raise UserError(f"{path} is not a file; remove it, or choose another folder")
+    return next((path for path in paths if path.exists()), paths[0])
+
+
+def _content(path: Path) -> bytes:
+    """Return the lines of a ledger."""
+    if path.name == NAME:
+        return path.read_bytes() if path.exists() else b""
     try:
-        with open(packed, "rb") as file:
+        with open(path, "rb") as file:
             reader = io.BufferedReader(Decompressed(file, "xz"), BUFFER)
             # Piece by piece: a read of everything would ask for 8 KB at a time.
-            return packed, b"".join(iter(partial(reader.read, BUFFER), b""))
+            return b"".join(iter(partial(reader.read, BUFFER), b""))
     except (lzma.LZMAError, EOFError) as error:
-        raise UserError(
-            f"{packed} is damaged: {str(error).rstrip('.')}; restore the file, or remove it, and the next "
-            "run computes its trials again"
-        ) from None
+        raise _damage(path, str(error).rstrip(".")) from None
+
+
+def _unpacked(path: Path, unpack: Callable[[bytes], Iterable[Item]]) -> Iterator[Item]:
+    try:
+        yield from unpack(path.read_bytes())
+    except packed.PackedError as error:
+        raise _damage(path, str(error)) from None
+
+
+def _damage(path: Path, problem: str) -> UserError:
+    return UserError(
+        f"{path} is damaged: {problem}; restore the file, or remove it, and the next run computes its trials "
+        "again"
+    )
 
 
 def _records(content: bytes, path: Path) -> Iterator[tuple[Record, int]]:
@@ -117,18 +145,33 @@ class Ledger:
 
     def __init__(self, folder: Path):
         self.path = folder / NAME
-        source, content = _content(folder)
-        if source.name == PACKED:  # a run goes on from results that ship
+        source = _find(folder)
+        whole = self._unpack(source) if source.name == PACKED else self._read(source)
+        self.records = latest(whole)
+        self.lines, self.arrays = GrowingFile(self.path, "a whole line"), ArrayFile(folder)
+
+    def _read(self, source: Path) -> list[Record]:
+        """Return the records, and remove a torn last line."""
+        content = _content(source)
+        if source.name == PACKED_LINES:  # a run goes on from results that shipped
             with write_whole(self.path) as draft:
                 draft.write_bytes(content)
         whole, size = [], 0
         for record, end in _records(content, self.path):
             whole.append(without_series(record))
             size = end
-        if size < len(content):  # a torn last line
+        if size < len(content):
             os.truncate(self.path, size)
-        self.records = latest(whole)
-        self.lines, self.arrays = GrowingFile(self.path, "a whole line"), ArrayFile(folder)
+        return whole
+
+    def _unpack(self, source: Path) -> list[Record]:
+        """Write the lines of a ledger that ships, and return its records."""
+        whole = []
+        with write_whole(self.path) as draft, open(draft, "wb") as file:
+            for record, line in _unpacked(source, packed.unpack_lines):
+                whole.append(without_series(record))
+                file.write(line)
+        return whole
 
     def append(self, record: Record) -> Record:
         """Write a record and wait until it is on the disk; return it as this ledger keeps it in memory.

@@ -3,10 +3,10 @@
 The file is JSON, compressed by xz:
 
     {"format": "olbench records", "version": 1, "keys": "...", "lines": "...",
-     "runs": [[0, 40], [1, 7]], "groups": [...]}
+     "sequence": [[0, 40], [1, 7]], "groups": [...]}
 
 Records with the same fields form a group. A group looks like such a record, with a column in place of every
-value: one value per record of the group. `runs` has their order: 40 records of group 0, then 7 of group 1.
+value: one value per record of the group. By `sequence`, 40 records of group 0 come first, then 7 of group 1.
 A column is a list that begins with its kind:
 
     ["all", v]                 v in every record
@@ -29,6 +29,7 @@ import lzma
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import accumulate, chain, groupby, islice, pairwise, repeat
 from typing import Any
 
@@ -37,8 +38,10 @@ from olbench.trials.record import BrokenRecordError, check_fields, checksum_of, 
 from olbench.trials.trial import FIELDS, Record, key_of
 
 FORMAT, VERSION = "olbench records", 1
-#: Limits against a file that is made to fill the memory: bytes of JSON, values, bytes of lines.
-MOST_CONTENT, MOST_VALUES, MOST_LINES = 2**29, 2**27, 2**32
+#: Columns are never this much larger than packed, with some room for a few; a bomb is.
+MOST_RATIO, ROOM = 200, 16 << 20
+#: Limits against columns that are made to fill the memory: values, bytes of lines.
+MOST_VALUES, MOST_LINES = 2**27, 2**32
 #: How many digits a decimal may have; more of them are no shorter as whole numbers.
 _MOST_DIGITS = 9
 #: The digits of a share, such as the accuracy at a point of a curve.
@@ -53,14 +56,13 @@ class PackedError(ValueError):
 
 
 def pack(records: Iterable[Record]) -> bytes:
-    """Return records in columns, compressed."""
+    """Return records in columns, compressed; the checksum of a record is that of its line."""
     groups: dict[str, list[Record]] = {}
     order, lines, keys = [], hashlib.sha256(), hashlib.sha256()
     for record in records:
-        line = write_line(record)
-        lines.update(line)
+        lines.update(write_line(record))
         keys.update(record["key"].encode())
-        outline = json.dumps(_outline(record, line))
+        outline = json.dumps(_outline(record))
         groups.setdefault(outline, []).append(record)
         order.append(outline)
     number = {outline: place for place, outline in enumerate(groups)}
@@ -69,7 +71,7 @@ def pack(records: Iterable[Record]) -> bytes:
         "version": VERSION,
         "keys": keys.hexdigest(),
         "lines": lines.hexdigest(),
-        "runs": [[number[outline], len(list(run))] for outline, run in groupby(order)],
+        "sequence": [[number[outline], len(list(run))] for outline, run in groupby(order)],
         "groups": [
             _encode_mapping(json.loads(outline), group, [record.get("n") for record in group])
             for outline, group in groups.items()
@@ -116,8 +118,19 @@ def unpack_briefly(content: bytes) -> Iterator[Record]:
     The checksum of the file covers the records all the same.
     """
     tree = _read(content)
+    _read.cache_clear()
     with _refusal():
         yield from _each(tree)
+
+
+def unpack_keys(content: bytes) -> list[str]:
+    """Return the key of each record, which takes a fraction of the time of the records."""
+    tree = _read(content)
+    with _refusal():
+        groups = [
+            {name: group[name] for name in (*FIELDS, "key", "n") if name in group} for group in tree["groups"]
+        ]
+        return [record["key"] for record in _Decoder().records(groups, tree["sequence"])]
 
 
 @contextmanager
@@ -136,7 +149,7 @@ def _refusal() -> Iterator[None]:
 def _each(tree: dict[str, Any]) -> Iterator[Record]:
     """Yield the records; raise at the end if their keys are not those that were packed."""
     keys = hashlib.sha256()
-    for record in _Decoder().records(tree["groups"], tree["runs"]):
+    for record in _Decoder().records(tree["groups"], tree["sequence"]):
         check_fields(record)
         keys.update(record["key"].encode())
         yield record
@@ -214,12 +227,12 @@ class _Decoder:
         return [list(islice(values, length)) for length in lengths]
 
 
-def _outline(record: Record, line: bytes) -> dict[str, Any]:
+def _outline(record: Record) -> dict[str, Any]:
     """Return the fields of a record without values, but for a key and checksum that follow from the rest."""
     outline = _names(record)
     if all(name in record for name in FIELDS) and record.get("key") == key_of(record):
         outline["key"] = "key"
-    if record.get("checksum") == checksum_of(line):
+    if "checksum" in record:
         outline["checksum"] = "checksum"
     return outline
 
@@ -320,15 +333,17 @@ def _shares(digits: int, counts: Iterable[int], sizes: Iterable[int]) -> list[fl
     return [round(count / size, digits) for count, size in zip(counts, sizes, strict=True)]
 
 
+@lru_cache(maxsize=1)
 def _read(content: bytes) -> Any:
-    """Return the JSON of a packed ledger."""
+    """Return the JSON of a packed ledger; a report asks for the keys of a run file, then for the records."""
     reader = io.BufferedReader(Decompressed(io.BytesIO(content), "xz"), BUFFER)
+    most = ROOM + MOST_RATIO * len(content)
     try:
-        text = reader.read(MOST_CONTENT + 1)
+        text = reader.read(most + 1)
     except (lzma.LZMAError, EOFError) as error:
         raise PackedError(str(error).rstrip(".")) from None
-    if len(text) > MOST_CONTENT:
-        raise PackedError(f"it has more than {MOST_CONTENT:,} bytes")
+    if len(text) > most:
+        raise PackedError("it unpacks to far more than records do")
     try:
         tree = json.loads(text)
     except (ValueError, RecursionError):

@@ -14,7 +14,7 @@ from olbench.files import write_text
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import Cell, Known
 from olbench.structs import any_text, anything, from_struct, many, mapping, name_text, read_plain, whole
-from olbench.trials import provenance
+from olbench.trials import ledger, provenance
 from olbench.trials.behaviour import source_hash
 from olbench.trials.container import PAPER, PLUGINS, has_member, is_bundle, locate_plugin, read_member
 from olbench.trials.seeds import STREAMS
@@ -195,7 +195,7 @@ def read(folder: Path) -> RunFile:
     """Return a folder's run file."""
     path = folder / NAME
     try:
-        content = json.loads(read_member(folder, NAME).decode())
+        content = _find_keys(folder, json.loads(read_member(folder, NAME).decode()))
         return RunFile.from_plain(_localise(folder, content) if is_bundle(folder) else content)
     except FileNotFoundError:
         shipped = folder / REFERENCE
@@ -243,6 +243,43 @@ def _localise(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
         if Path(path := spec.get("path", "")).name != path:
             raise UserError(f"{folder}: its data set {show_name(path)} is in a folder of another machine")
     return {**content, "config": config}
+
+
+def _find_keys(folder: Path, content: Any) -> Any:
+    """Return the content of a run file with keys in place of lines of the ledger."""
+    if not any(isinstance(cell["keys"], dict) for cell in content["cells"]):
+        return content
+    keys = ledger.keys(folder)
+    cells = []
+    for cell in content["cells"]:
+        if isinstance(cell["keys"], dict):
+            spans = cell["keys"]["lines"]
+            size = sum(last - first + 1 for first, last in spans)
+            if size > len(keys) or not all(1 <= first <= last <= len(keys) for first, last in spans):
+                raise UserError("it names lines that the ledger does not have")
+            cell = {**cell, "keys": [key for first, last in spans for key in keys[first - 1 : last]]}
+        cells.append(cell)
+    return {**content, "cells": cells}
+
+
+def refer_to_lines(content: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """Return the content of a run file with the lines of a ledger in place of keys, for a run that ships.
+
+    Keys are random to any compression; {"lines": [[1, 20]]} is the keys of the first twenty lines.
+    """
+    lines = {key: number for number, key in enumerate(keys, 1)}
+    cells = []
+    for cell in content["cells"]:
+        if cell["keys"] and all(key in lines for key in cell["keys"]):
+            spans: list[list[int]] = []
+            for number in (lines[key] for key in cell["keys"]):
+                if spans and spans[-1][1] + 1 == number:
+                    spans[-1][1] = number
+                else:
+                    spans.append([number, number])
+            cell = {**cell, "keys": {"lines": spans}}
+        cells.append(cell)
+    return {**content, "cells": cells}
 
 
 def read_config(folder: Path) -> Config:

@@ -319,8 +319,8 @@ def test_a_bomb_is_refused_by_what_it_says_and_by_what_it_does(tmp_path, bundle)
     bomb.write_bytes(content)
     with pytest.raises(UserError, match=r"is damaged|does not match its checksum"):
         load_results(bomb)
-    rewrite(bundle, trials__jsonl__xz=lzma.compress(b"\0" * (64 << 20)))
-    with pytest.raises(UserError, match=r"trials\.jsonl\.xz: it unpacks to far more than records do"):
+    rewrite(bundle, trials__columns__xz=lzma.compress(b"\0" * (64 << 20)))
+    with pytest.raises(UserError, match=r"trials\.columns\.xz: it unpacks to far more than records do"):
         load_results(bundle)
 
 

@@ -2,13 +2,15 @@
 
 import json
 import lzma
+import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from olbench.trials import ledger, packed
+from olbench import UserError
+from olbench.trials import ledger, packed, run_file
 from olbench.trials.packed import PackedError, pack, unpack, unpack_briefly, unpack_lines
 from olbench.trials.record import read_line, write_line
 from olbench.trials.trial import key_of
@@ -84,7 +86,7 @@ def test_keys_and_checksums_take_no_room():
     assert columns["error_rate"][0] == "shares"
 
 
-def test_another_key_or_checksum_is_kept_as_it_is():
+def test_another_key_is_kept_as_it_is():
     """The record of a trial of another version of olbench has a key that this one would not compute."""
     [other] = [{**record(), "key": "k" * 20}]
     other = read_line(write_line(other))
@@ -101,6 +103,12 @@ def test_a_record_of_the_first_version_has_no_checksum():
 def test_records_for_a_report_are_the_same_but_for_the_checksum():
     records = curves(5)
     assert list(unpack_briefly(pack(records))) == [{**each, "checksum": None} for each in records]
+
+
+def test_the_keys_alone_are_those_of_the_records():
+    """The parameters of a trial may be shares of its examples, as any numbers may."""
+    records = [record(number, n=10, params={"c": number / 10}, status="ok") for number in range(8)]
+    assert packed.unpack_keys(pack(records)) == [each["key"] for each in records]
 
 
 def test_no_records_are_none():
@@ -139,9 +147,9 @@ def test_a_changed_identity_is_noticed_without_looking_at_the_lines():
     [
         (lambda tree: tree.update(format="other"), "does not hold records"),
         (lambda tree: tree.update(version=2), "newer olbench"),
-        (lambda tree: tree.update(runs=[[0, 10**12]]), "more than 134,217,728 values"),
-        (lambda tree: tree.update(runs=[[7, 1]]), "do not fit together"),
-        (lambda tree: tree.update(runs=[[0, -1]]), "do not fit together"),
+        (lambda tree: tree.update(sequence=[[0, 10**12]]), "more than 134,217,728 values"),
+        (lambda tree: tree.update(sequence=[[7, 1]]), "do not fit together"),
+        (lambda tree: tree.update(sequence=[[0, -1]]), "do not fit together"),
         (lambda tree: tree.update(groups=None), "do not fit together"),
         (lambda tree: tree["groups"][0].update(n=["code", "print()"]), "unknown kind"),
         (lambda tree: tree["groups"][0].update(n=["numbers", None, [1]]), "do not fit together"),
@@ -166,11 +174,52 @@ def test_what_is_no_packed_ledger_is_refused(content):
 
 
 def test_a_file_that_grows_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr(packed, "MOST_CONTENT", 1000)
-    with pytest.raises(PackedError, match="more than 1,000 bytes"):
-        unpack(lzma.compress(bytes(10**6)))
-    monkeypatch.undo()
+    with pytest.raises(PackedError, match="far more than records do"):
+        unpack(lzma.compress(bytes(20 << 20)))
     content = pack(curves(9))
     monkeypatch.setattr(packed, "MOST_LINES", 1000)
     with pytest.raises(PackedError, match="more than 1,000 bytes of records"):
         unpack(content)
+
+
+def test_a_run_file_can_name_lines_of_the_ledger():
+    content = {"cells": [{"keys": ["b", "c", "a"]}, {"keys": []}, {"keys": ["d", "lost"]}]}
+    short = run_file.refer_to_lines(content, ["a", "b", "c", "d"])
+    assert [cell["keys"] for cell in short["cells"]] == [{"lines": [[2, 3], [1, 1]]}, [], ["d", "lost"]]
+
+
+@pytest.fixture
+def usps(tmp_path):
+    return Path(shutil.copytree(ROOT / "results/cw-usps/reference", tmp_path / "usps"))
+
+
+def test_the_keys_of_a_run_that_ships_are_those_of_its_records(usps):
+    run = run_file.read(usps)
+    records = ledger.current(usps)
+    for cell in run.cells:
+        assert {records[key]["algorithm"] for key in cell.keys} == {cell.algorithm}
+        assert [records[key]["number"] for key in cell.keys] == list(range(cell.planned))
+    lines = run_file.refer_to_lines(run.plain(), ledger.keys(usps))
+    assert lines["cells"] == json.loads((usps / "run.json").read_text())["cells"]
+    with ledger.open_ledger(usps):
+        pass
+    (usps / ledger.PACKED).unlink()
+    assert run_file.read(usps) == run
+
+
+@pytest.mark.parametrize("lines", [[[0, 1]], [[1, 10**9]], [[1, 2]] * 1000, [[2, 1]]])
+def test_lines_that_the_ledger_does_not_have_are_refused(lines, usps):
+    content = json.loads((usps / "run.json").read_text())
+    content["cells"][0]["keys"]["lines"] = lines
+    (usps / "run.json").write_text(json.dumps(content))
+    with pytest.raises(UserError, match="names lines that the ledger does not have"):
+        run_file.read(usps)
+
+
+@pytest.mark.parametrize("lines", [None, [1, 2], [["a", "b"]], {}, [[1]]])
+def test_lines_that_are_none_are_refused(lines, usps):
+    content = json.loads((usps / "run.json").read_text())
+    content["cells"][0]["keys"] = {"lines": lines} if lines != {} else {}
+    (usps / "run.json").write_text(json.dumps(content))
+    with pytest.raises(UserError):
+        run_file.read(usps)

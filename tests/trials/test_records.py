@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from olbench.errors import UserError
-from olbench.trials import ledger
+from olbench.trials import ledger, packed
 from olbench.trials.arrays import NAME as ARRAYS
 from olbench.trials.arrays import ArrayFile, read_array
 from olbench.trials.record import ChecksumError, RecordError, read_line, write_line
@@ -106,15 +106,33 @@ def test_the_last_record_of_a_trial_counts_in_memory_and_on_disk(tmp_path):
     assert ledger.current(tmp_path)[TRIAL.key]["status"] == "ok"
 
 
-def test_a_packed_ledger_is_unpacked_when_a_run_goes_on_from_it(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [
+        (ledger.PACKED, lambda line: packed.pack([read_line(line)])),
+        (ledger.PACKED_LINES, lzma.compress),
+    ],
+)
+def test_a_packed_ledger_is_unpacked_when_a_run_goes_on_from_it(name, pack, tmp_path):
     line = write_line(RECORD)
-    (tmp_path / ledger.PACKED).write_bytes(lzma.compress(line))
-    assert list(ledger.current(tmp_path)) == [TRIAL.key]
+    (tmp_path / name).write_bytes(pack(line))
+    assert list(ledger.current(tmp_path)) == ledger.keys(tmp_path) == [TRIAL.key]
     with ledger.open_ledger(tmp_path) as book:
         assert list(book.records) == [TRIAL.key]
         book.append({**RECORD, "key": "more"})
     assert (tmp_path / ledger.NAME).read_bytes().startswith(line)
-    assert list(ledger.current(tmp_path)) == [TRIAL.key, "more"]
+    assert list(ledger.current(tmp_path)) == ledger.keys(tmp_path) == [TRIAL.key, "more"]
+
+
+def test_a_damaged_packed_ledger_is_refused_and_leaves_no_lines(tmp_path):
+    content = packed.pack([read_line(write_line(RECORD))])
+    (tmp_path / ledger.PACKED).write_bytes(content[:-9])
+    for read in (ledger.keys, ledger.current, lambda folder: ledger.open_ledger(folder).__enter__()):
+        with pytest.raises(
+            UserError, match=r"trials\.columns\.xz is damaged: .*; restore the file, or remove"
+        ):
+            read(tmp_path)
+    assert not (tmp_path / ledger.NAME).exists()
 
 
 # Arrays.
