@@ -41,6 +41,7 @@ VERBS = {
     "data": "List, fetch, verify and generate data sets.",
     "advice": "Show rules as inequalities, and what they cover.",
     "bench": "Compare the speed of the kernels with that of other libraries.",
+    "completion": "Let the shell complete verbs, options and names.",
 }
 
 
@@ -95,10 +96,7 @@ def cli(debug: bool) -> None:
       olbench algorithms                            the algorithms
       olbench algorithms scw1                       one algorithm in detail
       olbench bench                                 how fast it runs on this machine
-
-    \b
-    Shell completion (bash; zsh and fish likewise):
-      eval "$(_OLBENCH_COMPLETE=bash_source olbench)"
+      olbench completion install                    let bash, zsh or fish complete all this
     """
 
 
