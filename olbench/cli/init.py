@@ -97,6 +97,8 @@ MOST_FULL = 500
 def command(file: Path, label: str, positive: tuple[str, ...], delimiter: str, force: bool) -> None:
     """Write a commented config: to FILE if its name ends in .yaml, or for your own data FILE.
 
+    Editors complete and check it with olbench.schema.json, which is written beside it.
+
     For data, it looks at the file (shape, labels, missing values, text, scale), writes NAME.yaml to the
     current folder and prints the commands to go on.
 
@@ -105,13 +107,14 @@ def command(file: Path, label: str, positive: tuple[str, ...], delimiter: str, f
       olbench init my.yaml && olbench run my.yaml
       olbench init my.csv && olbench run my.yaml && olbench report results/my
     """
+    from olbench.config.schema import FILE
     from olbench.data.readers.compressed import base_name
 
     if file.suffix in (".yaml", ".yml"):
         if label or positive or delimiter:
             raise UserError("--label, --positive and --delimiter go with a data file; leave them out")
         _write(file, TEMPLATE.format(name=file), force)
-        click.echo(f"{file} written; now `olbench run {file}`")
+        click.echo(f"{file} written, and {file.with_name(FILE)} for editors; now `olbench run {file}`")
         return
     if not file.is_file():
         raise UserError(f"{file}: there is no such data file, and the name of a config must end in .yaml")
@@ -122,7 +125,7 @@ def command(file: Path, label: str, positive: tuple[str, ...], delimiter: str, f
         click.echo(f"{file}: {line}")
     if look.is_sorted:
         click.echo(f"the rows are in the order of {look.time}, so {config} runs them as a stream")
-    click.echo(f"{config} written; look at it, and go on with")
+    click.echo(f"{config} written, and {config.with_name(FILE)} for editors; look at it, and go on with")
     click.echo(f"  olbench run {config} --dry-run   # the plan, with a time estimate")
     click.echo(f"  olbench run {config}")
     click.echo(f"  olbench report results/{config.stem}")
@@ -195,6 +198,10 @@ PLAIN_WORDS = ("drop", "zero", "mean", "onehot", "unit", "minmax", "standard")
 
 
 def _write(file: Path, text: str, force: bool) -> None:
+    """Write a config, and beside it the schema that its first line names: editors need no network for it."""
+    from olbench.config.schema import FILE, LINE, make_schema
+
     if file.exists() and not force:
         raise UserError(f"{file} already exists; choose another name, or overwrite it with --force")
-    write_text(file, text)
+    write_text(file, LINE + text)
+    write_text(file.with_name(FILE), json.dumps(make_schema(), separators=(",", ":")) + "\n")

@@ -14,7 +14,7 @@ from olbench.cli.output import deliver
 def command(output: Path | None) -> None:
     """Print the JSON schema of configs, so that an editor completes and checks them.
 
-    In VS Code with the YAML extension, write the schema to a file and name it in the first line of a config:
+    `olbench init` writes it beside the config, whose first line names it:
     # yaml-language-server: $schema=olbench.schema.json
 
     \b

@@ -13,6 +13,11 @@ from olbench.protocols import Protocol, protocols
 from olbench.structs import Key, keys_of, number, one_or_many, schema_of
 
 Schema = dict[str, Any]
+#: The name of the schema, whatever file it is in; nothing is fetched from there.
+ID = "urn:olbench:config"
+#: What its file is called beside a config, and the line of a config that names it.
+FILE = "olbench.schema.json"
+LINE = f"# yaml-language-server: $schema={FILE}\n"
 
 
 def make_schema() -> Schema:
@@ -28,6 +33,7 @@ def make_schema() -> Schema:
     shared["algorithms"] = {"anyOf": [{"const": ALL}, {"type": "array", "minItems": 1}], "description": about}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ID,
         "title": "A config of olbench",
         "type": "object",
         "required": ["datasets", "algorithms"],

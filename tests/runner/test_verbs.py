@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from olbench.config.schema import make_schema
 from olbench.engine.reuse import explain_trial
 from olbench.trials.record import read_line, write_line
 from olbench.trials.trial import Trial
@@ -226,7 +227,10 @@ def test_rerun_finds_a_trial_by_its_place_and_concludes_in_words(here, config, r
 
 def test_init_writes_a_config_that_runs_and_replaces_nothing(here):
     code, out, _ = here("init", "my.yaml")
-    assert (code, out) == (0, "my.yaml written; now `olbench run my.yaml`\n")
+    assert code == 0
+    assert out == "my.yaml written, and olbench.schema.json for editors; now `olbench run my.yaml`\n"
+    assert Path("my.yaml").read_text().startswith("# yaml-language-server: $schema=olbench.schema.json\n")
+    assert json.loads(Path("olbench.schema.json").read_text()) == make_schema()
     assert here("run", "my.yaml", "--set", "permutations=1", "--quiet") == (0, "", "")
     code, _, err = here("init", "my.yaml")
     assert (code, err) == (
