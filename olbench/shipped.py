@@ -1,11 +1,14 @@
 """What ships with the code and works by name anywhere: configs, and the runs that reproduce the papers."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from olbench.errors import UserError, suggest
 
 #: The part of a run's folder that ships.
 REFERENCE = "reference"
+#: The package of the runs beyond the papers, which would double the size of olbench, and these runs.
+MORE, MORE_RUNS = "olbench_results", ("multiclass", "multiclass-diag", "streams")
 
 
 def find_folder(name: str) -> Path:
@@ -22,8 +25,10 @@ def configs() -> dict[str, Path]:
 
 def runs() -> dict[str, Path]:
     """Return the runs that ship, by the names of their configs."""
-    folders = sorted(find_folder("results").glob(f"*/{REFERENCE}"))
-    return {folder.parent.name: folder for folder in folders if folder.is_dir()}
+    more = find_spec(MORE)
+    roots = [*map(Path, (more and more.submodule_search_locations) or ()), find_folder("results")]
+    folders = (folder for root in roots for folder in root.glob(f"*/{REFERENCE}") if folder.is_dir())
+    return dict(sorted((folder.parent.name, folder) for folder in folders))
 
 
 def find_config(name: str) -> Path:
@@ -47,6 +52,10 @@ def find_run(folder: str | Path) -> Path:
     own, shipped = Path("results") / path, runs()
     if (own / "run.json").is_file():
         return own
+    if str(path) in MORE_RUNS and str(path) not in shipped:
+        raise UserError(
+            f"the run '{path}' comes in a package of its own; `pip install 'olbench[results]'` gets it"
+        )
     if str(path) not in shipped:
         known = [*shipped, *(each.parent.name for each in sorted(own.parent.glob("*/run.json")))]
         raise UserError(

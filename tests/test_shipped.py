@@ -1,10 +1,6 @@
 """What ships works by name, in an empty folder, from a wheel as from a checkout."""
 
-import os
 import re
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -93,44 +89,15 @@ def test_a_run_from_python_is_that_of_the_command(here, own_folder):  # noqa: F8
         run({**spec, "permutation": 1}, "x")
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """Return the unpacked wheel."""
-    pytest.importorskip("hatchling", reason="hatchling builds the wheel")
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    [file] = folder.glob("*.whl")
-    with zipfile.ZipFile(file) as archive:
-        archive.extractall(folder / "site")
-    return folder / "site"
-
-
-def test_a_wheel_has_every_config_and_every_run_that_ships(wheel):
-    configs = {path.stem for path in (wheel / "olbench/configs").glob("*.yaml")}
-    assert configs == {path.stem for path in (ROOT / "configs").glob("*.yaml")}
-    tracked = {path.parent.name for path in (ROOT / "results").glob("*/reference")}
-    assert {path.parent.name for path in (wheel / "olbench/results").glob("*/reference")} == tracked
-
-
-def test_a_wheel_in_an_empty_folder_runs_and_reports(wheel, tmp_path):
-    environment = {**os.environ, "PYTHONPATH": str(wheel), "OLBENCH_CACHE": str(tmp_path / "cache")}
-    program = "import olbench, sys; assert sys.argv[1] in olbench.__file__; from olbench.cli import main; "
-    for words in (
-        ["run", "quick", "--set", "permutations=1", "--set", "algorithms=[perceptron]", "--quiet"],
-        ["report", "scw", "--format", "csv", "--output", "scw.csv"],
-        ["schema", "--output", "schema.json"],
-    ):
-        code = f"{program}sys.argv[:] = ['olbench', *{words!r}]; main()"
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(wheel)],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-    assert {"results", "scw.csv", "schema.json"} <= {path.name for path in tmp_path.iterdir()}
+def test_a_run_of_the_other_package_is_found_once_it_is_installed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(shipped, "find_folder", lambda name: Path("nowhere"))
+    with pytest.raises(UserError, match=r"^the run 'streams' comes in a package of its own; `pip install '"):
+        shipped.find_run("streams")
+    Path("site/olbench_results/streams/reference").mkdir(parents=True)
+    monkeypatch.syspath_prepend("site")
+    assert shipped.find_run("streams").resolve() == Path("site/olbench_results/streams/reference").resolve()
+    assert list(shipped.runs()) == ["streams"]
 
 
 def test_both_loaders_read_the_same_from_the_files_that_ship():

@@ -1,0 +1,340 @@
+"""What is released installs and works: wheel and sdist, conda recipe, container, action for CI."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from olbench import __version__, shipped
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+RESULTS = tomllib.loads((ROOT / "results/pyproject.toml").read_text())
+PYTHONS = ["3.11", "3.12", "3.13"]
+#: A short run: most of its time is that of compiling.
+QUICK = ["run", "quick", "--set", "permutations=1", "--set", "algorithms=[perceptron]", "--quiet"]
+
+
+def build(project: Path, folder: Path, kind: str) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
+    subprocess.run(command, cwd=project, check=True, capture_output=True)
+    [file] = folder.glob("*.whl" if kind == "wheel" else "*.tar.gz")
+    return file
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    pytest.importorskip("hatchling", reason="hatchling builds the wheel")
+    return build(ROOT, tmp_path_factory.mktemp("wheel"), "wheel")
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory):
+    pytest.importorskip("hatchling", reason="hatchling builds the sdist")
+    return build(ROOT, tmp_path_factory.mktemp("sdist"), "sdist")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    pytest.importorskip("hatchling", reason="hatchling builds the wheel")
+    return build(ROOT / "results", tmp_path_factory.mktemp("results"), "wheel")
+
+
+@pytest.fixture(scope="module")
+def site(wheel, tmp_path_factory):
+    """Return the folder that the wheel is unpacked to."""
+    folder = tmp_path_factory.mktemp("site")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+@pytest.fixture
+def from_wheel(site, tmp_path):
+    """Run olbench from the unpacked wheel in an empty folder."""
+    environment = {**os.environ, "PYTHONPATH": str(site), "OLBENCH_CACHE": str(tmp_path / "cache")}
+    folder = tmp_path / "empty"
+    folder.mkdir()
+
+    def run(*words):
+        command = [sys.executable, "-m", "olbench", *words]
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+    return run
+
+
+def names_in(file: Path) -> set[str]:
+    with zipfile.ZipFile(file) as archive:
+        return set(archive.namelist())
+
+
+def runs_in(file: Path, package: str) -> set[str]:
+    found = (re.fullmatch(rf"{package}/(.+)/run\.json", name) for name in names_in(file))
+    return {match[1] for match in found if match}
+
+
+def test_the_version_is_the_same_everywhere(wheel):
+    assert wheel.name == f"olbench-{__version__}-py3-none-any.whl"
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == __version__
+    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == __version__
+    assert f'version = "{__version__}"' in (ROOT / "conda/meta.yaml").read_text()
+    [needed] = PROJECT["project"]["optional-dependencies"]["results"]
+    assert needed == f"{RESULTS['project']['name']}>={RESULTS['project']['version'].rsplit('.', 1)[0]}"
+
+
+def test_a_wheel_is_small(wheel, results):
+    """An index refuses no wheel of this size, and a first look waits for none."""
+    assert wheel.stat().st_size < 4_000_000
+    assert results.stat().st_size < 4_000_000
+
+
+def test_every_config_and_every_run_that_ships_is_in_one_of_two_wheels(wheel, results):
+    configs = {Path(name).stem for name in names_in(wheel) if re.match(r"olbench/configs/.*\.yaml", name)}
+    assert configs == {path.stem for path in (ROOT / "configs").glob("*.yaml")}
+    tracked = subprocess.run(
+        ["git", "ls-files", "results/*/*/run.json"], cwd=ROOT, capture_output=True, text=True
+    )
+    if tracked.returncode:
+        pytest.skip("only git knows which runs ship")
+    main, more = runs_in(wheel, "olbench/results"), runs_in(results, "olbench_results")
+    assert main.isdisjoint(more)
+    assert main | more == {
+        line.removeprefix("results/").removesuffix("/run.json") for line in tracked.stdout.split()
+    }
+    assert {name.split("/")[0] for name in more if name.endswith("/reference")} == set(shipped.MORE_RUNS)
+
+
+def test_the_licence_is_in_both_wheels(wheel, results):
+    assert (ROOT / "results/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    for file in (wheel, results):
+        assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names_in(file))
+
+
+def test_no_run_of_a_paper_is_in_the_other_package():
+    """So a summary from the plain wheel says what it says in a checkout."""
+    for name, path in shipped.configs().items():
+        if "\npaper: " in path.read_text() and name in shipped.runs():
+            assert name not in shipped.MORE_RUNS
+
+
+def test_a_wheel_in_an_empty_folder_reports_what_it_has_and_names_the_package_of_the_rest(from_wheel):
+    done = from_wheel("report", "scw", "--format", "csv")
+    assert done.returncode == 0, done.stderr
+    assert "scw1" in done.stdout
+    done = from_wheel("report", "streams")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "olbench: the run 'streams' comes in a package of its own; `pip install 'olbench[results]'` gets it\n"
+    )
+
+
+def test_the_sdist_builds_the_same_wheel_and_has_the_tests(sdist, wheel, tmp_path):
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    [source] = (path for path in tmp_path.iterdir() if path.is_dir())
+    assert build(source, tmp_path / "again", "wheel").read_bytes() == wheel.read_bytes()
+    for name in ("tests/test_release.py", "tests/conftest.py", "Makefile", "CHANGELOG.md", "docs/index.md"):
+        assert (source / name).is_file(), name
+
+
+def find_python(version: str) -> str:
+    """Return the path of an interpreter of this version, or skip the test."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    for path in (shutil.which(f"python{version}"), *pyenv.glob(f"versions/{version}.*/bin/python")):
+        if path and not subprocess.run([path, "-c", ""], capture_output=True).returncode:
+            return str(path)
+    pytest.skip(f"there is no Python {version} on this machine")
+
+
+def make_environment(version: str, folder: Path) -> Path:
+    """Return the Python of an environment with nothing but the dependencies, this one's or its own."""
+    python = find_python(version)
+    words = [python, "-m", "venv", "--without-pip", "--system-site-packages", str(folder)]
+    subprocess.run(words, check=True, capture_output=True)
+    if sysconfig.get_python_version() == version:
+        [packages] = folder.glob("lib/python*/site-packages")
+        (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    needed = "import numba, sklearn, pandas, matplotlib, clarabel, rich, joblib, hatchling"
+    found = subprocess.run([folder / "bin/python", "-c", needed], capture_output=True, text=True)
+    if found.returncode:
+        pytest.skip(f"Python {version} lacks a dependency: {found.stderr.splitlines()[-1]}")
+    return folder / "bin/python"
+
+
+@pytest.mark.parametrize("version", PYTHONS)
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_it_installs_into_an_empty_environment_and_runs(kind, version, request, tmp_path, tmp_path_factory):
+    python = make_environment(version, tmp_path / "env")
+    file = request.getfixturevalue(kind)
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-index"]
+    options = ["--no-deps", "--ignore-installed", "--no-build-isolation"]
+    done = subprocess.run([*pip, *options, str(file)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    environment = {
+        **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        "OLBENCH_CACHE": str(tmp_path_factory.getbasetemp() / f"cache-{version}"),
+    }
+    for words in (["--version"], QUICK):
+        done = subprocess.run(
+            [python.with_name("olbench"), *words],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+    run = json.loads((tmp_path / "results/quick/run.json").read_text())
+    assert run["versions"]["python"].startswith(version)
+    assert run["versions"]["olbench"] == __version__
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    text = re.sub(r"{%.*?%}", "", (ROOT / "conda/meta.yaml").read_text())
+    recipe = yaml.safe_load(re.sub(r"{{.*?}}", "x", text))
+    run = {
+        each.replace(" ", "").replace("matplotlib-base", "matplotlib")
+        for each in recipe["requirements"]["run"]
+    }
+    project = PROJECT["project"]
+    assert run == {*project["dependencies"], f"python{project['requires-python']}"}
+    assert {each.replace(" ", "") for each in recipe["requirements"]["host"]} >= {
+        *PROJECT["build-system"]["requires"], f"python{project['requires-python']}",
+    }  # fmt: skip
+    assert recipe["about"]["license"] == project["license"]
+    assert recipe["about"]["summary"] == project["description"]
+    [(name, target)] = project["scripts"].items()
+    assert recipe["build"]["entry_points"] == [f"{name} = {target}"]
+
+
+def test_the_classifiers_name_the_versions_that_are_tested():
+    named = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["project"]["classifiers"]))
+    assert named == PYTHONS
+    assert PROJECT["project"]["requires-python"] == f">={PYTHONS[0]}"
+
+
+# The container. Nothing builds it here: its files are read, and RELEASING.md says who builds it.
+
+
+def test_the_image_runs_as_a_user_and_its_context_has_what_the_wheel_needs():
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    words = [line.split(maxsplit=1) for line in lines if line and not line.startswith(("#", " "))]
+    last = dict(words)
+    assert last["USER"] not in ("root", "0")
+    order = [key for key, _ in words]
+    assert order.index("USER") < order.index("ENTRYPOINT")
+    assert json.loads(last["ENTRYPOINT"]) == list(PROJECT["project"]["scripts"])
+    kept = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+    files = [*wheel["packages"], *wheel["force-include"], "LICENSE", "README.md", "pyproject.toml"]
+    assert {name.split("/")[0] for name in files} == kept
+
+
+def test_the_development_container_is_set_up_by_make():
+    content = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    assert content["remoteUser"] != "root"
+    [make, target] = content["postCreateCommand"].split()
+    assert make == "make"
+    done = subprocess.run(
+        ["make", "--dry-run", "--always-make", target], cwd=ROOT, capture_output=True, text=True
+    )
+    assert "pip install" in done.stdout
+
+
+# The action.
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+
+
+@pytest.fixture
+def repository(tmp_path):
+    (tmp_path / "ci.yaml").write_text(
+        "seed: 7\npermutations: 1\ndatasets: [breast-cancer]\nalgorithms: [perceptron]\n"
+    )
+    command = [sys.executable, "-m", "olbench", "check", "ci.yaml", "--against", "baseline.json", "--update"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    return tmp_path
+
+
+def act(folder: Path, **given: str) -> subprocess.CompletedProcess:
+    """Run the steps of the action as a runner would, and return the last one; `uses` steps are left out."""
+    inputs = {name: str(each.get("default", "")) for name, each in ACTION["inputs"].items()} | given
+    assert inputs.keys() == ACTION["inputs"].keys()
+
+    def fill(text: str) -> str:
+        return re.sub(r"\${{ inputs\.([\w-]+) }}", lambda match: inputs[match[1]], text)
+
+    done = None
+    for step in ACTION["runs"]["steps"]:
+        if condition := step.get("if"):
+            name = re.fullmatch(r"\${{ inputs\.([\w-]+) != '' }}", condition)[1]
+            if not inputs[name]:
+                continue
+        if "run" not in step:
+            continue
+        assert step["shell"] == "bash"
+        assert "${{" not in step["run"]  # a runner would put the text of an input into the script
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path} | {key: fill(text) for key, text in step["env"].items()}
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", step["run"]], cwd=folder, env=environment,
+            capture_output=True, text=True,
+        )  # fmt: skip
+        if done.returncode:
+            return done
+    return done
+
+
+def test_the_action_passes_while_no_count_changed_and_marks_one_that_did(repository):
+    done = act(repository, config="ci.yaml", baseline="baseline.json", olbench="")
+    assert done.returncode == 0, done.stderr
+    text = (repository / "baseline.json").read_text()
+    baseline = json.loads(text)
+    [count] = re.findall(r'"mistakes": \[?\s*(\d+)', text)[:1]
+    (repository / "baseline.json").write_text(re.sub(rf"\b{count}\b", str(int(count) + 1), text))
+    assert baseline != json.loads((repository / "baseline.json").read_text())
+    done = act(repository, config="ci.yaml", baseline="baseline.json", olbench="", output="found.txt")
+    assert done.returncode == 1
+    assert "::error" in (repository / "found.txt").read_text()
+
+
+def test_the_action_takes_other_formats_and_options(repository):
+    options = "--tolerance 0.01 --set permutations=1"
+    done = act(
+        repository, config="ci.yaml", baseline="baseline.json", format="json", options=options, olbench=""
+    )
+    assert done.returncode == 0, done.stderr
+    assert isinstance(json.loads(done.stdout), dict)
+
+
+def test_an_input_of_the_action_is_never_run_by_the_shell(repository):
+    evil = "$(touch harmed)`touch harmed`; touch harmed"
+    done = act(repository, config=evil, baseline=evil, options=evil, olbench="")
+    assert done.returncode == 2
+    assert not (repository / "harmed").exists()
+
+
+def test_the_action_installs_what_it_is_told_to(repository):
+    """That pip is asked for it is seen from its refusal."""
+    done = act(repository, config="ci.yaml", olbench="./there-is-no-such-package")
+    assert done.returncode == 1
+    assert "there-is-no-such-package" in done.stderr
+
+
+def test_the_workflow_to_copy_is_the_one_of_the_tutorial():
+    template = (ROOT / "docs/examples/olbench-check.yml").read_text()
+    tutorial = (ROOT / "docs/tutorials/check-in-ci.md").read_text()
+    assert template.split("\n", 1)[1] in tutorial
+    steps = yaml.safe_load(template)["jobs"]["counts"]["steps"]
+    assert [step["run"] for step in steps if "run" in step] == [
+        "pip install olbench", "olbench check ci.yaml --against baseline.json --format github",
+    ]  # fmt: skip
