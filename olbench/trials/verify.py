@@ -78,10 +78,11 @@ def _compare(name: str, before: Any, now: Any) -> Iterator[tuple[str, Any, Any]]
     if name.endswith(_TIME):
         return
     if isinstance(before, dict) and isinstance(now, dict):
-        for each in dict.fromkeys((*before, *now)):
-            # The end of the name says what a column is.
-            for path, one, other in _compare(each, before.get(each), now.get(each)):
-                yield f"{name}.{path}", one, other
+        for each in before:
+            # Records from before a column was added do not have it.
+            if each in now:
+                for path, one, other in _compare(each, before[each], now[each]):
+                    yield f"{name}.{path}", one, other
     elif before != now:
         yield name, before, now
 

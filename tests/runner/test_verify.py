@@ -78,6 +78,15 @@ def test_one_altered_count_is_found_with_the_stated_probability(made, tmp_path):
     assert binomtest(found, 200, 0.3).pvalue > 0.001
 
 
+def test_a_record_from_before_a_column_was_added_is_the_same(made, tmp_path):
+    records = list(ledger.current(made[1]).values())
+    for record in records:
+        del record["curve"]["positives"]
+        del record["positives"]
+    shown = olbench.verify(forge(made[1], tmp_path / "old.olb", records), jobs=1)
+    assert (shown.compared, shown.mismatches, shown.wrong_cells) == (10, (), ())
+
+
 @pytest.mark.parametrize(
     ("name", "alter"),
     [
