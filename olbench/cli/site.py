@@ -30,7 +30,7 @@ def command(runs: tuple[Path, ...], output: Path, statements: tuple[Path, ...]) 
     Examples:
       olbench site -o public
       olbench site scw results/quick -o public
-      olbench site results/quick --statements statements/ -o public
+      olbench site results/quick scw.olb --statements statements/ -o public
     """
     from olbench.report.site.build import build_site, load_runs
 

@@ -352,6 +352,23 @@ def test_statements_decide_the_tier(changes, tier):
     assert len(found.sentences) == sum(each.get("run") is None for each in changes)
 
 
+def test_a_statement_about_a_bundle_counts_for_its_folder_too(tmp_path, monkeypatch):
+    from olbench.trials import ledger
+    from olbench.trials.bundle import digest_records, write_bundle
+
+    monkeypatch.chdir(tmp_path)
+    write_bundle(shipped.runs()["cw-usps"], Path("usps.olb"))
+    digest = digest_records(ledger.current(Path("usps.olb")).values())
+    Path("said.json").write_text(json.dumps(STATEMENT | {"run": digest, "by": "A. <Reader>"}))
+    for name in ("usps.olb", "cw-usps"):
+        (run,) = load_runs([name], [Path("said.json")])
+        assert (run.name, run.tier.name) == (name, TIERS[2])
+        build_site([run], Path("public"))
+        page = Path("public/datasets/usps-0-vs-9/index.html").read_text()
+        assert "Verified by A. &lt;Reader&gt; on 2026-11-17: 2 of 9 trials ran again" in page
+        assert f"<code>olbench rerun {name} " in page
+
+
 def test_what_is_no_statement_is_refused(tmp_path):
     for number, by in enumerate((None, None, "A. Reader")):
         (tmp_path / f"{number}.json").write_text(json.dumps(STATEMENT | {"by": by}))
@@ -363,7 +380,7 @@ def test_what_is_no_statement_is_refused(tmp_path):
 
 
 def test_labels_of_a_plot_do_not_cover_each_other():
-    points = [pareto.CostPoint(f"learner-{k}", 1.1**k, 1 / (k + 1), 1 / (k + 1), "") for k in range(30)]
+    points = [pareto.CostPoint(f"learner-{k}", 1.1**k, 1 / (k + 1), 1 / (k + 1)) for k in range(30)]
     drawn = pareto.draw(points, "seconds", "rate")
     boxes = []
     for x, y, side, text in drawn["labels"]:

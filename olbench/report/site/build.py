@@ -19,7 +19,9 @@ from olbench.report.results import Results, load_results
 from olbench.report.site.model import SiteRun
 from olbench.report.site.names import quote, show
 from olbench.report.site.pages import SitePage, make_pages
-from olbench.report.site.statements import find_tier, read_statements
+from olbench.report.site.statements import RECORDED, find_tier, read_statements
+from olbench.trials import ledger
+from olbench.trials.bundle import digest_records
 
 FOLDER = Path(__file__).parent
 #: In every site: the list of its files, so that nothing else is ever deleted.
@@ -43,7 +45,7 @@ def load_runs(given: Sequence[str | Path], statements: Sequence[Path] = ()) -> l
             continue
         seen.add(place)
         name = _unique(_command_name(each, results), found)
-        found[name] = SiteRun(results, name, find_tier(_digest(results), told))
+        found[name] = SiteRun(results, name, find_tier(_digest(results), told) if told else RECORDED)
     return [found[name] for name in sorted(found)]
 
 
@@ -67,8 +69,8 @@ def _unique(name: str, taken: dict[str, SiteRun]) -> str:
     return next(again for number in range(2, len(taken) + 3) if (again := f"{name} ({number})") not in taken)
 
 
-def _digest(results: Results) -> str | None:
-    return None
+def _digest(results: Results) -> str:
+    return digest_records(ledger.current(results.folder).values())
 
 
 def build_site(runs: Sequence[SiteRun], target: Path) -> int:

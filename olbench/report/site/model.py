@@ -260,10 +260,7 @@ def cost_points(run: SiteRun, dataset: str, cost: str) -> dict[str, list[CostPoi
         if value is not None:
             mean = entry.mean(quantity)
             shown = 100 * mean if quantity.percent else mean
-            words = f"{entry.label}: {quantity.text(mean)}, {show_cost(value, cost)}"
-            found.setdefault(kind, []).append(
-                CostPoint(entry.label, value, shown, quantity.loss(mean), words)
-            )
+            found.setdefault(kind, []).append(CostPoint(entry.label, value, shown, quantity.loss(mean)))
     return found
 
 
@@ -285,9 +282,7 @@ def board_points(board: Leaderboard, cost: str) -> dict[str, list[CostPoint]]:
     found = {}
     for kind, by_label in ratios.items():
         found[kind] = [
-            CostPoint(
-                label, cost, ranks[label], ranks[label], f"{label}: mean rank {ranks[label]:.2f}, {cost:.3g}×"
-            )
+            CostPoint(label, cost, ranks[label], ranks[label])
             for label, cost in (
                 (label, math.exp(float(np.mean(np.log(each))))) for label, each in by_label.items()
             )
@@ -302,8 +297,3 @@ def _cost(run: SiteRun, entry: Entry, cost: str) -> tuple[str, float | None]:
     time = next((each for each in entry.protocol.quantities if is_time(each)), None)
     seconds = math.nan if time is None else entry.mean(time)
     return entry.timing, None if math.isnan(seconds) or seconds <= 0 else seconds
-
-
-def show_cost(value: float, cost: str) -> str:
-    """Return a cost with its unit."""
-    return f"{value:,.0f} bytes" if cost == "bytes" else f"{value:.3g} s"

@@ -24,13 +24,12 @@ class CostPoint:
     cost: float
     value: float
     loss: float
-    words: str
 
 
 def front_of(points: Sequence[CostPoint]) -> list[CostPoint]:
     """Return the points that no other beats in one respect without being worse in the other.
 
-    >>> made = [CostPoint(name, cost, loss, loss, "") for name, cost, loss in
+    >>> made = [CostPoint(name, cost, loss, loss) for name, cost, loss in
     ...     [("slow", 9, 1), ("quick", 1, 3), ("neither", 9, 3), ("same", 1, 3)]]
     >>> [each.label for each in front_of(made)]
     ['quick', 'same', 'slow']
@@ -66,7 +65,7 @@ def draw(points: Sequence[CostPoint], cost_title: str, title: str) -> dict[str, 
     return {
         "title": title,
         "cost": cost_title,
-        "points": [(*place, each.words) for each, place in zip(front, corners, strict=True)],
+        "points": [(*place, each.label) for each, place in zip(front, corners, strict=True)],
         "behind": "".join(f"M{a} {b}h0" for a, b in dict.fromkeys(behind)),
         "steps": "".join(f"M{a} {b}" if not place else f"H{a}V{b}" for place, (a, b) in enumerate(corners)),
         "labels": _place_labels([each.label for each in front], corners, behind),

@@ -59,12 +59,12 @@ def _read(path: Path) -> dict[str, Any]:
     return dict(content)
 
 
-def find_tier(digest: str | None, statements: Sequence[Mapping[str, Any]]) -> Tier:
+def find_tier(digest: str, statements: Sequence[Mapping[str, Any]]) -> Tier:
     """Return how far the run with a digest is verified; one difference counts more than any agreement.
 
     A statement without a single equal trial verifies nothing.
     """
-    own = [each for each in statements if digest is not None and each["run"] == digest]
+    own = [each for each in statements if each["run"] == digest]
     if not own:
         return RECORDED
     sentences = tuple(map(_describe, own))
