@@ -1,6 +1,7 @@
 """The site shows all of the code: no page, key, command, algorithm or data set is left out."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -22,6 +23,16 @@ def test_every_page_is_listed_once(pages):
     paths = [*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")]
     found = [str(path.relative_to(DOCS).with_suffix("")) for path in paths]
     assert sorted(listed) == sorted(set(found) - {"index"})
+
+
+def test_notebooks_are_stored_without_outputs():
+    """The build executes them: what it shows is what the code of today does."""
+    books = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in DOCS.rglob("*.ipynb")}
+    assert len(books) == 4
+    for name, book in books.items():
+        codes = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
+        assert codes
+        assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in codes), name
 
 
 def test_every_marked_place_has_a_maker(pages):
