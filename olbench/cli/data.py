@@ -333,10 +333,10 @@ def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
     return True, "agrees with the catalogue"
 
 
-@command.command("clean", short_help="Remove parsed data sets from the cache.")
+@command.command("clean", short_help="Remove parsed data sets and runs from the cache.")
 @click.option("--downloads", is_flag=True, help="Also remove the fetched files.")
 def clean(downloads: bool) -> None:
-    """Remove the parsed data sets from the cache; they are rebuilt when needed.
+    """Remove the parsed data sets and runs from the cache; they are rebuilt when needed.
 
     \b
     Examples:

@@ -27,9 +27,14 @@ def downloads_folder() -> Path:
     return cache_folder() / "downloads"
 
 
+def runs_folder() -> Path:
+    """Return the folder of runs as they were last read."""
+    return cache_folder() / "runs"
+
+
 def clean(downloads: bool = False) -> int:
-    """Remove parsed data and interrupted downloads, optionally all downloads; return the bytes freed."""
-    folders = [parsed_folder(), cache_folder() / "hashes"]
+    """Remove parsed data and runs, and interrupted downloads or all of them; return the bytes freed."""
+    folders = [parsed_folder(), runs_folder(), cache_folder() / "hashes"]
     folders += [downloads_folder()] if downloads else downloads_folder().glob(".partial-*")
     freed = 0
     for folder in folders:

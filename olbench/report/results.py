@@ -21,7 +21,9 @@ from olbench.memory import pause_collector
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Series
 from olbench.quantities import COUNTS, Quantity, mean_and_deviation
+from olbench.report import kept
 from olbench.report.grid import count
+from olbench.report.kept import Columns
 from olbench.report.single import TEST, array_for, compare_streams
 from olbench.shipped import find_run
 from olbench.stats import LEVEL, Difference, not_worse, within
@@ -479,8 +481,28 @@ def load_results(folder: str | Path, measures: Sequence[str] = (), *, trust_plug
         run = replace(run, config=_with_measures(run.config, measures))
     protocol = run_file.protocol_of(run.config)
     with pause_collector():
-        records = ledger.latest(_pack_curves(record, protocol) for record in ledger.each(folder))
-        return Results(folder, run, tuple(_Reading(Recorded(folder, run, protocol, records)).entries()))
+        columns = _read_columns(folder, run, protocol, is_kept=not measures)
+    specs = run.config.algorithms
+    entries = (
+        Entry(**vars(cell), spec=specs[cell.entry], protocol=protocol, **own._asdict())
+        for cell, own in zip(run.cells, columns, strict=True)
+    )
+    return Results(folder, run, tuple(entries))
+
+
+def _read_columns(folder: Path, run: RunFile, protocol: Protocol, is_kept: bool) -> list[Columns]:
+    """Return the trials of each cell, from the cache folder if a long record is as it was last read."""
+    # A run that goes on would be kept again and again, and a user's own protocol is not among our sources.
+    is_own = not type(protocol).__module__.startswith("olbench.")
+    trials = sum(len(cell.keys) for cell in run.cells)
+    mark = kept.hash_run(folder) if is_kept and run.end and not is_own and trials >= kept.FEWEST else ""
+    if mark and (columns := kept.read(folder, mark)):
+        return columns
+    records = ledger.latest(_pack_curves(record, protocol) for record in ledger.each(folder))
+    columns = list(_Reading(Recorded(folder, run, protocol, records)).columns())
+    if mark and kept.hash_run(folder) == mark:
+        kept.write(folder, mark, columns)
+    return columns
 
 
 def _with_measures(config: Config, names: Sequence[str]) -> Config:
@@ -533,7 +555,7 @@ def _as_numbers(values: Any) -> NDArray[Any]:
 
 
 class _Reading:
-    """Makes entries from the cells of a run and the records of its ledger."""
+    """Puts the records of a ledger into columns, by the cells of the run."""
 
     def __init__(self, recorded: Recorded):
         self.recorded, self.run, self.protocol = recorded, recorded.run, recorded.protocol
@@ -553,8 +575,8 @@ class _Reading:
         #: The mean of each candidate over the tuning trials of this run, and of no other.
         self.scores = {candidate: sum(each) / len(each) for candidate, each in values.items()}
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield the entry of each cell."""
+    def columns(self) -> Iterator[Columns]:
+        """Yield the trials of each cell."""
         report = self.protocol.setting(self.run.config, "report")
         # Records from before a quantity was added do not have it; 0 would look like a measurement.
         absent = {name: math.nan for each in self.protocol.quantities for name in (each.name, *each.parts)}
@@ -566,10 +588,7 @@ class _Reading:
                 if record["number"] >= cell.planned:
                     raise self.recorded.refuse(record, f"its number is {record['number']} of {cell.planned}")
             points, curves = self._curves(good)
-            yield Entry(
-                **vars(cell),
-                spec=self.run.config.algorithms[cell.entry],
-                protocol=self.protocol,
+            yield Columns(
                 columns={name: _column(good, name, absent.get(name, 0)) for name in columns},
                 failures=tuple(" ".join(str(r["error"]).split()) for r in records if r["status"] != "ok"),
                 tuned=self.scores.get(_candidate(good[0], report)) if good and cell.tuning_passes else None,

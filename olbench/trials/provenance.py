@@ -1,5 +1,6 @@
 """Where numbers come from: the commit, the package versions, the machine."""
 
+import hashlib
 import os
 import platform
 import socket
@@ -23,6 +24,15 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return installed
+
+
+@cache
+def digest_sources() -> str:
+    """Return a hash of all sources of olbench, as they were when it was first asked for."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def machine() -> dict[str, Any]:

@@ -41,7 +41,6 @@ from olbench.trials import provenance
 from olbench.trials.container import keep_plugin
 from olbench.trials.trial import Outcome, Record, Trial
 
-PACKAGE = Path(__file__).resolve().parents[2]
 #: Data sets whose examples stay open; those before them are memory maps, and opened again when needed.
 OPEN_SOURCES = 2
 #: Seconds between looks at the parts of a trial.
@@ -68,15 +67,8 @@ def identify() -> str:
     return f"{__version__} (sources {SOURCES})"
 
 
-def _digest_sources() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:8]
-
-
 #: Taken when this module is imported: the files of a worker that runs for days may change under it.
-SOURCES = _digest_sources()
+SOURCES = provenance.digest_sources()[:8]
 
 
 def write_plugins(paths: Sequence[str]) -> list[dict[str, str]]:

@@ -1,0 +1,126 @@
+"""A finished run is read once, and kept in the cache folder for as long as nothing about it changes."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from olbench.data.folders import clean, runs_folder
+from olbench.errors import UserError
+from olbench.report import kept
+from olbench.report.results import load_results
+from olbench.trials import ledger, provenance, run_file
+
+SMALL = Path(__file__).with_name("small")
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(kept, "FEWEST", 0)
+
+
+@pytest.fixture
+def reads(monkeypatch) -> list[Path]:
+    """The folders whose ledgers are read."""
+    found: list[Path] = []
+    each = ledger.each
+    monkeypatch.setattr(ledger, "each", lambda folder: found.append(folder) or each(folder))
+    return found
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(SMALL, tmp_path / "results" / "copy"))
+
+
+def edit_run(folder: Path, **changes: Any) -> None:
+    path = folder / run_file.NAME
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def plain(value: Any) -> Any:
+    """Return a value such that equal texts are equal in every bit, type and dimension."""
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.shape, value.flags.writeable, repr(value.tolist())
+    return {name: plain(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+@pytest.mark.parametrize("run", ["scw", "streams", "cw-times", "shards"])
+def test_a_kept_run_is_the_run_that_was_read(run, reads):
+    first, second = load_results(run), load_results(run)
+    assert len(reads) == 1
+    for one, other in zip(first.entries, second.entries, strict=True):
+        for name in kept.Columns._fields:
+            assert plain(getattr(one, name)) == plain(getattr(other, name)), (one, name)
+
+
+def test_an_edited_ledger_is_refused_although_the_run_is_kept(copy: Path):
+    load_results(copy)
+    path = copy / ledger.NAME
+    path.write_bytes(path.read_bytes().replace(b'"status":"ok"', b'"status":"0k"', 1))
+    with pytest.raises(UserError, match="its status is '0k'"):
+        load_results(copy)
+
+
+def test_other_sources_and_another_run_file_read_the_ledger_again(copy: Path, reads, monkeypatch):
+    load_results(copy)
+    edit_run(copy, start="2026-01-01T00:00:00+00:00")
+    load_results(copy)
+    assert len(reads) == 2
+    monkeypatch.setattr(kept, "digest_sources", lambda: "others")
+    load_results(copy)
+    assert len(reads) == 3
+
+
+def test_all_files_of_the_package_are_among_the_sources(tmp_path, monkeypatch):
+    package = Path(shutil.copytree(provenance.PACKAGE / "trials", tmp_path / "package"))
+    monkeypatch.setattr(provenance, "PACKAGE", package)
+    digest = provenance.digest_sources.__wrapped__
+    before = digest()
+    (package / "record.py").write_text("")
+    assert digest() != before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda content: content[:-9], lambda content: content[:-1] + bytes([content[-1] ^ 1]), lambda _: b""],
+)
+def test_a_damaged_file_is_read_as_none_and_replaced(damage, copy: Path, reads):
+    load_results(copy)
+    [path] = runs_folder().iterdir()
+    content = path.read_bytes()
+    path.write_bytes(damage(content))
+    load_results(copy)
+    assert len(reads) == 2
+    assert path.read_bytes() == content
+
+
+def test_a_run_is_read_where_the_cache_cannot_be_written(copy: Path, tmp_path, reads):
+    (tmp_path / "cache").write_text("a file in place of the folder")
+    assert load_results(copy).labels == load_results(copy).labels
+    assert len(reads) == 2
+
+
+def test_what_goes_on_is_short_or_shows_other_measures_is_not_kept(copy: Path, monkeypatch):
+    load_results("scw", ["auc"])
+    edit_run(copy, end=None)
+    load_results(copy)
+    monkeypatch.setattr(kept, "FEWEST", 500)
+    load_results(SMALL)
+    assert not runs_folder().exists()
+
+
+def test_the_runs_that_were_kept_first_go_first_and_cleaning_removes_all(copy: Path, tmp_path, monkeypatch):
+    monkeypatch.setattr(kept, "MOST", 1)
+    load_results(copy)
+    [first] = runs_folder().iterdir()
+    load_results(SMALL)
+    [second] = runs_folder().iterdir()
+    assert first != second
+    size = second.stat().st_size
+    assert clean() == size
+    assert not runs_folder().exists()
