@@ -5,9 +5,13 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import SGDClassifier
 
-from olbench import make_algorithm, online_pass
+from olbench import make_algorithm, online_pass, wrap
 from olbench.algorithms.definition import REGISTRY, first_order, second_order
+from olbench.errors import UserError
+from olbench.learn.classes import start_classes
 from olbench.learn.examples import as_examples
 from tests.examples import noisy
 
@@ -172,3 +176,84 @@ def test_the_seconds_of_a_curve_are_those_of_a_clock():
         assert seconds[0] > 0.0
         assert (np.diff(seconds) > 0.0).all()
         assert seconds[-1] <= passed
+
+
+STEPPING = {
+    "perceptron": ("perceptron", {}, 1.0),
+    "romma": ("romma", {}, 1.0),
+    "averaged": ("averaged-perceptron", {}, 1.0),
+    "arow": ("arow", {}, 1.0),
+    "scw1-diag": ("scw1", {"covariance": "diag"}, 1.0),
+    # So large that the learner rescales itself.
+    "cw-root": ("cw", {"form": "root"}, 1e40),
+    "sop-diag": ("sop", {"covariance": "diag"}, 1.0),
+    "arow-rbf": ("arow", {"kernel": "rbf"}, 1.0),
+}
+
+
+@pytest.mark.parametrize(("id", "settings", "scale"), STEPPING.values(), ids=STEPPING)
+def test_steps_are_a_pass_to_the_bit(id, settings, scale):
+    X, y = noisy(n=60, d=5, density=0.8, scale=scale)
+    algorithm = make_algorithm(id, **settings)
+    whole = online_pass(algorithm, X, y, keep="margins")
+    for form in (list, np.asarray, lambda row: sp.csr_matrix(row[None])):
+        learner = algorithm.start(5)
+        margins = [learner.step(form(x), label) for x, label in zip(X, y, strict=True)]
+        assert margins == whole.margins.tolist()
+        assert counts(learner) == counts(whole)
+        if "kernel" not in settings:
+            assert learner.weights.tolist() == whole.weights.tolist()
+
+
+@pytest.mark.parametrize(("id", "settings", "scale"), STEPPING.values(), ids=STEPPING)
+def test_the_score_is_the_margin_that_the_next_step_has(id, settings, scale):
+    X, y = noisy(n=40, d=5, scale=scale)
+    learner = make_algorithm(id, **settings).start(5)
+    for x, label in zip(X, y, strict=True):
+        before = learner.score(x)
+        # An averaged learner predicts with its average, but learns from the margin of its last weights.
+        if id != "averaged-perceptron":
+            assert learner.step(x, label) == pytest.approx(before, rel=1e-9, abs=1e-12 * scale)
+
+
+def test_an_object_of_another_library_takes_steps():
+    X, y = noisy(n=40, d=5)
+    algorithm = wrap(SGDClassifier(random_state=0))
+    learner = algorithm.start(5)
+    margins = [learner.step(x, label) for x, label in zip(X, y, strict=True)]
+    assert margins == online_pass(algorithm, X, y, keep="margins").margins.tolist()
+    assert (
+        np.sign(learner.score(X[0])) == learner.predict(as_examples(X[:1]).rows(), np.zeros(1, np.int64))[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ([1.0, 2.0], 1, r"one row of 3 numbers, but its shape is \(2,\)"),
+        (np.ones((2, 3)), 1, r"but its shape is \(2, 3\)"),
+        (sp.csr_matrix(np.ones((1, 4))), 1, r"but its shape is \(1, 4\)"),
+        (np.array([1.0, np.nan, 0.0]), 1, "X holds nan at row 0, column 1"),
+        (["a", "b", "c"], 1, "X must be a matrix of numbers"),
+        (np.ones(3), 0, "y must be -1 or [+]1, not 0"),
+    ],
+)
+def test_a_step_with_a_wrong_example_changes_nothing(x, y, message):
+    learner = make_algorithm("perceptron").start(3)
+    with pytest.raises(UserError, match=message):
+        learner.step(x, y)
+    assert learner.rounds == 0
+    assert not learner.weights.any()
+
+
+def test_numbers_whose_squares_overflow_are_taken():
+    learner = make_algorithm("perceptron").start(2)
+    learner.step(np.array([1e200, 0.0]), 1)
+    assert learner.rounds == 1
+
+
+def test_several_classes_have_no_single_margin():
+    learner = start_classes(make_algorithm("perceptron", multiclass="native"), 3, 4)
+    for call in (lambda: learner.step(np.ones(3), 1), lambda: learner.score(np.ones(3))):
+        with pytest.raises(UserError, match="no single margin"):
+            call()

@@ -1,7 +1,8 @@
 """Examples in the form that kernels read: X dense or CSR, y in {-1, +1}, and an order."""
 
+import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -36,15 +37,20 @@ class Examples:
     @cached_property
     def norms(self) -> Floats:
         """||x||^2 of each row."""
-        from olbench.kernels.rows import measure_norms
-
         norms = np.empty(self.n)
-        measure_norms((self.dense, self.data, self.columns, self.indptr, norms, self.has_zeros), norms)
+        _measure_norms()((self.dense, self.data, self.columns, self.indptr, norms, self.has_zeros), norms)
         return norms
 
     def matrix(self) -> Any:
         """Return the examples as an array or a SciPy CSR matrix, without a copy."""
         return as_matrix((self.dense, self.data, self.columns, self.indptr))
+
+
+@cache
+def _measure_norms() -> Any:
+    from olbench.kernels.rows import measure_norms
+
+    return measure_norms
 
 
 def as_examples(X: Any) -> Examples:
@@ -60,6 +66,44 @@ def as_examples(X: Any) -> Examples:
     n, d = dense.shape
     has_zeros = bool(np.count_nonzero(dense) < dense.size)
     return Examples(n, d, dense, _NO_FLOATS, np.empty(0, np.uint32), np.zeros(1, np.int64), has_zeros)
+
+
+class SingleRow:
+    """Room for one example at a time, in the form that kernels read; the next one takes its place."""
+
+    def __init__(self, d: int):
+        self.dense, self.norms = np.zeros((1, d)), np.empty(1)
+        self.y, self.order = np.ones(1), np.zeros(1, np.int64)
+        self._no_entries = _NO_FLOATS, np.empty(0, np.uint32), np.zeros(1, np.int64)
+
+    def fill(self, x: Any) -> tuple[Any, ...]:
+        """Return the tuple that kernels take for an array of d numbers, or for a sparse matrix of one row."""
+        row = self.dense[0]
+        if type(x) is not np.ndarray or x.dtype != row.dtype or x.shape != row.shape:
+            x = self._convert(x)
+            if isinstance(x, Examples):
+                return x.rows()
+        row[:] = x
+        rows = self.dense, *self._no_entries, self.norms, bool(np.count_nonzero(row) < row.size)
+        _measure_norms()(rows, self.norms)
+        # A finite norm proves that all values are finite.
+        if not math.isfinite(self.norms[0]):
+            _check_finite(self.dense)
+        return rows
+
+    def _convert(self, x: Any) -> Any:
+        d = self.dense.shape[1]
+        converted = as_examples(x) if sp.issparse(x) else _as_reals(x)
+        shape = (converted.n, converted.d) if isinstance(converted, Examples) else converted.shape
+        if shape not in ((d,), (1, d)):
+            raise UserError(f"x must be one row of {d} numbers, but its shape is {shape}")
+        return converted
+
+    def put_label(self, y: float) -> None:
+        """Set the label, -1 or +1."""
+        if y not in (-1, 1):
+            raise UserError(f"y must be -1 or +1, not {y!r}")
+        self.y[0] = y
 
 
 def as_matrix(rows: tuple[Any, ...]) -> Any:

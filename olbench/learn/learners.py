@@ -23,7 +23,7 @@ from olbench.kernels.counters import (
     UNLEARNED,
     UPDATES,
 )
-from olbench.learn.examples import Floats, Ints, as_examples
+from olbench.learn.examples import Floats, Ints, SingleRow, as_examples
 from olbench.memory import USABLE, available_memory
 
 if TYPE_CHECKING:
@@ -92,6 +92,9 @@ def _refuse_beyond_memory(needed: int, what: str, purpose: str, remedy: str) -> 
 class Learner(ABC):
     """The state that a pass carries from slice to slice, and its counters."""
 
+    #: Where `step` and `score` put an example.
+    _room: SingleRow | None = None
+
     def __init__(self, algorithm: "Algorithm", d: int):
         self.algorithm = algorithm
         self.d = d
@@ -111,6 +114,38 @@ class Learner(ABC):
     def run(self, rows: tuple[Any, ...], y: Floats, order: Ints) -> None:
         """Predict and then learn each example of `order`, one after another."""
         self.trace(rows, y, order, np.array([order.size]))
+
+    def step(self, x: Any, y: float) -> float:
+        """Predict one example, learn its label y, -1 or +1, and return the margin of the prediction.
+
+        x is an array of d numbers or a sparse matrix of one row. The result is that of a pass over the same
+        examples. An array of doubles takes microseconds; it is copied, so it may change afterwards.
+
+        >>> from olbench import make_algorithm
+        >>> learner = make_algorithm("arow").start(2)
+        >>> learner.step([1.0, 0.0], +1), learner.step([1.0, 1.0], -1), learner.mistakes
+        (0.0, 0.5, 1)
+        """
+        room = self._single_row
+        room.put_label(y)
+        rows = room.fill(x)
+        if not self.margins.shape[0]:
+            self.keep_margins(np.zeros((1, 2)))
+        self.run(rows, room.y, room.order)
+        margin, exponent = self.margins[(self.rounds - 1) & (self.margins.shape[0] - 1), :2].tolist()
+        return float(np.ldexp(margin, -int(exponent)))
+
+    def score(self, x: Any) -> float:
+        """Return the score of one example, whose sign is the prediction; x is as in `step`."""
+        room = self._single_row
+        score = self.scores(room.fill(x), room.order)[0]
+        return float(np.ldexp(score, -getattr(self, "scale_exponent", 0)))
+
+    @property
+    def _single_row(self) -> SingleRow:
+        if self._room is None or self._room.dense.shape[1] != self.d:
+            self._room = SingleRow(self.d)
+        return self._room
 
     def trace(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
         """Run, and return CURVE_COUNTS and the elapsed seconds after each of `ends` examples."""
@@ -254,6 +289,14 @@ class ClassLearner(Learner):
 
     #: Predictions, one row per true class and one column per predicted one.
     confusion: Ints
+
+    def step(self, x: Any, y: float) -> float:
+        """Refuse: several classes have no single margin."""
+        raise UserError("a learner of several classes has no single margin; use an estimator")
+
+    def score(self, x: Any) -> float:
+        """Refuse: several classes have no single score."""
+        return self.step(x, 1.0)
 
 
 class BaselineLearner(KernelLearner):
