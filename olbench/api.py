@@ -18,6 +18,7 @@ from olbench.data.source import Source, find_named, find_sources
 from olbench.engine import regression
 from olbench.engine.activity import show_activity
 from olbench.engine.budget import refuse_excess
+from olbench.engine.compiling import compile_ahead
 from olbench.engine.executors.local import Executor, attempt, default_jobs
 from olbench.engine.notebook import is_notebook
 from olbench.engine.runner import Run, open_run, refuse_too_many
@@ -122,6 +123,7 @@ def complete(
     """Run the trials of some cells that a folder lacks, and record the run there; return it closed."""
     with open_run(folder, cells, jobs, quiet=quiet, timing=timing, executor=executor) as started:
         with show_activity(quiet) as activity:
+            compile_ahead(cells, jobs, started.stop, activity.say)
             activity.say("preparing the trials")
             started.has_work = started.missing or not (
                 started.stop.is_set() or run_file.is_current(folder, started.describe(None))
@@ -140,6 +142,7 @@ def measure(plan: Plan, rounds: int = 0, quiet: bool = True) -> tuple[Run, Basel
     """
     with TemporaryDirectory(prefix="olbench-check-") as folder:
         with open_run(Path(folder), plan.cells, plan.jobs, quiet=quiet) as started:
+            compile_ahead(plan.cells, plan.jobs, started.stop, started.progress.say)
             started.complete()
         if started.stop.is_set():
             raise KeyboardInterrupt

@@ -13,13 +13,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, cast
 
 import numba
 from numba import boolean, float64, int64, types, uint32, void
 
 from olbench.errors import UserError
-from olbench.kernels.helpers import Function
+from olbench.kernels.helpers import Function, Helper
 
 if numba.config.DISABLE_JIT:
     raise UserError(
@@ -80,6 +81,40 @@ def inlined(function: Function) -> Function:
     return cast(Function, numba.njit(error_model="numpy", forceinline=True, _nrt=False)(function))
 
 
+class LazyKernel(Helper):
+    """A pass over examples, compiled or loaded from numba's cache when it is first used.
+
+    To import a module takes no compiler, so a command compiles what it runs and nothing else.
+    """
+
+    def __init__(self, function: Callable[..., Any], signature: Any):
+        super().__init__(function)
+        self.signature = signature
+
+    @cached_property
+    def _compiled(self) -> Any:
+        return _compile(numba.njit, self.py_func, self.signature, nogil=True)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what numba's function has by that name."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._compiled, name)
+
+    def warm_up(self) -> None:
+        """Compile it, or load it from the cache."""
+        _ = self._compiled
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it is compiled, here or in numba's cache on disk."""
+        if "_compiled" in vars(self):
+            return True
+        cache = getattr(_compile(numba.njit, self.py_func, None, nogil=True), "_cache", None)
+        file = getattr(cache, "_cache_file", None)  # of another name in a later numba: then it is not known
+        return file is None or bool(file._load_index())
+
+
 def kernel(signature: Any) -> Callable[[Function], Function]:
     """Compile a pass over examples for one signature, or later if None; it releases the GIL and is cached.
 
@@ -87,7 +122,9 @@ def kernel(signature: Any) -> Callable[[Function], Function]:
     """
 
     def decorate(function: Function) -> Function:
-        return cast(Function, _compile(numba.njit, function, signature, nogil=True))
+        if signature is None:
+            return cast(Function, _compile(numba.njit, function, None, nogil=True))
+        return cast(Function, LazyKernel(function, signature))
 
     return decorate
 

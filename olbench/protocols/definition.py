@@ -111,6 +111,8 @@ class Protocol(ABC):
     order_free: ClassVar[tuple[str, ...]] = ()
     #: Whether it can tell more than two classes apart.
     multiclass: ClassVar[bool] = False
+    #: Whether trials predict examples apart from learning them, which takes a kernel of its own.
+    is_tested: ClassVar[bool] = True
     #: What the number of a trial counts: permutations, folds or splits.
     numbered: ClassVar[str] = "permutation"
     #: Whether all trials that report a cell test equally many examples, their `n`.

@@ -50,6 +50,7 @@ class Online(Measuring):
     """Predict each example, count a mistake, then learn from it; over random permutations of the data."""
 
     id = "online"
+    is_tested = False
     multiclass = True
     keys = (
         Key("permutations", whole(1), 20, "random orders of each data set, the same for every algorithm"),

@@ -129,6 +129,7 @@ class Stream(Measuring):
     """Predict each example of a stream in its order, count, and learn it when its label is there."""
 
     id = "stream"
+    is_tested = False
     measures: ClassVar[Mapping[str, Quantity]] = STREAM_MEASURES
     keys = (
         Key("window", whole(1), 1000, "the last examples that windowed measures are over"),
@@ -279,8 +280,10 @@ class Stream(Measuring):
 
     def warm_up(self) -> None:
         """Compile the counts along a stream, and what labels alone predict."""
-        from olbench.kernels import tally  # noqa: F401
+        from olbench.kernels import tally
 
+        for name in ("count_at", "fade_at"):
+            getattr(tally, name).warm_up()
         for id in BASELINES:
             make_algorithm(id).start(1).warm_up()
 

@@ -64,10 +64,19 @@ def forget() -> None:
     _remembered.cache_clear()
 
 
+def is_observed(algorithm: str, options: Mapping[str, Any]) -> bool:
+    """Return whether the behaviour is remembered on disk, so that no probe has to run."""
+    return _place_of(algorithm, json.dumps(dict(options), sort_keys=True)).is_file()
+
+
+def _place_of(algorithm: str, options: str) -> Path:
+    sources = json.dumps([source_hash(algorithm), *map(version, COMPILERS)])
+    return cache_folder() / "behaviour" / f"{_hash(sources, algorithm, options)}.json"
+
+
 @cache
 def _remembered(algorithm: str, options: str) -> str:
-    sources = json.dumps([source_hash(algorithm), *map(version, COMPILERS)])
-    memo = cache_folder() / "behaviour" / f"{_hash(sources, algorithm, options)}.json"
+    memo = _place_of(algorithm, options)
     with suppress(OSError, ValueError, KeyError, TypeError):
         return str(json.loads(memo.read_text(encoding="utf-8"))["behaviour"])
     found = _observe(algorithm, json.loads(options))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
+import numpy as np
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -23,6 +24,7 @@ from olbench.config.specs import DatasetSpec
 from olbench.data.source import find_source
 from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
 from olbench.errors import UserError, show_name
+from olbench.learn.examples import as_examples
 from olbench.learn.passes import StoppedError
 from olbench.protocols import get_protocol
 from olbench.trials.record import failure, success
@@ -156,9 +158,16 @@ def warm_up(trials: Sequence[Trial], stop: StopFlag, say: Callable[[str], None] 
         say(f"compiling {trial.algorithm} ({number} of {len(examples)})")
         # If it does not compile, its trials fail one by one, and the ledger says so.
         with suppress(Exception):
-            stop.or_none(trial.make_algorithm().start(2).warm_up)
+            stop.or_none(partial(_warm_up_learner, trial))
     for id in {trial.protocol for trial in trials}:
         stop.or_none(get_protocol(id).warm_up)
+
+
+def _warm_up_learner(trial: Trial) -> None:
+    learner = trial.make_algorithm().start(2)
+    learner.warm_up()
+    if get_protocol(trial.protocol).is_tested:
+        learner.scores(as_examples(np.ones((1, 2))).rows(), np.zeros(0, np.int64))
 
 
 def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...]) -> Record | None:

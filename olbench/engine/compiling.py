@@ -1,0 +1,86 @@
+"""The kernels of a run, compiled before its first trial, as many at a time as there are jobs.
+
+A kernel takes seconds to compile, once on a machine, and numba compiles one at a time in a process. So each
+goes to a process of its own, and numba's cache on disk brings them together.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+
+from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky import get_reusable_executor
+
+from olbench.algorithms import get_definition
+from olbench.engine.executors.local import count_cores
+from olbench.engine.stopping import StopFlag, hold_interrupts
+from olbench.learn.algorithm import make_algorithm
+from olbench.learn.learners import BLOCKED_FROM, KernelLearner
+from olbench.protocols.definition import Cell
+from olbench.trials.behaviour import is_observed
+
+#: The module and the name of a kernel.
+Place = tuple[str, str]
+
+
+def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callable[[str], None]) -> None:
+    """Compile the kernels that some cells need and numba's cache lacks; `say` is told how far it is."""
+    places = sorted(find_missing(cells))
+    if not places:
+        return
+    names = ", ".join(module.rpartition(".")[2] for module, _ in places)
+    kernels = f"{len(places)} kernels" if len(places) > 1 else "the kernel"
+    say(f"compiling {kernels} ({names}), once on this machine")
+    # What fails is compiled again where it is used, which says why it fails.
+    with suppress(Exception):
+        for done, _ in enumerate(compile_kernels(places, min(jobs, count_cores()), stop), start=1):
+            say(f"compiling {kernels} ({names}), once on this machine, {done} of {len(places)} done")
+
+
+def find_missing(cells: Sequence[Cell]) -> set[Place]:
+    """Return the kernels that are not compiled yet."""
+    needed = set()
+    for cell in cells:
+        known = {min(cell.source.d, BLOCKED_FROM)}
+        # What an algorithm does is observed before its first trial, on narrow and on wide examples.
+        widths = known if is_observed(cell.spec.id, cell.spec.options) else {2, BLOCKED_FROM}
+        needed |= {(cell.spec.id, tuple(cell.spec.options.items()), d) for d in widths}
+    return {place for id, options, d in needed if (place := _find_kernel(id, dict(options), d))}
+
+
+def _find_kernel(id: str, options: dict[str, object], d: int) -> Place | None:
+    """Return where the kernel of a learner of two classes is, unless it is compiled or there is none."""
+    if get_definition(id).rule is None or options.get("multiclass") == "native":
+        return None
+    with suppress(Exception):
+        learner = make_algorithm(id, **options).start(d)
+        kernel = learner.kernel_state()[0] if isinstance(learner, KernelLearner) else None
+        if kernel and not kernel.is_ready:
+            return str(kernel.__module__), str(kernel.__name__)
+    return None
+
+
+def compile_kernels(places: Sequence[Place], jobs: int, stop: StopFlag) -> Iterator[Place]:
+    """Compile kernels into numba's cache, and yield each when it is there."""
+    if min(jobs, len(places)) == 1:
+        yield from filter(None, (stop.or_none(partial(_compile, place)) for place in places))
+        return
+    with parallel_config("loky", n_jobs=min(jobs, len(places)), inner_max_num_threads=1), hold_interrupts():
+        calls = (delayed(_compile)(place) for place in places)
+        results: Iterator[Place] = Parallel(return_as="generator_unordered", batch_size=1)(calls)
+    try:
+        for _ in places:
+            if place := stop.or_none(lambda: next(results)):
+                yield place
+    finally:
+        get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
+
+
+def _compile(place: Place) -> Place:
+    """Compile a kernel and the loop around it."""
+    from olbench.kernels.trace import tracer
+
+    module, name = place
+    tracer(getattr(import_module(module), name))
+    return place

@@ -1,0 +1,113 @@
+"""A run compiles the kernels that it needs, several at a time, and no others."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from olbench.api import plan
+from olbench.config.reading import data_config
+from olbench.engine import compiling
+from olbench.engine.compiling import compile_ahead, find_missing
+from olbench.engine.stopping import StopFlag
+from olbench.kernels.compile import LazyKernel
+from olbench.learn.learners import BLOCKED_FROM
+
+IN_PROCESSES = """
+import json
+from olbench.engine.compiling import compile_kernels
+from olbench.engine.stopping import StopFlag
+from olbench.kernels import averaged, baselines
+
+kernels = (averaged.run, baselines.run)
+before = [kernel.is_ready for kernel in kernels]
+places = [(kernel.__module__, "run") for kernel in kernels]
+done = list(compile_kernels(places, 2, StopFlag()))
+after = [kernel.is_ready for kernel in kernels]
+misses = [len(kernel.stats.cache_misses) for kernel in kernels]
+print(json.dumps([before, after, misses, sorted(done) == sorted(map(tuple, places))]))
+"""
+
+
+def test_processes_compile_into_the_cache_that_all_share(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", IN_PROCESSES],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == [[False, False], [True, True], [0, 0], True]
+
+
+def test_importing_a_kernel_compiles_nothing(tmp_path):
+    code = (
+        "from olbench.kernels import blocked, covariance, rows, tally\n"
+        "from olbench.data.readers import parsing, row_kernels\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, check=True
+    )
+    assert not list(tmp_path.rglob("*.nb?"))
+
+
+@pytest.fixture
+def cells(tmp_path):
+    def find(algorithms: str, d: int = 2):
+        path = tmp_path / f"data-{d}.libsvm"
+        path.write_text(f"+1 1:1\n-1 {d}:1\n+1 1:2\n-1 2:3\n")
+        return plan(data_config(str(path), algorithms, (), ())).cells
+
+    return find
+
+
+@pytest.fixture
+def nothing_ready(monkeypatch):
+    monkeypatch.setattr(LazyKernel, "is_ready", False)
+
+
+def names(places) -> set[str]:
+    return {module.rpartition(".")[2] for module, _ in places}
+
+
+def test_only_the_kernels_of_the_config_and_its_data_are_missing(cells, nothing_ready, monkeypatch):
+    monkeypatch.setattr(compiling, "is_observed", lambda *_: True)
+    assert names(find_missing(cells("pa1,perceptron"))) == {"first_order"}
+    assert names(find_missing(cells("pa1,arow,scw1"))) == {"first_order", "covariance"}
+    assert names(find_missing(cells("arow", BLOCKED_FROM))) == {"blocked"}
+
+
+def test_an_algorithm_that_was_never_observed_needs_the_kernels_of_narrow_and_wide_examples(
+    cells, nothing_ready, monkeypatch
+):
+    monkeypatch.setattr(compiling, "is_observed", lambda *_: False)
+    assert names(find_missing(cells("arow"))) == {"covariance", "blocked"}
+
+
+def test_the_display_says_what_is_compiled_and_how_much_is_done(cells, nothing_ready, monkeypatch):
+    monkeypatch.setattr(compiling, "is_observed", lambda *_: True)
+    monkeypatch.setattr(compiling, "_compile", lambda place: place)
+    said: list[str] = []
+    compile_ahead(cells("pa1,arow"), 1, StopFlag(), said.append)
+    assert said == [
+        "compiling 2 kernels (covariance, first_order), once on this machine",
+        "compiling 2 kernels (covariance, first_order), once on this machine, 1 of 2 done",
+        "compiling 2 kernels (covariance, first_order), once on this machine, 2 of 2 done",
+    ]
+
+
+def test_nothing_is_said_if_all_is_compiled(cells, monkeypatch):
+    monkeypatch.setattr(LazyKernel, "is_ready", True)
+    said: list[str] = []
+    compile_ahead(cells("pa1,arow"), 2, StopFlag(), said.append)
+    assert said == []
+
+
+def test_a_kernel_that_does_not_compile_ahead_is_left_to_its_trials(cells, nothing_ready, monkeypatch):
+    def fail(place):
+        raise RuntimeError("no compiler")
+
+    monkeypatch.setattr(compiling, "_compile", fail)
+    compile_ahead(cells("pa1"), 1, StopFlag(), lambda text: None)
