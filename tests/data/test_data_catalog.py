@@ -11,6 +11,7 @@ import pytest
 from olbench import UserError, load_dataset
 from olbench.data.catalog import STEP_NAMES, catalog, find, parse_catalog
 from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
+from olbench.data.readers.bundled import FILES, read_bundled
 
 #: Table 2 of scw2012: examples and features. The text of the paper lacks the 8 features of cod-rna.
 TABLE_2 = {
@@ -315,3 +316,12 @@ def test_a_wheel_has_the_catalogue(tmp_path):
         str(tmp_path / "site/olbench/datasets/catalog.yaml"),
         str(len(catalog())),
     ]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_tables_of_scikit_learn_are_read_as_it_reads_them(name, monkeypatch):
+    X, labels = read_bundled(name)
+    monkeypatch.setitem(FILES, name, ("moved.csv", 0))
+    other, its_labels = read_bundled(name)
+    assert X.tobytes() == other.tobytes()
+    assert labels.tobytes() == its_labels.tobytes()

@@ -105,11 +105,9 @@ def _read_parts(entry: CatalogEntry, paths: Sequence[Path]) -> list[tuple[Any, A
     """Return features and labels of each file."""
     limit = entry.max_bytes or None
     if entry.format == "scikit-learn":
-        from sklearn import datasets
+        from olbench.data.readers.bundled import read_bundled
 
-        loaders = {"breast-cancer": datasets.load_breast_cancer, "digits": datasets.load_digits}
-        X, labels = loaders[entry.bundled](return_X_y=True)
-        return [(X, labels.astype(np.float64))]
+        return [read_bundled(entry.bundled)]
     if entry.format == "idx":
         from olbench.data.readers.idx import read_images
 
