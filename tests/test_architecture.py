@@ -281,23 +281,61 @@ def gives_verdicts_numbers(source: str) -> bool:
     )
 
 
-def test_reading_a_paper_and_a_run_imports_neither_numba_nor_scipys_statistics():
+#: What takes longer to import than a verb that does not need it should take.
+HEAVY = (
+    "numpy", "yaml", "rich", "scipy", "scipy.special", "scipy.sparse", "scipy.stats", "scipy.optimize",
+    "numba", "pandas", "matplotlib", "sklearn", "joblib", "jinja2",
+)  # fmt: skip
+#: What each command imports of these, and nothing else. `{small}` is the folder of a run, `{table}` a table.
+IMPORTED = {
+    "configs": "rich",
+    "data list": "numpy yaml rich",
+    "data info ijcnn1": "numpy yaml",
+    "algorithms": "numpy yaml rich scipy scipy.sparse",
+    "algorithms scw1": "numpy yaml scipy scipy.sparse",
+    "schema": "numpy yaml scipy scipy.sparse",
+    "report scw": "numpy yaml rich scipy scipy.special scipy.sparse",
+    "summary {small}": "numpy yaml rich scipy scipy.special scipy.sparse",
+    "watch {small}": "numpy yaml rich scipy scipy.special scipy.sparse",
+    "explain {small}": "numpy yaml scipy scipy.sparse numba",
+    "init {table}": "numpy yaml scipy scipy.sparse pandas",
+    "run quick --dry-run": "numpy yaml rich scipy scipy.special scipy.sparse numba joblib",
+}
+COMMAND = """
+import sys
+from olbench.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print(*(name for name in HEAVY if name in sys.modules))
+"""
+
+
+@pytest.mark.parametrize("command", IMPORTED)
+def test_a_command_imports_what_it_needs(command, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("a,b,label\n1,2,x\n2,1,y\n")
+    words = command.format(small=Path(__file__).parent / "report/small", table=table).split()
+    done = subprocess.run(
+        [sys.executable, "-c", f"HEAVY = {HEAVY}\n{COMMAND}", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.splitlines()[-1].split()) <= set(IMPORTED[command].split())
+
+
+def test_the_help_of_every_verb_imports_nothing_heavy():
     program = (
-        "import sys; from olbench.papers import load_paper; from olbench.report.results import load_results; "
-        "load_paper('scw2012'); load_results('scw'); "
-        "print([name for name in ('numba', 'scipy.stats', 'pandas', 'matplotlib') if name in sys.modules])"
+        f"HEAVY = {HEAVY}\nimport sys\nfrom click.testing import CliRunner\n"
+        "from olbench.cli import VERBS, cli\n"
+        "for verb in VERBS:\n    assert CliRunner().invoke(cli, [verb, '--help']).exit_code == 0\n"
+        "print([name for name in HEAVY if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-
-
-def test_listing_the_algorithms_imports_no_numba():
-    program = (
-        "import sys; from olbench.algorithms import definitions; "
-        "assert [each.resolve({}) for each in definitions()]; print('numba' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
 
 
 def test_every_file_of_the_renderers_is_a_format():
