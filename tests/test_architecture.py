@@ -18,6 +18,7 @@ from olbench.quantities import ROUNDS, SECONDS
 from olbench.trials.baseline import Baseline
 from olbench.trials.run_file import CellFacts, DataFacts, RunFile
 from olbench.trials.trial import Trial
+from tests.conftest import COMPILED
 
 PACKAGE = Path(__file__).resolve().parents[1] / "olbench"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -142,6 +143,33 @@ def test_a_hidden_cycle_is_found():
     }
     typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from olbench.b import c\n"
     assert find_cycles(import_graph({"a": typed, "b.c": "from olbench.a import draw\n", "b": ""})) == set()
+
+
+def test_compiled_code_takes_functions_and_constants_from_the_folders_that_key_its_cache():
+    """Otherwise tests would run code that was compiled before a change."""
+    rooms = tuple(name.replace("/", ".") for name in COMPILED)
+    decorators = {"inlined", "kernel", "pass_kernel", "helper", "njit", "intrinsic"}
+    compiled = {}
+    for name, source in read_modules().items():
+        nodes = list(ast.walk(ast.parse(source)))
+        functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+        marks = {re.split(r"\W", ast.unparse(mark))[0] for each in functions for mark in each.decorator_list}
+        if marks & decorators:
+            compiled[name] = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    assert {"kernels.covariance", "data.readers.parsing"} <= compiled.keys()
+    assert [name for name in compiled if not name.startswith(rooms)] == []
+    taken = {
+        f"{node.module}.{alias.name}"
+        for imports in compiled.values()
+        for node in imports
+        for alias in node.names
+        if node.module.startswith("olbench.") and not node.module.removeprefix("olbench.").startswith(rooms)
+    }
+    # Types, and what the Python code around a kernel uses.
+    constants = {name for name in taken if name.rpartition(".")[2].isupper()}
+    functions = {name for name in taken if name.rpartition(".")[2].islower()}
+    assert constants == set()
+    assert functions <= {"olbench.learn.algorithm.make_algorithm", "olbench.learn.examples.as_examples"}
 
 
 def test_one_name_is_one_class():
