@@ -493,9 +493,10 @@ def load_results(folder: str | Path, measures: Sequence[str] = (), *, trust_plug
 def _read_columns(folder: Path, run: RunFile, protocol: Protocol, is_kept: bool) -> list[Columns]:
     """Return the trials of each cell, from the cache folder if a long record is as it was last read."""
     # A run that goes on would be kept again and again, and a user's own protocol is not among our sources.
-    is_own = not type(protocol).__module__.startswith("olbench.")
-    trials = sum(len(cell.keys) for cell in run.cells)
-    mark = kept.hash_run(folder) if is_kept and run.end and not is_own and trials >= kept.FEWEST else ""
+    is_ours = type(protocol).__module__.startswith("olbench.")
+    is_long = sum(len(cell.keys) for cell in run.cells) >= kept.FEWEST
+    is_kept = is_kept and is_ours and is_long and bool(run.end) and not is_bundle(folder)
+    mark = kept.hash_run(folder) if is_kept else ""
     if mark and (columns := kept.read(folder, mark)):
         return columns
     records = ledger.latest(_pack_curves(record, protocol) for record in ledger.each(folder))

@@ -12,7 +12,9 @@ from olbench.data.folders import clean, runs_folder
 from olbench.errors import UserError
 from olbench.report import kept
 from olbench.report.results import load_results
+from olbench.shipped import find_run
 from olbench.trials import ledger, provenance, run_file
+from olbench.trials.bundle import write_bundle
 
 SMALL = Path(__file__).with_name("small")
 
@@ -105,8 +107,9 @@ def test_a_run_is_read_where_the_cache_cannot_be_written(copy: Path, tmp_path, r
     assert len(reads) == 2
 
 
-def test_what_goes_on_is_short_or_shows_other_measures_is_not_kept(copy: Path, monkeypatch):
+def test_what_goes_on_is_short_bundled_or_shows_other_measures_is_not_kept(copy: Path, tmp_path, monkeypatch):
     load_results("scw", ["auc"])
+    load_results(write_bundle(find_run("shards"), tmp_path / "shards.olb").path)
     edit_run(copy, end=None)
     load_results(copy)
     monkeypatch.setattr(kept, "FEWEST", 500)
