@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from olbench import first_order, make_algorithm
-from olbench.kernels.first_order import BLOCK
+from olbench.kernels.sizes import BLOCK
 from olbench.learn.examples import as_examples
 from tests.examples import built_in, noisy
 

@@ -156,7 +156,7 @@ class LineStream:
             entrant.learner.grow(spare if self._plan(spare) <= limit else needed)
 
     def _plan(self, d: int) -> int:
-        return sum(entrant.algorithm.state_bytes(d) for entrant in self.entrants)
+        return sum(entrant.algorithm.memory_bytes(d) for entrant in self.entrants)
 
 
 def _as_examples(rows: Any, d: int) -> Examples:

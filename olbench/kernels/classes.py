@@ -15,9 +15,6 @@ from olbench.kernels.margins import keep_margin
 from olbench.kernels.rows import locate, open_rows
 from olbench.kernels.vectors import add, load, multiply, spread, store, zeros
 
-# The columns of `means` are a multiple of this, so that a panel consists of whole vectors.
-LANES = 4
-
 
 @inlined
 def score_classes(means: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, scores: Any) -> None:

@@ -28,6 +28,7 @@ from olbench.kernels.counters import (
 )
 from olbench.kernels.margins import keep_margin
 from olbench.kernels.rows import announce, dot, locate, open_rows, squared_norm
+from olbench.kernels.sizes import BLOCK
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, zeros
 
 # Beyond these, the common factor is multiplied into w. Two such factors still multiply to a normal number, so
@@ -35,9 +36,6 @@ from olbench.kernels.vectors import add, four, load, multiply, spread, store, ze
 # shrinks, each rounded once, so k 2^-53 bounds its relative error, as it would for each weight by itself.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 LARGEST = np.finfo(np.float64).max
-# Features whose squares are summed together. A row of nnz entries changes at most nnz such sums, and the sum
-# over all of them reads d / BLOCK: about the square root of the largest d is best.
-BLOCK = 32
 
 
 @inlined

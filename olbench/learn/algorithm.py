@@ -32,6 +32,7 @@ from olbench.learn.learners import (
     ProductLearner,
     RootLearner,
 )
+from olbench.learn.state import add_weights, count_state_bytes
 
 
 @dataclass(frozen=True)
@@ -99,20 +100,18 @@ class Algorithm:
             return ExactLearner(self, d) if self.projection == "exact" else DiagonalLearner(self, d)
         return RootLearner(self, d) if self.form == "root" else CovarianceLearner(self, d)
 
-    def state_bytes(self, d: int, classes: int = 1) -> int:
-        """Return roughly how many bytes a learner for d features takes, with the weights that it returns.
+    def state_bytes(self, d: int, classes: int = 1) -> int | None:
+        """Return how many bytes the state of a learner for d features has, as `Learner.state_bytes` does.
 
-        There are as many learners as classes, or parts of one learner; 1 stands for a binary learner.
+        1 class stands for a binary learner. None where the examples decide, as with a kernel, or where only
+        a Python object knows.
         """
-        numbers = 3 * classes
-        if self.definition.order == "second" and self.kernel is None and self.covariance != "diag":
-            if classes > 1 and self.covariance == "shared":
-                numbers = d + 12 * classes
-            elif classes > 1 and self.covariance == "full" and self.multiclass == "native":
-                numbers = classes * (classes * d + 12)
-            else:
-                numbers = classes * (d + 12)
-        return 8 * d * numbers
+        return count_state_bytes(self, d, classes)
+
+    def memory_bytes(self, d: int, classes: int = 1) -> int:
+        """Return how many bytes a learner takes with the weights that it returns; roughly if not known."""
+        state = self.state_bytes(d, classes)
+        return add_weights(16 * d * classes if state is None else state, d, classes)
 
     def start_batch(self) -> BatchLearner:
         """Return a learner that fits all examples at once."""

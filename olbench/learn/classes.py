@@ -12,6 +12,7 @@ import numpy as np
 
 from olbench.errors import UserError
 from olbench.kernels.counters import EXTRA
+from olbench.kernels.sizes import count_blocks, count_columns
 from olbench.learn.algorithm import Algorithm
 from olbench.learn.examples import Floats, Ints
 from olbench.learn.learners import (
@@ -115,14 +116,7 @@ class FirstOrderClasses(MeansLearner):
         super().__init__(algorithm, d, classes)
         self.scalars: Floats = np.array([1.0, 0.0])
         # As in a binary learner: sums of squares by block of features, if the rule reads the norm.
-        self.squares: Floats = np.zeros(self._count_blocks(d))
-
-    def _count_blocks(self, d: int) -> int:
-        if not self.algorithm.definition.reads_norm:
-            return 0
-        from olbench.kernels.first_order import BLOCK
-
-        return -(-d // BLOCK)
+        self.squares: Floats = np.zeros(count_blocks(d) if algorithm.definition.reads_norm else 0)
 
     def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
         from olbench.kernels.classes_first_order import MAX, PROP, UNIFORM, run
@@ -263,6 +257,11 @@ class JointClasses(NativeLearner):
         super().__init__(algorithm, d, classes)
         self.joint: Any = algorithm.start(classes * d)
 
+    @property
+    def state_bytes(self) -> int | None:
+        """The bytes of the binary learner."""
+        return int(self.joint.state_bytes)
+
     def warm_up(self) -> None:
         """Compile the kernel and the rule, or load them from the cache."""
         from olbench.kernels.classes_joint import runner
@@ -310,10 +309,3 @@ def _measure_variances(X: Any, factors: Floats, classes: int, square: bool = Fal
     """Return the quadratic forms of X, one column per class; one factor can be that of all classes."""
     columns = [quadratic_forms(X, factor, square) for factor in factors]
     return np.column_stack(columns * (classes // len(columns)))
-
-
-def count_columns(classes: int) -> int:
-    """Return the columns of the array of means: those of the classes, up to a whole vector."""
-    from olbench.kernels.classes import LANES
-
-    return -(-classes // LANES) * LANES

@@ -62,6 +62,11 @@ class ObjectLearner(Learner):
         takes_classes = self.style == "batch" and "classes" in signature(self.model.partial_fit).parameters
         self.classes = {"classes": CLASSES} if takes_classes else {}
 
+    @property
+    def state_bytes(self) -> int | None:
+        """None: only the object knows what it holds."""
+        return None
+
     def warm_up(self) -> None:
         """Do nothing: there is nothing to compile."""
 
@@ -149,6 +154,9 @@ class ObjectLearner(Learner):
 
 class BatchLearner:
     """A classifier that fits all training examples at once. Sparse examples stay sparse."""
+
+    #: Only the classifier knows what it holds.
+    state_bytes: int | None = None
 
     def __init__(self, algorithm: "Algorithm"):
         factory = algorithm.definition.factory

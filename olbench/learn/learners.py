@@ -23,6 +23,7 @@ from olbench.kernels.counters import (
     UNLEARNED,
     UPDATES,
 )
+from olbench.kernels.sizes import count_blocks
 from olbench.learn.examples import Floats, Ints, SingleRow, as_examples
 from olbench.memory import USABLE, available_memory
 
@@ -49,6 +50,8 @@ LARGE_VECTORS = 2**28
 BLOCKED_FROM, TILE = 128, 8
 # Doubles per cache line.
 LINE = 8
+# The arrays that measure a learner, or are constants of its rule; they are no part of its state.
+NO_STATE = ("counters", "margins", "confusion", "p")
 # Rows of a kernel learner for which room is made at a time; unused room costs no memory.
 CHUNK = 512
 
@@ -67,7 +70,7 @@ def refuse_large(definition: Definition, d: int, count: int = 1) -> None:
 
 def refuse_wide(algorithm: "Algorithm", d: int, classes: int = 1) -> None:
     """Raise a UserError if a learner with a few numbers for each feature does not fit in memory."""
-    needed = algorithm.state_bytes(d, classes)
+    needed = algorithm.memory_bytes(d, classes)
     if needed > LARGE_VECTORS:
         several = f" and {classes} classes" if classes > 1 else ""
         purpose = f" for {d:,} features{several}"
@@ -187,6 +190,15 @@ class Learner(ABC):
             f"{self.algorithm.id} must know the number of features before the first example, which a stream "
             f"does not tell{remedy}"
         )
+
+    @property
+    def state_bytes(self) -> int | None:
+        """The bytes of the arrays that it carries from round to round; None where they are not known.
+
+        `Algorithm.state_bytes` tells the same before a learner has started.
+        """
+        arrays = (value for name, value in vars(self).items() if name not in NO_STATE)
+        return sum(each.nbytes for each in arrays if isinstance(each, np.ndarray))
 
     @property
     @abstractmethod
@@ -346,11 +358,7 @@ class FirstOrderLearner(KernelLearner):
         return run, (self.w, self.scalars, self.squares, self.counters, passive_above)
 
     def _count_blocks(self, d: int) -> int:
-        if not self.algorithm.definition.reads_norm:
-            return 0
-        from olbench.kernels.first_order import BLOCK
-
-        return -(-d // BLOCK)
+        return count_blocks(d) if self.algorithm.definition.reads_norm else 0
 
     def _extend(self, d: int) -> None:
         _lengthen(self.w, d)
@@ -691,6 +699,12 @@ class DualLearner(SecondOrderLearner):
     def size(self) -> int:
         """The number of support examples."""
         return int(self.counters[EXTRA])
+
+    @property
+    def state_bytes(self) -> int | None:
+        """The bytes of the support, its coefficients and its factor, without the room that is unused."""
+        size = self.size
+        return sum(int(each.nbytes) for each in self._support) + 8 * size + 4 * size * (size + 1)
 
     @property
     def support(self) -> Any:

@@ -95,6 +95,12 @@ class OneVsRest(ClassLearner):
         return choose_class(scores, np.broadcast_to(exponents[:, None], scores.shape)).astype(np.float64)
 
     @property
+    def state_bytes(self) -> int | None:
+        """The bytes of all learners; None where those of one are not known."""
+        sizes = [each.state_bytes for each in self.learners]
+        return None if None in sizes else sum(size or 0 for size in sizes)
+
+    @property
     def weights(self) -> Floats:
         """The weights of all learners, one row per class."""
         return np.stack([learner.weights for learner in self.learners])

@@ -253,6 +253,10 @@ class Predictor(Protocol):
     def predict(self, rows: tuple[Any, ...], order: Ints) -> Floats:
         """Return the label of each row of `order`."""
 
+    @property
+    def state_bytes(self) -> int | None:
+        """The bytes of what it has learnt; None where they are not known."""
+
 
 #: The rows of some examples, their labels and an order.
 _Window = tuple[tuple[Any, ...], Floats, Ints]
@@ -313,6 +317,12 @@ def _find_places(order: Ints, points: Ints) -> Ints:
     if count_predictions(order) == order.size:
         return points
     return np.asarray(np.flatnonzero(is_predicted(order))[points - 1] + 1)
+
+
+def kept_bytes(n: int, keep: str) -> int:
+    """Return the bytes of what a pass keeps of n predictions: margins, labels, variances, and their ring."""
+    columns = {"": 0, "margins": 2, "variances": 3}[keep]
+    return 8 * columns * (n + RING)
 
 
 class _Kept:

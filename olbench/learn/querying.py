@@ -41,6 +41,11 @@ class QueryingLearner(Learner):
         """Whether a pass can keep the variance of each margin."""
         return self.learner.has_variances
 
+    @property
+    def state_bytes(self) -> int | None:
+        """The bytes of the learner, without the examples whose labels it waits for."""
+        return self.learner.state_bytes
+
     def keep_margins(self, ring: Floats) -> None:
         """Keep the margins of predictions, and the variances if the queries need them."""
         columns = 3 if self.by_confidence else ring.shape[1]

@@ -24,7 +24,9 @@ from olbench.data.duplicates import duplicate_groups
 from olbench.data.source import Source
 from olbench.errors import UserError
 from olbench.learn.algorithm import Algorithm
+from olbench.learn.contestants import BatchLearner
 from olbench.learn.examples import Floats, Ints, as_examples
+from olbench.learn.learners import Learner
 from olbench.learn.passes import StoppedError
 from olbench.protocols import tuning
 from olbench.protocols.definition import Cell, Key, Protocol, Stopped, choice, protocol, whole
@@ -80,11 +82,12 @@ class AdviceProtocol(Protocol):
     numbered = "split"
     quantities = (ACCURACY, BALANCED_ACCURACY, EARLY_ACCURACY, EARLY_BALANCED_ACCURACY, SECONDS)
     recorded = (ROUNDS, RIGHT, EARLY_RIGHT, TUNED)
+    timed_examples = ("points",)
     series = accuracy_series("examples learnt")
     curved = True
     sections = (
-        "headline", "verdicts", "evidence", "results", "curves", "claims", "advice", "tuning", "statistics",
-        "algorithms", "datasets", "provenance",
+        "headline", "verdicts", "evidence", "results", "curves", "claims", "advice", "tuning",
+        "statistics", "costs", "algorithms", "datasets", "provenance",
     )  # fmt: skip
     orders_text = (
         "Up to {} random training sets of each data set in random order, the same for every algorithm; all "
@@ -152,6 +155,10 @@ class AdviceProtocol(Protocol):
             own["defaults"] = {name: cell.defaults[name] for name in grid}
             own["ties"] = config.tuning.ties
         return own
+
+    def state_bytes(self, algorithm: Algorithm, d: int, setting: Mapping[str, Any]) -> int | None:
+        """Return the bytes of a learner; examples have a constant feature besides their own."""
+        return super().state_bytes(algorithm, d + 1, setting)
 
     def facts(self, source: Source) -> Mapping[str, Any]:
         """Return the names of features and classes, which come from the file."""
@@ -298,6 +305,7 @@ class _Work:
             early_scores, place, times = scores, early, list(range(self.train.size + 1))
         else:
             early_scores, place, times = self._scores(chosen, fold, early)[0], 0, [self.train.size]
+        seconds, state = self._time(chosen, fold)
         numbers = {
             "n": int(scores.total.sum()),
             "right": int(scores.right[-1].sum()),
@@ -305,7 +313,7 @@ class _Work:
             "early_right": int(early_scores.right[place].sum()),
             "early_balanced_accuracy": round(float(early_scores.balanced[place]), 12),
             "tuned": int(tuned),
-            "seconds": round(self._seconds(chosen, fold), 9),
+            "seconds": round(seconds, 9),
         }
         curve: dict[str, list[Any]] = {
             "t": times,
@@ -315,17 +323,19 @@ class _Work:
             ],
         }
         plane = {"plane": _in_own_units(weights, fold.scaling)} if self.trial.number == 0 else {}
-        return Outcome(numbers, {"curve": curve}, chosen, plane)
+        return Outcome(numbers, {"curve": curve}, chosen, plane, state)
 
-    def _seconds(self, chosen: Choice, fold: _Fold) -> float:
-        """Return how long learning alone takes, without any test."""
+    def _time(self, chosen: Choice, fold: _Fold) -> tuple[float, int | None]:
+        """Return how long learning alone takes, without any test, and the bytes of the learner."""
         algorithm, rows = self._algorithm(chosen, fold), as_examples(fold.X).rows()
         started = time.perf_counter()
+        learner: Learner | BatchLearner
         if self.trial.definition.online:
-            algorithm.start(fold.X.shape[1]).run(rows, fold.y, np.arange(fold.y.size))
+            learner = algorithm.start(fold.X.shape[1])
+            learner.run(rows, fold.y, np.arange(fold.y.size))
         else:
-            algorithm.start_batch().fit(rows, fold.y)
-        return time.perf_counter() - started
+            learner = algorithm.start_batch().fit(rows, fold.y)
+        return time.perf_counter() - started, learner.state_bytes
 
 
 def _in_own_units(weights: Floats, scaling: Scaling) -> Floats:

@@ -23,6 +23,7 @@ from olbench.data.dataset import Dataset
 from olbench.data.prepare.scaling import scale_features
 from olbench.data.readers.rows import choose_storage
 from olbench.data.source import Source
+from olbench.learn.algorithm import Algorithm
 from olbench.learn.examples import Ints
 from olbench.learn.passes import Predictor, StoppedError, predict_signs, train
 from olbench.protocols import tuning
@@ -104,6 +105,7 @@ class CrossValidation(Protocol):
     numbered = "fold"
     quantities = (TEST_ERROR, TRAINING_ERROR, SECONDS)
     recorded = (ROUNDS, ERRORS, TRAINING_ERRORS, TRAINING_ROUNDS, EPOCHS)
+    timed_examples = (TRAINING_ROUNDS.name, EPOCHS.name)
     series = (
         Series(
             "test_error", "test error (%)", TEST_ERROR, of="by_epoch", along="epoch",
@@ -113,8 +115,8 @@ class CrossValidation(Protocol):
     curved = True
     sections = (
         "headline", "overview", "verdicts", "evidence", "ranks", "significance", "results", "curves",
-        "epochs", "training", "constraint", "claims", "tunings", "statistics", "algorithms", "datasets",
-        "provenance",
+        "epochs", "training", "constraint", "claims", "tunings", "statistics", "costs", "algorithms",
+        "datasets", "provenance",
     )  # fmt: skip
     pairings: ClassVar[Mapping[str, Pairing]] = {
         "training": Pairing(TRAINING_ERROR, "projection", "l2", "exact"),  # cw2012, Figure 5
@@ -211,6 +213,10 @@ class CrossValidation(Protocol):
         """Return the size of a fold over that of the others; a given split is the same in every trial."""
         folds = setting.get("folds", 1)
         return 1 / (folds - 1) if folds > 1 else 0.0
+
+    def state_bytes(self, algorithm: Algorithm, d: int, setting: Mapping[str, Any]) -> int | None:
+        """Return the bytes of a learner; a constant feature that a trial adds counts."""
+        return super().state_bytes(algorithm, d + ("bias" in setting), setting)
 
     def source_setting(self, config: Config, source: Source) -> dict[str, Any]:
         """Return how features are scaled, if the training rows of each trial decide."""
@@ -354,7 +360,7 @@ class _Work:
             found = self._find_wrong(learner, division.test)
             by_epoch.append(round(float(found.mean()), 6))
             if len(by_epoch) == epochs:
-                wrong = found
+                wrong, state = found, learner.state_bytes
                 numbers = {
                     "n": division.test.size,
                     "errors": int(np.count_nonzero(wrong)),
@@ -370,4 +376,4 @@ class _Work:
             series["scores"] = scores
         # One division is enough for McNemar's test, in which every row counts once.
         first = self.trial.number < self.trial.setting["folds"]
-        return Outcome(numbers, series, chosen, {"wrong": wrong} if first else {})
+        return Outcome(numbers, series, chosen, {"wrong": wrong} if first else {}, state)

@@ -27,7 +27,7 @@ from olbench.algorithms.definition import Definition, Value, refuse_twice
 from olbench.config.specs import ALL_ROWS, FITTED_SCALES, AlgorithmSpec, Config, DatasetSpec
 from olbench.data.source import Source
 from olbench.errors import UserError, shorten
-from olbench.learn.algorithm import make_algorithm
+from olbench.learn.algorithm import Algorithm, make_algorithm
 from olbench.learn.examples import Ints
 from olbench.protocols import tuning
 from olbench.protocols.keys import value_for
@@ -123,6 +123,9 @@ class Protocol(ABC):
     recorded: ClassVar[tuple[Quantity, ...]] = ()
     #: What a config can ask for in place of the usual quantities, by name.
     measures: ClassVar[Mapping[str, Quantity]] = {}
+    #: The recorded numbers whose product is how many examples its seconds are about; "points" is the last
+    #: point of its curves. Without any, reports show no examples per second.
+    timed_examples: ClassVar[tuple[str, ...]] = ()
     #: Further fields of a record that sections of the report read.
     details: ClassVar[tuple[str, ...]] = ()
     #: What a tuning minimises or maximises; the first quantity unless said otherwise.
@@ -137,7 +140,8 @@ class Protocol(ABC):
     #: The sections of its report, by id and in order; those that do not apply to a run are skipped.
     sections: ClassVar[tuple[str, ...]] = (
         "headline", "verdicts", "evidence", "results", "confusion", "curves", "epochs", "training",
-        "constraint", "runs", "claims", "tuning", "statistics", "algorithms", "datasets", "provenance",
+        "constraint", "runs", "claims", "tuning", "statistics", "costs", "algorithms", "datasets",
+        "provenance",
     )  # fmt: skip
     #: The rows that decide how features of the user's own data are scaled; empty where none may.
     fitted_on: ClassVar[str] = ""
@@ -326,7 +330,17 @@ class Protocol(ABC):
     def memory(self, cell: "Cell") -> int:
         """Return roughly how many bytes a trial takes besides the examples: its learner and its order."""
         algorithm = make_algorithm(cell.spec.id, **cell.params_of(cell.start), **cell.spec.options)
-        return algorithm.state_bytes(cell.source.d, max(1, cell.source.classes)) + 8 * cell.source.n
+        setting = {**({"classes": cell.source.classes} if cell.source.classes else {}), **cell.source_setting}
+        d, classes = cell.source.d, setting.get("classes", 1)
+        return algorithm.memory_bytes(d, classes) + self.scratch_bytes(cell.config, cell.source.n, setting)
+
+    def state_bytes(self, algorithm: Algorithm, d: int, setting: Mapping[str, Any]) -> int | None:
+        """Return the bytes of the learner of a trial on data with d features, as far as its form tells."""
+        return algorithm.state_bytes(d, setting.get("classes", 1))
+
+    def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
+        """Return the bytes of what a trial holds besides the n examples and its learner: its order."""
+        return 8 * n
 
     def shared_memory(self, cell: "Cell") -> int:
         """Return roughly how many bytes the examples take, once for all trials on them."""

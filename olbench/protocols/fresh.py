@@ -50,6 +50,7 @@ class Fresh(Protocol):
         "constraint": Pairing(TEST_ERROR, "algorithm", "cw-var", "cw"),  # cw2008, Figure 2 (c)
     }
     recorded = (ROUNDS, ERRORS, EFFECTIVE_UPDATES, BREAKDOWNS)
+    timed_examples = ("points",)
     series = (
         Series("mistakes", "cumulative number of mistakes", MISTAKES),
         Series("updates", "cumulative number of updates", UPDATES),
@@ -94,4 +95,5 @@ class Fresh(Protocol):
         wrong = predict_signs(result.learner, examples, test) != labels[test]
         numbers = {"n": test.size, "errors": int(np.count_nonzero(wrong)), **counts_of(result)}
         curve = columns_of(result.curve)
-        return Outcome(numbers, {"curve": {name: curve[name] for name in ("t", "mistakes", "updates")}})
+        shown = {name: curve[name] for name in ("t", "mistakes", "updates")}
+        return Outcome(numbers, {"curve": shown}, state_bytes=result.learner.state_bytes)

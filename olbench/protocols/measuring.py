@@ -20,7 +20,7 @@ from olbench.config.specs import Config
 from olbench.data.source import Source
 from olbench.learn.examples import Floats
 from olbench.learn.learners import ClassLearner
-from olbench.learn.passes import PassResult
+from olbench.learn.passes import PassResult, kept_bytes
 from olbench.measures import Counts
 from olbench.protocols.definition import Key, Protocol, Series, choice
 from olbench.quantities import (
@@ -182,6 +182,12 @@ class Measuring(Protocol):
         kept = {"predictions", "margins"} & set(record.get("arrays") or ())
         return super().lacks(config, {**record, "predictions": None} if kept else record)
 
+    def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
+        """Return the bytes of an order and of what is kept of each prediction."""
+        wanted = self.wanted(config, "report")
+        keep = "variances" if "log_loss" in wanted else "margins" if _needs_margins(wanted) else ""
+        return super().scratch_bytes(config, n, setting) + kept_bytes(n, keep)
+
     def refuse_source(self, config: Config, source: Source) -> str:
         """Return why a data set cannot be measured as the config asks, or an empty text."""
         for spec in config.algorithms:
@@ -214,7 +220,11 @@ def find_keep(trial: Trial) -> str:
     """Return what a pass has to keep for the record of a trial."""
     if "log_loss" in trial.wanted and trial.make_algorithm().start(1).has_variances:
         return "variances"
-    return "margins" if {"predictions", *FROM_MARGINS} & set(trial.wanted) else ""
+    return "margins" if _needs_margins(trial.wanted) else ""
+
+
+def _needs_margins(wanted: Sequence[str]) -> bool:
+    return bool({"predictions", *FROM_MARGINS} & set(wanted))
 
 
 def measure_pass(trial: Trial, result: PassResult) -> Outcome:

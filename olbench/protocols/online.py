@@ -71,6 +71,7 @@ class Online(Measuring):
     same_n = True
     quantities = (MISTAKE_RATE, UPDATES, SECONDS)
     recorded = (ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, EFFECTIVE_UPDATES, BREAKDOWNS, CPU_SECONDS)
+    timed_examples = ("n",)
     scored_by = MISTAKES
     series = (
         Series("mistakes", "online cumulative mistake rate", MISTAKE_RATE, per_example=True),
@@ -129,15 +130,13 @@ class Online(Measuring):
         )
         return text.replace("random permutations", kind)
 
-    def memory(self, cell: Cell) -> int:
-        """Return roughly how many bytes a trial takes; with windows, its order takes none of the data's.
+    def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
+        """Return the bytes of what a trial holds; with windows, its order takes none for the other rows.
 
         With several classes there is one array of labels besides.
         """
-        memory, n = super().memory(cell), cell.source.n
-        if cell.source.classes:
-            memory += 8 * n
-        return memory - 8 * n + WINDOW_BYTES if _is_windowed(cell.source_setting) else memory
+        held = super().scratch_bytes(config, n, setting) + (8 * n if "classes" in setting else 0)
+        return held - 8 * n + WINDOW_BYTES if _is_windowed(setting) else held
 
     def shared_memory(self, cell: Cell) -> int:
         """Return the memory that an open data set takes; with windows it is never opened as a whole."""
@@ -158,7 +157,8 @@ class Online(Measuring):
         numbers = {"n": result.n, **counts_of(result), "cpu_seconds": round(result.cpu_seconds, 9)}
         measured = measure_pass(trial, result)
         series = {"curve": columns_of(result.curve)}
-        return Outcome({**numbers, **measured.measured}, series, arrays=measured.arrays)
+        state = result.learner.state_bytes
+        return Outcome({**numbers, **measured.measured}, series, arrays=measured.arrays, state_bytes=state)
 
     def learning_order(self, trial: Trial, n: int) -> Ints | None:
         """Return the permutation of the trial."""

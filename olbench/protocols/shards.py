@@ -7,7 +7,7 @@ that no split trains or tests on.
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from threading import local
@@ -80,9 +80,10 @@ class Shards(Protocol):
     same_n = True
     quantities = (ACCURACY, BALANCED_ACCURACY, SECONDS)
     recorded = (ROUNDS, RIGHT, TRAINING_ROUNDS, BREAKDOWNS, MODEL_BYTES)
+    timed_examples = (TRAINING_ROUNDS.name,)
     series = accuracy_series("training examples")
     sections = (
-        "headline", "verdicts", "evidence", "results", "shards", "claims", "tuning", "statistics",
+        "headline", "verdicts", "evidence", "results", "shards", "claims", "tuning", "statistics", "costs",
         "algorithms", "datasets", "provenance",
     )  # fmt: skip
     orders_text = (
@@ -313,7 +314,8 @@ class _Work:
             score = test.score(self.learner.moments_at(test.features)[0])
             curve["accuracy"].append(round(float(score.accuracy), 6))
             curve["balanced_accuracy"].append(round(float(score.balanced), 6))
-        return self._outcome(score, train.size, seconds, self.learner.breakdowns, 0, {}, curve)
+        outcome = self._outcome(score, train.size, seconds, self.learner.breakdowns, 0, {}, curve)
+        return replace(outcome, state_bytes=self.learner.state_bytes)
 
     def train_part(self, part: int) -> "Part":
         """Return the model of a shard and its score; leave a learner that has seen nothing."""

@@ -22,7 +22,7 @@ from olbench.data.source import Source
 from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import Floats, Ints
 from olbench.learn.learners import Learner
-from olbench.learn.passes import PassResult, curve_points, run_learner
+from olbench.learn.passes import PassResult, curve_points, kept_bytes, run_learner
 from olbench.learn.querying import QUERIES, QueryingLearner
 from olbench.learn.schedules import make_schedule, predicted_rows
 from olbench.protocols.definition import Key, Series, Stopped, choice, protocol, whole
@@ -158,6 +158,8 @@ class Stream(Measuring):
         ROUNDS, MISTAKES, POSITIVES, FALSE_ALARMS, LABELS, MAJORITY_MISTAKES, NO_CHANGE_MISTAKES,
         BREAKDOWNS, CPU_SECONDS,
     )  # fmt: skip
+    #: Rows that are learnt and not scored take time as well.
+    timed_examples = ("points",)
     details = ("drifts",)
     scored_by = ACCURACY
     series = (
@@ -167,7 +169,7 @@ class Stream(Measuring):
     )
     curved = True
     sections = (
-        "headline", "results", "curves", "drifts", "tuning", "statistics", "algorithms",
+        "headline", "results", "curves", "drifts", "tuning", "statistics", "costs", "algorithms",
         "datasets", "provenance",
     )  # fmt: skip
     orders_text = (
@@ -277,6 +279,11 @@ class Stream(Measuring):
     def wanted(self, config: Config, role: str) -> tuple[str, ...]:
         """Return the numbers that a record must have; counts and curves are always there."""
         return tuple(each for each in super().wanted(config, role) if each in (*FROM_MARGINS, "predictions"))
+
+    def scratch_bytes(self, config: Config, n: int, setting: Mapping[str, Any]) -> int:
+        """Return the bytes of a schedule and of the margins, which every trial keeps."""
+        keep = "variances" if "log_loss" in self.wanted(config, "report") else "margins"
+        return 8 * n + kept_bytes(n, keep)
 
     def warm_up(self) -> None:
         """Compile the counts along a stream, and what labels alone predict."""
@@ -413,7 +420,7 @@ class _Measured:
         # A replica that predicts only some rows has its drifts elsewhere.
         if "drifts" in self.setting and self.trial.role == "report" and n == self.rows[-1]:
             series["drifts"] = self._drifts()
-        return Outcome(numbers, series, arrays=self._arrays())
+        return Outcome(numbers, series, arrays=self._arrays(), state_bytes=result.learner.state_bytes)
 
     def counts(self, places: Ints) -> Ints:
         """Return mistakes, positives and false alarms among the first predictions, at these places."""

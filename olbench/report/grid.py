@@ -7,9 +7,9 @@ from typing import Literal
 from olbench.errors import count as count  # most of those who draw tables count as well
 
 Side = Literal["left", "right", "center"]
-#: The order in which a narrow terminal drops columns: the paper's numbers first, then times, then details
-#: such as parameters. Names, and the quantities that a table is about, stay.
-PAPER, TIME, DETAIL, KEPT = 3, 2, 1, 0
+#: The order in which a narrow terminal drops columns: costs first, then the paper's numbers, times, and
+#: details such as parameters. Names, and the quantities that a table is about, stay.
+COST, PAPER, TIME, DETAIL, KEPT = 4, 3, 2, 1, 0
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from olbench.errors import UserError, suggest
 from olbench.memory import pause_collector
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Series
-from olbench.quantities import COUNTS, Quantity, mean_and_deviation
+from olbench.quantities import COSTS, COUNTS, Quantity, mean_and_deviation
 from olbench.report import kept
+from olbench.report.costs import Costs, find_costs
 from olbench.report.grid import count
 from olbench.report.kept import Columns
 from olbench.report.single import TEST, array_for, compare_streams
@@ -234,6 +235,29 @@ class Results:
             by_dataset.setdefault(entry.dataset, []).append(entry)
         return by_dataset
 
+    def costs(self, entry: Entry) -> Costs:
+        """Return what an entry cost: bytes, examples per second, energy."""
+        return self._costs[entry.dataset, entry.label]
+
+    @cached_property
+    def _costs(self) -> dict[tuple[str, str], Costs]:
+        return {(each.dataset, each.label): find_costs(self, each) for each in self.entries}
+
+    @cached_property
+    def has_energy(self) -> bool:
+        """Whether the energy of some trials was measured."""
+        return any(each.joules for each in self._costs.values())
+
+    def state_bytes(self, dataset: str, algorithm: str) -> int | None:
+        """Return the bytes of the learner of an algorithm, by its label or id; None if they are not known.
+
+        Of several entries with the id it is the first. `costs` says whether the bytes were recorded.
+        """
+        entries = self._by_dataset.get(dataset, ())
+        found = [each for each in entries if algorithm in (each.label, each.algorithm)]
+        found.sort(key=lambda each: each.label != algorithm)
+        return self.costs(found[0]).state_bytes if found else None
+
     def contestants(self, dataset: str) -> list[Entry]:
         """Return the entries of a data set that are compared with each other: those of the first tuning."""
         return list(filter(self.is_contestant, self.of(dataset)))
@@ -371,6 +395,7 @@ class Results:
                     each.name: entry.values(each) if each.ratio or each.formula else entry.columns[each.name]
                     for each in measured
                 },
+                **{each.name: entry.columns[each.name] for each in COSTS},
                 "timing": entry.columns["timing"],
             }
             for entry in self.entries
@@ -580,7 +605,8 @@ class _Reading:
         """Yield the trials of each cell."""
         report = self.protocol.setting(self.run.config, "report")
         # Records from before a quantity was added do not have it; 0 would look like a measurement.
-        absent = {name: math.nan for each in self.protocol.quantities for name in (each.name, *each.parts)}
+        later = (*self.protocol.quantities, *COSTS)
+        absent = {name: math.nan for each in later for name in (each.name, *each.parts)}
         columns = measured_columns(self.protocol)
         for cell in self.run.cells:
             records = self._records_of(cell)
@@ -701,7 +727,7 @@ def measured_columns(protocol: Protocol) -> list[str]:
     """Return the columns of an entry's trials."""
     return [
         "number",
-        *(each.name for each in protocol.numbers),
+        *(each.name for each in (*protocol.numbers, *COSTS)),
         "timing",
         "choice",
         "arrays",

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from olbench.errors import describe_error, shorten
-from olbench.quantities import COUNTS, CPU_SECONDS, LABELS, SECONDS
+from olbench.quantities import COUNTS, CPU_SECONDS, JOULES, LABELS, SECONDS, STATE_BYTES
 from olbench.structs import is_number, is_whole
 from olbench.trials.trial import Outcome, Record, Trial
 
@@ -31,7 +31,8 @@ _KINDS: dict[str, type] = {
 _NO_NUMBERS = {name for name, kind in _KINDS.items() if kind is not int} | {"timing", "error", "checksum"}
 #: What the first version did not have to have.
 _LATER: Record = {"options": {}, "seed": 0, "code": "", "fingerprint": ""}
-TIMES = (SECONDS.name, CPU_SECONDS.name)
+#: Numbers that cannot be negative and need not be whole.
+FROM_ZERO = (SECONDS.name, CPU_SECONDS.name, JOULES.name)
 _CHECKSUM_DIGITS, _CHECKSUM_END = 16, len('"}\n')
 #: Made once: `json.dumps` would make one for every line.
 _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
@@ -49,6 +50,8 @@ def success(trial: Trial, outcome: Outcome, numbered: str, seconds: float) -> Re
     measured: Record = {"seconds": round(seconds, 9), **outcome.measured, **outcome.series}
     if outcome.choice:
         measured["choice"] = dict(outcome.choice)
+    if outcome.state_bytes is not None:
+        measured[STATE_BYTES.name] = outcome.state_bytes
     told = {"timing": "shared", "status": "ok", "error": None}
     arrays = {"arrays": dict(outcome.arrays)} if outcome.arrays else {}
     return {**_head(trial, numbered), **measured, **told, **arrays}
@@ -138,7 +141,7 @@ def _check_measured(record: Mapping[str, Any]) -> None:
                 bound = times * (max(most, int(lessons or 0)) if is_whole(lessons) else most)
             if not whole or (limit and isinstance(bound, int) and value > bound):
                 raise BrokenRecordError(f"its {name} is {_show(value)}" + (f" of {most}" if whole else ""))
-        elif name in TIMES:
+        elif name in FROM_ZERO:
             if not is_number(value) or value < 0:
                 raise BrokenRecordError(f"its {name} is {_show(value)}")
         elif type(value) in (int, float) and not is_number(value):

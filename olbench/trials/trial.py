@@ -106,3 +106,5 @@ class Outcome:
     #: What a trial that tunes by itself chose, by name.
     choice: Mapping[str, Value] = field(default_factory=dict)
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    #: The bytes of the learner after the trial, if they are known; a protocol need not tell.
+    state_bytes: int | None = None

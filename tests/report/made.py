@@ -48,6 +48,8 @@ def entry(dataset: str, id: str, rates, updates=None, seconds=None, **changes: A
         "breakdowns": 0,
         "seconds": seconds,
         "cpu_seconds": seconds,
+        "state_bytes": np.nan,
+        "joules": np.nan,
         "timing": "exclusive",
         "choice": 0,
         "arrays": 0,

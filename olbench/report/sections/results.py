@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from olbench.quantities import SECONDS, Quantity
+from olbench.quantities import JOULES, SECONDS, Quantity
 from olbench.report.grid import (
     DETAIL,
     KEPT,
@@ -22,6 +22,7 @@ from olbench.report.grid import (
 from olbench.report.model import Report
 from olbench.report.results import Entry
 from olbench.report.sections import Section, register
+from olbench.report.sections.costs import cost_columns, cost_texts
 from olbench.report.verdicts import LEANS_MEANING, LETTERS, NOT_COMPARABLE, Judgement
 
 SHARED_NOTE = (
@@ -57,12 +58,14 @@ def parts(report: Report) -> Iterator[Grid]:
     for place, quantity in enumerate(report.judged):
         others += right(f"{'' if place else 'paper: '}{quantity.title}", drop=PAPER)
     others += right("seconds / ours", optional=True, drop=PAPER) if report.time_ratios else ()
+    others += cost_columns(report)
     blocks = {name: block for name in report.results.datasets if (block := report.block(name))}
     for dataset, block in blocks.items():
         rows = []
         for entry in block:
             more = [printed_text(report, entry, quantity) for quantity in report.judged]
             more += [_ratio_text(entry, report)] if report.time_ratios else []
+            more += cost_texts(report, entry)
             rows.append(boxes(entry.label, *quantity_boxes(report, entry), settings(entry), *more))
         columns = left("algorithm") + quantity_columns(report, block) + others
         yield Grid(_title(report, dataset), columns, rows, note if dataset == list(blocks)[-1] else "")
@@ -149,6 +152,7 @@ def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
             for name, (mean, deviation) in spreads.items()
         },
         "timing": entry.timing,
+        "costs": report.results.costs(entry).plain(),
         "best": report.results.is_best(entry),
         **{name: int((entry.columns[name] > 0).sum()) for name in flags},
         "reported": {name: each.reported_data for name, each in judged.items()} or None,
@@ -174,6 +178,9 @@ def _flat(entry: Entry, report: Report) -> dict[str, Any]:
     }
     for quantity in report.protocol.quantities:
         record[f"{quantity.name}_mean"], record[f"{quantity.name}_std"] = entry.spread(quantity)
+    costs = vars(report.results.costs(entry))
+    record |= {name: value for name, value in costs.items() if name != JOULES.name}
+    record[f"{JOULES.name}_mean"], record[f"{JOULES.name}_std"] = costs[JOULES.name] or (None, None)
     for name in (quantity.name for quantity in entry.protocol.judged):
         judgement = report.judgements_of(entry).get(name)
         record[f"reported_{name}_mean"] = judgement.reported.mean if judgement else None

@@ -1,0 +1,69 @@
+"""How many bytes the state of a learner has, from its form alone: no learner is started.
+
+Memory is planned with it, and reports show it for records that do not say. `tests/test_state.py` compares it
+with the arrays of every algorithm in every form.
+"""
+
+from typing import TYPE_CHECKING
+
+from olbench.kernels.sizes import count_blocks, count_columns
+from olbench.learn.learners import BLOCKED_FROM, TILE, choose_depth
+
+if TYPE_CHECKING:
+    from olbench.learn.algorithm import Algorithm
+
+
+def count_state_bytes(algorithm: "Algorithm", d: int, classes: int) -> int | None:
+    """Return the bytes of a learner of an algorithm; 1 class stands for a binary one.
+
+    None for a Python object, for rules and for a kernel, whose state depends on more than its form.
+    """
+    definition = algorithm.definition
+    known = definition.online and definition.order in ("first", "second", "baseline")
+    if not known or algorithm.kernel is not None:
+        return None
+    if classes > 1 and algorithm.multiclass == "native":
+        return 8 * _count_native(algorithm, d, classes)
+    return 8 * classes * _count_binary(algorithm, d)
+
+
+def add_weights(state: int, d: int, classes: int) -> int:
+    """Return the bytes of a state with the weights that a pass returns."""
+    return state + 8 * d * classes
+
+
+def _count_binary(algorithm: "Algorithm", d: int) -> int:
+    """Return how many numbers a binary learner has."""
+    definition = algorithm.definition
+    if definition.order == "baseline":
+        return 3
+    if definition.order == "first":
+        vectors, scalars = (2, 3) if definition.averaged else (1, 2)
+        return vectors * d + scalars + (count_blocks(d) if definition.reads_norm else 0)
+    if algorithm.covariance == "diag":
+        return 2 * d + (d if algorithm.forgetting < 1.0 else 0) + 3
+    if algorithm.form == "root":
+        return d * d + 4 * d + 4
+    side = d if d < BLOCKED_FROM else _pad(d)
+    return side * side + choose_depth(d) * side + 2 * d + 2
+
+
+def _count_native(algorithm: "Algorithm", d: int, classes: int) -> int:
+    """Return how many numbers a learner of all classes has."""
+    means = d * count_columns(classes)
+    if algorithm.definition.order == "first":
+        return means + 2 + (count_blocks(d) if algorithm.definition.reads_norm else 0)
+    if algorithm.covariance == "diag":
+        return 2 * means
+    if algorithm.covariance == "full":
+        return _count_binary(algorithm, classes * d)
+    count = 1 if algorithm.covariance == "shared" else classes
+    if algorithm.form == "root":
+        return means + count * (d * d + d + 2)
+    side = _pad(d)
+    return means + count * (side * side + choose_depth(d) * side + d + 4)
+
+
+def _pad(d: int) -> int:
+    """Return the side of a covariance in whole tiles."""
+    return -(-d // TILE) * TILE

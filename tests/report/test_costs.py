@@ -1,0 +1,176 @@
+"""What results cost: bytes, examples per second and energy, in records from before and from now."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from olbench import load_results, make_algorithm
+from olbench.engine import runner
+from olbench.report.document import report_document
+from olbench.report.model import make_report
+from olbench.report.renderers import text
+from olbench.trials import energy
+from tests.report import made
+
+SMALL = Path(__file__).with_name("small")
+CONFIG = """\
+permutations: 2
+datasets: [breast-cancer]
+algorithms: [perceptron, {id: arow, params: {r: 1}}, {id: arow, name: dual, kernel: linear, params: {r: 1}}]
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Return a function that runs a config through the command, and gives the results and their JSON."""
+    from click.testing import CliRunner
+
+    from olbench.cli import cli
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
+
+    def run(config=CONFIG, *options):
+        Path("own.yaml").write_text(config)
+        done = CliRunner().invoke(cli, ["run", "own.yaml", "--out", "out", "--quiet", *options])
+        assert done.exit_code == 0, done.output
+        shown = CliRunner().invoke(cli, ["report", "out", "--format", "json"])
+        return load_results("out"), json.loads(shown.output)
+
+    return run
+
+
+def test_a_record_has_the_bytes_of_its_learner(run):
+    results, report = run()
+    frame = results.to_frame()
+    by_label = {label: set(own["state_bytes"]) for label, own in frame.groupby("label")}
+    assert by_label["perceptron"] == {8 * (30 + 2)}
+    assert by_label["arow"] == {make_algorithm("arow").state_bytes(30)}
+    assert len(by_label["dual"]) == 2  # every order has support examples of its own
+    costs = {row["label"]: row["costs"] for row in report["rows"]}
+    assert costs["perceptron"]["state_bytes"] == 256 == results.state_bytes("breast-cancer", "perceptron")
+    assert costs["dual"]["state_bytes"] == round(frame[frame["label"] == "dual"]["state_bytes"].mean())
+    assert {each["state_from"] for each in costs.values()} == {"recorded"}
+    # The learner, the weights that it returns, and one number per row for the order.
+    assert costs["perceptron"]["peak_bytes"] == 256 + 8 * 30 + 8 * 569
+    assert results.state_bytes("breast-cancer", "dual") != results.state_bytes("breast-cancer", "arow")
+    assert results.state_bytes("breast-cancer", "cw") is None
+    assert results.state_bytes("splice", "arow") is None
+
+
+def test_examples_per_second_are_those_of_the_seconds(run):
+    results, report = run()
+    [row] = [row for row in report["rows"] if row["label"] == "perceptron"]
+    assert row["timing"] == "shared"
+    seconds = results.entries[0].columns["seconds"]
+    assert row["costs"]["examples_per_second"] == pytest.approx(2 * 569 / seconds.sum())
+
+
+def test_energy_is_measured_alone_and_says_why_not(run, tmp_path, monkeypatch):
+    zone = tmp_path / "powercap" / "intel-rapl:0"
+    zone.mkdir(parents=True)
+    for name, value in {"name": "package-0", "max_energy_range_uj": 10**7, "energy_uj": 0}.items():
+        (zone / name).write_text(f"{value}\n")
+    monkeypatch.setattr(energy, "POWERCAP", tmp_path / "nowhere")
+    _, shared = run()
+    assert shared["energy"] == "not available: it is measured with --timing exclusive, one trial at a time"
+    assert all(row["costs"]["joules"] is None for row in shared["rows"])
+
+    attempt = runner.attempt
+
+    def spend(trial, stop):
+        spent = int((zone / "energy_uj").read_text()) + 2_500_000
+        (zone / "energy_uj").write_text(f"{spent % 10**7}\n")
+        return attempt(trial, stop)
+
+    monkeypatch.setattr(energy, "POWERCAP", tmp_path / "powercap")
+    monkeypatch.setattr(runner, "attempt", spend)
+    results, alone = run(CONFIG, "--timing", "exclusive")
+    assert alone["energy"] == "counters of the processor packages (RAPL)"
+    assert {row["costs"]["joules"]["mean"] for row in alone["rows"]} == {2.5}
+    assert set(results.to_frame()["joules"]) == {2.5}
+    shown = text.render(report_document(make_report(Path("out"))).parts(), 200)
+    assert "energy (J)" in shown
+    assert "2.500 ± 0.000" in shown
+
+
+def test_an_exclusive_run_on_a_machine_without_counters_says_so(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(energy, "POWERCAP", tmp_path / "nowhere")
+    _, report = run(CONFIG, "--timing", "exclusive")
+    assert report["energy"].startswith("not available: this machine has no energy counters of a processor")
+    assert all(row["costs"]["joules"] is None for row in report["rows"])
+
+
+def test_records_from_before_have_the_bytes_of_their_form():
+    results = load_results("scw")
+    costs = results.costs(results.entries_of("mnist-1-vs-2", "arow")[0])
+    assert costs.state_from == "derived"
+    assert costs.state_bytes == make_algorithm("arow").start(784).state_bytes
+    assert costs.joules is None
+    for name in ("shards", "advice"):
+        found = load_results(name)
+        for entry in found.entries:
+            known = found.costs(entry)
+            # Rules and batch learners: the form alone does not tell.
+            assert (known.state_bytes is None) == (entry.algorithm in _unknown(found)), entry
+            assert known.examples_per_second > 0
+
+
+def _unknown(results):
+    from olbench.algorithms import get_definition
+
+    ids = {entry.algorithm for entry in results.entries}
+    return {id for id in ids if get_definition(id).takes_advice or not get_definition(id).online}
+
+
+def test_costs_are_the_first_columns_that_a_narrow_terminal_drops():
+    document = report_document(make_report(SMALL))
+    wide, narrow = (text.render(document.parts(), width) for width in (220, 80))
+    assert "learner size   trial memory   examples/s" in wide
+    assert "learner size" not in narrow.replace("\n", " ").replace("ours, learner size", "")
+    assert "seconds / ours, learner size, trial memory, examples/s." in narrow.replace("\n", " ")
+
+
+def test_an_algorithm_that_nobody_knows_any_more_has_no_bytes():
+    own = made.entry("splice", "arow", [0.2, 0.3])
+    gone = made.results([replace(own, algorithm="mine", label="mine", options={})])
+    assert gone.state_bytes("splice", "mine") is None
+    assert gone.costs(gone.entries[0]).peak_bytes is None
+
+
+MEASURE = """
+import numpy as np, scipy.sparse as sp
+from pathlib import Path
+from olbench import make_algorithm
+from olbench.learn.examples import as_examples
+from olbench.learn.passes import online_pass
+
+def resident(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+n, d = 200_000, 1_000_000
+rng = np.random.default_rng(0)
+X = sp.csr_matrix((np.ones(n), rng.integers(0, d, n), np.arange(n + 1)), (n, d))
+examples, y = as_examples(X), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+algorithm = make_algorithm("arow", covariance="diag")
+online_pass(algorithm, examples, y, np.arange(10))
+Path("/proc/self/clear_refs").write_text("5")
+before = resident("VmRSS")
+result = online_pass(algorithm, examples, y, rng.permutation(n))
+print(resident("VmHWM") - before, algorithm.memory_bytes(d) + 8 * n)
+"""
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux alone tells a peak")
+def test_the_counted_memory_of_a_trial_is_what_it_takes():
+    done = subprocess.run([sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True)
+    measured, counted = map(int, done.stdout.split())
+    assert counted == 8 * (2 * 1_000_000 + 3) + 8 * 1_000_000 + 8 * 200_000
+    # The pass makes small arrays besides, and the test of an order one byte per row.
+    assert 0.95 * counted < measured < 1.15 * counted + 2**21
