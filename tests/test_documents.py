@@ -10,6 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
+
+from olbench.papers import load_paper, paper_ids
 
 ROOT = Path(__file__).parent.parent
 
@@ -31,6 +34,29 @@ def test_every_page_that_is_linked_exists():
     for page in pages:
         for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             assert link.startswith("http") or (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_citation_file_has_every_paper_and_what_cff_requires():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert {"cff-version": "1.2.0", "type": "software"}.items() <= cited.items()
+    assert all(cited[key] for key in ("message", "title", "authors", "version", "license"))
+    by_note = {each.get("notes", "").partition(" ")[0]: each for each in cited["references"]}
+    for id in paper_ids():
+        paper = load_paper(id)
+        assert by_note[id]["title"] in paper.title
+        assert str(by_note[id]["year"]) in paper.citation
+        assert all(author["family-names"] in paper.citation for author in by_note[id]["authors"])
+    types = {"article", "conference-paper", "manual"}
+    assert all(each["type"] in types and each["authors"] for each in cited["references"])
+
+
+def test_the_commands_of_agents_md_exist():
+    text = (ROOT / "AGENTS.md").read_text()
+    assert len(re.findall("(?m)^- ", text)) == 10
+    for target in re.findall(r"`make ([\w./-]+)`", text):
+        assert target in (ROOT / "Makefile").read_text().replace("$(VENV)", ".venv")
+    for path in re.findall(r"\]\(([^)]+)\)|((?:tests|configs)/[\w./]+)", text):
+        assert (ROOT / "".join(path)).exists(), path
 
 
 @pytest.fixture(scope="module")
