@@ -1,11 +1,17 @@
-"""Finding the files of a registry: to add an entry is to add a file."""
+"""Finding the entries of a registry: to add one is to add a file, or to install a package that has it."""
 
 import importlib
 import pkgutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
-from olbench.errors import describe_error
+from olbench.errors import UserError, describe_error
+
+
+class PackageWarning(UserWarning):
+    """An installed package offers what cannot be used; the command line shows the sentence alone."""
 
 
 def import_all(package: str, first: Sequence[str] = ()) -> list[str]:
@@ -18,12 +24,30 @@ def import_all(package: str, first: Sequence[str] = ()) -> list[str]:
     return names
 
 
-def load_entry_points(group: str, what: str) -> None:
-    """Load what other packages add to a registry; warn about what cannot be loaded."""
+def load_entry_points(
+    group: str, what: str, take: Callable[[str, Any], None] = lambda name, loaded: None
+) -> None:
+    """Load what other packages add to a registry; warn about what cannot be loaded.
+
+    `take` gets the name of each entry point and what it has loaded; it may refuse it with a UserError.
+    """
     from importlib.metadata import entry_points
 
     for point in entry_points(group=group):
         try:
-            point.load()
+            take(point.name, point.load())
         except (Exception, SystemExit) as error:
-            warnings.warn(f"{what} of {point.value} cannot be loaded: {describe_error(error)}", stacklevel=3)
+            owner = f"the package {point.dist.name}" if point.dist else point.value
+            reason = str(error) if isinstance(error, UserError) else describe_error(error)
+            warnings.warn(
+                f"{what} of {owner} ({point.value}) cannot be loaded: {reason}", PackageWarning, stacklevel=3
+            )
+
+
+def folder_of(module: Any) -> Path:
+    """Return the folder of a module, or of a package, that an entry point has loaded."""
+    file = getattr(module, "__file__", None)
+    place = Path(file).parent if file else next(iter(getattr(module, "__path__", ())), None)
+    if place is None:
+        raise UserError("it must name a module, and its folder must have the file")
+    return Path(place)

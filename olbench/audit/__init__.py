@@ -2,11 +2,10 @@
 
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 
 from olbench.audit.definition import REGISTRY, SEED, TRIALS, Check, Instance, Result, check
 from olbench.errors import UserError, suggest
-from olbench.papers import paper_ids
+from olbench.papers import find_part, paper_ids
 
 __all__ = ["SEED", "TRIALS", "Check", "Instance", "Result", "check", "checks", "papers"]
 
@@ -17,8 +16,8 @@ FIRST = ("cw2008", "cw2012", "scw2012", "adviceptron2010")
 @cache
 def _load() -> None:
     """Import the checks of every paper that has a file of them."""
-    for module in (f"olbench.papers.{paper}.audit" for paper in paper_ids()):
-        if find_spec(module):
+    for paper in paper_ids():
+        if module := find_part(paper, "audit"):
             import_module(module)
 
 

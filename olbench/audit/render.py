@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from olbench.audit.definition import Evidence, Plain, Result
+from olbench.papers import find_part
 
 COLOURS = {"holds": "green", "wrong": "red", "not needed": "dim"}
 NARROWEST = 80
@@ -20,7 +21,7 @@ NARROWEST = 80
 
 def title(paper: str) -> str:
     """Return authors, title and year of a paper: the first line of its file."""
-    doc = importlib.import_module(f"olbench.papers.{paper}.audit").__doc__ or paper
+    doc = importlib.import_module(find_part(paper, "audit")).__doc__ or paper
     return doc.strip().splitlines()[0]
 
 

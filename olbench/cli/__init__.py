@@ -5,12 +5,14 @@ import gc
 import importlib
 import os
 import sys
+import warnings
 from contextlib import suppress
 from typing import Any, NoReturn
 
 import click
 
 from olbench import __version__
+from olbench.discovery import PackageWarning
 from olbench.errors import UserError, escape_controls, suggest
 
 #: With fewer bytes of addresses, OpenBLAS tries forever to get memory for its threads.
@@ -100,6 +102,17 @@ def cli(debug: bool) -> None:
     """
 
 
+_show_as_usual = warnings.showwarning
+
+
+def show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """Print what is wrong with another package as one sentence, and other warnings as usual."""
+    if issubclass(category, PackageWarning):
+        click.echo(f"olbench: {escape_controls(str(message))}", err=True)
+    else:
+        _show_as_usual(message, category, *place, **more)
+
+
 def main() -> None:
     """Run the command line; a UserError is printed as one sentence and gives exit code 2."""
     # At exit, Python's garbage collector would walk all objects in vain.
@@ -111,6 +124,7 @@ def main() -> None:
         # A file name may hold bytes that no encoding can print.
         if getattr(stream, "errors", "") == "strict" and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    warnings.showwarning = show_warning
     try:
         refuse_tight_limit()
         code = run_verb()

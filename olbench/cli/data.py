@@ -76,6 +76,8 @@ def _describe_state(entry: "CatalogEntry", mirror: str | None) -> str:
     if files is None:
         return "no"
     size = _format_size(sum(path.stat().st_size for path in files))
+    if entry.folder and all(Path(entry.folder) in path.parents for path in files):
+        return f"in its package, {size}"
     inside = all(downloads_folder() in path.parents for path in files)
     return f"yes, {size}" if inside else f"in the mirror, {size}"
 

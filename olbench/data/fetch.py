@@ -55,7 +55,8 @@ def fetch_command(names: Sequence[str]) -> str:
 
 def local_files(entry: "CatalogEntry", mirror: str | None = None) -> list[Path] | None:
     """Return an entry's files from the downloads or from a mirror folder, or None if one is missing."""
-    files = _find_all(downloads_folder(), entry)
+    files = _find_all(Path(entry.folder), entry) if entry.folder else None
+    files = files or _find_all(downloads_folder(), entry)
     if files is not None:
         return files
     place = mirror_place(mirror)
@@ -112,6 +113,8 @@ def fetch(
     entry: "CatalogEntry", mirror: str | None = None, force: bool = False, progress: Progress | None = None
 ) -> list[Path]:
     """Return the files of an entry in the downloads folder; fetch them if they are not there."""
+    if entry.folder and (files := _find_all(Path(entry.folder), entry)):
+        return files
     files = _find_all(downloads_folder(), entry)
     if files is not None and not force:
         return files

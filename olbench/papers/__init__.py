@@ -5,8 +5,11 @@ where it is printed and what it is about.
 """
 
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from olbench.discovery import folder_of, load_entry_points
 from olbench.errors import UserError, suggest
 from olbench.papers.definition import (
     OVERALL,
@@ -32,6 +35,7 @@ __all__ = [
     "Reported",
     "Requirements",
     "Statement",
+    "find_part",
     "is_path",
     "load_paper",
     "paper_ids",
@@ -44,9 +48,40 @@ FOLDER = Path(__file__).parent
 NUMBERS = "numbers.yaml"
 
 
+#: The group of entry points of packages that have papers; the name of an entry point is the id of its paper.
+ENTRY_POINTS = "olbench.papers"
+
+
+@cache
+def paper_modules() -> dict[str, tuple[str, Path]]:
+    """Return the module and the file of each paper by id: those that ship, then those of packages."""
+    shipped = sorted(FOLDER.glob(f"*/{NUMBERS}"))
+    found = {path.parent.name: (f"{__name__}.{path.parent.name}", path) for path in shipped}
+
+    def take(id: str, module: Any) -> None:
+        path = folder_of(module) / NUMBERS
+        if id in found:
+            raise UserError(f"there is a paper '{id}' already")
+        if read_paper(path).id != id:
+            raise UserError(f"{path} is about {read_paper(path).id}, and the entry point is named {id}")
+        found[id] = (module.__name__, path)
+
+    load_entry_points(ENTRY_POINTS, "the paper", take)
+    return found
+
+
 def paper_ids() -> list[str]:
-    """Return the ids of the papers that ship with olbench."""
-    return sorted(path.parent.name for path in FOLDER.glob(f"*/{NUMBERS}"))
+    """Return the ids of the papers that ship with olbench or come with an installed package."""
+    return sorted(paper_modules())
+
+
+def find_part(id: str, part: str) -> str:
+    """Return the module of a paper's folder that has its audit or illustrations, or an empty text."""
+    module = paper_modules()[id][0] if id in paper_modules() else f"{__name__}.{id}"
+    try:
+        return f"{module}.{part}" if find_spec(f"{module}.{part}") else ""
+    except ModuleNotFoundError:  # the module of a package that has no folder
+        return ""
 
 
 def is_path(id_or_path: str) -> bool:
@@ -64,7 +99,7 @@ def load_paper(id_or_path: str) -> Paper:
             f"there are no numbers of a paper '{id_or_path}'{suggest(id_or_path, paper_ids())}; there are "
             f"{known}, and a path to a YAML file works as well"
         )
-    return read_paper(FOLDER / id_or_path / NUMBERS)
+    return read_paper(paper_modules()[id_or_path][1])
 
 
 def read_paper(path: Path) -> Paper:

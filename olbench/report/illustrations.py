@@ -6,22 +6,26 @@ Those of a paper are in `illustrations.py` of its folder, under ILLUSTRATIONS by
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import olbench.papers
 from olbench.errors import UserError, suggest
-from olbench.papers import paper_ids
+from olbench.papers import find_part, paper_ids
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+#: The module of a paper's folder that has them.
+PART = "illustrations"
+
+
 def illustrated_papers() -> list[str]:
     """Return the papers that have illustrations, by name."""
     folders = sorted(each.name for each in pkgutil.iter_modules(olbench.papers.__path__) if each.ispkg)
-    return [name for name in folders if find_spec(_module(name))]
+    names = dict.fromkeys((*folders, *paper_ids()))
+    return [name for name in names if find_part(name, PART)]
 
 
 def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
@@ -32,12 +36,8 @@ def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
         if paper in paper_ids():
             raise UserError(f"all figures of {paper} show results; papers with illustrations: {known}")
         raise UserError(f"there are no illustrations of '{paper}'{suggest(paper, papers)}; known: {known}")
-    draws: Mapping[str, Callable[[], Figure]] = importlib.import_module(_module(paper)).ILLUSTRATIONS
+    draws: Mapping[str, Callable[[], Figure]] = importlib.import_module(find_part(paper, PART)).ILLUSTRATIONS
     return draws
-
-
-def _module(paper: str) -> str:
-    return f"olbench.papers.{paper}.illustrations"
 
 
 def save_illustrations(paper: str, folder: Path) -> tuple[list[Path], dict[str, UserError]]:

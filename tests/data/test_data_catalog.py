@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from olbench import UserError, load_dataset
-from olbench.data.catalog import STEP_NAMES, catalog, find, parse_catalog
+from olbench.data.catalog import NOT_STATED, STEP_NAMES, catalog, find, parse_catalog
 from olbench.data.prepare.preprocess import ROW_STEPS, STEPS, WIDENING_STEPS
 from olbench.data.readers.bundled import FILES, read_bundled
 
@@ -39,8 +39,23 @@ def test_every_entry_says_what_must_come_out_and_where_it_is_from():
         assert entry.fingerprint, entry.name
         assert entry.source, entry.name
         assert entry.citation, entry.name
-        assert entry.is_generated or (entry.page and entry.licence), entry.name
-        assert not entry.is_generated or not (entry.page or entry.licence or entry.upstream), entry.name
+        assert entry.is_generated or (entry.page and entry.licence and entry.version), entry.name
+        assert not entry.is_generated or not entry.upstream, entry.name
+        assert list(entry.origin) == ["licence", "citation", "version", "page"]
+        assert all(entry.origin.values()), entry.name
+
+
+def test_what_olbench_draws_has_its_licence_unless_it_is_drawn_from_other_data():
+    drawn = {entry.name: entry.origin["licence"] for entry in catalog().values() if entry.is_generated}
+    assert drawn.pop("digits-spliced").startswith("CC BY 4.0")
+    assert set(drawn.values()) == {"BSD-3-Clause, as olbench, which generates it"}
+
+
+def test_what_nobody_states_is_said_in_the_same_words():
+    stated = [(e.licence, e.version) for e in catalog().values() if not e.is_generated]
+    vague = {text for pair in stated for text in pair if text.startswith("not stated")}
+    assert NOT_STATED in vague
+    assert all(text == NOT_STATED or ";" in text or " by " in text for text in vague)
 
 
 def test_what_cannot_be_fetched_says_how_it_is_made_by_hand():

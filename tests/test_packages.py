@@ -1,0 +1,147 @@
+"""Installed packages add data sets and papers; a broken one is named and stops nothing."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+CATALOG = """\
+folder: files
+datasets:
+  my-points:
+    title: Six points
+    format: libsvm
+    files: points.libsvm
+    source: made for a test
+    rows: 6
+    features: 2
+    labels: {-1: 3, 1: 3}
+"""
+POINTS = "+1 1:1\n-1 2:1\n+1 1:2\n-1 2:2\n+1 1:3\n-1 2:3\n"
+NUMBERS = """\
+id: mine2026
+title: Six points
+citation: Nobody, 2026
+protocol: online
+tables:
+  - where: Table 1
+    quantities: [mistake_rate]
+    n: 3
+    numbers:
+      my-points: {perceptron: "0.500 ± 0.100"}
+"""
+AUDIT = '''"""Nobody, Six points, 2026."""
+
+from olbench.audit import Instance, check
+
+
+@check(paper="mine2026", where="Lemma 1", statement="one is not above one")
+def lemma_1(rng, trials):
+    yield Instance(0.0)
+'''
+CONFIG = "permutations: 3\npaper: mine2026\ndatasets: [my-points]\nalgorithms: [perceptron]\n"
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """Return a function that installs a package with these files and entry points, and runs the command."""
+
+    def install(files, points):
+        place = tmp_path / "site"
+        for name, text in files.items():
+            path = place / "my_package" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        info = place / "my_things-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-things\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(points)
+
+        def run(*words):
+            environment = {**os.environ, "PYTHONPATH": str(place), "OLBENCH_CACHE": str(tmp_path / "cache")}
+            return subprocess.run(
+                [sys.executable, "-m", "olbench", *words],
+                capture_output=True, text=True, env=environment, cwd=tmp_path,
+            )  # fmt: skip
+
+        return run
+
+    return install
+
+
+POINTS_OF_ENTRY = "[olbench.datasets]\nmine = my_package\n[olbench.papers]\nmine2026 = my_package\n"
+WHOLE = {
+    "__init__.py": "", "catalog.yaml": CATALOG, "files/points.libsvm": POINTS, "numbers.yaml": NUMBERS,
+    "audit.py": AUDIT,
+}  # fmt: skip
+
+
+def test_a_package_brings_a_data_set_with_its_files_and_a_paper(installed, tmp_path):
+    olbench = installed(WHOLE, POINTS_OF_ENTRY)
+    listed = olbench("data", "list")
+    assert "my-points" in listed.stdout
+    assert "in its package, " in listed.stdout
+    assert listed.stderr == ""
+    (tmp_path / "own.yaml").write_text(CONFIG)
+    done = olbench("run", "own.yaml", "--out", "out", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = json.loads(olbench("report", "out", "--format", "json").stdout)
+    assert shown["paper"] == "mine2026"
+    [row] = shown["rows"]
+    assert row["reported"]["mistake_rate"]["mean"] == 0.5
+    audit = olbench("audit", "mine2026")
+    assert audit.returncode == 0, audit.stderr
+    assert "Nobody, Six points, 2026." in audit.stdout
+
+
+@pytest.mark.parametrize(
+    ("files", "points", "message"),
+    [
+        (
+            {"__init__.py": ""}, "[olbench.datasets]\nmine = my_package\n",
+            "the data sets of the package my-things (my_package) cannot be loaded: cannot read ",
+        ),
+        (
+            {"__init__.py": "", "catalog.yaml": "datasets: {my-points: {title: Six}}\n"},
+            "[olbench.datasets]\nmine = my_package\n",
+            "the data sets of the package my-things (my_package) cannot be loaded: ",
+        ),
+        (
+            {**WHOLE, "catalog.yaml": CATALOG.replace("my-points", "splice")},
+            "[olbench.datasets]\nmine = my_package\n",
+            "the data sets of the package my-things (my_package) cannot be loaded: there is a data set "
+            "'splice' already",
+        ),
+        (
+            {"__init__.py": "1 / 0\n"}, "[olbench.datasets]\nmine = my_package\n",
+            "the data sets of the package my-things (my_package) cannot be loaded: ZeroDivisionError: ",
+        ),
+    ],
+    ids=["no file", "half an entry", "a known name", "a crash"],
+)  # fmt: skip
+def test_a_broken_catalogue_is_named_in_one_sentence_and_stops_nothing(installed, files, points, message):
+    done = installed(files, points)("data", "info", "splice")
+    assert done.returncode == 0
+    assert done.stdout.startswith("splice: Splice junctions in DNA")
+    assert done.stderr.startswith(f"olbench: {message}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_broken_paper_is_named_in_one_sentence_and_stops_nothing(installed, tmp_path):
+    files = {"__init__.py": "", "numbers.yaml": "id: other2026\n"}
+    olbench = installed(files, "[olbench.papers]\nmine2026 = my_package\n")
+    (tmp_path / "own.yaml").write_text(CONFIG.replace("my-points", "breast-cancer"))
+    done = olbench("run", "own.yaml", "--out", "out")
+    assert done.returncode == 2
+    first, last = done.stderr.splitlines()
+    assert first.startswith("olbench: the paper of the package my-things (my_package) cannot be loaded: ")
+    assert "there are no numbers of a paper 'mine2026'" in last
+    assert olbench("report", "scw", "--format", "csv").returncode == 0
+
+
+def test_a_name_that_is_not_the_papers_is_refused(installed):
+    done = installed(WHOLE, "[olbench.papers]\nyours = my_package\n")("audit", "--list")
+    assert done.returncode == 0
+    assert "numbers.yaml is about mine2026, and the entry point is named yours" in done.stderr
