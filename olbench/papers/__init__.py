@@ -35,6 +35,7 @@ __all__ = [
     "Reported",
     "Requirements",
     "Statement",
+    "find_paper",
     "find_part",
     "is_path",
     "load_paper",
@@ -91,15 +92,20 @@ def is_path(id_or_path: str) -> bool:
 
 def load_paper(id_or_path: str) -> Paper:
     """Return a paper by its id, or from a user's own file, which ends with .yaml."""
+    return read_paper(find_paper(id_or_path))
+
+
+def find_paper(id_or_path: str) -> Path:
+    """Return the file of a paper; an unknown id is refused with those that there are."""
     if is_path(id_or_path):
-        return read_paper(Path(id_or_path))
-    if id_or_path not in paper_ids():
+        return Path(id_or_path)
+    if id_or_path not in paper_modules():
         known = ", ".join(paper_ids())
         raise UserError(
             f"there are no numbers of a paper '{id_or_path}'{suggest(id_or_path, paper_ids())}; there are "
             f"{known}, and a path to a YAML file works as well"
         )
-    return read_paper(paper_modules()[id_or_path][1])
+    return paper_modules()[id_or_path][1]
 
 
 def read_paper(path: Path) -> Paper:

@@ -19,7 +19,7 @@ import yaml
 
 from olbench.config.specs import DatasetSpec
 from olbench.errors import UserError, show_name
-from olbench.papers import FOLDER, NUMBERS, is_path
+from olbench.papers import FOLDER, find_paper
 from olbench.shipped import find_folder
 from olbench.trials import arrays, container, ledger, run_file
 from olbench.trials.packed import pack
@@ -31,7 +31,7 @@ from olbench.trials.trial import Record
 CONFIG, DATA, CRATE = "config.yaml", "data.json", "ro-crate-metadata.json"
 CRATE_VERSION = "https://w3id.org/ro/crate/1.1"
 #: What the catalogue says about a data set that helps others to get it.
-ABOUT_DATA = ("title", "source", "page", "upstream", "by_hand", "licence")
+ABOUT_DATA = ("title", "source", "page", "upstream", "by_hand", "licence", "version", "citation")
 #: What the licence of a data set is if nobody says.
 UNKNOWN_LICENCE = "not stated"
 FORMATS = {
@@ -195,9 +195,9 @@ def _add_files(run: RunFile, members: dict[str, bytes | Path]) -> dict[str, Any]
         members[member] = _read_plugin(path)
         changed.setdefault("plugins", []).append(member)
     if paper := run.config.paper:
-        own = is_path(paper)
-        members[container.PAPER] = _read(Path(paper) if own else FOLDER / paper / NUMBERS, "the paper")
-        if own:
+        path = find_paper(paper)
+        members[container.PAPER] = _read(path, "the paper")
+        if not path.is_relative_to(FOLDER):  # others need not have the file or the package that it is from
             changed["paper"] = container.PAPER
     return changed
 

@@ -31,8 +31,9 @@ _KINDS: dict[str, type] = {
 _NO_NUMBERS = {name for name, kind in _KINDS.items() if kind is not int} | {"timing", "error", "checksum"}
 #: What the first version did not have to have.
 _LATER: Record = {"options": {}, "seed": 0, "code": "", "fingerprint": ""}
+TIMES = (SECONDS.name, CPU_SECONDS.name)
 #: Numbers that cannot be negative and need not be whole.
-FROM_ZERO = (SECONDS.name, CPU_SECONDS.name, JOULES.name)
+_FROM_ZERO = (*TIMES, JOULES.name)
 _CHECKSUM_DIGITS, _CHECKSUM_END = 16, len('"}\n')
 #: Made once: `json.dumps` would make one for every line.
 _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
@@ -141,7 +142,7 @@ def _check_measured(record: Mapping[str, Any]) -> None:
                 bound = times * (max(most, int(lessons or 0)) if is_whole(lessons) else most)
             if not whole or (limit and isinstance(bound, int) and value > bound):
                 raise BrokenRecordError(f"its {name} is {_show(value)}" + (f" of {most}" if whole else ""))
-        elif name in FROM_ZERO:
+        elif name in _FROM_ZERO:
             if not is_number(value) or value < 0:
                 raise BrokenRecordError(f"its {name} is {_show(value)}")
         elif type(value) in (int, float) and not is_number(value):

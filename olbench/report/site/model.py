@@ -102,10 +102,9 @@ class SiteRun:
         return f"olbench rerun {quote(self.name)} {key_of(entry)}"
 
     def state_bytes(self, entry: Entry) -> float | None:
-        """Return the bytes of a learner's state, if they are known."""
-        values = np.asarray(entry.columns.get("state_bytes", ()), np.float64)
-        known = values[~np.isnan(values)]
-        return float(known.mean()) if known.size else None
+        """Return the bytes of a learner's state, recorded or derived from its form, if they are known."""
+        known = self.results.costs(entry).state_bytes
+        return None if known is None else float(known)
 
     @property
     def facts(self) -> dict[str, Any]:
