@@ -47,7 +47,7 @@ class Columns(NamedTuple):
 def hash_run(folder: Path) -> str:
     """Return a hash of everything that decides what the record of a run is read as."""
     digest = hashlib.sha256(digest_sources().encode())
-    for name in (run_file.NAME, ledger.NAME, ledger.PACKED):
+    for name in (run_file.NAME, ledger.NAME, ledger.PACKED, ledger.PACKED_LINES):
         content = (folder / name).read_bytes() if (folder / name).is_file() else b""
         digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()
