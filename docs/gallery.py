@@ -1,47 +1,111 @@
-"""Draws the pictures of docs/figures.md from the runs that ship: `make docs-figures`.
+"""Draws the pictures of docs/figures.md, from the runs that ship and from formulas: `make docs-figures`.
 
-The page says which command each picture comes from. `pictures.json` keeps the digest of the run behind each
-picture, so that a test can tell a picture that is older than its run.
+The page says which command each picture comes from. `pictures.json` keeps two digests of each: of what it shows,
+and of the file. A test draws the figures again, so a picture is noticed that is older than its run or than the
+code that draws it, or whose file is not the one that was drawn.
 """
 
 import hashlib
 import json
 import re
-import shutil
-import subprocess
-import sys
-import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.text import Text
+
+from olbench.errors import UserError
+from olbench.report.figures.canvas import as_bytes
+from olbench.report.illustrations import illustrations_of
+from olbench.report.model import make_report
+from olbench.report.sections import sections_of
 
 DOCS = Path(__file__).resolve().parent
 RUNS = DOCS.parent / "results"
 DIGESTS = DOCS / "figures" / "pictures.json"
-ENTRY = re.compile(
+OF_RUN = re.compile(
     r"^    olbench report (\S+) --figures figures +# ([\w.-]+).*\n\n!\[[^\]]*\]\(([^)]+)\)", re.MULTILINE
 )
+ILLUSTRATION = re.compile(r"^!\[[^\]]*\]\(((\w+)-figure-\d+)\.png\)", re.MULTILINE)
 
 
-def read_gallery() -> list[tuple[str, str, str]]:
-    """Return the run, the figure and the file of every picture that comes from a run."""
-    return ENTRY.findall((DOCS / "figures.md").read_text(encoding="utf-8"))
+def find_pictures() -> dict[str, Callable[[], Figure]]:
+    """Return the functions that draw the pictures of the page, by file."""
+    page = (DOCS / "figures.md").read_text(encoding="utf-8")
+    wanted = OF_RUN.findall(page)
+    draws: dict[str, Callable[[], Figure]] = {}
+    for run in dict.fromkeys(run for run, _, _ in wanted):
+        report = make_report(RUNS / run / "reference")
+        figures = {name: draw for each in sections_of(report) for name, draw in each.figures(report).items()}
+        draws |= {file: figures[name] for other, name, file in wanted if other == run}
+    return draws | {
+        f"{name}.png": illustrations_of(paper)[name] for name, paper in ILLUSTRATION.findall(page)
+    }
 
 
-def hash_run(name: str) -> str:
-    """Return the digest of the trials of a run that ships."""
-    return hashlib.sha256((RUNS / name / "reference" / "trials.columns.xz").read_bytes()).hexdigest()
+def describe(figure: Figure) -> Iterator[str]:
+    """Yield what a figure shows: every text, line, area and axis, with its look.
+
+    The pixels differ between versions of matplotlib; this does not.
+    """
+    for artist in figure.findobj():
+        name = type(artist).__name__
+        if isinstance(artist, Axes):
+            yield f"{name} {_round(artist.get_position().bounds)} {_round(artist.axis())}"
+            yield f"{artist.get_xscale()} {artist.get_yscale()}"
+        elif isinstance(artist, Text):
+            yield f"{name} {artist.get_text()!r} {artist.get_color()} {artist.get_fontsize():g}"
+        elif isinstance(artist, Line2D):
+            look = artist.get_color(), artist.get_marker(), artist.get_linestyle(), artist.get_linewidth()
+            yield f"{name} {_round(artist.get_xydata())} {look}"
+        elif isinstance(artist, Patch):
+            yield f"{name} {_round(artist.get_extents().bounds)} {_round(artist.get_facecolor())}"
+        elif isinstance(artist, Collection):
+            places = [_round(path.vertices) for path in artist.get_paths()]
+            yield f"{name} {places} {_round(artist.get_facecolor())}"
+
+
+def _round(numbers: Any) -> list[str]:
+    """Return numbers with the digits that do not depend on the processor."""
+    return [f"{number:.5g}" for number in np.ravel(np.asarray(numbers, dtype=np.float64))]
+
+
+def hash_content(figure: Figure) -> str:
+    """Return the digest of what a figure shows."""
+    return hashlib.sha256("\n".join(describe(figure)).encode()).hexdigest()
+
+
+def hash_file(file: str) -> str:
+    """Return the digest of a picture as it is."""
+    return hashlib.sha256((DOCS / file).read_bytes()).hexdigest()
+
+
+def read_digests() -> dict[str, dict[str, str]]:
+    """Return the digests of the pictures when they were drawn, by file."""
+    digests: dict[str, dict[str, str]] = json.loads(DIGESTS.read_text(encoding="utf-8"))
+    return digests
 
 
 def draw() -> None:
-    """Draw every picture anew, and keep the digests of their runs."""
-    gallery = read_gallery()
-    digests = {}
-    for run in dict.fromkeys(run for run, _, _ in gallery):
-        with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, "-m", "olbench", "report", str(RUNS / run / "reference")]
-            subprocess.run([*command, "--figures", folder], check=True, stdout=subprocess.DEVNULL)
-            for _, figure, file in (entry for entry in gallery if entry[0] == run):
-                shutil.copyfile(Path(folder) / f"{figure}.png", DOCS / file)
-                digests[file] = hash_run(run)
+    """Draw every picture again, and keep the digests. One whose data cannot be fetched stays as it is."""
+    before, digests = read_digests(), {}
+    for file, draw_figure in find_pictures().items():
+        try:
+            figure = draw_figure()
+        except UserError as error:
+            print(f"{file} stays as it is: {error}")
+            digests[file] = before[file]
+            continue
+        # Before it is written: that adds the labels of ticks, in which versions of matplotlib differ.
+        shows = hash_content(figure)
+        (DOCS / file).write_bytes(as_bytes(figure, "png"))
+        digests[file] = {"shows": shows, "file": hash_file(file)}
     DIGESTS.write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
 
 
