@@ -1,8 +1,8 @@
 """Draws the pictures of docs/figures.md, from the runs that ship and from formulas: `make docs-figures`.
 
-The page says which command each picture comes from. `pictures.json` keeps two digests of each: of what it shows,
-and of the file. A test draws the figures again, so a picture is noticed that is older than its run or than the
-code that draws it, or whose file is not the one that was drawn.
+The page says which command each picture comes from. `pictures.json` keeps two digests of each: of what it
+shows, and of the file. A test draws the figures again, so it notices a picture that is older than its run or
+than the code that draws it, or whose file is not the one that was drawn.
 """
 
 import hashlib

@@ -19,6 +19,8 @@ from olbench.report.results import Entry, Floats, Results
 
 #: A deviation needs two numbers; a share of a known sample, printed without one, needs none.
 FEWEST = 2
+#: Why a number cannot be compared that another run may have.
+ABSENT = "the data set is not in this run"
 #: Up to this difference, the share of a class is the paper's.
 SAME_SHARE = 0.01
 
@@ -106,7 +108,7 @@ class Attempt:
         if dataset in self.results.datasets:
             return "not run"
         asked = [spec.name for spec in self.results.config.datasets]
-        return "the data set was skipped" if dataset in asked else "the data set is not in this run"
+        return "the data set was skipped" if dataset in asked else ABSENT
 
     def _check_protocol(self) -> str:
         ours, theirs = self.results.config.protocol, self.paper.protocol

@@ -15,7 +15,7 @@ from olbench.protocols import Protocol
 from olbench.quantities import Quantity
 from olbench.report import claims, evidence, guessing, verdicts
 from olbench.report.claims import HOLDS, PARTLY, ClaimVerdict
-from olbench.report.comparable import Attempt
+from olbench.report.comparable import ABSENT, Attempt
 from olbench.report.evidence import Identification, PrintedCell, WrongLearners
 from olbench.report.results import Entry, Results, load_results
 from olbench.report.verdicts import Judgement
@@ -139,7 +139,19 @@ class Report:
     @property
     def verdict_lines(self) -> list[str]:
         """The verdicts in a few lines, each with its control; none without a paper."""
-        return [*map(self.describe_verdicts, self.judged), *self.matches]
+        return list(filter(None, (*map(self.describe_verdicts, self.judged), self.elsewhere, *self.matches)))
+
+    @property
+    def elsewhere(self) -> str:
+        """Who counts the numbers of data sets that this run does not have, or an empty text."""
+        absent = [each for each in self.judgements if each.reason == ABSENT and not each.reported.suspect]
+        if not absent:
+            return ""
+        verb = "is" if len(absent) == 1 else "are"
+        return (
+            f"Of the numbers not comparable, {len(absent)} {verb} of data sets that are not in this run; "
+            "`olbench summary` counts all runs of the paper together"
+        )
 
     @property
     def matches(self) -> list[str]:

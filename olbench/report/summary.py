@@ -163,11 +163,14 @@ def _numbers(found: Sequence[Reproduction]) -> Grid:
                 numbers[0] += f" ({leaning}{verdicts.LEANS})"
             rows.append(boxes(each.paper.id, quantity.counted, str(counts.total()), *numbers))
     columns = (*left("paper", "numbers"), *right("all", *verdicts.VERDICTS))
-    note = (
-        f"Reproduced: {verdicts.MEANINGS[verdicts.REPRODUCED]}. {verdicts.BINOMIAL} "
-        f"{verdicts.LEANS} {verdicts.LEANS_MEANING}."
+    judgements = [judgement for each in found for judgement in each.judgements]
+    notes = (
+        f"Reproduced: {verdicts.describe_meanings(judgements)[verdicts.REPRODUCED]}.",
+        verdicts.describe_exceptions(judgements),
+        f"{verdicts.LEANS} {verdicts.LEANS_MEANING}." if any(each.leans for each in judgements) else "",
+        "A number counts once, in the first run that can judge it; the next table has the parts.",
     )
-    return Grid("Published numbers, ours beside them", columns, rows, note)
+    return Grid("Published numbers, ours beside them", columns, rows, " ".join(filter(None, notes)))
 
 
 def _evidence(found: Sequence[Reproduction]) -> Grid:

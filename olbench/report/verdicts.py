@@ -31,15 +31,16 @@ LEANS_MEANING = "only because our deviation is larger than the paper's"
 WEAK = "~"
 WEAK_MEANING = "at least half of the other learners would be reproduced as well"
 OTHER_SIZE, OTHER_SIZE_MEANING = "#", "our data have another size than the paper's"
-MEANINGS = {
-    REPRODUCED: f"within {TOLERANCES[REPRODUCED]:g} deviations (the larger of the paper's and ours) plus "
-    "half a unit of the last printed digit",
-    CLOSE: f"within {TOLERANCES[CLOSE]:g} deviations plus half a unit of the last printed digit, and within "
-    f"a factor of {CLOSE_RATIO:g}",
-    DIFFERS: "further apart",
-    NOT_COMPARABLE: "this run has no such number, or its data, settings or protocol differ",
+#: What is compared: numbers that the paper prints with a deviation, and those that it prints without.
+DEVIATION, BINOMIAL = "deviation", "binomial"
+UNITS = {
+    DEVIATION: ("deviations", "the larger of the paper's and ours"),
+    BINOMIAL: (
+        "standard errors",
+        "the binomial one of the paper's sample and that of our mean, because the paper prints no deviation",
+    ),
 }
-BINOMIAL = (
+BINOMIAL_TOO = (
     "Numbers that the paper prints without a deviation are compared in standard errors: the binomial one of "
     "the paper's sample and that of our mean."
 )
@@ -64,7 +65,7 @@ class Judgement:
     verdict: str
     #: Why the two are not comparable, or an empty text.
     reason: str
-    #: The unit of the tolerance: "deviation" or "binomial", for standard errors.
+    #: The unit of the tolerance: DEVIATION, or BINOMIAL for standard errors.
     basis: str
     #: The verdict by the paper's own deviation, however large ours is.
     by_paper: str
@@ -147,6 +148,24 @@ def _is_near(reported: Reported, mean: float) -> bool:
     """Return whether two numbers are within CLOSE_RATIO, wherever in its last digit the printed one is."""
     low, high = sorted((abs(mean), abs(reported.mean)))
     return high - reported.rounding <= CLOSE_RATIO * (low + reported.rounding)
+
+
+def describe_meanings(judgements: Iterable[Judgement]) -> dict[str, str]:
+    """Return what each verdict means, in the unit in which these judgements were made."""
+    bases = {each.basis for each in judgements}
+    unit, which = UNITS[BINOMIAL if bases == {BINOMIAL} else DEVIATION]
+    rounding = "plus half a unit of the last printed digit"
+    return {
+        REPRODUCED: f"within {TOLERANCES[REPRODUCED]:g} {unit} ({which}) {rounding}",
+        CLOSE: f"within {TOLERANCES[CLOSE]:g} {unit} {rounding}, and within a factor of {CLOSE_RATIO:g}",
+        DIFFERS: "further apart",
+        NOT_COMPARABLE: "this run has no such number, or its data, settings or protocol differ",
+    }
+
+
+def describe_exceptions(judgements: Iterable[Judgement]) -> str:
+    """Return how the numbers without a deviation are compared where others have one, or an empty text."""
+    return BINOMIAL_TOO if {each.basis for each in judgements} == {DEVIATION, BINOMIAL} else ""
 
 
 def time_ratios(attempt: Attempt) -> dict[tuple[str, str], float]:
@@ -283,7 +302,7 @@ def _judge(attempt: Attempt, reported: Reported, quantity: Quantity) -> Judgemen
         z=z,
         verdict=outcome,
         reason=reason,
-        basis="binomial" if reported.deviation is None else "deviation",
+        basis=BINOMIAL if reported.deviation is None else DEVIATION,
         by_paper=by_paper,
         other_size=attempt.find_other_size(reported.dataset),
     )

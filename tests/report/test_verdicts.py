@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+from functools import cache
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from olbench.papers import Reported, load_paper
 from olbench.quantities import MISTAKE_RATE, UPDATES
 from olbench.report.claims import check_claims
 from olbench.report.comparable import Attempt
+from olbench.report.model import make_report
 from olbench.report.results import aligned, load_results
 from olbench.report.verdicts import (
     CLOSE,
@@ -22,6 +25,8 @@ from olbench.report.verdicts import (
     REPRODUCED,
     VERDICTS,
     compare_expected,
+    describe_exceptions,
+    describe_meanings,
     expected_text,
     judge,
     read_expected,
@@ -30,8 +35,10 @@ from olbench.report.verdicts import (
     time_ratios,
     verdict,
 )
+from olbench.shipped import find_folder
 from olbench.trials.run_file import DataFacts
 from tests.report.made import as_printed, entry, results, spec, spread
+from tests.report.pages import render
 
 PAPER = load_paper("scw2012")
 SMALL = Path(__file__).with_name("small")
@@ -145,6 +152,42 @@ def test_a_verdict_that_rests_on_our_larger_deviation_is_marked():
         "1 of 2 mistake rates reproduced (1 only by our larger deviation, 1 on data of another size), "
         "1 close, 0 differ"
     )
+
+
+@cache
+def shipped(name):
+    return make_report(find_folder("results") / name / "reference")
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "unsaid"),
+    [
+        ("cw-usps", "within 2 standard errors (the binomial", "deviations ("),
+        ("scw", "within 2 deviations (", "binomial"),
+    ],
+)
+def test_a_report_states_the_criterion_that_it_used_and_no_other(name, said, unsaid):
+    report = shipped(name)
+    for form in ("html", "text"):
+        text = " ".join(render(report, form).split())
+        assert said in text
+        assert unsaid not in text
+
+
+def test_numbers_with_and_without_a_deviation_have_both_criteria():
+    judgements = [*shipped("cw-usps").judgements, *shipped("scw").judgements]
+    assert describe_meanings(judgements)[REPRODUCED].startswith("within 2 deviations (the larger")
+    assert "binomial" in describe_exceptions(judgements)
+    assert describe_exceptions(judgements[:1]) == describe_exceptions(judgements[-1:]) == ""
+
+
+def test_a_run_without_some_data_sets_says_who_counts_their_numbers():
+    """The page of cw-usps has 41 of 264, the summary 173: its run has digits only."""
+    text = "`olbench summary` counts all runs of the paper together"
+    line = f"Of the numbers not comparable, 166 are of data sets that are not in this run; {text}"
+    assert line in shipped("cw-usps").verdict_lines
+    assert line in unescape(render(shipped("cw-usps")))
+    assert not any(text in line for line in shipped("scw").verdict_lines)
 
 
 # What is not comparable.

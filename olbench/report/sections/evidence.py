@@ -16,6 +16,7 @@ from olbench.report.evidence import (
 from olbench.report.grid import DETAIL, Grid, boxes, left, right
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
+from olbench.report.verdicts import DEVIATION
 
 DEVIATION_NOTE = (
     "By the paper's: reproduced even if our deviation, where it is the larger one, does not count. Same "
@@ -48,7 +49,7 @@ def control_grid(report: Report, quantity: Quantity, found: WrongLearners, is_fi
     """Return what the right learners and the wrong ones reproduce, row by row."""
     judgements = [each for each in report.judgements if each.quantity == quantity.name and each.is_compared]
     # Without printed deviations, both columns would repeat the verdict.
-    has_deviations = any(each.basis == "deviation" for each in judgements)
+    has_deviations = any(each.basis == DEVIATION for each in judgements)
     rows = []
     for row in found.rows:
         own = [each for each in judgements if each.algorithm == row.row]

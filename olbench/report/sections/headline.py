@@ -68,6 +68,7 @@ def data(report: Report) -> Mapping[str, Any]:
 def page(report: Report) -> Mapping[str, Any]:
     """Return the winners and ranks, and the tallies of verdicts and claims."""
     ranked, headline = standings(report), report.headline
+    meanings = verdicts.describe_meanings(report.judgements)
     return {
         "winners": [
             {
@@ -82,9 +83,10 @@ def page(report: Report) -> Mapping[str, Any]:
         "ranked": len(ranked),
         "counts": [_tally(report, quantity) for quantity in report.judged],
         "verdicts": [
-            {"name": name, "letter": letter, "meaning": verdicts.MEANINGS[name]}
+            {"name": name, "letter": letter, "meaning": meanings[name]}
             for name, letter in verdicts.LETTERS.items()
         ],
+        "exceptions": verdicts.describe_exceptions(report.judgements),
         "guesses": describe_guesses(report.guesses, headline),
     }
 

@@ -23,7 +23,7 @@ from olbench.report.model import Report
 from olbench.report.results import Entry
 from olbench.report.sections import Section, register
 from olbench.report.sections.costs import cost_columns, cost_texts
-from olbench.report.verdicts import LEANS_MEANING, LETTERS, NOT_COMPARABLE, Judgement
+from olbench.report.verdicts import BINOMIAL, LEANS_MEANING, LETTERS, NOT_COMPARABLE, Judgement
 
 SHARED_NOTE = (
     "Times in brackets were measured while other trials ran, so they are not comparable; `olbench run "
@@ -279,7 +279,7 @@ def judgement_page(judgement: Judgement | None, report: Report) -> dict[str, Any
     if judgement.difference is not None:
         z = "" if judgement.z is None else f", z = {judgement.z:.1f}"
         lines.append(f"difference {quantity.text(judgement.difference, sign='+')}{z}")
-    if judgement.basis == "binomial":
+    if judgement.basis == BINOMIAL:
         lines.append("compared in standard errors: the paper prints no deviation")
     lines += [f"{judgement.verdict} {LEANS_MEANING}"] if judgement.leans else []
     lines += [judgement.reason] if judgement.reason else []

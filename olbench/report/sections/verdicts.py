@@ -64,13 +64,16 @@ def verdict_map(report: Report) -> Grid:
         letters = ["".join(each.letter if each else " " for each in cell) for cell in own]
         tau = report.taus.get(dataset)
         rows.append(boxes(dataset, *letters, "" if tau is None else f"{tau:.2f}"))
-    binomial = any(judgement.basis == "binomial" for judgement in report.judgements)
+    meanings = verdicts.describe_meanings(report.judgements)
+    notes = (
+        f"{legend(report)}. Reproduced: {meanings[REPRODUCED]}. Close: {meanings[verdicts.CLOSE]}.",
+        verdicts.describe_exceptions(report.judgements),
+    )
     return Grid(
         f"Verdicts: {' and '.join(quantity.title for quantity in report.judged)}",
         (*left("data set"), *(Column(name, "center") for name in names), *right("Kendall's tau")),
         rows,
-        f"{legend(report)}. Reproduced: {verdicts.MEANINGS[REPRODUCED]}. "
-        f"Close: {verdicts.MEANINGS[verdicts.CLOSE]}." + (f" {verdicts.BINOMIAL}" if binomial else ""),
+        " ".join(filter(None, notes)),
     )
 
 
