@@ -7,6 +7,7 @@ and printing;
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +26,7 @@ from olbench.engine.runner import Run, open_run, refuse_too_many
 from olbench.engine.stopping import stop_on_interrupt
 from olbench.engine.times import compare_times, time_trials
 from olbench.errors import UserError
+from olbench.learn.breakdowns import watch_passes
 from olbench.protocols import cells_of, get_protocol
 from olbench.protocols.definition import Cell
 from olbench.shipped import find_config, find_run
@@ -179,7 +181,7 @@ def compare(
 def repeat(folder: Path, record: Record, say: Callable[[str], None] = print) -> Record:
     """Run the trial of a record again and return the new record, which is not written anywhere.
 
-    `say` is told if the data or the algorithm has changed since.
+    `say` is told if the data or the algorithm has changed since, and why a trial breaks down.
     """
     trial = Trial.of(record)
     source = find_named(run_file.read_config(folder).datasets, trial.dataset)
@@ -187,10 +189,14 @@ def repeat(folder: Path, record: Record, say: Callable[[str], None] = print) -> 
         say("the data has changed since the trial ran")
     if behaviour(trial.algorithm, trial.options) != trial.code.partition("-")[0]:
         say("the algorithm behaves differently from when the trial ran")
-    with stop_on_interrupt() as stop:
+    # Watching takes as long as the trial once more, so a sound one is not watched.
+    watching = watch_passes() if record.get("breakdowns") else nullcontext()
+    with stop_on_interrupt() as stop, watching as watch:
         again = attempt(replace(trial, source=source), stop)
     if again is None:
         raise KeyboardInterrupt
+    if watch and watch.found:
+        say(str(watch.found))
     return again
 
 

@@ -69,6 +69,12 @@ def check_rule(
         numbers = isinstance(found, tuple) and all(isinstance(each, int | float) for each in found)
         if not numbers or len(found) != len(GIVES[order]):
             raise UserError(f"{place}: the rule of '{id}' returns {_describe(found)}; it must be {form}")
+        if order == "second" and found[2] < 0.0:
+            m, v = call[:2]
+            raise UserError(
+                f"{place}: the rule of '{id}' returns c = {found[2]:g} at m = {m:g}, v = {v:g}; c must not "
+                "be negative, because the inverse of Sigma grows by c x x'"
+            )
         if passive_above < call[0] and not call[2] and found != (0.0, 1.0, 0.0):
             raise UserError(
                 f"{place}: the rule of '{id}' is declared passive above a margin of {passive_above:g}, "

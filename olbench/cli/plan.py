@@ -15,7 +15,7 @@ from olbench.engine.executors.local import warm_up
 from olbench.engine.stopping import StopFlag
 from olbench.protocols.definition import Cell, Known
 from olbench.quantities import SECONDS, Quantity, mean_and_deviation
-from olbench.report.grid import DETAIL, KEPT, TIME, Grid, boxes, count, left, right
+from olbench.report.grid import DETAIL, FLAG, KEPT, TIME, Grid, boxes, count, left, right
 
 
 def show_results(cells: Sequence[Cell], known: Known) -> None:
@@ -31,16 +31,19 @@ def show_results(cells: Sequence[Cell], known: Known) -> None:
         *(each for q in quantities for each in right(q.title, drop=TIME if q.name == SECONDS.name else KEPT)),
         *left("parameters", drop=DETAIL),
     )
-    rows = []
+    rows, warnings = [], []
     for cell in cells:
         records = [cell.view(known[trial.key]) for trial in cell.reported(known) if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
         spreads = [_spread(each, [each.of(record) for record in good]) for each in quantities]
         if not good:
             spreads[0] = "failed" if records else "not run"
-        notes = _notes(cell, good, len(records) - len(good))
-        rows.append(boxes(cell.source.name, cell.label, *spreads, notes))
-    show_parts(Grid("", columns, tuple(rows)))
+        warning = _warning(cell, good, len(records) - len(good))
+        warnings += [f"{FLAG.strip()} {cell.label} on {cell.source.name}: {warning}."] if warning else []
+        label = cell.label + (FLAG if warning else "")
+        rows.append(boxes(cell.source.name, label, *spreads, _notes(cell, good)))
+    # Below the table, where no width drops them.
+    show_parts(Grid("", columns, tuple(rows)), *(["\n".join(warnings)] if warnings else []))
 
 
 def _spread(quantity: Quantity, values: list[float]) -> str:
@@ -56,20 +59,28 @@ def is_timed_alone(cells: Sequence[Cell], known: Known) -> bool:
     return all(record["timing"] == "exclusive" for record in reported if record and record["status"] == "ok")
 
 
-def _notes(cell: Cell, records: list[dict[str, Any]], failed: int) -> str:
-    """Return the parameters, the settings that were tuned, and what went wrong."""
+def _notes(cell: Cell, records: list[dict[str, Any]]) -> str:
+    """Return the parameters, and the settings that were tuned."""
     if not records:
         return ""
     # A trial that tunes by itself has no such setting: each chose its own.
     tuned = {name: value for name, value in records[0]["setting"].items() if name in cell.tuned_settings}
     notes = [", ".join(f"{name}={value}" for name, value in {**records[0]["params"], **tuned}.items())]
     notes += [f"{name}: {value}" for name, value in cell.source_setting.items() if isinstance(value, str)]
+    return "; ".join(note for note in notes if note)
+
+
+def _warning(cell: Cell, records: list[dict[str, Any]], failed: int) -> str:
+    """Return what went wrong in some trials of a cell, or an empty text."""
     recorded = cell.protocol.recorded
     flags = {each.title.upper(): sum(each.of(r) > 0 for r in records) for each in recorded if each.flag}
-    notes += [f"{title} in {flagged} of {len(records)}" for title, flagged in flags.items() if flagged]
-    if failed:
-        notes.append(f"{failed} failed")
-    return "; ".join(note for note in notes if note)
+    found = [
+        f"{title} in {flagged} of {count(len(records), cell.protocol.numbered)}"
+        for title, flagged in flags.items()
+        if flagged
+    ]
+    found += ["`olbench rerun` says why"] if found else []
+    return "; ".join([*found, *([f"{count(failed, 'trial')} failed"] if failed else [])])
 
 
 def show_plan(config: Config, cells: Sequence[Cell], jobs: int, skipped: list[str]) -> None:

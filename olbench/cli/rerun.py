@@ -114,9 +114,11 @@ def show(record: "Record", again: "Record") -> int:
     changes = []
     for each in (*exact, *others):
         before, now = record.get(each.name), again[each.name]
-        differs = each in exact and now != before
+        # A record from before the quantity was added says nothing about it.
+        differs = each in exact and before is not None and now != before
         mark = "  DIFFERS" if differs else ""
-        click.echo(f"{each.title:18} {before!s:>12} in the record {now!s:>12} now{mark}")
+        shown = "nothing" if before is None else before
+        click.echo(f"{each.title:18} {shown!s:>12} in the record {now!s:>12} now{mark}")
         if differs:
             changes.append(f"{each.title} {now} instead of {before}")
     if changes:

@@ -71,7 +71,9 @@ class _Lines:
             rate = f" ({learner.mistakes / learner.rounds:.4f})" if learner.rounds else ""
             mistakes, examples = count(learner.mistakes, "mistake"), count(learner.rounds, "example")
             updates, features = count(learner.updates, "update"), count(stream.features, "feature")
-            click.echo(f"{entrant.name}: {mistakes} in {examples}{rate}, {updates}, {features}")
+            broken = count(learner.breakdowns, "breakdown").upper()
+            warning = f"; {broken}: rescale the data" if learner.breakdowns else ""
+            click.echo(f"{entrant.name}: {mistakes} in {examples}{rate}, {updates}, {features}{warning}")
 
     def _print(self, line: str) -> None:
         click.echo(line, err=self.as_json)

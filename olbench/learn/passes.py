@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from olbench.display import facts_html
 from olbench.errors import UserError
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, MISTAKES, ROW, UPDATES
+from olbench.learn import breakdowns
 from olbench.learn.algorithm import Algorithm, find_algorithm
 from olbench.learn.classes import start_classes
 from olbench.learn.examples import Examples, Floats, Ints, as_examples, as_labels, as_order
@@ -393,6 +394,8 @@ class _Slices:
         begin, end = self.seen, min(self.seen + size, self.order.size)
         first, last = np.searchsorted(self.points, (begin, end), side="right")
         ends = np.append(self.points[first:last], end) - begin
+        if breakdowns.current is not None:
+            breakdowns.current.run(self.learner, self.rows, self.labels, self.order[begin:end])
         counts, seconds = self.learner.trace(self.rows, self.labels, self.order[begin:end], ends)
         self.counts[first:last] = counts[:-1]
         self.curve_seconds[first:last] = self.seconds + seconds[:-1]

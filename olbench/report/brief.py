@@ -8,14 +8,16 @@ from olbench.algorithms import get_definition
 from olbench.config.specs import AlgorithmSpec
 from olbench.errors import UserError
 from olbench.report.claims import HOLDS, OPEN, PARTLY, REVERSED, UNCLEAR
-from olbench.report.grid import DETAIL, PAPER, Column, Grid, Part, boxes, count, left, list_some, right
+from olbench.report.grid import DETAIL, FLAG, PAPER, Column, Grid, Part, boxes, count, left, list_some, right
 from olbench.report.guessing import describe_guesses
 from olbench.report.model import Report
 from olbench.report.results import Entry
 from olbench.report.sections.headline import headline_lines
 from olbench.report.sections.results import (
     bold_note,
+    flagged_label,
     is_time,
+    notes,
     number_text,
     printed_text,
     quantity_boxes,
@@ -48,7 +50,7 @@ def parts(report: Report, name: str, width: int = 80, height: int = 40) -> list[
     longest = max(len(command) for command, _ in steps)
     next_lines = "\n".join(["Next", *(f"  {command:{longest}}  {why}" for command, why in steps)])
     guesses = describe_guesses(report.guesses, report.headline, NAMED)
-    after = filter(None, (describe_ranks(report), guesses, next_lines))
+    after = filter(None, (describe_ranks(report), guesses, describe_flags(report), next_lines))
     texts = (before, *after)
     lines = sum(math.ceil(len(line) / width) for text in texts for line in text.splitlines())
     room = max(FEWEST, height - lines - len(texts) - AROUND)
@@ -75,7 +77,7 @@ def all_rows(report: Report, rows: list[Entry]) -> Grid:
     body = []
     for entry in sorted(rows, key=lambda e: (places.index(e.dataset), headline.loss(e.mean(headline)))):
         paper = [printed_text(report, entry, headline)] if report.judgements else []
-        body.append(boxes(entry.dataset, entry.label, *quantity_boxes(report, entry), *paper))
+        body.append(boxes(entry.dataset, flagged_label(entry), *quantity_boxes(report, entry), *paper))
     columns = left("data set", "algorithm") + quantity_columns(report, rows)
     columns += right(f"paper: {headline.title}", drop=PAPER) if report.judgements else ()
     return Grid("Results, best first", columns, body, bold_note(report))
@@ -89,7 +91,7 @@ def best_on_each(report: Report, rows: list[Entry], room: int) -> Grid:
     for best, equals in winners(report):
         paper = [printed_text(report, best, headline)] if report.judgements else []
         numbers = [number_text(best, each) for each in (headline, *times)]
-        body.append(boxes(best.dataset, best.label, *numbers, list_some(equals, NAMED), *paper))
+        body.append(boxes(best.dataset, flagged_label(best), *numbers, list_some(equals, NAMED), *paper))
     columns: tuple[Column, ...] = (
         *left("data set", "best"),
         *right(headline.title),
@@ -102,6 +104,17 @@ def best_on_each(report: Report, rows: list[Entry], room: int) -> Grid:
     note = f"{count(hidden, 'more data set')} in `olbench report --full`. " if hidden > 0 else ""
     note += f"As good: not significantly different from the best ({results.test_text})."
     return Grid(f"Best on each data set: {headline.best} {headline.title}", columns, body[:room], note)
+
+
+def describe_flags(report: Report) -> str:
+    """Return which rows break down, by data set, or an empty text."""
+    found = notes(report)
+    more = (
+        f" And on {count(len(found) - NAMED, 'more data set')}: --full has them."
+        if len(found) > NAMED
+        else ""
+    )
+    return f"{FLAG.strip()} {' '.join(found[:NAMED])}{more}" if found else ""
 
 
 def describe_ranks(report: Report) -> str:

@@ -52,6 +52,9 @@ class Grid:
         return [[row[number].text for row in self.rows] for number in range(len(self.columns))]
 
 
+#: The mark of a name with a warning, which the note of its table has in words.
+FLAG = " !"
+
 #: What a section of a report is made of.
 Part = Grid | str
 

@@ -147,11 +147,8 @@ class Report:
         absent = [each for each in self.judgements if each.reason == ABSENT and not each.reported.suspect]
         if not absent:
             return ""
-        verb = "is" if len(absent) == 1 else "are"
-        return (
-            f"Of the numbers not comparable, {len(absent)} {verb} of data sets that are not in this run; "
-            "`olbench summary` counts all runs of the paper together"
-        )
+        verb = "number is" if len(absent) == 1 else "numbers are"
+        return f"{len(absent)} {verb} on other data sets: `olbench summary`"
 
     @property
     def matches(self) -> list[str]:

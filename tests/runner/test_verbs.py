@@ -203,6 +203,16 @@ def test_rerun_computes_a_trial_again_and_compares(here, config, records):
     assert out.endswith(f"differs: mistakes {mistakes} instead of {mistakes + 1}\n")
 
 
+def test_rerun_finds_no_difference_in_what_an_old_record_lacks(here, config, records):
+    here("run", config(), "--out", "out", "--quiet")
+    old = [{name: value for name, value in each.items() if name != "positives"} for each in records("out")]
+    Path("out/trials.jsonl").write_bytes(b"".join(map(write_line, old)))
+    code, out, _ = here("rerun", "out", "--dataset", "breast-cancer", "--algorithm", "arow")
+    assert code == 0
+    assert "nothing in the record" in out
+    assert "the same counts" in out
+
+
 def test_rerun_finds_a_trial_by_its_place_and_concludes_in_words(here, config, records):
     here("run", config(), "--out", "out", "--quiet")
     wanted = ("--dataset", "breast-cancer", "--algorithm", "scw1", "--permutation", "2")

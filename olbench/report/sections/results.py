@@ -7,6 +7,7 @@ from typing import Any
 from olbench.quantities import JOULES, SECONDS, Quantity
 from olbench.report.grid import (
     DETAIL,
+    FLAG,
     KEPT,
     PAPER,
     TIME,
@@ -45,6 +46,23 @@ def settings(entry: Entry) -> str:
     return "; ".join(filter(None, notes))
 
 
+def flagged_label(entry: Entry) -> str:
+    """Return the label of an entry, marked if some of its trials break down."""
+    return entry.label + (FLAG if entry.flagged else "")
+
+
+def flag_note(report: Report, entries: Sequence[Entry]) -> str:
+    """Return the warning that the mark stands for, or an empty text."""
+    listed = [f"{entry.label} in {entry.flagged} of {entry.done}" for entry in entries if entry.flagged]
+    if not listed:
+        return ""
+    flags = " or ".join(each.title.upper() for each in report.protocol.recorded if each.flag)
+    return (
+        f"{FLAG.strip()} {flags} of {', '.join(listed)} {report.results.numbered}s: what follows one is a "
+        "matter of rounding; `olbench rerun` says why it breaks down."
+    )
+
+
 def is_time(quantity: Quantity) -> bool:
     """Return whether a quantity is a time, which other running trials lengthen."""
     return quantity.name == SECONDS.name
@@ -66,9 +84,10 @@ def parts(report: Report) -> Iterator[Grid]:
             more = [printed_text(report, entry, quantity) for quantity in report.judged]
             more += [_ratio_text(entry, report)] if report.time_ratios else []
             more += cost_texts(report, entry)
-            rows.append(boxes(entry.label, *quantity_boxes(report, entry), settings(entry), *more))
+            rows.append(boxes(flagged_label(entry), *quantity_boxes(report, entry), settings(entry), *more))
         columns = left("algorithm") + quantity_columns(report, block) + others
-        yield Grid(_title(report, dataset), columns, rows, note if dataset == list(blocks)[-1] else "")
+        notes = flag_note(report, block), note if dataset == list(blocks)[-1] else ""
+        yield Grid(_title(report, dataset), columns, rows, " ".join(filter(None, notes)))
 
 
 def _title(report: Report, dataset: str) -> str:

@@ -1,0 +1,134 @@
+"""A breakdown says why, and its warning survives every width."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from olbench import make_algorithm, online_pass, second_order
+from olbench.errors import UserError
+from olbench.learn.breakdowns import watch_passes
+from tests.test_rounds import defined
+
+ROWS = np.array([[1.0, 0.5], [0.5, 1.0], [1.0, 1.0], [2.0, 1.0]] * 10)
+LABELS = np.array([1, -1, 1, -1] * 10)
+
+
+def explain(algorithm, X, y, **how):
+    with watch_passes() as watch:
+        result = online_pass(algorithm, X, y, **how)
+    return result, watch.found
+
+
+@pytest.mark.parametrize("id", ["pa", "arow", "cw", "sop"])
+@pytest.mark.parametrize(("value", "verdict"), [(1e300, "not finite"), (1e-300, "zero")])
+def test_values_whose_squares_are_no_numbers_are_named(id, value, verdict):
+    X = ROWS.copy()
+    X[25] = value, 0.0
+    result, found = explain(id, X, LABELS, order=np.arange(39, -1, -1))
+    assert result.breakdowns >= 1
+    assert (found.round, found.row) == (15, 25)
+    assert found.reason == f"the square of its largest value, {value:g}, is {verdict}; scale the data"
+
+
+def test_a_covariance_that_is_lost_in_rounding_is_named():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(2000, 1)) + 1e-3 * rng.normal(size=(2000, 3))
+    y = np.where(rng.random(2000) < 0.5, 1.0, -1.0)
+    arow = make_algorithm("arow", r=1e-18)
+    result, found = explain(arow, X, y)
+    assert result.breakdowns > 100
+    assert found.reason.startswith("the variance v = x' Sigma x is -")
+    assert found.reason.endswith("which is not positive: Sigma is lost in rounding errors")
+    # Up to the round before there is none, and with it there is one.
+    assert online_pass(arow, X, y, np.arange(found.round - 1)).breakdowns == 0
+    assert online_pass(arow, X, y, np.arange(found.round)).breakdowns == 1
+
+
+def test_watching_changes_no_count_and_a_sound_pass_has_nothing_to_say():
+    plain = online_pass("arow", ROWS, LABELS)
+    watched, found = explain("arow", ROWS, LABELS)
+    assert found is None
+    assert (watched.mistakes, watched.updates) == (plain.mistakes, plain.updates)
+    assert np.array_equal(watched.weights, plain.weights)
+
+
+def late(m, v, mistake, t, p):
+    return 1.0, 0.1, 0.5 if t < 200 else -0.25
+
+
+@pytest.mark.parametrize("covariance", ["full", "diag"])
+def test_a_step_of_the_rule_is_named(covariance):
+    """The probe of a rule does not see what it does late."""
+    X, y = np.tile(ROWS, (10, 1)), np.tile(LABELS, 10)
+    with defined(second_order("late"), late) as id:
+        _, found = explain(make_algorithm(id, covariance=covariance), X, y)
+    assert found.round == 200
+    assert found.reason.startswith("the rule returns c = -0.25 at m = ")
+
+
+def test_a_rule_whose_c_is_negative_is_refused_with_its_line(tmp_path, monkeypatch, here):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(
+        "from olbench import second_order\n\n\n@second_order('mine')\ndef mine(m, v, mistake, t, p):\n"
+        "    '''Add precision in the wrong direction.'''\n    return max(0.0, 1.0 - m), 0.1, -0.5\n"
+    )
+    code, _, err = here("run", "breast-cancer", "--algorithms", "mine", "--plugin", "mine.py")
+    assert code == 2
+    assert "mine.py:4: the rule of 'mine' returns c = -0.5 at m = " in err
+    assert "c must not be negative" in err
+
+
+BROKEN = """\
+permutations: 2
+curve: 2
+datasets: [{name: wide, path: wide.libsvm}]
+algorithms: [{id: arow, params: {r: 1.0}}, {id: pa1, params: {C: 1.0}}]
+"""
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch, here):
+    """A run with a value of 1e300 in its data."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
+    lines = [f"{1 if row % 3 else -1} 1:{row % 7} 2:{row % 5}" for row in range(60)]
+    lines[40] = "1 1:1e300"
+    Path("wide.libsvm").write_text("\n".join(lines) + "\n")
+    Path("wide.yaml").write_text(BROKEN)
+    return lambda *words: here(*words)
+
+
+@pytest.mark.parametrize("width", ["60", "80", "200"])
+def test_a_warning_never_drops(broken, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    code, out, _ = broken("run", "wide.yaml", "--out", "out")
+    assert code == 0
+    assert "arow !" in out
+    assert "! arow on wide: BREAKDOWNS in 2 of 2 permutations" in " ".join(out.split())
+    for words in (("--full",), (), ("--format", "latex"), ("--format", "md")):
+        _, text, _ = broken("report", "out", *words)
+        assert "breakdowns of arow in 2 of 2" in " ".join(text.split()).lower(), words
+        assert "arow !" in text
+
+
+def test_rerun_says_why_a_trial_breaks_down(broken):
+    broken("run", "wide.yaml", "--out", "out", "--quiet")
+    code, out, _ = broken("rerun", "out", "--algorithm", "arow")
+    assert code == 0
+    assert "on row 40: the square of its largest value, 1e+300, is not finite; scale the data\n" in out
+
+
+def test_a_stream_warns_too(broken):
+    command = [sys.executable, "-m", "olbench", "run", "-", "--algorithms", "arow", "--covariance", "diag"]
+    done = subprocess.run(command, input=Path("wide.libsvm").read_text(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "BREAKDOWN" in done.stdout
+
+
+def test_the_error_of_a_user_is_no_breakdown():
+    with watch_passes() as watch, pytest.raises(UserError):
+        online_pass("arow", ROWS, LABELS[:3])
+    assert watch.found is None
