@@ -45,11 +45,18 @@ def find_config(name: str) -> Path:
 
 
 def find_run(folder: str | Path) -> Path:
-    """Return the folder of a run: as given if it is there, results/NAME, or the run that ships as NAME."""
-    path = Path(folder)
-    if path.exists() or path.parent != Path():
+    """Return the folder of a run: as given if it is there, results/NAME, or the run that ships as NAME.
+
+    NAME/reference is always the one that ships.
+    """
+    path, shipped = Path(folder), runs()
+    if path.exists():
         return path
-    own, shipped = Path("results") / path, runs()
+    if path.name == REFERENCE and str(path.parent) in shipped:
+        return shipped[str(path.parent)]
+    if path.parent != Path():
+        return path
+    own = Path("results") / path
     if (own / "run.json").is_file():
         return own
     if str(path) in MORE_RUNS and str(path) not in shipped:
@@ -63,6 +70,18 @@ def find_run(folder: str | Path) -> Path:
             "`olbench configs` lists what ships"
         )
     return shipped[str(path)]
+
+
+def is_hidden(name: str | Path) -> bool:
+    """Return whether a run that ships has this name, but the user's own run is found instead."""
+    known = runs().get(str(name))
+    return known is not None and find_run(name).resolve() != known.resolve()
+
+
+def is_shipped(folder: Path) -> bool:
+    """Return whether a run came with the code, so that nothing may be written into its folder."""
+    path, package = folder.resolve(), Path(__file__).resolve().parent
+    return path.is_relative_to(package) or path.parent in {each.resolve().parent for each in runs().values()}
 
 
 def find_baseline(config: str) -> Path:

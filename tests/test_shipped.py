@@ -73,6 +73,36 @@ def test_ones_own_run_comes_before_the_one_that_ships(own_folder):  # noqa: F811
     assert shipped.find_run("scw") == Path("scw")
 
 
+def test_the_run_that_is_meant_is_named(here, own_folder):  # noqa: F811
+    assert here("report", "cw-usps")[2] == ""
+    words = ("run", "quick", "--set", "permutations=1", "--set", "algorithms=[pa]", "--quiet", "--out")
+    assert here(*words, "results/cw-usps")[0] == 0
+    said = "cw-usps is your own run in results/cw-usps; the one that ships is cw-usps/reference\n"
+    for verb in (("report", "cw-usps"), ("rerun", "cw-usps", "--dataset", "breast-cancer")):
+        code, out, err = here(*verb)
+        assert (code, err) == (0, said)
+        assert "var-KL" not in out
+    code, out, err = here("report", "cw-usps/reference")
+    assert (code, err) == (0, "")
+    assert "var-KL" in out
+    assert shipped.find_run("cw-usps/reference") == shipped.runs()["cw-usps"]
+
+
+def test_nothing_is_written_into_a_run_that_ships(here, own_folder):  # noqa: F811
+    def files():
+        return {path for folder in shipped.runs().values() for path in folder.parent.rglob("*")}
+
+    before = files()
+    code, _, err = here("report", str(shipped.runs()["shards-many"]), "--all")
+    assert code == 0
+    assert err.startswith("shards-many-report:\n")
+    assert {path.name for path in own_folder.iterdir()} == {"shards-many-report"}
+    assert Path("shards-many-report/report.html").is_file()
+    assert files() == before
+    assert all(map(shipped.is_shipped, (*shipped.runs().values(), ROOT / "results/scw/grid")))
+    assert not shipped.is_shipped(Path("results/scw"))
+
+
 def test_a_run_from_python_is_that_of_the_command(here, own_folder):  # noqa: F811
     spec = {"seed": 5, "permutations": 3, "datasets": ["breast-cancer"], "algorithms": ["perceptron", "pa1"]}
     results = run(spec, "python", set=["permutations=2"])

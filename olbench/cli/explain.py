@@ -36,12 +36,12 @@ def command(folder: Path, key: str | None, path: str | None, overrides: tuple[st
     from olbench.data.source import find_sources
     from olbench.engine.reuse import explain_cells
     from olbench.protocols import cells_of
-    from olbench.shipped import find_config, find_run
+    from olbench.shipped import find_config
     from olbench.trials import ledger, run_file
 
     if overrides and not path:
         raise UserError("--set changes a config; say which with --config")
-    folder = find_run(folder)
+    folder = choose_run(folder)
     recorded = ledger.current(folder)
     config = read_config(find_config(path), overrides) if path else run_file.read_config(folder)
     sources, skipped = find_sources(config.datasets, skip_missing=True)

@@ -54,6 +54,17 @@ def deliver(content: str, output: Path | None, what: str | None = "report") -> N
         click.echo(f"the {what} is in {output}", err=True)
 
 
+def choose_run(name: Path) -> Path:
+    """Return the folder of a run; say which it is if the user's own has the name of one that ships."""
+    from olbench.shipped import REFERENCE, find_run, is_hidden
+
+    folder = find_run(name)
+    if is_hidden(name):
+        shipped = f"the one that ships is {name}/{REFERENCE}"
+        click.echo(f"{name} is your own run in {folder}; {shipped}", err=True)
+    return folder
+
+
 @contextmanager
 def ignore_closed_output() -> Iterator[None]:
     """Continue when the reader of standard output is gone, as in `olbench run ... | head -1`."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import OUTPUT, TRUST
-from olbench.cli.output import deliver, render, screen_size
+from olbench.cli.output import choose_run, deliver, render, screen_size
 from olbench.errors import UserError
 from olbench.report.grid import count
 from olbench.report.renderers import format_names, get_format
@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 @OUTPUT
 @click.option("--measures", help="Show these measures, with commas between; the first ranks.")
 @click.option("--figures", type=click.Path(path_type=Path), help="Also draw the figures into this folder.")
-@click.option("--all", "everything", is_flag=True, help="Write every format and the figures to DIR/report.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Write every format and the figures to DIR/report; of a run that ships, to NAME-report here.",
+)
 @click.option(
     "--strict", type=click.Path(path_type=Path),
     help="YAML file of expected verdicts: exit with 1 if any differs.",
@@ -58,6 +63,7 @@ def command(
       olbench report scw.olb
       olbench report results/scw --format html --output scw.html
       olbench report results/scw --all
+      olbench report scw/reference                   # the run that ships, whatever is in results/scw
       olbench report results/quick --measures balanced_accuracy,kappa
       olbench report results/quick --format latex --output tables.tex --figures figures
       olbench report results/before results/after
@@ -68,7 +74,7 @@ def command(
     from olbench.report.model import make_report
     from olbench.report.results import newest
     from olbench.report.verdicts import expected_text
-    from olbench.shipped import find_run
+    from olbench.shipped import is_shipped
     from olbench.trials.container import is_bundle, trust
 
     for folder in folders if trust_plugins else ():
@@ -83,9 +89,9 @@ def command(
         return
     if everything and (output or form or full):
         raise UserError(
-            "--all writes every format to DIR/report; it does not go with --format, --output or --full"
+            "--all writes every format to one folder; it does not go with --format, --output or --full"
         )
-    folder = find_run(folders[0]) if folders else newest(Path("results"))
+    folder = choose_run(folders[0]) if folders else newest(Path("results"))
     if everything and is_bundle(folder):
         raise UserError(f"--all writes to DIR/report, and {folder} is a file; use --format and --output")
     report = make_report(folder, [name.strip() for name in measures.split(",")] if measures else ())
@@ -95,7 +101,9 @@ def command(
     if (strict or write_expected) and report.paper is None:
         raise UserError(f"the config of {folder} names no paper, so there are no verdicts")
     if everything:
-        write_all(report, folder / "report")
+        # The folder of a run that ships may be read-only, and is not the user's.
+        own = Path(f"{report.results.name}-report") if is_shipped(folder) else folder / "report"
+        write_all(report, own)
     elif full or form or output:
         deliver(render(report_document(report), form or "text", output), output)
     else:
@@ -125,7 +133,7 @@ def compare(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
     from olbench.report.results import load_results
     from olbench.report.sections.comparison import comparison_document
 
-    runs = [load_results(folder) for folder in folders]
+    runs = [load_results(choose_run(folder)) for folder in folders]
     if get_format(form).single:
         others = [name for name in format_names() if not get_format(name).single]
         raise UserError(f"several folders have no {form} report; use {', '.join(others)}")

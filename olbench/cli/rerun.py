@@ -43,7 +43,7 @@ def command(
       olbench rerun results/quick 3f2a
     """
     from olbench import api
-    from olbench.shipped import find_run
+    from olbench.cli.output import choose_run
     from olbench.trials import ledger
     from olbench.trials.container import trust
 
@@ -52,7 +52,7 @@ def command(
             "name the trial either by its key or by --dataset, --algorithm and --permutation, as in "
             f"`olbench rerun {folder} --dataset synthetic --algorithm arow --permutation 0`"
         )
-    folder = find_run(folder)
+    folder = choose_run(folder)
     if trust_plugins:
         trust(folder)
     recorded = ledger.current(folder)

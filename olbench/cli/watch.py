@@ -33,10 +33,10 @@ def command(folder: Path, once: bool, every: float) -> None:
       olbench watch results/scw --every 30
       olbench watch results/scw --once
     """
+    from olbench.cli.output import choose_run
     from olbench.engine.watching import Watch
-    from olbench.shipped import find_run
 
-    watch = Watch(find_run(folder))
+    watch = Watch(choose_run(folder))
     try:
         if once or not sys.stdout.isatty():
             follow_in_lines(watch, once, every)
