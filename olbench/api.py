@@ -158,11 +158,12 @@ def measure(plan: Plan, rounds: int = 0, quiet: bool = True) -> tuple[Run, Basel
 
 def compare(
     plan: Plan, before: Baseline, now: Baseline, *, tolerance: float = 0.0, slower: float = 0.0,
-    partly: bool = False,
+    partly: bool = False, allow_better: bool = False,
 ) -> regression.Comparison:  # fmt: skip
     """Compare a plan's baseline with an earlier one; with a ratio for `slower`, the times as well.
 
-    The plan may leave out what is not downloaded. With `partly`, it may leave out any data set.
+    The plan may leave out what is not downloaded. With `partly`, it may leave out any data set. With
+    `allow_better`, results that became better are no failures.
     """
     present = {source.name for source in plan.sources}
     kept = [
@@ -172,6 +173,7 @@ def compare(
     ]
     before = replace(before, rows=tuple(kept))
     comparison = regression.compare(before, now, tolerance, plan.cells[0].protocol)
+    comparison = replace(comparison, allows_better=allow_better)
     if not slower:
         return comparison
     times = compare_times(before, now, slower, comparison.findings)

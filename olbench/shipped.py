@@ -9,6 +9,8 @@ from olbench.errors import UserError, suggest
 REFERENCE = "reference"
 #: The package of the runs beyond the papers, which would double the size of olbench, and these runs.
 MORE, MORE_RUNS = "olbench_results", ("multiclass", "multiclass-diag", "streams")
+#: The baseline of a check, in the current folder.
+BASELINE = Path("results/ci-baseline.json")
 
 
 def find_folder(name: str) -> Path:
@@ -86,11 +88,10 @@ def is_shipped(folder: Path) -> bool:
 
 def find_baseline(config: str) -> Path:
     """Return what a check of a config is compared with by default: this folder's baseline, or what ships."""
-    usual = Path("results/ci-baseline.json")
-    if config not in configs() or usual.is_file():
-        return usual
+    if config not in configs() or BASELINE.is_file():
+        return BASELINE
     shipped = find_folder("results") / f"{config}-baseline.json"
-    return shipped if shipped.is_file() else runs().get(config, usual)
+    return shipped if shipped.is_file() else runs().get(config, BASELINE)
 
 
 def describe(path: Path) -> str:

@@ -103,6 +103,24 @@ def test_nothing_is_written_into_a_run_that_ships(here, own_folder):  # noqa: F8
     assert not shipped.is_shipped(Path("results/scw"))
 
 
+def test_a_new_baseline_is_written_here(here, own_folder):  # noqa: F811
+    before = shipped.find_baseline("ci").read_bytes()
+    few = (
+        "--set",
+        "permutations=1",
+        "--set",
+        "algorithms=[pa]",
+        "--set",
+        "datasets=[breast-cancer]",
+        "--quiet",
+    )
+    code, out, _ = here("check", "ci", "--update", *few)
+    assert (code, out) == (0, "results/ci-baseline.json: 1 row written\n")
+    assert Path("results/ci-baseline.json").is_file()
+    Path("results/ci-baseline.json").unlink()
+    assert shipped.find_baseline("ci").read_bytes() == before
+
+
 def test_a_run_from_python_is_that_of_the_command(here, own_folder):  # noqa: F811
     spec = {"seed": 5, "permutations": 3, "datasets": ["breast-cancer"], "algorithms": ["perceptron", "pa1"]}
     results = run(spec, "python", set=["permutations=2"])

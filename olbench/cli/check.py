@@ -12,7 +12,7 @@ from olbench.errors import UserError, escape_controls
 from olbench.report.grid import count
 
 if TYPE_CHECKING:
-    from olbench.engine.regression import Comparison
+    from olbench.engine.regression import Comparison, Remark
     from olbench.engine.runner import Run
 
 #: How many failures are printed at most.
@@ -30,6 +30,7 @@ MAX_LINES = 20
     "--tolerance", default=0.0, show_default=True, type=click.FloatRange(0, 1),
     help="How much a count may change, as a fraction of the number of examples.",
 )  # fmt: skip
+@click.option("--allow-better", is_flag=True, help="Pass if all that changed became better.")
 @click.option("--update", is_flag=True, help="Write the current counts as the new baseline.")
 @format_flag("text", "json", "junit", "github", help="github: annotations for a workflow of GitHub Actions.")
 @click.option("--time", "timed", is_flag=True, help="Time the trials as well, alone, and compare the times.")
@@ -43,20 +44,22 @@ MAX_LINES = 20
 )  # fmt: skip
 @experiment_flags
 def command(
-    config: Path, given: Path | None, tolerance: float, update: bool, form: str, timed: bool, slower: float,
-    rounds: int, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool, quiet: bool,
+    config: Path, given: Path | None, tolerance: float, allow_better: bool, update: bool, form: str,
+    timed: bool, slower: float, rounds: int, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Run CONFIG and compare every trial with a baseline; report what changed and why.
 
     Changed data, another seed and other parameters are named as such. With --time, exclusive times are
     compared by their ratios with an interval.
 
-    Exit codes: 1 if anything changed, 3 if trials failed, 4 if nothing was compared.
+    Exit codes: 1 if anything changed, for better or worse; 3 if trials failed, 4 if nothing was compared.
 
     \b
     Examples:
       olbench check configs/ci.yaml --against results/ci-baseline.json
       olbench check configs/ci.yaml --update
+      olbench check configs/ci.yaml --allow-better
       olbench check configs/ci.yaml --format github
       olbench check my.yaml --time --update --against times.json && git checkout new &&
         olbench check my.yaml --time --against times.json
@@ -64,15 +67,18 @@ def command(
     """
     from olbench import api
     from olbench.config.reading import read_config
-    from olbench.shipped import find_baseline, find_config, runs
+    from olbench.report import regression
+    from olbench.shipped import BASELINE, find_baseline, find_config, runs
     from olbench.trials import baseline
 
-    against = given or find_baseline(str(config))
+    # What ships is read, never written.
+    against = given or (BASELINE if update else find_baseline(str(config)))
     if str(against) in runs() and not against.exists():
         against = runs()[str(against)]
     if update and against.is_dir():
         raise UserError(f"{against} is the folder of a run; --update writes a file: name one with --against")
-    experiment = read_config(find_config(str(config)), overrides)
+    path = find_config(str(config))
+    experiment = read_config(path, overrides)
     before = baseline.Baseline(()) if update else baseline.read(against)
     plan = api.plan(experiment, jobs, skip_missing)
     if plan.skipped:
@@ -84,13 +90,16 @@ def command(
         return
     # A check may leave out the large data sets of a run; a baseline file covers its whole config.
     comparison = api.compare(
-        plan, before, now, tolerance=tolerance, slower=slower if timed else 0.0, partly=against.is_dir()
-    )
-    click.echo(render(comparison, run, form, str(config)), nl=False)
+        plan, before, now, tolerance=tolerance, slower=slower if timed else 0.0, partly=against.is_dir(),
+        allow_better=allow_better,
+    )  # fmt: skip
+    click.echo(render(comparison, run, form, path), nl=False)
+    if advice := regression.advise(comparison, can_update=not against.is_dir()):
+        click.echo(advice, err=True)
     sys.exit(verdict(run, comparison))
 
 
-def render(comparison: "Comparison", run: "Run", form: str, config: str) -> str:
+def render(comparison: "Comparison", run: "Run", form: str, config: Path) -> str:
     """Return the findings in a format, and list failed trials on standard error."""
     from olbench.report import regression
 
@@ -103,14 +112,48 @@ def render(comparison: "Comparison", run: "Run", form: str, config: str) -> str:
         places = [(cell.source.name, cell.label) for cell in run.cells]
         return regression.render_junit(comparison, run.failed, places)
     if form == "github":
-        own = {cell.label: _relative(cell.definition.file) for cell in run.cells if cell.definition.is_own}
-        return regression.render_github(comparison, run.failed, config, own)
+        return regression.render_github(comparison, run.failed, Places(run, config).locate)
     return regression.render_text(comparison, run.failed)
+
+
+class Places:
+    """Where the causes of findings are: in a data file, in a plugin, or in a line of the config."""
+
+    def __init__(self, run: "Run", config: Path):
+        from olbench.yaml_lines import read_yaml
+
+        self.config, self.root = config, read_yaml(config)
+        specs = run.cells[0].config
+        self.plugins = {cell.label: cell.definition for cell in run.cells if cell.definition.is_own}
+        self.entries = {spec.name or spec.id: entry for entry, spec in enumerate(specs.algorithms)}
+        self.datasets = {spec.name: (entry, spec.path) for entry, spec in enumerate(specs.datasets)}
+
+    def locate(self, finding: "Remark") -> tuple[str, int]:
+        """Return the file and the line of what a finding is about."""
+        if finding.kind == "data":
+            entry, path = self.datasets.get(finding.dataset, (0, ""))
+            return (_relative(path), 1) if path else self._in_config("datasets", entry)
+        plugin = self.plugins.get(finding.algorithm)
+        # Parameters are in the config, whoever wrote the rule.
+        if plugin and finding.kind != "parameters":
+            line = plugin.place.rstrip(": ").rpartition(":")[2]
+            return _relative(plugin.file), int(line) if line.isdecimal() else 1
+        if finding.algorithm in self.entries:
+            return self._in_config("algorithms", self.entries[finding.algorithm])
+        return self._in_config(finding.kind)
+
+    def _in_config(self, key: str, entry: int | None = None) -> tuple[str, int]:
+        """Return the line of a key or of an entry of its list; the first if --set replaced it."""
+        node = self.root.value.get(key)
+        if node and entry is not None and isinstance(node.value, list) and entry < len(node.value):
+            node = node.value[entry]
+        line = node.place.rpartition(":")[2] if node else ""
+        return _relative(str(self.config)), int(line) if line.isdecimal() else 1
 
 
 def _relative(file: str) -> str:
     """Return a path as seen from the current folder, if it is below."""
-    path = Path(file)
+    path = Path(file).absolute()
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 

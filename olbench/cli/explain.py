@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from olbench.cli.flags import SET
+from olbench.cli.output import choose_run
 from olbench.errors import UserError
 from olbench.report.grid import count
 

@@ -13,6 +13,8 @@ from olbench.trials.baseline import ABOUT, Baseline, Row
 CAUSES = ("protocol", "seed", "data", "parameters")
 #: Kinds of findings that leave the check passing.
 HARMLESS = ("new", "faster", "note")
+#: How the number that ranks algorithms moved, on average over the trials.
+WORSE, BETTER = "worse", "better"
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Shift:
     trials: int
     of: int
     percent: bool
+    #: The numbers of those that did.
+    numbers: tuple[int, ...]
 
     def __str__(self) -> str:
         return f"{self.title} {' -> '.join(self._shown())}"
@@ -53,11 +57,6 @@ class Remark:
     algorithm: str = ""
     shifts: tuple[Shift, ...] = ()
 
-    @property
-    def is_change(self) -> bool:
-        """Whether it makes the check fail."""
-        return self.kind not in HARMLESS
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -66,11 +65,22 @@ class Comparison:
     compared: int
     changed: int
     findings: tuple[Remark, ...]
+    #: Whether results that became better leave the check passing.
+    allows_better: bool = False
+
+    def is_failure(self, finding: Remark) -> bool:
+        """Return whether a finding makes the check fail."""
+        return finding.kind not in (*HARMLESS, *((BETTER,) if self.allows_better else ()))
 
     @property
     def changes(self) -> tuple[Remark, ...]:
-        """The findings that make the check fail."""
-        return tuple(finding for finding in self.findings if finding.is_change)
+        """The findings that make the check fail, improvements last."""
+        found = [finding for finding in self.findings if self.is_failure(finding)]
+        return tuple(sorted(found, key=lambda finding: finding.kind == BETTER))
+
+    def count(self, kind: str) -> int:
+        """Return how many findings are of a kind."""
+        return sum(finding.kind == kind for finding in self.findings)
 
 
 def compare(before: Baseline, now: Baseline, tolerance: float, protocol: Protocol) -> Comparison:
@@ -143,9 +153,9 @@ class _Comparer:
             pairs = list(zip(old[name], new.get(name, []), strict=False))
             lacking = max(lacking, len(old[name]) - len(pairs))
             allowed = self.tolerance * old.get("n", 1)
-            apart = sum(abs(after - first) > allowed for first, after in pairs)
+            apart = [place for place, (first, after) in enumerate(pairs) if abs(after - first) > allowed]
             self.compared += len(pairs)
-            self.changed += apart
+            self.changed += len(apart)
             if apart:
                 shifts.append(self._shift(name, pairs, apart, old.get("n"), new.get("n")))
         place = {"dataset": old["dataset"], "algorithm": old["algorithm"]}
@@ -156,7 +166,12 @@ class _Comparer:
             yield Remark("missing", f"{_name(old)}: {lacking} {word} missing now", **place)
 
     def _shift(
-        self, name: str, pairs: Sequence[tuple[float, float]], apart: int, n: int | None, m: int | None
+        self,
+        name: str,
+        pairs: Sequence[tuple[float, float]],
+        apart: Sequence[int],
+        n: int | None,
+        m: int | None,
     ) -> Shift:
         quantity = self._quantity(name)
         before, now = (statistics.fmean(side) for side in zip(*pairs, strict=True))
@@ -165,7 +180,9 @@ class _Comparer:
             before, now = before / n, now / m
         title = quantity.title if quantity and (is_rate or not quantity.ratio) else name.replace("_", " ")
         percent = bool(is_rate) or bool(quantity and quantity.percent and not quantity.ratio)
-        return Shift(name, title.removesuffix(" (%)"), before, now, apart, len(pairs), percent)
+        return Shift(
+            name, title.removesuffix(" (%)"), before, now, len(apart), len(pairs), percent, tuple(apart)
+        )
 
     def _quantity(self, name: str) -> Quantity | None:
         return next((each for each in self.protocol.quantities if each.compared == name), None)
@@ -179,7 +196,9 @@ class _Comparer:
         kind = self._direction(shifts[0])
         chosen = _list_changes(old.get("params", {}), new.get("params", {}))
         tuned = f"; the tuning now chooses {', '.join(chosen)}" if chosen else ""
-        trials = f"{shifts[0].trials} of {shifts[0].of} {self.protocol.numbered}s changed"
+        # A trial whose updates changed has changed, also if its mistakes have not.
+        changed = {number for shift in shifts for number in shift.numbers}
+        trials = f"{len(changed)} of {max(shift.of for shift in shifts)} {self.protocol.numbered}s changed"
         return kind, f"{_name(old)}: {shown}, {kind} ({trials}){tuned}"
 
     def _direction(self, shift: Shift) -> str:
@@ -187,7 +206,7 @@ class _Comparer:
         headline, quantity = self.protocol.headline, self._quantity(shift.quantity)
         if quantity is not headline or headline.better == "neither" or shift.now == shift.before:
             return "changed"
-        return "better" if headline.is_better(shift.now, shift.before) else "worse"
+        return BETTER if headline.is_better(shift.now, shift.before) else WORSE
 
     def _notes(self) -> list[Remark]:
         """Return which versions changed, which may be why counts did."""

@@ -1,12 +1,12 @@
 """What a check found, as text, JSON, JUnit XML and annotations of GitHub Actions."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree
 
-from olbench.engine.regression import Comparison, Remark
+from olbench.engine.regression import BETTER, WORSE, Comparison, Remark
 from olbench.report.grid import count
 from olbench.trials.trial import Record
 
@@ -17,16 +17,28 @@ MAX_LINES = 20
 def render_text(comparison: Comparison, failed: Sequence[Record]) -> str:
     """Return one line per finding, and a summary."""
     lines = []
-    for change in (True, False):
-        own = [finding.message for finding in comparison.findings if finding.is_change is change]
-        lines += own[:MAX_LINES]
-        if len(own) > MAX_LINES:
-            lines.append(f"... and {len(own) - MAX_LINES} more")
+    harmless = [finding for finding in comparison.findings if not comparison.is_failure(finding)]
+    for found in (comparison.changes, harmless):
+        lines += [finding.message for finding in found[:MAX_LINES]]
+        if len(found) > MAX_LINES:
+            lines.append(f"... and {len(found) - MAX_LINES} more")
     return "\n".join([*lines, _summary(comparison)]) + "\n"
 
 
 def _summary(comparison: Comparison) -> str:
-    return f"{count(comparison.compared, 'count')} compared, {comparison.changed} changed"
+    line = f"{count(comparison.compared, 'count')} compared, {comparison.changed} changed"
+    moved = [f"{number} {kind}" for kind in (WORSE, BETTER) if (number := comparison.count(kind))]
+    return f"{line}; of the results, {' and '.join(moved)}" if moved else line
+
+
+def advise(comparison: Comparison, can_update: bool) -> str:
+    """Return what to do about a check that fails, or an empty text."""
+    if not comparison.changes:
+        return ""
+    ways = ["--update writes the new counts"] if can_update else []
+    if all(finding.kind == BETTER for finding in comparison.changes):
+        ways.append("--allow-better accepts improvements")
+    return f"if this is intended: {', or '.join(ways)}" if ways else ""
 
 
 def render_json(comparison: Comparison, failed: Sequence[Record]) -> str:
@@ -34,7 +46,9 @@ def render_json(comparison: Comparison, failed: Sequence[Record]) -> str:
     content: dict[str, Any] = {
         "compared": comparison.compared,
         "changed": comparison.changed,
-        "findings": [asdict(finding) for finding in comparison.findings],
+        "findings": [
+            {**asdict(finding), "fails": comparison.is_failure(finding)} for finding in comparison.findings
+        ],
         "failed": [{name: record[name] for name in ("dataset", "algorithm", "error")} for record in failed],
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
@@ -76,17 +90,23 @@ def _clean(text: str) -> str:
 
 
 def render_github(
-    comparison: Comparison, failed: Sequence[Record], config: str, files: Mapping[str, str]
+    comparison: Comparison, failed: Sequence[Record], locate: Callable[[Remark], tuple[str, int]]
 ) -> str:
-    """Return one annotation per finding, in the plugin of the algorithm or else in the config."""
-    found = [(each.algorithm, each.message, each.is_change) for each in comparison.findings]
+    """Return one annotation per finding, at the file and line that `locate` gives for it.
+
+    What became better is a warning, and no error.
+    """
+    found = [(each, "error" if each.kind != BETTER else "warning") for each in comparison.changes]
+    found += [(each, "notice") for each in comparison.findings if not comparison.is_failure(each)]
     for record in failed[:MAX_LINES]:
-        algorithm = record["algorithm"]
-        found.append((algorithm, f"{algorithm} on {record['dataset']} failed: {record['error']}", True))
+        dataset, algorithm = record["dataset"], record["algorithm"]
+        message = f"{algorithm} on {dataset} failed: {record['error']}"
+        found.append((Remark("failed", message, dataset, algorithm), "error"))
     lines = []
-    for algorithm, message, is_error in found:
-        level, place = "error" if is_error else "notice", _property(files.get(algorithm, config))
-        lines.append(f"::{level} file={place},title=olbench check::{_data(message)}")
+    for each, level in found:
+        file, line = locate(each)
+        place = f"file={_property(file)},line={line}"
+        lines.append(f"::{level} {place},title=olbench check::{_data(each.message)}")
     return "\n".join([*lines, _summary(comparison)]) + "\n"
 
 

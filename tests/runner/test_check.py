@@ -76,11 +76,13 @@ def test_nothing_changed(check):
 
 def test_a_rule_that_became_worse_is_a_regression(check):
     write_rule(tau="-p[0] if m < 1.0 else 0.0")
-    code, out, _ = check()
+    code, out, err = check()
     assert code == 1
-    line, _ = out.splitlines()
+    line, summary = out.splitlines()
     assert line.startswith("my-sgd on ok: mistake rate ")
     assert line.endswith(", worse (3 of 3 permutations changed)")
+    assert summary == "12 counts compared, 6 changed; of the results, 1 worse"
+    assert err == "if this is intended: --update writes the new counts\n"
     write_rule(tau="2.0 * p[0] if m < 1.0 else 0.0")
     assert check("--tolerance", 1)[0] == 0
 
@@ -157,6 +159,62 @@ def test_a_baseline_of_the_first_version_is_still_read(check):
     assert ", better (1 of 3 permutations changed)" in check()[1]
 
 
+def edit_baseline(**changes):
+    """Change counts of the baseline's second row, my-sgd, by name."""
+    content = json.loads(Path("base.json").read_text())
+    for name, change in changes.items():
+        content["rows"][1][name] = [a + b for a, b in zip(content["rows"][1][name], change, strict=True)]
+    Path("base.json").write_text(json.dumps(content))
+
+
+def test_a_trial_has_changed_if_any_of_its_counts_has(check):
+    edit_baseline(mistakes=[9, 0, 0], updates=[1, 0, 1])
+    assert ", better (2 of 3 permutations changed)\n" in check()[1]
+
+
+def test_an_improvement_is_named_apart_and_can_be_allowed(check):
+    edit_baseline(mistakes=[9, 9, 9])
+    code, out, err = check()
+    assert code == 1
+    assert out.endswith("12 counts compared, 3 changed; of the results, 1 better\n")
+    assert (
+        err == "if this is intended: --update writes the new counts, or --allow-better accepts improvements\n"
+    )
+    assert check("--format", "github")[1].startswith("::warning file=rule.py,line=4,")
+    code, out, err = check("--allow-better")
+    assert (code, err) == (0, "")
+    assert ", better (3 of 3 permutations changed)\n" in out
+    assert check("--allow-better", "--format", "github")[1].startswith("::notice file=rule.py,line=4,")
+    assert [
+        each["fails"] for each in json.loads(check("--allow-better", "--format", "json")[1])["findings"]
+    ] == [False]
+    content = json.loads(Path("base.json").read_text())
+    content["rows"][0]["mistakes"] = [count - 1 for count in content["rows"][0]["mistakes"]]
+    Path("base.json").write_text(json.dumps(content))
+    code, out, err = check("--allow-better")
+    assert (code, err) == (1, "if this is intended: --update writes the new counts\n")
+    assert out.startswith("perceptron on ok: ")
+
+
+def test_an_annotation_is_where_the_cause_is(check):
+    def annotated(*words):
+        return [
+            line.partition(",title=")[0] for line in check("--format", "github", *words)[1].splitlines()[:-1]
+        ]
+
+    write_data(flipped=10)
+    assert annotated() == ["::error file=ok.csv,line=1"]
+    write_data()
+    assert annotated("--set", "seed=4") == ["::error file=my.yaml,line=1"]
+    text = CONFIG.format(eta=0.01).replace("algorithms: [perceptron, ", "algorithms:\n- perceptron\n- ")
+    Path("my.yaml").write_text(text.replace("}]\nplugins", "}\nplugins"))
+    assert annotated() == ["::error file=my.yaml,line=6"]
+    content = json.loads(Path("base.json").read_text())
+    content["rows"][0]["mistakes"] = [0, 0, 0]
+    Path("base.json").write_text(json.dumps(content))
+    assert annotated()[1] == "::error file=my.yaml,line=5"
+
+
 def test_every_format_says_the_same(check):
     write_rule(tau="-p[0]")
     text = check()[1].splitlines()[0]
@@ -170,7 +228,7 @@ def test_every_format_says_the_same(check):
     assert [case.get("name") for case in suite] == ["perceptron", "my-sgd"]
     assert suite[1][0].get("message") == text
     out = check("--format", "github")[1].splitlines()
-    assert out[0] == f"::error file=rule.py,title=olbench check::{text.replace('%', '%25')}"
+    assert out[0] == f"::error file=rule.py,line=4,title=olbench check::{text.replace('%', '%25')}"
     write_data(flipped=3)
     suite = ElementTree.fromstring(check("--format", "junit")[1])
     assert (suite.get("failures"), suite.get("skipped"), suite[2].get("name")) == ("1", "2", "the data")
