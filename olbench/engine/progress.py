@@ -96,6 +96,11 @@ class Progress:
     def say(self, text: str) -> None:
         """Show what goes on between trials."""
 
+    def warn(self, text: str) -> None:
+        """Print what the user must know, whatever else is shown."""
+        with suppress(OSError):  # nobody reads standard error: no reason to end the run
+            print(f"olbench: {text}", file=sys.stderr, flush=True)
+
     def close(self) -> None:
         """Stop showing."""
 
@@ -169,6 +174,10 @@ class Bars(Progress):
     def say(self, text: str) -> None:
         """Show what goes on between trials beside the overall bar."""
         self.bars.update(self.tasks[""], note=text)
+
+    def warn(self, text: str) -> None:
+        """Print a line above the bars."""
+        self.bars.console.print(f"olbench: {text}", markup=False, highlight=False)
 
     def close(self) -> None:
         """Remove the bars."""

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -77,6 +77,11 @@ class Run:
         self.fresh: list[Record] = []
         #: Where the records of a merged run come from, which a run that goes on from there keeps.
         self.parts = run_file.read_parts(self.folder)
+        #: The workers that died in this folder, in earlier runs and in this one; and how many are told.
+        self.earlier_deaths: tuple[str, ...] = ()
+        with suppress(UserError):
+            self.earlier_deaths = run_file.read(self.folder).deaths
+        self.deaths, self.told = self.earlier_deaths, 0
 
     def _lacks(self, record: Record) -> bool:
         """Return whether a record is of this protocol and lacks something; refuse one that is broken."""
@@ -110,7 +115,7 @@ class Run:
     def describe(self, end: str | None) -> RunFile:
         """Return the run file in its current state; with the ledger it is all that a report needs."""
         now = run_file.describe(self.cells[0].config, self.cells, self.known, self.start, end)
-        return replace(now, parts=self.parts)
+        return replace(now, parts=self.parts, deaths=self.deaths)
 
     def write(self, end: str | None = None) -> None:
         """Write run.json in its current state."""
@@ -136,6 +141,7 @@ class Run:
             running = self.executor.execute(trials, self.stop)
             try:
                 for finished in running:
+                    self._tell_deaths()
                     self._keep(finished)
                     self._release(finished["dataset"], left)
             except LedgerFullError:
@@ -143,6 +149,14 @@ class Run:
                 for _ in running:  # let the workers finish
                     continue
                 raise
+
+    def _tell_deaths(self) -> None:
+        """Say at once that a worker died; the run file will say it too."""
+        # An executor of the user's own need not count them.
+        found = list(getattr(self.executor, "deaths", ()))
+        for text in found[self.told :]:
+            self.progress.warn(text)
+        self.told, self.deaths = len(found), (*self.earlier_deaths, *found)
 
     def _release(self, dataset: str, left: Counter[str]) -> None:
         """Close a source after its last trial; a tuning that has just decided may ask for more."""

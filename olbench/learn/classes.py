@@ -142,8 +142,8 @@ class CovarianceClasses(MeansLearner):
         super().__init__(algorithm, d, classes)
         # The padding, the errors and the bounds of each covariance are those of a binary learner.
         side = -(-d // TILE) * TILE
-        self.sigma: Floats = aligned_zeros(count * side, side).reshape(count, side, side)
-        self.sigma[:, np.arange(d), np.arange(d)] = algorithm.a
+        self._base: Floats = aligned_zeros(count * side, side).reshape(count, side, side)
+        self._base[:, np.arange(d), np.arange(d)] = algorithm.a
         depth = choose_depth(d)
         self.pending: Floats = aligned_zeros(count * depth, side).reshape(count, depth, side)
         self.changes: Ints = np.zeros((count, 2), np.int64)
@@ -156,14 +156,14 @@ class CovarianceClasses(MeansLearner):
         definition = self.algorithm.definition
         screened = definition.monotone and definition.form == "covariance"
         adaptive = screened and (definition.traits is None or definition.traits.adaptive_margin)
-        state = (self.means, self.sigma, self.pending, self.axis, self.bound, self.changes)
+        state = (self.means, self._base, self.pending, self.axis, self.bound, self.changes)
         counts = (self.confusion, self.counters)
         return run, (*state, *counts, *self.pair_rule, screened, adaptive)
 
     @property
     def covariance(self) -> Floats:
         """Sigma of each class, or of all classes."""
-        sigma = self.sigma[:, : self.d, : self.d].copy()
+        sigma = self._base[:, : self.d, : self.d].copy()
         for k, (held, _) in enumerate(self.changes):
             for z in self.pending[k, :held, : self.d]:
                 sigma[k] -= np.multiply.outer(z, z)

@@ -462,8 +462,8 @@ class CovarianceLearner(SecondOrderLearner):
         refuse_large(algorithm.definition, d)
         self.mu: Floats = np.zeros(d)
         side = d if d < BLOCKED_FROM else -(-d // TILE) * TILE
-        self.sigma: Floats = aligned_zeros(side, side)
-        np.fill_diagonal(self.sigma[:d, :d], algorithm.a)
+        self._base: Floats = aligned_zeros(side, side)
+        np.fill_diagonal(self._base[:d, :d], algorithm.a)
         # After k changes an entry of Sigma is off by at most about k 2^-53 a, whatever is still pending. That
         # is little beside a, but not beside a Sigma that shrinks towards zero: rules that shrink it without
         # bound have the root form, and a variance that is not positive counts as a breakdown.
@@ -483,7 +483,7 @@ class CovarianceLearner(SecondOrderLearner):
         # Screening assumes that Sigma only shrinks; rounding breaks this for rules made for the root form.
         screened = definition.monotone and definition.form == "covariance"
         adaptive = screened and (definition.traits is None or definition.traits.adaptive_margin)
-        state = (self.mu, self.sigma, self.pending, self.axis, self.bound, self.counters)
+        state = (self.mu, self._base, self.pending, self.axis, self.bound, self.counters)
         return run, (*state, screened, adaptive)
 
     @property
@@ -494,7 +494,7 @@ class CovarianceLearner(SecondOrderLearner):
     @property
     def covariance(self) -> NDArray[np.float64]:
         """Sigma, symmetric to the bit."""
-        sigma = self.sigma[: self.d, : self.d].copy()
+        sigma = self._base[: self.d, : self.d].copy()
         for z in self.pending[: self.counters[EXTRA], : self.d]:
             sigma -= np.multiply.outer(z, z)
         return sigma

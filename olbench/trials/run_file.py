@@ -89,6 +89,8 @@ class RunFile:
     end: AnyText | None = None
     #: Of a merged run, what each of its parts says about itself: machine, versions, start and end.
     parts: Annotated[tuple[Mapping[str, Any], ...], many(mapping(anything), 0)] = ()
+    #: The workers that died during the run, each in a sentence.
+    deaths: Annotated[tuple[str, ...], many(any_text, 0)] = ()
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain values, in an order that suits a reader."""

@@ -195,7 +195,11 @@ def test_after_twenty_kills_of_workers_nothing_is_lost_or_doubled(
         assert run.poll() is None, "all kills hit a run that is going on"
         nursery.kill_worker(moments.randrange(2))
     out, err = run.communicate(timeout=WAIT)
-    assert (run.returncode, out, err) == (0, "", "")
+    assert (run.returncode, out) == (0, "")
+    deaths = json.loads(Path("cluster/run.json").read_text())["deaths"]
+    assert err.splitlines() == [f"olbench: {death}" for death in deaths]
+    assert len(deaths) >= 15
+    assert all(death.startswith("a worker of the cluster died") for death in deaths)
     assert {record["status"] for record in records("cluster")} == {"ok"}
     assert here("run", "small.yaml", "--jobs", "2", "--out", "here", "--quiet")[0] == 0
     assert counts("cluster") == counts("here")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -167,13 +168,36 @@ def test_failing_trials_are_recorded_the_rest_go_on_and_they_are_tried_again(her
 def test_a_worker_process_that_dies_costs_only_its_own_trials(here, config, records):
     Path("deadly.py").write_text(
         "import os\nfrom olbench import contestant\n\n\n@contestant('deadly')\ndef deadly():\n"
-        "    '''Take the process down.'''\n    os._exit(9)\n\n\n@contestant('sound')\ndef sound():\n"
+        "    '''Take the process down.'''\n    os.kill(os.getpid(), 9)\n\n\n@contestant('sound')\ndef sound():\n"
         "    '''Work.'''\n    from sklearn.linear_model import Perceptron\n    return Perceptron()\n"
     )
     text = "datasets: [digits-1-vs-7]\nalgorithms: [deadly, sound]\nplugins: [deadly.py]\npermutations: 1\n"
-    code, _, _ = here("run", config(text, "deadly.yaml"), "--out", "out", "--jobs", 2)
+    code, _, err = here("run", config(text, "deadly.yaml"), "--out", "out", "--jobs", 2, "--quiet")
     assert code == 3
     assert {r["algorithm"]: r["status"] for r in records("out")} == {"deadly": "failed", "sound": "ok"}
+    dead = "a worker process died in deadly on digits-1-vs-7, permutation 0"
+    assert f"olbench: {dead}\n" in err
+    deaths = json.loads(Path("out/run.json").read_text())["deaths"]
+    assert deaths[-1] == dead
+    assert re.match("a worker process died while (1 trial was|2 trials were) left; they run again", deaths[0])
+    assert dead in " ".join(here("report", "out", "--full")[1].split())
+
+
+def test_a_worker_that_is_replaced_is_named_and_stays_in_the_record(here, config, records):
+    """It dies once: all trials succeed, and still the run says it, also after a second one."""
+    Path("frail.py").write_text(
+        "import os\nfrom pathlib import Path\nfrom olbench import contestant\n\n\n@contestant('frail')\n"
+        "def frail():\n    '''Die once.'''\n    if not Path('dead').exists():\n        Path('dead').touch()\n"
+        "        os.kill(os.getpid(), 9)\n    from sklearn.linear_model import Perceptron\n    return Perceptron()\n"
+    )
+    text = "datasets: [digits-1-vs-7]\nalgorithms: [frail]\nplugins: [frail.py]\npermutations: 2\n"
+    code, _, err = here("run", config(text, "frail.yaml"), "--out", "out", "--jobs", 2, "--quiet")
+    assert code == 0
+    assert {record["status"] for record in records("out")} == {"ok"}
+    assert re.fullmatch("olbench: a worker process died while .* left; they run again, one at a time\n", err)
+    [death] = json.loads(Path("out/run.json").read_text())["deaths"]
+    assert here("run", "frail.yaml", "--out", "out", "--set", "permutations=3", "--quiet")[0] == 0
+    assert json.loads(Path("out/run.json").read_text())["deaths"] == [death]
 
 
 def test_missing_data_stops_a_run_before_it_starts_or_is_skipped(here, config, records):

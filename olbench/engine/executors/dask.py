@@ -78,6 +78,8 @@ class ClusterExecutor(ExitStack):
         #: Workers that have gone, the keys of the tasks that each had, and whether a kill or crash was why.
         self.departures: deque[tuple[str, frozenset[str], bool]] = deque()
         self.has_newcomers = False
+        #: The workers that died so far, each in a sentence.
+        self.deaths: list[str] = []
 
     @cached_property
     def client(self) -> Any:
@@ -258,6 +260,10 @@ class _Wave:
             address, keys, died = self.executor.departures.popleft()
             self.looked = 0.0
             self.workers.pop(address, None)
+            if died:
+                lost = len(keys & self.flying.keys())
+                again = f" with {count(lost, 'trial')} on it, to be run again" if lost else ""
+                self.executor.deaths.append(f"a worker of the cluster died{again}")
             for key in keys & self.flying.keys() if died else ():
                 assignment = self.flying[key]
                 self._recall(assignment)

@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -23,7 +23,7 @@ from olbench.algorithms.plugins import forbid_exit, load_plugin, run_rule
 from olbench.config.specs import DatasetSpec
 from olbench.data.source import find_source
 from olbench.engine.stopping import StopFlag, UserInterruptError, hold_interrupts, silence_threads
-from olbench.errors import UserError, show_name
+from olbench.errors import UserError, count, show_name
 from olbench.learn.examples import as_examples
 from olbench.learn.passes import StoppedError
 from olbench.protocols import get_protocol
@@ -37,6 +37,10 @@ class Executor(Protocol):
     @property
     def jobs(self) -> int:
         """How many trials run at a time."""
+
+    @property
+    def deaths(self) -> Sequence[str]:
+        """The workers that died so far, each in a sentence."""
 
     def execute(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
         """Yield records as trials finish; after a stop, only those of trials that were done in time."""
@@ -73,6 +77,8 @@ class LocalExecutor:
     plugins: Sequence[str] = ()
     #: Told what is being compiled.
     say: Callable[[str], None] = lambda text: None
+    #: The worker processes that died so far, each in a sentence.
+    deaths: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         refuse_many_jobs(self.jobs)
@@ -102,6 +108,8 @@ class LocalExecutor:
                 del left[record["key"]]
                 yield record
         except TerminatedWorkerError:
+            waiting = count(len(left), "trial was", "trials were")
+            self.deaths.append(f"a worker process died while {waiting} left; they run again, one at a time")
             for trial in left.values():
                 yield from self._run_alone(trial, stop)
         finally:
@@ -112,6 +120,8 @@ class LocalExecutor:
         try:
             yield from self._run_in_pool([trial], 2, stop)
         except TerminatedWorkerError:
+            place = f"{get_protocol(trial.protocol).numbered} {trial.number}"
+            self.deaths.append(f"a worker process died in {trial.algorithm} on {trial.dataset}, {place}")
             yield fail(trial, RuntimeError("the worker process died; is there enough memory?"))
 
     def _run_in_pool(self, trials: Sequence[Trial], jobs: int, stop: StopFlag) -> Iterator[Record]:

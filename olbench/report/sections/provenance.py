@@ -21,6 +21,8 @@ def parts(report: Report) -> Iterator[str]:
     changes = " with uncommitted changes" if run.dirty else ""
     commit = f"commit {run.commit[:12]}{changes}; " if run.commit else ""
     yield f"{commit}seed {run.config.seed}; {versions}; {machine_text(run)}"
+    if run.deaths:
+        yield f"During the run, {'; '.join(run.deaths)}."
 
 
 def machine_text(run: RunFile) -> str:
@@ -47,6 +49,7 @@ def page(report: Report) -> Mapping[str, Any]:
         "Machine": machine_text(run),
         "Seed": f"{run.config.seed}, streams {', '.join(STREAMS)}",
         "Versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()),
+        "During the run": "; ".join(run.deaths),
     }
     return {
         "facts": [(name, str(value)) for name, value in facts.items() if value],
