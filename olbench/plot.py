@@ -28,22 +28,22 @@ __all__ = ["curves", "gaussian", "ranks", "table"]
 @overload
 def curves(
     results: "Results", dataset: str | None = None, quantity: str | None = None, *,
-    algorithms: Sequence[str] | None = None, ax: None = None,
+    algorithms: Sequence[str] | None = None, band: str = "deviation", ax: None = None,
 ) -> "Figure": ...  # fmt: skip
 
 
 @overload
 def curves(
     results: "Results", dataset: str | None = None, quantity: str | None = None, *,
-    algorithms: Sequence[str] | None = None, ax: "Axes",
+    algorithms: Sequence[str] | None = None, band: str = "deviation", ax: "Axes",
 ) -> "Axes": ...  # fmt: skip
 
 
 def curves(
     results: "Results", dataset: str | None = None, quantity: str | None = None, *,
-    algorithms: Sequence[str] | None = None, ax: "Axes | None" = None,
+    algorithms: Sequence[str] | None = None, band: str = "deviation", ax: "Axes | None" = None,
 ) -> "Figure | Axes":  # fmt: skip
-    """Draw curves against the number of examples, with a band of one standard deviation over the trials.
+    """Draw curves against the number of examples, with a band around the mean over the trials.
 
     Parameters
     ----------
@@ -52,6 +52,8 @@ def curves(
         panel per data set.
     quantity : the series of a figure of all data sets or of `ax`, such as "updates"; by default the first.
     algorithms : labels of the algorithms to draw; by default all of the run.
+    band : "deviation", one standard deviation over the trials, which says how much trials differ; or
+        "interval", the 95% interval of the mean, which says how sure the mean is.
     ax : draw one series of one data set into these axes instead, and return them. A run with one data set
         does not need its name.
 
@@ -67,11 +69,11 @@ def curves(
     chosen = results if algorithms is None else results.select(algorithms)
     series = _find_series(results, quantity)
     if ax is not None:
-        return figures.draw_curves(ax, chosen, _find_dataset(results, dataset), series, results.labels)
+        return figures.draw_curves(ax, chosen, _find_dataset(results, dataset), series, results.labels, band)
     if dataset is None:
-        return figures.overview_figure(chosen, series, results.labels)
+        return figures.overview_figure(chosen, series, results.labels, band)
     shown = None if quantity is None else (series,)
-    return figures.curves_figure(chosen, _find_dataset(results, dataset), shown, results.labels)
+    return figures.curves_figure(chosen, _find_dataset(results, dataset), shown, results.labels, band)
 
 
 def _find_dataset(results: "Results", dataset: str | None) -> str:

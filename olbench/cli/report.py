@@ -1,6 +1,7 @@
 """olbench report: from the record of a run to tables, figures, verdicts and a page."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 @click.option("--measures", help="Show these measures, with commas between; the first ranks.")
 @click.option("--figures", type=click.Path(path_type=Path), help="Also draw the figures into this folder.")
 @click.option(
+    "--bands", type=click.Choice(["deviation", "interval"]), default="deviation", show_default=True,
+    help="What the bands of the curves in figures show: one deviation, or the 95% interval of the mean.",
+)  # fmt: skip
+@click.option(
     "--all",
     "everything",
     is_flag=True,
@@ -46,7 +51,7 @@ if TYPE_CHECKING:
 @TRUST
 def command(
     folders: tuple[Path, ...], full: bool, form: str | None, output: Path | None, measures: str | None,
-    figures: Path | None, everything: bool, strict: Path | None, write_expected: Path | None,
+    figures: Path | None, bands: str, everything: bool, strict: Path | None, write_expected: Path | None,
     trust_plugins: bool,
 ) -> None:  # fmt: skip
     """Report on the run in DIR or a bundle, finished or not. Without DIR, take the newest below results/.
@@ -66,6 +71,7 @@ def command(
       olbench report scw/reference                   # the run that ships, whatever is in results/scw
       olbench report results/quick --measures balanced_accuracy,kappa
       olbench report results/quick --format latex --output tables.tex --figures figures
+      olbench report scw --figures figures --bands interval
       olbench report results/before results/after
       olbench report results/before results/after --format html --output changes.html
       olbench report results/scw --strict results/scw/expected.yaml
@@ -95,6 +101,7 @@ def command(
     if everything and is_bundle(folder):
         raise UserError(f"--all writes to DIR/report, and {folder} is a file; use --format and --output")
     report = make_report(folder, [name.strip() for name in measures.split(",")] if measures else ())
+    report = replace(report, band=bands)
     if not report.rows:
         click.echo(f"olbench: no trial of {folder} is done yet; run its config first", err=True)
         sys.exit(4)

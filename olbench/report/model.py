@@ -27,6 +27,8 @@ class Report:
 
     results: Results
     paper: Paper | None
+    #: What the bands of its curves show: see `figures.curves.BANDS`.
+    band: str = "deviation"
 
     @cached_property
     def attempt(self) -> Attempt | None:

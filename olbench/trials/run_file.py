@@ -95,9 +95,9 @@ class RunFile:
     def plain(self) -> dict[str, Any]:
         """Return it as plain values, in an order that suits a reader."""
         own = {name: value for name, value in vars(self).items() if name not in ("config", "data", "cells")}
-        own["parts"] = list(self.parts)
-        if not self.parts:
-            del own["parts"]
+        for name in ("parts", "deaths"):  # most runs have neither
+            if values := own.pop(name):
+                own[name] = list(values)
         return {
             "version": VERSION,
             "config": json.loads(json.dumps(self.config.plain())),

@@ -24,8 +24,8 @@ from olbench.report.figures.curves import (
     overview_figure,
     save_figures,
 )
-from olbench.report.figures.palette import STYLES, display_name, styles
-from olbench.report.figures.shards import bars_figure, examples_figure, families
+from olbench.report.figures.palette import STYLES, VARIANTS, display_name, styles
+from olbench.report.figures.shards import examples_figure, families, points_figure
 from olbench.report.model import Report
 from olbench.report.results import Entry, Results, load_results
 from olbench.report.sections.curves import describe_series
@@ -122,6 +122,42 @@ def test_a_band_is_one_deviation_over_the_permutations(small: Results):
         assert last.min() == pytest.approx(mean - deviation)
 
 
+def test_an_interval_is_that_of_the_mean_on_request(small: Results):
+    """Student's t by SciPy's own formula, beside ours."""
+    from scipy import stats
+
+    figure = curves_figure(small, "splice", band="interval")
+    assert "95% intervals of the means" in figure.texts[0].get_text()
+    for entry, band in zip(small.of("splice"), figure.axes[1].collections, strict=True):
+        edge = band.get_paths()[0].vertices
+        last = edge[edge[:, 0] == entry.points[-1], 1]
+        values = entry.curves["updates"][:, -1]
+        low, high = stats.t.interval(0.95, values.size - 1, values.mean(), stats.sem(values))
+        assert (last.min(), last.max()) == pytest.approx((low, high))
+    with pytest.raises(UserError, match="a band is deviation or interval, not 'error'"):
+        curves_figure(small, "splice", band="error")
+
+
+def test_the_panels_of_shards_share_one_axis():
+    results = load_results(shipped.runs()["shards"])
+    everything = families(results)
+    own = [family for family in everything if family.label == everything[0].label and family.combined]
+    figure = points_figure(own, everything, results.protocol.headline)
+    assert len(figure.axes) == 3
+    assert len({panel.get_ylim() for panel in figure.axes}) == 1
+    assert not any(panel.patches for panel in figure.axes)  # no bars, whose lengths would mislead
+
+
+def test_an_overview_names_its_axes(small: Results):
+    panels = overview_figure(small).axes
+    assert panels[0].get_ylabel() == "online cumulative mistake rate"
+    assert panels[-1].get_xlabel() == "number of samples"
+
+
+def test_no_algorithm_is_drawn_thicker_than_others():
+    assert {style.width for style in (*STYLES.values(), *VARIANTS.values())} == {1.0}
+
+
 def nearly_perfect(entry: Entry) -> Entry:
     """Return an entry whose accuracies are 70 % once and 100 % otherwise: mean and deviation exceed 100 %."""
     perfect = {name: np.ones_like(values) for name, values in entry.curves.items()}
@@ -139,7 +175,7 @@ def test_a_band_of_accuracy_ends_at_100_percent(run):
     if run == "shards":
         own = [family for family in families(results) if family.dataset == dataset]
         series = results.protocol.series[0]
-        figures += [bars_figure(own[:1], own, series.quantity), examples_figure({dataset: own}, series)]
+        figures += [points_figure(own[:1], own, series.quantity), examples_figure({dataset: own}, series)]
     for figure in figures:
         edges = [path.vertices[:, 1] for each in figure.axes[0].collections for path in each.get_paths()]
         assert max(map(np.max, edges)) == pytest.approx(100)

@@ -251,7 +251,7 @@ def test_points_that_are_an_image_repeat_too(text: str, tmp_path: Path):
 
 
 def test_every_illustration_that_is_named_can_be_drawn():
-    assert illustrated_papers() == ["cw2008", "cw2012"]
+    assert illustrated_papers() == ["adviceptron2010", "cw2008", "cw2012"]
     for paper in illustrated_papers():
         figures = illustrations_of(paper)
         assert figures
@@ -269,7 +269,15 @@ def test_the_command_writes_all_formats(tmp_path: Path):
     assert names == [f"cw2008-figure-{n}.{form}" for n in (3, 4) for form in ("pdf", "png", "svg")]
     done = olbench("figures", "nothing")
     assert done.returncode == 2
-    assert "there are no illustrations of 'nothing'; known: cw2008, cw2012" in done.stderr
+    assert "there are no illustrations of 'nothing'; known: adviceptron2010, cw2008, cw2012" in done.stderr
+
+
+def test_the_first_figure_of_the_adviceptron_has_its_examples_rules_and_planes():
+    [panel] = illustrations_of("adviceptron2010")["adviceptron2010-figure-1"]().axes
+    assert "adviceptron" in {line.get_gid() for line in panel.get_lines()}
+    # Three rules, shaded, and the examples of both classes.
+    assert sum(type(each).__name__ == "QuadContourSet" for each in panel.collections) == 3
+    assert sum(len(each.get_offsets()) for each in panel.collections if len(each.get_offsets()) > 1) == 1000
 
 
 def test_the_command_draws_what_needs_no_data_without_the_data(tmp_path: Path):

@@ -22,6 +22,7 @@ from olbench.report.renderers import html
 from olbench.report.results import load_results
 from olbench.report.sections.comparison import comparison_document
 from olbench.report.site.build import build_site, load_runs
+from olbench.shipped import find_folder
 from tests.report.large import write_large
 from tests.report.pages import render, render_csv
 from tests.report.test_html import HOSTILE, poison
@@ -376,6 +377,61 @@ def test_the_heading_of_the_results_stays_in_sight_below_the_navigation(page: An
         "return document.querySelector('#results-table tr:last-child td:last-child').cellIndex"
     )
     assert names(page, last)[1] == "eta=0.65"
+
+
+def test_the_heading_of_the_map_is_at_its_top_on_a_phone(page: Any):
+    """The navigation does not stay in sight there, so nothing may leave room for it."""
+    resize(page, 390, 844)
+    heads = page.find_elements(By.CSS_SELECTOR, ".map thead")
+    assert heads
+    assert {head.value_of_css_property("top") for head in heads} == {"0px"}
+
+
+#: Words that are broken across lines, hyphens apart; hashes are too long for any line.
+BROKEN = """const found = [], nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+for (let node; node = nodes.nextNode();) {
+  if (!node.parentElement.getClientRects().length) continue;
+  for (const word of node.data.matchAll(/\\d{4}-\\d\\d-\\d\\d|[^\\s\\-\\/]{3,}/g)) {
+    const range = document.createRange();
+    range.setStart(node, word.index);
+    range.setEnd(node, word.index + word[0].length);
+    const tops = new Set([...range.getClientRects()].map(place => Math.round(place.top)));
+    if (tops.size > 1 && !/^[0-9a-f]{20,}$/.test(word[0])) found.push(word[0]);
+  }
+}
+return found;"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_word_and_no_date_is_broken(page: Any, tmp_path: Path, width: int):
+    """The longest names that ship are those of the advice run."""
+    path = tmp_path / "advice.html"
+    path.write_text(render(make_report(find_folder("results") / "advice/reference")), encoding="utf-8")
+    with other_tab(page, path.as_uri()):
+        resize(page, width, 844)
+        assert page.execute_script(BROKEN) == []
+
+
+def test_in_the_dark_a_figure_is_no_white_slab(page: Any, tmp_path: Path):
+    path = tmp_path / "folds.html"
+    path.write_text(render(make_report(SMALL.with_name("folds"))), encoding="utf-8")
+    with other_tab(page, path.as_uri()):
+        colours(page, "light")
+        image = find(page, ".drawn img")
+        assert image.value_of_css_property("filter") == "none"
+        colours(page, "dark")
+        assert "invert(1)" in image.value_of_css_property("filter")
+        assert image.value_of_css_property("mix-blend-mode") == "screen"
+
+
+def test_a_table_that_is_cut_shows_a_shadow(page: Any):
+    shadow = "return getComputedStyle(arguments[0]).backgroundImage"
+    boxes = page.find_elements(By.CSS_SELECTOR, ".scroll")
+    page.execute_script("document.querySelector('.scroll.fits').classList.remove('fits')")
+    styles = {"fits" in box.get_attribute("class"): page.execute_script(shadow, box) for box in boxes}
+    assert "gradient" in styles[False]
+    assert styles[True] == "none"
+    page.refresh()
 
 
 def test_a_phone_sorts_its_cards_with_a_menu(page: Any):

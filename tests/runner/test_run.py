@@ -168,7 +168,8 @@ def test_failing_trials_are_recorded_the_rest_go_on_and_they_are_tried_again(her
 def test_a_worker_process_that_dies_costs_only_its_own_trials(here, config, records):
     Path("deadly.py").write_text(
         "import os\nfrom olbench import contestant\n\n\n@contestant('deadly')\ndef deadly():\n"
-        "    '''Take the process down.'''\n    os.kill(os.getpid(), 9)\n\n\n@contestant('sound')\ndef sound():\n"
+        "    '''Take the process down.'''\n    os.kill(os.getpid(), 9)\n\n\n@contestant('sound')\n"
+        "def sound():\n"
         "    '''Work.'''\n    from sklearn.linear_model import Perceptron\n    return Perceptron()\n"
     )
     text = "datasets: [digits-1-vs-7]\nalgorithms: [deadly, sound]\nplugins: [deadly.py]\npermutations: 1\n"
@@ -188,7 +189,8 @@ def test_a_worker_that_is_replaced_is_named_and_stays_in_the_record(here, config
     Path("frail.py").write_text(
         "import os\nfrom pathlib import Path\nfrom olbench import contestant\n\n\n@contestant('frail')\n"
         "def frail():\n    '''Die once.'''\n    if not Path('dead').exists():\n        Path('dead').touch()\n"
-        "        os.kill(os.getpid(), 9)\n    from sklearn.linear_model import Perceptron\n    return Perceptron()\n"
+        "        os.kill(os.getpid(), 9)\n    from sklearn.linear_model import Perceptron\n"
+        "    return Perceptron()\n"
     )
     text = "datasets: [digits-1-vs-7]\nalgorithms: [frail]\nplugins: [frail.py]\npermutations: 2\n"
     code, _, err = here("run", config(text, "frail.yaml"), "--out", "out", "--jobs", 2, "--quiet")

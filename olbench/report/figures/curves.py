@@ -47,9 +47,15 @@ PALE = Style("#c4c4c4", "", width=0.7)
 EARLY = 0.1
 
 
+#: What a band shows: one standard deviation over the trials either way, or the interval of the mean.
+DEVIATION, INTERVAL = BANDS = ("deviation", "interval")
+#: The level of an interval.
+LEVEL = 0.95
+
+
 @dataclass(frozen=True)
 class Band:
-    """The mean of an entry's curves over its trials, with the deviation if there are several."""
+    """The mean of an entry's curves over its trials, with the half width of its band if there are several."""
 
     label: str
     points: Floats
@@ -69,7 +75,7 @@ class Band:
         return self.mean if self.deviation is None else np.minimum(self.mean + self.deviation, self.top)
 
 
-def band_of(entry: Entry, series: Series) -> Band:
+def band_of(entry: Entry, series: Series, kind: str = DEVIATION) -> Band:
     """Return the band of an entry in a figure; counts per example if the series says so."""
     points = entry.points.astype(np.float64)
     values = entry.curves[series.name] * (100 if series.quantity.percent else 1)
@@ -77,12 +83,31 @@ def band_of(entry: Entry, series: Series) -> Band:
     # Shared times vary with the load of the machine, which says nothing about the algorithm.
     banded = entry.done > 1 and (not series.timed or entry.exclusive)
     deviation = values.std(axis=0, ddof=1) if banded else None
+    if deviation is not None and kind == INTERVAL:
+        deviation = deviation * _interval_factor(entry)
     return Band(entry.label, points, values.mean(axis=0), deviation, series.quantity.top)
 
 
+def _interval_factor(entry: Entry) -> float:
+    """Return half the interval of a mean in deviations: Student's t, corrected where trials share rows."""
+    from scipy.special import stdtrit
+
+    # Nadeau and Bengio (2003): trials that share training rows vary less than independent ones would.
+    error = math.sqrt(1 / entry.done + entry.overlap)
+    return float(stdtrit(entry.done - 1, (1 + LEVEL) / 2)) * error
+
+
+def describe_band(band: str) -> str:
+    """Return what is added to a heading: nothing for the usual band."""
+    if band not in BANDS:
+        raise UserError(f"a band is {' or '.join(BANDS)}, not {band!r}")
+    return f"; bands: {LEVEL:.0%} intervals of the means" if band == INTERVAL else ""
+
+
 def curves_figure(
-    results: Results, dataset: str, only: Sequence[Series] | None = None, run: Sequence[str] = ()
-) -> Figure:
+    results: Results, dataset: str, only: Sequence[Series] | None = None, run: Sequence[str] = (),
+    band: str = DEVIATION,
+) -> Figure:  # fmt: skip
     """Draw the curves of a data set, one panel per series, by default of all series of the protocol.
 
     `run` has all labels of the run where some are left out, so that the others keep their looks.
@@ -92,10 +117,11 @@ def curves_figure(
     titles = [_name(series, entries) for series in shown]
     rows, columns = (1, len(shown)) if len(shown) <= 3 else canvas.panel_grid(len(shown))
     with canvas.new_page(
-        dataset, 0.42 + 2.03 * rows, samples, "", rows, columns, titles, above=0.48, below=0.4
+        f"{dataset}{describe_band(band)}", 0.42 + 2.03 * rows, samples, "", rows, columns, titles,
+        above=0.48, below=0.4,
     ) as (figure, panels):  # fmt: skip
         for panel, series in zip(panels, shown, strict=True):
-            _draw_panel(panel, entries, series, look)
+            _draw_panel(panel, entries, series, look, band)
             panel.set_xlabel(series.along_title)
     return figure
 
@@ -124,10 +150,14 @@ def is_baseline(label: str) -> bool:
     return False
 
 
-def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, run: Sequence[str] = ()) -> Axes:
+def draw_curves(
+    panel: Axes, results: Results, dataset: str, series: Series, run: Sequence[str] = (),
+    band: str = DEVIATION,
+) -> Axes:  # fmt: skip
     """Draw one series of a data set into axes that somebody else made, with a legend inside."""
+    describe_band(band)
     entries = entries_on(results, dataset)
-    _draw_panel(panel, entries, series, styles(run or results.labels))
+    _draw_panel(panel, entries, series, styles(run or results.labels), band)
     panel.set_title(f"{dataset}: {_name(series, entries)}")
     panel.set_xlabel(series.along_title)
     panel.legend(fontsize="small", frameon=False)
@@ -142,7 +172,9 @@ def entries_on(results: Results, dataset: str) -> list[Entry]:
     return entries
 
 
-def overview_figure(results: Results, series: Series | None = None, run: Sequence[str] = ()) -> Figure:
+def overview_figure(
+    results: Results, series: Series | None = None, run: Sequence[str] = (), band: str = DEVIATION
+) -> Figure:
     """Draw one series, by default the first, for all data sets with trials: one page, one legend."""
     series = series or results.protocol.series[0]
     everything = [entry for entry in results.entries if entry.done and entry.points.size]
@@ -153,12 +185,17 @@ def overview_figure(results: Results, series: Series | None = None, run: Sequenc
     look, samples = choose_looks(results, [label for label in results.labels if label in drawn], run)
     rows, columns = canvas.panel_grid(len(shown))
     height = min(canvas.PAGE_HEIGHT - canvas.legend_height(samples), 0.65 + 1.75 * rows)
-    heading = f"Against the {series.along_title}: {_name(series, everything)}"
+    name = _name(series, everything)
+    heading = f"Against the {series.along_title}: {name}{describe_band(band)}"
     with canvas.new_page(
-        heading, height, samples, "", rows, columns, list(shown), above=0.45, below=0.28
+        heading, height, samples, "", rows, columns, list(shown), above=0.45, below=0.4, left=0.6
     ) as (figure, panels):  # fmt: skip
         for panel, entries in zip(panels, shown.values(), strict=True):
-            _draw_panel(panel, entries, series, look)
+            _draw_panel(panel, entries, series, look, band)
+        for panel in panels[-columns:]:
+            panel.set_xlabel(series.along_title)
+        for panel in panels[::columns]:
+            panel.set_ylabel(name)
     return figure
 
 
@@ -171,11 +208,11 @@ def _name(series: Series, entries: Sequence[Entry]) -> str:
 
 
 def _draw_panel(
-    panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style]
+    panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style], band: str
 ) -> None:  # fmt: skip
     for row in drift_rows(entries):
         panel.axvline(row, color="#999999", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1, gid="drift")
-    curves = draw_bands(panel, entries, series, look, 0.09)
+    curves = draw_bands(panel, entries, series, look, 0.09, band)
     panel.set_xlim(0, 1.01 * max(curve.points[-1] for curve in curves))
     canvas.set_ticks(panel.xaxis, 4, format=EngFormatter(sep=""))
     numbers = StrMethodFormatter("{x:g}") if series.is_level or series.timed else EngFormatter(sep="")
@@ -197,10 +234,11 @@ def _draw_panel(
 
 
 def draw_bands(
-    panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style], alpha: float
-) -> list[Band]:
+    panel: Axes, entries: Sequence[Entry], series: Series, look: Mapping[str, Style], alpha: float,
+    kind: str = DEVIATION,
+) -> list[Band]:  # fmt: skip
     """Draw the curves of entries, each with its band and about four markers, staggered between curves."""
-    bands = [band_of(entry, series) for entry in entries]
+    bands = [band_of(entry, series, kind) for entry in entries]
     for place, band in enumerate(bands):
         style, step = look[band.label], max(1, band.points.size // 4)
         if style is PALE:

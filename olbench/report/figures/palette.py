@@ -2,8 +2,8 @@
 
 The hues are those of Okabe and Ito and of Tol's "muted" scheme, which colour-blind readers can tell apart. No
 scheme has enough hues, so related algorithms share one (PA, PA-I, PA-II) and differ in shape: second-order
-algorithms have solid lines and filled markers, the others broken lines and open markers. The two SCW
-stand out.
+algorithms have solid lines and filled markers, the others broken lines and open markers. No line is thicker
+than another, whoever's paper the run repeats.
 """
 
 import math
@@ -53,22 +53,22 @@ STYLES: dict[str, Style] = {
     "cw": Style(BLUE, "o"),
     "cw-libol": Style(BLUE, "p", "dashdot"),
     "arow-libol": Style(GREEN, "p", "dashdot"),
-    "scw1-libol": Style(VERMILLION, "p", "dashdot", width=1.4),
+    "scw1-libol": Style(VERMILLION, "p", "dashdot"),
     "cw-var": Style(BLUE, "8", "dashdot"),
     "nherd": Style(SKY, "s"),
     "arow": Style(GREEN, "^"),
     "narow": Style(ORANGE, "v"),
     "narow2010": Style(ORANGE, "d", "dashdot"),
-    "scw1": Style(VERMILLION, "*", width=1.8),
-    "scw2": Style(BLACK, "D", width=1.8),
-    "scw2-libol": Style(BLACK, "h", "dashdot", width=1.4),
+    "scw1": Style(VERMILLION, "*"),
+    "scw2": Style(BLACK, "D"),
+    "scw2-libol": Style(BLACK, "h", "dashdot"),
     "naive-bayes": Style(OLIVE, "P", "dot", filled=False),
     "maxent": Style(ORANGE, "X", "dot", filled=False),
     "svm": Style(WINE, "d", "dot", filled=False),
-    "adviceptron": Style(VERMILLION, "8", width=1.8),
+    "adviceptron": Style(VERMILLION, "8"),
     "adviceptron-printed": Style(VERMILLION, "v", "dashdot"),
-    "adviceptron-exact": Style(BLUE, "D", width=1.4),
-    "kbsvm": Style(GREEN, "s", "dashdot", width=1.4),
+    "adviceptron-exact": Style(BLUE, "D"),
+    "kbsvm": Style(GREEN, "s", "dashdot"),
     "rules-alone": Style(INDIGO, "o", "dash", filled=False),
     "majority": Style(GREY, "X", "dot", filled=False),
     "always-no": Style(GREY, "P", "dot", filled=False),

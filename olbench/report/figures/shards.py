@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter
 
 from olbench.protocols.definition import Series
@@ -20,9 +20,10 @@ from olbench.report.figures.curves import draw_bands, late_range
 from olbench.report.figures.palette import BLUE, GREY, ORANGE, SKY, Style, display_name, styles
 from olbench.report.results import Entry, Floats, Results
 
-#: What reports call the combinations, and the colours of their bars.
+#: What reports call the combinations, and the looks of their points.
 TITLES = {"average": "average", "l2": "L2", "kl": "KL", "counts": "by counts"}
 COLOURS = {"average": GREY, "l2": SKY, "kl": BLUE, "counts": ORANGE}
+MARKERS = {"average": "o", "l2": "^", "kl": "s", "counts": "D"}
 #: Panels side by side, at most.
 COLUMNS = 3
 
@@ -90,11 +91,14 @@ def find_worth(points: Floats, accuracies: Floats, reached: float) -> float | No
     return float((points[place - 1] + part * (points[place] - points[place - 1])) / points[-1])
 
 
-def bars_figure(found: Sequence[Family], singles: Sequence[Family], quantity: Quantity) -> Figure:
-    """Draw the accuracy of n shards of one algorithm as bars, and of single models as lines (Figure 6)."""
+def points_figure(found: Sequence[Family], singles: Sequence[Family], quantity: Quantity) -> Figure:
+    """Draw the accuracy of n shards of one algorithm as points, and of single models as lines (Figure 6).
+
+    The paper has bars, whose lengths mean nothing unless they begin at zero.
+    """
     look = styles(dict.fromkeys(family.label for family in singles))
     ways = [way for way in TITLES if any(way in family.ways for family in found)]
-    bars = [Patch(color=COLOURS[way], label=TITLES[way]) for way in ways]
+    points = [Line2D([], [], linestyle="none", label=TITLES[way], **_point_look(way)) for way in ways]
     lines = [
         Line2D(
             [], [], color=style.colour, linestyle=DASHES[style.dash], label=f"{display_name(label)}, single"
@@ -104,17 +108,26 @@ def bars_figure(found: Sequence[Family], singles: Sequence[Family], quantity: Qu
     name = display_name(found[0].label)
     heading = f"{name} in shards: test {quantity.title}, mean and deviation over the splits"
     caption = (
-        f"{heading}. Bars: the models of n shards by themselves (average) and combined. Lines: one model "
-        "of all training examples."
+        f"{heading}. Points: the models of n shards by themselves (average) and combined. Lines: one model "
+        "of all training examples. All panels have the same axis."
     )
-    names = [family.dataset for family in found]
-    with _grid(heading, [*bars, *lines], caption, names) as (figure, panels):
+    names, reaches = [family.dataset for family in found], []
+    with _grid(heading, [*points, *lines], caption, names) as (figure, panels):
         for panel, family in zip(panels, found, strict=True):
             own = [each for each in singles if each.dataset == family.dataset]
-            _draw_bars(panel, family, ways, quantity)
-            _draw_singles(panel, own, quantity, look)
+            reaches += _draw_points(panel, family, ways, quantity)
+            reaches += _draw_singles(panel, own, quantity, look)
             panel.set_xlabel("shards")
+        low, high = min(reaches), max(reaches)
+        margin = 0.04 * (high - low) or 0.5
+        for panel in panels:
+            panel.set_ylim(max(0.0, low - margin), min(high + margin, quantity.top))
+            set_ticks(panel.yaxis, 6)
     return figure
+
+
+def _point_look(way: str) -> dict[str, Any]:
+    return {"color": COLOURS[way], "marker": MARKERS[way], "markersize": 4}
 
 
 def _grid(
@@ -129,9 +142,9 @@ def _scaled(quantity: Quantity, value: float) -> float:
     return 100 * value if quantity.percent else value
 
 
-def _draw_bars(panel: Axes, family: Family, ways: Sequence[str], quantity: Quantity) -> None:
-    width = 0.8 / len(ways)
-    low = np.inf
+def _draw_points(panel: Axes, family: Family, ways: Sequence[str], quantity: Quantity) -> list[float]:
+    """Draw the accuracies with their deviations; return where these end."""
+    width, reaches = 0.7 / len(ways), []
     for place, shards in enumerate(family.shards):
         for k, way in enumerate(ways):
             entry = family.combined.get((shards, way))
@@ -139,25 +152,26 @@ def _draw_bars(panel: Axes, family: Family, ways: Sequence[str], quantity: Quant
                 continue
             mean, deviation = (_scaled(quantity, value) for value in entry.spread(quantity))
             below, above = min(deviation, mean), min(deviation, quantity.top - mean)
-            panel.bar(
-                place + (k - (len(ways) - 1) / 2) * width, mean, 0.92 * width, color=COLOURS[way],
-                yerr=[[below], [above]], error_kw={"elinewidth": 0.5, "capsize": 1.2, "capthick": 0.5},
+            panel.errorbar(
+                [place + (k - (len(ways) - 1) / 2) * width], [mean], yerr=[[below], [above]],
+                elinewidth=0.8, capsize=1.6, capthick=0.8, zorder=5, **_point_look(way),
             )  # fmt: skip
-            low = min(low, mean - below)
+            reaches += [mean - below, mean + above]
     panel.set_xticks(range(len(family.shards)), [f"{shards:,}" for shards in family.shards])
+    panel.set_xlim(-0.6, len(family.shards) - 0.4)
     panel.tick_params(axis="x", length=0)
-    # Bars begin above zero, as in the paper: what is compared are differences of a few points.
-    panel.set_ylim(bottom=5 * np.floor((low - 1) / 5) if np.isfinite(low) else 0)
-    set_ticks(panel.yaxis, 6)
+    return reaches
 
 
-def _draw_singles(panel: Axes, own: Sequence[Family], quantity: Quantity, look: Mapping[str, Style]) -> None:
-    for family in own:
+def _draw_singles(
+    panel: Axes, own: Sequence[Family], quantity: Quantity, look: Mapping[str, Style]
+) -> list[float]:
+    """Draw the accuracies of single models as lines; return them."""
+    means = [_scaled(quantity, family.single.mean(quantity)) for family in own]
+    for family, mean in zip(own, means, strict=True):
         style = look[family.label]
-        mean = _scaled(quantity, family.single.mean(quantity))
         panel.axhline(mean, color=style.colour, linestyle=DASHES[style.dash], linewidth=1.1, zorder=4)
-    top = max([_scaled(quantity, each.single.mean(quantity)) for each in own], default=0.0)
-    panel.set_ylim(top=min(max(panel.get_ylim()[1], top + 0.5), quantity.top))
+    return means
 
 
 def examples_figure(found: Mapping[str, Sequence[Family]], series: Series) -> Figure:

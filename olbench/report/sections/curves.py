@@ -165,10 +165,10 @@ def figures(report: Report) -> Figures:
     results = report.results
     datasets = [name for name in results.datasets if any(entry.points.size for entry in results.of(name))]
     curves = {
-        f"curves-{name}": partial(curves_figure, results, dataset)
+        f"curves-{name}": partial(curves_figure, results, dataset, band=report.band)
         for dataset, name in file_names(datasets).items()
     }
-    return {**curves, "overview": partial(overview_figure, results)} if datasets else curves
+    return {**curves, "overview": partial(overview_figure, results, band=report.band)} if datasets else curves
 
 
 def applies(report: Report) -> bool:

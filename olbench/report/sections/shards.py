@@ -100,16 +100,16 @@ def _corpora(report: Report) -> Grid:
 
 
 def figures(report: Report) -> Figures:
-    """Return one figure of bars per algorithm, and one of the curves of single models."""
+    """Return one figure per algorithm, and one of the curves of single models."""
     from olbench.report.figures.curves import file_names
-    from olbench.report.figures.shards import bars_figure, examples_figure
+    from olbench.report.figures.shards import examples_figure, points_figure
 
     everything = _families(report)
     found = {}
     names = file_names(list(dict.fromkeys(each.label for each in everything if each.combined)))
     for label, stem in names.items():
         own = [family for family in everything if family.label == label and family.combined]
-        found[f"shards-{stem}"] = partial(bars_figure, own, everything, report.headline)
+        found[f"shards-{stem}"] = partial(points_figure, own, everything, report.headline)
     series = _series(report)
     if series is not None:
         datasets = dict.fromkeys(family.dataset for family in everything)

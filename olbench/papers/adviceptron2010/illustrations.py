@@ -1,0 +1,16 @@
+"""Examples, rules and learners in the plane (adviceptron2010, Figure 1), from the run that ships."""
+
+from matplotlib.figure import Figure
+
+from olbench.report.model import make_report
+from olbench.report.sections.advice import figures
+from olbench.shipped import runs
+
+
+def advice_figure() -> Figure:
+    """Draw the examples of advice-synthetic, its three rules, and the planes of the run's learners."""
+    return figures(make_report(runs()["advice"]))["rules-advice-synthetic"]()
+
+
+#: By the name of the file, the function that draws it.
+ILLUSTRATIONS = {"adviceptron2010-figure-1": advice_figure}
