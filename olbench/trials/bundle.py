@@ -195,9 +195,9 @@ def _add_files(run: RunFile, members: dict[str, bytes | Path]) -> dict[str, Any]
         members[member] = _read_plugin(path)
         changed.setdefault("plugins", []).append(member)
     if paper := run.config.paper:
-        path = find_paper(paper)
-        members[container.PAPER] = _read(path, "the paper")
-        if not path.is_relative_to(FOLDER):  # others need not have the file or the package that it is from
+        numbers = find_paper(paper)
+        members[container.PAPER] = _read(numbers, "the paper")
+        if not numbers.is_relative_to(FOLDER):  # others may not have the file, or the package that it is from
             changed["paper"] = container.PAPER
     return changed
 

@@ -215,21 +215,24 @@ def test_times_that_were_shared_and_times_taken_alone_are_drawn_apart():
         "exclusive": ["arow", "scw1"],
         "shared": ["cw"],
     }
-    assert cost_points(run, "splice", "bytes") == {}
+    [sizes] = cost_points(run, "splice", "bytes").values()
+    assert [each.label for each in sizes] == ["arow", "scw1", "cw"]
 
 
-def test_recorded_bytes_of_learners_are_drawn_and_absent_ones_are_named():
+def test_bytes_of_learners_are_drawn_and_unknown_ones_are_named():
     entries = []
     for id, rate, size in (("pa", 0.3, 480), ("arow", 0.1, 28800), ("cw", 0.1, None)):
         entry = made.entry("splice", id, [rate, 0.2])
         state = {} if size is None else {"state_bytes": np.array([size, size])}
-        entries.append(replace(entry, columns={**entry.columns, **state}, keys=("a", "b")))
+        # Without a record the form of the learner tells, unless nobody knows the algorithm any more.
+        gone = {"algorithm": "gone", "label": "gone"} if size is None else {}
+        entries.append(replace(entry, columns={**entry.columns, **state}, keys=("a", "b"), **gone))
     page = next(
         page for page in make_pages([SiteRun(made.results(entries), "made")]) if "splice" in page.folder
     )
     (block,) = page.values["blocks"]
     assert {row["label"]: row["state"] for row in block["rows"]} == {
-        "pa": "480", "arow": "28,800", "cw": "not recorded",
+        "pa": "480", "arow": "28,800", "gone": "not known",
     }  # fmt: skip
     assert "bytes of the learner" in {drawn["cost"] for drawn in block["plots"]}
 

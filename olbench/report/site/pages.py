@@ -128,7 +128,7 @@ def _row(run: SiteRun, entry: Entry) -> dict[str, Any]:
         "tied": run.tied(entry),
         "cells": [_cell(entry, each) for each in run.results.protocol.quantities],
         "trials": entry.done if entry.done == entry.planned else f"{entry.done} of {entry.planned}",
-        "state": "not recorded" if state is None else f"{state:,.0f}",
+        "state": "not known" if state is None else f"{state:,.0f}",
         "params": show(settings(entry)),
         "command": run.rerun(entry),
     }
