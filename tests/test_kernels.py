@@ -12,6 +12,8 @@ from olbench.kernels.matrix import inner, inner_row, project
 from olbench.kernels.root import largest_entry
 from olbench.kernels.rows import dot, dot_row
 from olbench.kernels.screening import gathered_variance
+from olbench.learn.examples import as_examples
+from olbench.learn.learners import LINE
 from tests.examples import noisy
 
 SIZES = [*range(1, 71), 96, 100, 127, 128, 130]
@@ -137,6 +139,30 @@ def four_lanes(left, right):
     for k in range(whole, left.size):
         lanes[0] += left[k] * right[k]
     return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
+
+
+@pytest.mark.parametrize("d", [128, 133, 256])
+def test_longer_rows_of_sigma_change_no_bit(d):
+    X, y = noisy(d + 150, d, seed=21)
+    examples, passes = as_examples(X), []
+    for is_compact in (False, True):
+        learner = make_algorithm("scw1").start(d)
+        # An odd number of lines from row to row: a power of two would let the rows of a column collide.
+        assert learner._base.shape[1] // LINE % 2 == 1
+        if is_compact:
+            side = learner._base.shape[0]
+            learner._base = np.ascontiguousarray(learner._base[:, :side])
+            learner.pending = np.ascontiguousarray(learner.pending[:, :side])
+        learner.run(examples.rows(), y, np.arange(y.size))
+        assert learner.covariance.shape == (d, d)
+        # What lies beyond the features stays zero.
+        assert not learner._base[:, d:].any()
+        assert not learner.pending[:, d:].any()
+        passes.append(learner)
+    spread, compact = passes
+    np.testing.assert_array_equal(spread.counters, compact.counters)
+    np.testing.assert_array_equal(spread.weights, compact.weights)
+    np.testing.assert_array_equal(spread.covariance, compact.covariance)
 
 
 def test_margins_have_the_same_bits_whether_a_row_is_read_straight_or_gathered():

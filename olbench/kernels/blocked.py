@@ -66,7 +66,7 @@ def apply_pending(sigma: Any, pending: Any) -> None:
     Tiles below the diagonal are copies of those above it: that halves the arithmetic, and Sigma is symmetric
     to the bit. A tile on the diagonal is so by itself, as (i, j) and (j, i) sum the same products.
     """
-    depth, d = pending.shape
+    depth, d = pending.shape[0], sigma.shape[0]
     for i in range(0, d, TILE):
         for j in range(i, d, WIDEST):
             block = empty_block(TILE, WIDEST)
@@ -221,7 +221,8 @@ def run(
 ) -> None:  # fmt: skip
     """Run the examples of `order`, with the arguments and the rounds of `covariance.run`.
 
-    The sides of `sigma` and the rows of `pending` are padded with zeros to a multiple of TILE.
+    `sigma` has d rows, padded with zeros to a multiple of TILE. Its rows and those of `pending` may be longer
+    than that by more zeros, which are never changed.
     """
     d, padded, depth = mu.size, sigma.shape[0], pending.shape[0]
     columns, values, storage = open_rows(rows)

@@ -25,6 +25,7 @@ from olbench.learn.learners import (
     quadratic_forms,
     refuse_large,
     refuse_wide,
+    spread_rows,
 )
 from olbench.learn.one_vs_rest import OneVsRest, choose_class
 
@@ -142,10 +143,11 @@ class CovarianceClasses(MeansLearner):
         super().__init__(algorithm, d, classes)
         # The padding, the errors and the bounds of each covariance are those of a binary learner.
         side = -(-d // TILE) * TILE
-        self._base: Floats = aligned_zeros(count * side, side).reshape(count, side, side)
+        length = spread_rows(side)
+        self._base: Floats = aligned_zeros(count * side, length).reshape(count, side, length)
         self._base[:, np.arange(d), np.arange(d)] = algorithm.a
         depth = choose_depth(d)
-        self.pending: Floats = aligned_zeros(count * depth, side).reshape(count, depth, side)
+        self.pending: Floats = aligned_zeros(count * depth, length).reshape(count, depth, length)
         self.changes: Ints = np.zeros((count, 2), np.int64)
         self.axis: Floats = np.zeros((count, d))
         self.bound: Floats = np.tile([algorithm.a * (1.0 + 1e-9), np.inf], (count, 1))

@@ -462,12 +462,13 @@ class CovarianceLearner(SecondOrderLearner):
         refuse_large(algorithm.definition, d)
         self.mu: Floats = np.zeros(d)
         side = d if d < BLOCKED_FROM else -(-d // TILE) * TILE
-        self._base: Floats = aligned_zeros(side, side)
+        length = side if d < BLOCKED_FROM else spread_rows(side)
+        self._base: Floats = aligned_zeros(side, length)
         np.fill_diagonal(self._base[:d, :d], algorithm.a)
         # After k changes an entry of Sigma is off by at most about k 2^-53 a, whatever is still pending. That
         # is little beside a, but not beside a Sigma that shrinks towards zero: rules that shrink it without
         # bound have the root form, and a variance that is not positive counts as a breakdown.
-        self.pending: Floats = aligned_zeros(choose_depth(d), side)
+        self.pending: Floats = aligned_zeros(choose_depth(d), length)
         # Upper bounds on Sigma, and on Sigma minus the outer product of the axis. Sigma only shrinks, up to
         # the error above, which stays below the 1e-9 that each bound allows for until k is about 10^7.
         self.axis: Floats = np.zeros(d)
@@ -813,6 +814,15 @@ class DualLearner(SecondOrderLearner):
 def _lengthen(array: NDArray[Any], length: int) -> None:
     """Add zeros at the end. Large arrays move by remapping their pages, which takes no second copy."""
     array.resize((length, *array.shape[1:]), refcheck=False)
+
+
+def spread_rows(side: int) -> int:
+    """Return the length of the rows of a matrix with `side` columns: an odd number of cache lines.
+
+    A cache finds a line by the low bits of its address. If the rows are a power of two apart, the lines of a
+    column share a few places in it and evict each other; an odd number of lines apart, they use all of them.
+    """
+    return side if side // LINE % 2 else side + LINE
 
 
 def aligned_zeros(rows: int, columns: int) -> Floats:
