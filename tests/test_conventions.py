@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from olbench import UserError, make_algorithm, online_pass
 from olbench.algorithms import get_definition
 from olbench.algorithms.cw import quantile
+from olbench.algorithms.probing import PASSIVE as DOING_NOTHING
 from olbench.learn.examples import as_examples
 from tests.examples import built_in, correlated, noisy
 
@@ -298,6 +299,7 @@ PASSIVE = [
     *[(id, {}) for id in ("perceptron", "margin-perceptron", "pa", "pa1", "pa2", "romma", "aromma")],
     ("margin-perceptron", {"margin": 0.2}),
     *[("ogd", {"loss": loss}) for loss in ("hinge", "zero-one", "logistic", "squared")],
+    *[(id, {}) for id in ("arow", "narow", "narow2010", "nherd", "sop", "iellip")],
 ]
 every_promise = pytest.mark.parametrize(("id", "params"), PASSIVE)
 
@@ -311,15 +313,28 @@ def test_above_the_margin_of_its_promise_a_rule_does_nothing(id, params):
     for above in (1.0 + 2.0**-52, 1.0 + 1e-9, 1.5, 1e9, 1e300):
         m = max(margin, 1e-300) * above
         for s, q, t in ((1e-300, 0.0, 1), (1.0, 1e-9, 2), (1e300, 40.0, 10**9)):
+            more = (t,) if algorithm.definition.order == "second" else (q, t, t - 1)
             if m < math.inf:
-                assert algorithm.definition.rule(m, s, False, q, t, t - 1, p) == (0.0, 1.0, 0.0)
+                assert (
+                    algorithm.definition.rule(m, s, False, *more, p)
+                    == DOING_NOTHING[algorithm.definition.order]
+                )
 
 
-def test_every_first_order_rule_that_can_be_passive_promises_it():
-    """ALMA compares with a margin that depends on ||x||, and SGD shrinks w in every round."""
+def test_every_rule_that_can_be_passive_promises_it():
+    """ALMA compares with a margin that depends on ||x||, and SGD shrinks w in every round.
+
+    Of the second-order rules whose loss does not depend on v, SOP in the form of LIBOL learns in every round.
+    """
     first = {each.id for each in built_in() if each.order == "first" and not each.averaged}
+    second = {
+        each.id
+        for each in built_in()
+        if each.order == "second" and not each.only_native and not each.traits.adaptive_margin
+    }
     promising = {each.id for each in built_in() if each.passive_above is not None}
     assert first - promising == {"alma", "sgd"}
+    assert second - promising == {"sop-libol"}
     assert promising == {id for id, _ in PASSIVE}
 
 
@@ -334,6 +349,8 @@ def test_skipping_the_rule_where_it_is_passive_changes_nothing(id, params):
     plain = replace(algorithm, definition=replace(algorithm.definition, passive_above=None))
     for storage in (np.asarray, sp.csr_matrix):
         skipping, calling = (online_pass(each, storage(X), y, curve=7) for each in (algorithm, plain))
+        if algorithm.definition.order == "second":
+            np.testing.assert_array_equal(skipping.learner.covariance, calling.learner.covariance)
         assert counts(skipping) == counts(calling)
         assert skipping.breakdowns > 0
         assert skipping.curve.updates.tolist() == calling.curve.updates.tolist()

@@ -534,6 +534,33 @@ def test_a_promise_to_be_passive_that_does_not_hold_is_refused(load_text):
         online_pass(make_algorithm("mine-passive"), *noisy(20, 3))
 
 
+def test_a_second_order_promise_to_be_passive_that_does_not_hold_is_refused(load_text):
+    load_text(
+        "from olbench import second_order\n\n\n"
+        "@second_order('mine-idle', passive_above=lambda: 1.0)\n"
+        "def mine(m, v, mistake, t, p):\n"
+        "    return (1.0, 0.1, 1.0) if m < 6.0 else (0.0, 0.0, 0.0)\n"
+    )
+    with pytest.raises(UserError, match=r"at 5 it returns \(1.0, 0.1, 1.0\); passive is \(0.0, 0.0, 0.0\)"):
+        online_pass(make_algorithm("mine-idle"), *noisy(20, 3))
+
+
+def test_a_rule_may_return_whole_numbers_and_floats_in_different_branches(load_text):
+    """All become doubles, whatever the types of the tuple."""
+    load_text(
+        "from olbench import second_order\n\n\n"
+        "@second_order('mine-whole')\n"
+        "def mine(m, v, mistake, t, p):\n"
+        "    if mistake:\n"
+        "        return 1, (1 - m) / (1 + v), 1\n"
+        "    return 0, 0, 0\n"
+    )
+    X, y = noisy(200, 5)
+    mine, sop = (online_pass(make_algorithm(id), X, y) for id in ("mine-whole", "sop"))
+    assert mine.mistakes == sop.mistakes > 0
+    np.testing.assert_array_equal(mine.weights, sop.weights)
+
+
 ONE = """from olbench import Parameter, second_order, contestant
 @second_order({id!r}, parameters={parameters})
 def one(m, v, mistake, t, p): return 0.0, 0.0, 0.0

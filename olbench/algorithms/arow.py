@@ -25,6 +25,7 @@ B = Parameter("b", 1.0, "inverse of the variance v above which the covariance sh
     ),
     traits=TRAITS,
     monotone=True,
+    passive_above=lambda r: 1.0,
     estimator=Estimator("Adaptive regularisation of weights.", accuracy=0.97),
 )
 def arow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
@@ -64,6 +65,7 @@ def arow_libol(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     parameters=(B,),
     traits=TRAITS,
     monotone=True,
+    passive_above=lambda b: 1.0,
     estimator=Estimator("Narrow AROW as LIBOL runs it.", accuracy=0.97, settings="b=16.0, "),
 )
 def narow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
@@ -83,6 +85,7 @@ def narow(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:
     traits=TRAITS,
     no_diagonal=KEEPS_PRODUCT,
     monotone=True,
+    passive_above=lambda b: 1.0,
     estimator=Estimator("Narrow AROW as first published.", accuracy=0.93),
 )
 def narow2010(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:

@@ -268,7 +268,7 @@ class Definition:
         return self._find_constants(self.resolve({})).size
 
     def find_passive_margin(self, params: Mapping[str, Value]) -> float:
-        """Return the margin above which a first-order rule does nothing, or infinity if it makes no promise.
+        """Return the margin above which the rule does nothing, or infinity if it makes no promise.
 
         A mistake may change anything, so the margin is not negative.
         """
@@ -435,10 +435,11 @@ def second_order(id: str, *, title: str = "", source: str = "", **declared: Any)
 
     Further keywords are the fields of Definition: parameters, traits, constants, form, no_diagonal (why a
     diagonal covariance makes no sense), monotone (the loss does not fall as v grows, so rounds that cannot
-    trigger skip v), scale_free (nothing depends on the common scale of mu and the root of Sigma), exact (a
-    rule (m, v, p) for projection="exact", see olbench.kernels.exact), pair (a rule (m, v_y, v_s, p) ->
-    (alpha, c) for the covariances of two classes, where c depends on v) and product (the diagonal form keeps
-    w and Sigma apart, see olbench.kernels.product).
+    trigger skip v), passive_above (a function of the parameters that gives a margin above which loss, alpha
+    and c are 0, for a rule whose loss does not depend on v), scale_free (nothing depends on the common scale
+    of mu and the root of Sigma), exact (a rule (m, v, p) for projection="exact", see olbench.kernels.exact),
+    pair (a rule (m, v_y, v_s, p) -> (alpha, c) for the covariances of two classes, where c depends on v) and
+    product (the diagonal form keeps w and Sigma apart, see olbench.kernels.product).
     """
     return _make_decorator(id, title, source, "second", declared)
 

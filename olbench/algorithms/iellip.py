@@ -23,6 +23,7 @@ from olbench.algorithms.definition import Estimator, Parameter, Traits, second_o
     traits=Traits(False, True, True, False),
     no_diagonal="its step is scaled by the whole ellipsoid, which a projection would change",
     monotone=True,
+    passive_above=lambda b, c: 0.0,
     estimator=Estimator(
         "The improved ellipsoid method. Its ellipsoid is not a Gaussian, so there are no probabilities.",
         accuracy=0.87,

@@ -13,6 +13,7 @@ from olbench.kernels.losses import excess
     parameters=(Parameter("C", 1.0, "cost of the squared hinge loss", grid=POWERS_OF_TWO),),
     traits=Traits(True, True, True, False),
     monotone=True,
+    passive_above=lambda C: 1.0,
     estimator=Estimator("Normal herding.", accuracy=0.96),
 )
 def nherd(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:

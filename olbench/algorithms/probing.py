@@ -21,6 +21,8 @@ from olbench.errors import UserError, count, describe_error, find_line
 #: What a rule of each order takes and gives, by the names that the documents use.
 TAKES = {"first": ("m", "s", "mistake", "q", "t", "k", "p"), "second": ("m", "v", "mistake", "t", "p")}
 GIVES = {"first": ("loss", "shrink", "tau"), "second": ("loss", "alpha", "c")}
+#: What a rule gives that does nothing.
+PASSIVE = {"first": (0.0, 1.0, 0.0), "second": (0.0, 0.0, 0.0)}
 #: Rounds that reach the branches of most rules: margins, norms or variances, mistakes, early and late.
 _MARGINS, _SIZES, _ROUNDS = (-2.0, -0.1, 0.0, 0.3, 1.0, 5.0), (0.01, 1.0, 40.0), (1, 100)
 #: How Python's `math` complains about a number for which a function is not defined, in any version.
@@ -40,7 +42,7 @@ def check_rule(
 ) -> None:
     """Refuse a rule that takes or gives something else, or reads a parameter that it does not have.
 
-    A first-order rule is also refused if it does something at a margin above `passive_above`.
+    It is also refused if it does something at a margin above `passive_above`.
     """
     line = rule.__code__.co_firstlineno if hasattr(rule, "__code__") else 0
     place = f"{file}:{line}" if line else file
@@ -75,10 +77,10 @@ def check_rule(
                 f"{place}: the rule of '{id}' returns c = {found[2]:g} at m = {m:g}, v = {v:g}; c must not "
                 "be negative, because the inverse of Sigma grows by c x x'"
             )
-        if passive_above < call[0] and not call[2] and found != (0.0, 1.0, 0.0):
+        if passive_above < call[0] and not call[2] and found != PASSIVE[order]:
             raise UserError(
                 f"{place}: the rule of '{id}' is declared passive above a margin of {passive_above:g}, "
-                f"but at {call[0]:g} it returns {found}; passive is (0.0, 1.0, 0.0)"
+                f"but at {call[0]:g} it returns {found}; passive is {PASSIVE[order]}"
             )
     if len(undefined) == len(rounds):
         raise UserError(

@@ -18,6 +18,7 @@ TRAITS = Traits(False, True, True, False)
     traits=TRAITS,
     product=True,
     monotone=True,
+    passive_above=lambda: 0.0,
     estimator=Estimator("The second-order perceptron.", accuracy=0.97),
 )
 def sop(m: float, v: float, mistake: bool, t: int, p: Any) -> Any:

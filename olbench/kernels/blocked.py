@@ -17,10 +17,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import boolean
+from numba import boolean, float64
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, ROW
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, ROUNDS, ROW
 from olbench.kernels.margins import (
     count_round,
     is_change,
@@ -31,7 +31,7 @@ from olbench.kernels.margins import (
 )
 from olbench.kernels.matrix import inner_first, inner_four, inner_row, project
 from olbench.kernels.rows import dot, dot_row, locate, open_rows
-from olbench.kernels.screening import GATHER_COST, gathered_variance, largest_variance, tighten
+from olbench.kernels.screening import GATHER_COST, gathered_variance, has_no_loss, largest_variance, tighten
 from olbench.kernels.vectors import (
     WIDEST,
     add_products,
@@ -170,7 +170,7 @@ def is_long(rows: Any, i: Any, d: Any) -> Any:
 @inlined
 def needs_variance(
     rule: Any, p: Any, rows: Any, i: Any, label: Any, t: Any,
-    mu: Any, axis: Any, bound: Any, screened: Any,
+    mu: Any, axis: Any, bound: Any, screened: Any, passive_above: Any,
 ) -> Any:  # fmt: skip
     """Guess with the present mean whether round t will need Sigma x: whether screening lets row i pass."""
     if not screened:
@@ -180,14 +180,15 @@ def needs_variance(
     if bound[1] < np.inf:
         along = product(axis, rows, i)
         limit = min(limit, bound[1] * rows[4][i] + along * along)
-    loss, alpha, c = rule(label * f, limit, (f >= 0.0) != (label > 0.0), t, p)
-    return not (loss <= 0.0 and alpha == 0.0 and c == 0.0)
+    mistake = (f >= 0.0) != (label > 0.0)
+    return not has_no_loss(rule, p, label * f, limit, mistake, t, passive_above)
 
 
 @inlined
 def choose_rows(
     rule: Any, p: Any, rows: Any, y: Any, order: Any, now: Any, t: Any, most: Any,
-    mu: Any, axis: Any, bound: Any, screened: Any, slots: Any, owners: Any, free: Any, columns_of_rows: Any,
+    mu: Any, axis: Any, bound: Any, screened: Any, passive_above: Any,
+    slots: Any, owners: Any, free: Any, columns_of_rows: Any,
 ) -> None:  # fmt: skip
     """Write the row of round `now` and up to most - 1 later ones that will probably need Sigma x to columns.
 
@@ -204,7 +205,9 @@ def choose_rows(
             continue
         if is_unlearned(order[later]) and later > now:
             continue
-        if later == now or needs_variance(rule, p, rows, i, y[i], t + later - now, mu, axis, bound, screened):
+        if later == now or needs_variance(
+            rule, p, rows, i, y[i], t + later - now, mu, axis, bound, screened, passive_above
+        ):
             spread_row(rows, i, columns_of_rows, count)
             slots[later % WINDOW] = free + count
             owners[free + count] = later
@@ -212,12 +215,13 @@ def choose_rows(
 
 
 @pass_kernel(
-    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean
-)
+    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean,
+    float64,
+)  # fmt: skip
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
     mu: Any, sigma: Any, pending: Any, axis: Any, bound: Any, counters: Any, screened: bool, adaptive: bool,
-    margins: Any,
+    passive_above: Any, margins: Any,
 ) -> None:  # fmt: skip
     """Run the examples of `order`, with the arguments and the rounds of `covariance.run`.
 
@@ -245,8 +249,7 @@ def run(
             continue
         if screened and not keeps_variance(margins):
             limit = largest_variance(axis, bound, s, columns, at, values, o, n)
-            loss, alpha, c = rule(m, limit, mistake, t, p)
-            if loss <= 0.0 and alpha == 0.0 and c == 0.0:
+            if has_no_loss(rule, p, m, limit, mistake, t, passive_above):
                 continue
         count = counters[EXTRA]
         streamed = GATHER_COST * n > d
@@ -256,7 +259,7 @@ def run(
             most = min(ROWS_PER_SWEEP, depth - count)
             if owners[slot] != now and most >= WORTH_SHARING and LONG * n > d:
                 choose_rows(
-                    rule, p, rows, y, order, now, t, most, mu, axis, bound, screened,
+                    rule, p, rows, y, order, now, t, most, mu, axis, bound, screened, passive_above,
                     slots, owners, free, columns_of_rows,
                 )  # fmt: skip
                 project_rows(sigma, columns_of_rows, d, projections, free)
@@ -276,7 +279,7 @@ def run(
             counters[BREAKDOWNS] += 1
             v = 0.0
         if keeps_variance(margins):
-            keep_variance(margins, counters, v)
+            keep_variance(margins, counters[ROUNDS], v)
             if is_unlearned(entry):
                 continue
         loss, alpha, c = rule(m, v, mistake, t, p)

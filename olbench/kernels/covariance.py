@@ -11,21 +11,27 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import boolean
+from numba import boolean, float64
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, ROW
-from olbench.kernels.margins import (
-    count_round,
-    is_change,
-    is_lost,
-    is_unlearned,
-    keep_variance,
-    keeps_variance,
+from olbench.kernels.counters import (
+    BREAKDOWNS,
+    EFFECTIVE,
+    EXTRA,
+    FALSE_ALARMS,
+    MISTAKES,
+    ONLY_LEARN,
+    ONLY_PREDICT,
+    POSITIVES,
+    ROUNDS,
+    ROW,
+    UNLEARNED,
+    UPDATES,
 )
-from olbench.kernels.matrix import project
+from olbench.kernels.margins import is_unlearned, is_usable, keep_margin, keep_variance, keeps_variance
+from olbench.kernels.matrix import project, sum_panels, sum_rows
 from olbench.kernels.rows import announce, dot, dot_row, locate, open_rows
-from olbench.kernels.screening import GATHER_COST, gathered_variance, largest_variance, tighten
+from olbench.kernels.screening import GATHER_COST, gathered_variance, has_no_loss, largest_variance, tighten
 from olbench.kernels.vectors import add, load, multiply, spread, store, subtract, zeros
 
 # Rank-one changes are collected and applied two at a time: Sigma fits a near cache, and a sweep over it is
@@ -71,13 +77,35 @@ def subtract_panel(sigma: Any, pending: Any, j: Any, like: Any) -> None:
         store(subtract(load(like, sigma, (i, j)), change), sigma, (i, j))
 
 
+@inlined
+def change_state(mu: Any, pending: Any, held: Any, z: Any, w: Any, step: Any, root: Any) -> None:
+    """Subtract w times a pending vector, if one is held, from z; add step z to mu; write root z after it.
+
+    All in one sweep, in the runs of four that the next margin loads: a load that spans several smaller stores
+    has to wait for them. Written as loops over arrays, each would first test whether two of them overlap,
+    which takes as long as eight features.
+    """
+    whole = mu.size - mu.size % 4
+    for j in range(0, whole, 4):
+        run = load(zeros(4), z, (j,))
+        if held > 0:
+            run = subtract(run, multiply(spread(run, w), load(run, pending, (0, j))))
+        store(add(load(run, mu, (j,)), multiply(spread(run, step), run)), mu, (j,))
+        store(multiply(spread(run, root), run), pending, (held, j))
+    for j in range(whole, mu.size):
+        entry = z[j] - w * pending[0, j] if held > 0 else z[j]
+        mu[j] += step * entry
+        pending[held, j] = root * entry
+
+
 @pass_kernel(
-    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean
-)
+    SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean,
+    float64,
+)  # fmt: skip
 def run(
     rule: Any, p: Any, rows: Any, y: Any, order: Any,
     mu: Any, sigma: Any, pending: Any, axis: Any, bound: Any, counters: Any, screened: bool, adaptive: bool,
-    margins: Any,
+    passive_above: Any, margins: Any,
 ) -> None:  # fmt: skip
     """Run the examples of `order`.
 
@@ -85,69 +113,91 @@ def run(
     upper bound of Sigma's largest eigenvalue, which never grows, and bound[1] one of that of Sigma minus the
     outer product of `axis`. With `screened` the rule promises that its loss does not fall as v grows, so a
     round without loss at the largest possible v needs no v. How close that bound is only matters if the
-    margin is `adaptive`, that is if the loss depends on v.
+    margin is `adaptive`, that is if the loss depends on v. At a margin above `passive_above`, if that is
+    finite, the rule does nothing.
     """
     d = mu.size
     columns, values, storage = open_rows(rows)
     norms = rows[4]
-    z = np.empty(d)
-    sums = np.empty(d)
-    w = np.zeros(DEPTH)
+    z, sums = np.empty(d), np.empty(d)
+    is_kept = keeps_variance(margins)
+    # The counts stay in registers: in the array, each would be loaded and stored again in every round.
+    before, unlearned, updates = counters[ROUNDS], counters[UNLEARNED], counters[UPDATES]
+    effective, held = counters[EFFECTIVE], counters[EXTRA]
+    unpredicted = mistakes = breakdowns = positives = false_alarms = 0
     for now in range(order.size):
         entry = order[now]
         i = entry & ROW
         announce(rows, y, order, now)
         n, at, o = locate(storage, i)
         f = dot(mu, columns, at, values, o, n)
-        t, mistake = count_round(counters, margins, entry, f, y[i])
-        m = y[i] * f
-        s = norms[i]
-        if is_unlearned(entry) and not keeps_variance(margins):
+        label, s = y[i], norms[i]
+        m, mistake = label * f, (f >= 0.0) != (label > 0.0)
+        if entry < ONLY_LEARN:
+            mistakes += mistake
+            positives += label > 0.0
+            false_alarms += mistake and label <= 0.0
+            unlearned += entry >= ONLY_PREDICT
+            keep_margin(margins, before + now + 1 - unpredicted, f, 0)
+        else:
+            unpredicted += 1
+            unlearned -= 1
+        rounds = before + now + 1 - unpredicted
+        t = rounds - unlearned
+        if is_unlearned(entry) and not is_kept:
             continue
-        if is_lost(counters, f, n, s):
+        if not is_usable(f, n, s):
+            breakdowns += 1
             continue
-        if screened and not keeps_variance(margins):
+        if screened and not is_kept:
             limit = largest_variance(axis, bound, s, columns, at, values, o, n)
-            loss, alpha, c = rule(m, limit, mistake, t, p)
-            if loss <= 0.0 and alpha == 0.0 and c == 0.0:
+            if has_no_loss(rule, p, m, limit, mistake, t, passive_above):
                 continue
         streamed = GATHER_COST * n > d
         # Few entries: gather nnz^2 / 2 of Sigma. Many: stream nnz whole rows, which gives z as well.
         if streamed:
-            project(sigma, columns, at, values, o, n, z)
+            if n == d >= 8:
+                sum_panels(sigma, None, 0, values, o, n, z)
+            else:
+                project(sigma, columns, at, values, o, n, z)
             v = dot(z, columns, at, values, o, n)
         else:
             v = gathered_variance(sigma, columns, at, values, o, n)
-        for k in range(counters[EXTRA]):
-            w[k] = dot_row(pending, k, columns, at, values, o, n)
-            v -= w[k] * w[k]
+        w = 0.0
+        if held > 0:
+            w = dot_row(pending, 0, columns, at, values, o, n)
+            v -= w * w
         if n > 0 and not 0.0 < v < np.inf:
-            counters[BREAKDOWNS] += 1
+            breakdowns += 1
             v = 0.0
-        if keeps_variance(margins):
-            keep_variance(margins, counters, v)
+        if is_kept:
+            keep_variance(margins, rounds, v)
             if is_unlearned(entry):
                 continue
         loss, alpha, c = rule(m, v, mistake, t, p)
-        if not is_change(counters, v, loss, alpha, c):
+        updates += loss > 0.0
+        if v == 0.0 or (alpha == 0.0 and c == 0.0):
             continue
+        if not (np.isfinite(alpha) and 0.0 <= c < np.inf):
+            breakdowns += 1
+            continue
+        effective += 1
         # The bounds cost d^2, so once in d changes their cost per change is that of one row of Sigma.
-        if adaptive and counters[EFFECTIVE] % d == 0:
+        if adaptive and effective % d == 0:
             tighten(sigma, mu, axis, bound, sums)
+        # Few rows of Sigma. Panels for them as well would make the kernel a quarter longer to compile.
         if not streamed:
-            project(sigma, columns, at, values, o, n, z)
-        if counters[EXTRA] > 0:
-            for j in range(d):
-                z[j] -= w[0] * pending[0, j]
-        for j in range(d):
-            mu[j] += alpha * y[i] * z[j]
-        if c == 0.0:
-            continue
+            sum_rows(sigma, columns, at, values, o, n, z)
         # beta z z' = (sqrt(beta) z) (sqrt(beta) z)': one vector describes the change.
-        root = math.sqrt(c / (1.0 + c * v))
-        for j in range(d):
-            pending[counters[EXTRA], j] = root * z[j]
-        counters[EXTRA] += 1
-        if counters[EXTRA] == DEPTH:
+        change_state(mu, pending, held, z, w, alpha * label, math.sqrt(c / (1.0 + c * v)))
+        held += c > 0.0
+        if held == DEPTH:
             apply_two(sigma, pending)
-            counters[EXTRA] = 0
+            held = 0
+    counters[ROUNDS] += order.size - unpredicted
+    counters[UNLEARNED], counters[UPDATES] = unlearned, updates
+    counters[EFFECTIVE], counters[EXTRA] = effective, held
+    counters[MISTAKES] += mistakes
+    counters[BREAKDOWNS] += breakdowns
+    counters[POSITIVES] += positives
+    counters[FALSE_ALARMS] += false_alarms

@@ -123,7 +123,7 @@ def run(
             counters[BREAKDOWNS] += n > 0
             v = 0.0
         if keeps_variance(margins):
-            keep_variance(margins, counters, v)
+            keep_variance(margins, counters[ROUNDS], v)
         if is_unlearned(entry):
             continue
         loss, alpha, c = rule(m, v, mistake, t, p)

@@ -34,7 +34,7 @@ from olbench.kernels.compile import (
     kernel,
     pass_kernel,
 )
-from olbench.kernels.counters import BREAKDOWNS, EXTRA, ROW
+from olbench.kernels.counters import BREAKDOWNS, EXTRA, ROUNDS, ROW
 from olbench.kernels.margins import count_round, is_change, is_unlearned, keep_variance, keeps_variance
 from olbench.kernels.rows import dot, locate, open_rows, squared_norm
 from olbench.kernels.vectors import add, four, load, multiply, spread, store, subtract, zeros
@@ -194,7 +194,7 @@ def run(
             counters[BREAKDOWNS] += top > 0.0
             v = 0.0
         if keeps_variance(margins):
-            keep_variance(margins, counters, v)
+            keep_variance(margins, counters[ROUNDS], v)
             if is_unlearned(entry):
                 continue
         loss, alpha, c = rule(m, v, mistake, t, p)

@@ -151,7 +151,7 @@ def run(
             counters[BREAKDOWNS] += n > 0
             v = 0.0
         if keeps_variance(margins):
-            keep_variance(margins, counters, v)
+            keep_variance(margins, counters[ROUNDS], v)
         if is_unlearned(entry):
             continue
         loss, unit, A, b0, b1, K = rule(m, v, p)

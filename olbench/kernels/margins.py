@@ -46,9 +46,9 @@ def keeps_variance(margins: Any) -> Any:
 
 
 @inlined
-def keep_variance(margins: Any, counters: Any, v: Any) -> None:
-    """Write v, in the units of the learner, as the variance of the last round."""
-    margins[(counters[ROUNDS] - 1) & (margins.shape[0] - 1), VARIANCE] = v
+def keep_variance(margins: Any, t: Any, v: Any) -> None:
+    """Write v, in the units of the learner, as the variance of its t-th round."""
+    margins[(t - 1) & (margins.shape[0] - 1), VARIANCE] = v
 
 
 @inlined
@@ -77,12 +77,18 @@ def is_unlearned(entry: Any) -> Any:
 
 
 @inlined
-def is_lost(counters: Any, f: Any, n: Any, s: Any) -> Any:
-    """Return whether a round with the margin f and ||x||^2 = s is a breakdown, and count it if so.
+def is_usable(f: Any, n: Any, s: Any) -> Any:
+    """Return whether a round with the margin f and ||x||^2 = s can be learnt.
 
     A square that over- or underflows gives no usable step; a row of zeros, with n = 0, is no such case.
     """
-    if np.isfinite(f) and (n == 0 or 0.0 < s < np.inf):
+    return np.isfinite(f) and (n == 0 or 0.0 < s < np.inf)
+
+
+@inlined
+def is_lost(counters: Any, f: Any, n: Any, s: Any) -> Any:
+    """Return whether a round with the margin f and ||x||^2 = s is a breakdown, and count it if so."""
+    if is_usable(f, n, s):
         return False
     counters[BREAKDOWNS] += 1
     return True

@@ -55,7 +55,7 @@ def project(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, targ
 
 @inlined
 def sum_panels(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, target: Any) -> None:
-    """Project in panels of columns, each summed in registers.
+    """Project in panels of columns, each summed in registers; a full row needs no `columns`.
 
     The last panel ends at d and may overlap the one before. It then computes a few sums twice, with the same
     result, instead of leaving columns to a scalar loop.
@@ -63,11 +63,13 @@ def sum_panels(matrix: Any, columns: Any, c: Any, values: Any, o: Any, n: Any, t
     d, rest = target.size, target.size % 32
     if d < 16:
         sum_panel(matrix, columns, c, values, o, n, target, 0, zeros(8))
-        sum_panel(matrix, columns, c, values, o, n, target, d - 8, zeros(8))
+        if d > 8:
+            sum_panel(matrix, columns, c, values, o, n, target, d - 8, zeros(8))
         return
     if d < 32:
         sum_panel(matrix, columns, c, values, o, n, target, 0, zeros(16))
-        sum_panel(matrix, columns, c, values, o, n, target, d - 16, zeros(16))
+        if d > 16:
+            sum_panel(matrix, columns, c, values, o, n, target, d - 16, zeros(16))
         return
     # 32 doubles take half of the registers of AVX2, which leaves room for the row and its weight.
     for j in range(0, d - rest, 32):
@@ -91,7 +93,7 @@ def sum_panel(
     Rows are added one by one in the order of x, so a column has the same bits in a panel of any width.
     """
     for k in range(n):
-        row = load(total, matrix, (columns[c + k], j))
+        row = load(total, matrix, (k if columns is None else columns[c + k], j))
         total = add(total, multiply(spread(total, values[o + k]), row))
     store(total, target, (j,))
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import boolean
 
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
-from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, ROW
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, EXTRA, ROUNDS, ROW
 from olbench.kernels.forgetting import (
     LARGEST_SCALE,
     RATE,
@@ -159,7 +159,7 @@ def run(
             counters[BREAKDOWNS] += 1
             deviation = 0.0
         if keeps_variance(margins):
-            keep_variance(margins, counters, deviation * deviation)
+            keep_variance(margins, counters[ROUNDS], deviation * deviation)
             if is_unlearned(entry):
                 continue
         if scale_free and deviation > 0.0:

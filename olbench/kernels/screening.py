@@ -71,3 +71,16 @@ def largest_variance(axis: Any, bound: Any, s: Any, columns: Any, c: Any, values
         closer = bound[1] * s + along * along
         limit = closer if closer < limit else limit
     return limit
+
+
+@inlined
+def has_no_loss(rule: Any, p: Any, m: Any, limit: Any, mistake: Any, t: Any, passive_above: Any) -> Any:
+    """Return whether a rule does nothing at the margin m, whatever the variance is up to `limit`.
+
+    A rule that promises to do nothing above some margin, `passive_above`, is not called: its loss does not
+    depend on the variance, so below that margin the limit would tell no more.
+    """
+    if passive_above < np.inf:
+        return m > passive_above
+    loss, alpha, c = rule(m, limit, mistake, t, p)
+    return loss <= 0.0 and alpha == 0.0 and c == 0.0

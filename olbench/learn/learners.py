@@ -485,7 +485,7 @@ class CovarianceLearner(SecondOrderLearner):
         screened = definition.monotone and definition.form == "covariance"
         adaptive = screened and (definition.traits is None or definition.traits.adaptive_margin)
         state = (self.mu, self._base, self.pending, self.axis, self.bound, self.counters)
-        return run, (*state, screened, adaptive)
+        return run, (*state, screened, adaptive, definition.find_passive_margin(self.algorithm.params))
 
     @property
     def weights(self) -> Floats:
