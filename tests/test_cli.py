@@ -221,6 +221,29 @@ def test_the_memory_floor_reads_every_line_of_every_row():
         assert total == 30 * (1 + 17 + 3 + 1 + columns)
 
 
+def test_the_floors_do_the_work_that_they_stand_for():
+    """A tile sums one product per step; a chain ends with the margin of as many steps."""
+    from olbench.bench.floors import DEPTH, follow_chain, multiply_tiles
+    from olbench.kernels.blocked import ROWS_PER_SWEEP
+    from olbench.kernels.vectors import WIDEST
+
+    left, right = np.ones((DEPTH, ROWS_PER_SWEEP)), np.full((DEPTH, WIDEST), 2.0)
+    target = np.zeros((ROWS_PER_SWEEP, WIDEST))
+    multiply_tiles(left, right, target, 3)
+    assert (target == 2.0 * DEPTH).all()
+    x, columns = np.full(9, 1.0 / 3.0), np.arange(9, dtype=np.uint32)
+    # Each step leaves 1 - 1/1000 of what is missing; the last margin is of the state before its own step.
+    assert follow_chain(columns, x, np.zeros(9), 500) == pytest.approx(1.0 - 0.999**499)
+    X, y = cases.dense(300, 8)
+    kinds = ("arithmetic", "memory", "chain")
+    for settings in ({}, {"covariance": "diag"}):
+        floors = cases.floors("arow", X, y, **settings)
+        assert list(floors) == [f"arow: {kind} floor" for kind in kinds]
+        changes = online_pass(make_algorithm("arow", **settings), X, y).effective_updates
+        last = floors["arow: chain floor"]()
+        assert last == pytest.approx(1.0 - 0.999 ** (changes - 1))
+
+
 def test_bench_reads_a_file_of_ones_own(tmp_path, here):
     path, out = tmp_path / "own.libsvm", tmp_path / "b.json"
     path.write_text("+1 1:1 3:0.5\n-1 2:2\n" * 500)
@@ -228,7 +251,9 @@ def test_bench_reads_a_file_of_ones_own(tmp_path, here):
     assert code == 0
     assert "reader: n = 1,000, d = 3, own.libsvm" in shown
     timings = json.loads(out.read_text())["timings"]
-    assert [timing["contestant"] for timing in timings] == ["read", "read: scikit-learn"]
+    assert [timing["contestant"] for timing in timings] == [
+        *("read", "read: scikit-learn", "read: memory floor")
+    ]
     assert here("bench", "--case", "text", "--data", path)[0] == 2
 
 

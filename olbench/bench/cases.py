@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from olbench.bench import peers
+from olbench.bench.floors import find_floors
 from olbench.bench.parts import diagonal_parts, fetch_rows
 from olbench.bench.peers import Pass
 from olbench.bench.plain_c import IDS, SECOND_ORDER, plain_c
@@ -75,6 +76,14 @@ def _label(X: Any, rng: np.random.Generator) -> Floats:
     return np.where(scores + 0.3 * scores.std() * rng.normal(size=X.shape[0]) >= 0, 1.0, -1.0)
 
 
+def floors(id: str, X: Any, y: Floats, classes: int = 0, **settings: Any) -> Contestants:
+    """Return the floors of our pass as contestants."""
+    algorithm = make_algorithm(id, **settings)
+    result = online_pass(algorithm, X, y, curve=1, labels="all" if classes else "two")
+    found = find_floors(algorithm, X, y, result.effective_updates, classes)
+    return {f"{id}: {name}": run for name, run in found.items()}
+
+
 def full_covariance(density: float = 1.0, numpy: bool = False) -> Callable[[int, int], Contestants]:
     """Return the contestants of a full-covariance case; those in NumPy take long, so not in every case."""
 
@@ -90,6 +99,7 @@ def full_covariance(density: float = 1.0, numpy: bool = False) -> Callable[[int,
                 changes = online_pass(make_algorithm(id), ours, y, curve=1).effective_updates
                 passes[f"{id}: BLAS floor"] = peers.blas_floor(d, changes)
             passes[f"{id}: {PLAIN_C}"] = plain_c(id, ours, y)
+            passes |= floors(id, ours, y)
         return passes
 
     return contestants
@@ -141,8 +151,10 @@ def diagonal_and_plain_c(X: Any, y: Floats) -> Contestants:
         for part, run in diagonal_parts(id, X, y).items():
             passes[f"{id}: part up to {part}"] = run
         passes[f"{id}: {PLAIN_C}"] = plain_c(id, X, y, diagonal=True)
+        passes |= floors(id, X, y, covariance="diag")
     passes["pa1"] = peers.kernel("pa1", X, y)
     passes[f"pa1: {PLAIN_C}"] = plain_c("pa1", X, y)
+    passes |= floors("pa1", X, y)
     return passes
 
 
@@ -161,6 +173,7 @@ def several_classes(classes: int) -> Callable[[int, int], Contestants]:
                 passes[name] = partial(online_pass, algorithm, X, y, labels="all", curve=1)
             if id in ("pa1", "arow"):
                 passes[f"{id}: NumPy loop"] = peers.numpy_classes(id, X, y, classes)
+            passes |= floors(id, X, y, classes, multiclass="native")
         return passes
 
     return contestants
@@ -179,6 +192,7 @@ def readers(path: Path, folder: object = None) -> Contestants:
     return {
         "read": peers.reader(path, folder),
         "read: scikit-learn": peers.sklearn_reader(path, folder),
+        "read: memory floor": lambda: path.read_bytes().count(b"\n"),
     }
 
 

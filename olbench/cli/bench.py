@@ -57,13 +57,15 @@ def command(
     Every contestant runs on the same examples and on one thread. They take turns, and the best processor time
     of each counts. The ratio is its time divided by ours: above 1, ours is faster. "plain C" is the textbook
     loop, compiled for this machine if it has a C compiler; the last table compares it with ours for every d.
-    "BLAS floor" is the time that dsymv and dsyr alone need for the rounds that change the state. With --case
-    reader, --data is the file to read.
+    "BLAS floor" is the time that dsymv and dsyr alone need for the rounds that change the state. The other
+    floors are what no pass can be faster than on this machine: its arithmetic, its memory, its chain of sums.
+    With --case reader, --data is the file to read.
 
     \b
     Examples:
       olbench bench
       olbench bench --peer "plain C"
+      olbench bench --peer floor
       olbench bench --data ijcnn1
       olbench bench --case text --repeats 3 --json
       olbench bench --case reader --data examples.libsvm
