@@ -17,6 +17,7 @@ from typing import TypeVar
 from olbench.data.readers.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
 from olbench.files import is_special, write_whole
+from olbench.memory import pause_collector
 from olbench.trials import locks, packed
 from olbench.trials.arrays import ArrayFile
 from olbench.trials.container import is_bundle, read_member
@@ -146,7 +147,10 @@ class Ledger:
     def __init__(self, folder: Path):
         self.path = folder / NAME
         source = _find(folder)
-        whole = self._unpack(source) if source.name == PACKED else self._read(source)
+        #: A ledger that ships, which is not unpacked before there is something to add to it.
+        self.packed = source if source.name == PACKED else None
+        with pause_collector():
+            whole = list(map(without_series, each(folder))) if self.packed else self._read(source)
         self.records = latest(whole)
         self.lines, self.arrays = GrowingFile(self.path, "a whole line"), ArrayFile(folder)
 
@@ -164,20 +168,19 @@ class Ledger:
             os.truncate(self.path, size)
         return whole
 
-    def _unpack(self, source: Path) -> list[Record]:
-        """Write the lines of a ledger that ships, and return its records."""
-        whole = []
+    def _unpack(self, source: Path) -> None:
+        """Write the lines of a ledger that ships."""
         with write_whole(self.path) as draft, open(draft, "wb") as file:
-            for record, line in _unpacked(source, packed.unpack_lines):
-                whole.append(without_series(record))
-                file.write(line)
-        return whole
+            file.writelines(line for _, line in _unpacked(source, packed.unpack_lines))
 
     def append(self, record: Record) -> Record:
         """Write a record and wait until it is on the disk; return it as this ledger keeps it in memory.
 
         Its arrays go to their own file, and the line says where they are.
         """
+        if self.packed:
+            self._unpack(self.packed)
+            self.packed = None
         try:
             if "arrays" in record:
                 others = {name: value for name, value in record.items() if name != "arrays"}

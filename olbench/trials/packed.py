@@ -123,14 +123,15 @@ def unpack_briefly(content: bytes) -> Iterator[Record]:
         yield from _each(tree)
 
 
-def unpack_keys(content: bytes) -> list[str]:
-    """Return the key of each record, which takes a fraction of the time of the records."""
+@lru_cache(maxsize=1)
+def unpack_keys(content: bytes) -> tuple[str, ...]:
+    """Return the key of each record, kept for the next call: a run file is read several times in a run."""
     tree = _read(content)
     with _refusal():
         groups = [
             {name: group[name] for name in (*FIELDS, "key", "n") if name in group} for group in tree["groups"]
         ]
-        return [record["key"] for record in _Decoder().records(groups, tree["sequence"])]
+        return tuple(record["key"] for record in _Decoder().records(groups, tree["sequence"]))
 
 
 @contextmanager

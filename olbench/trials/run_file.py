@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -117,15 +118,21 @@ class RunFile:
         planned = protocol_of(run.config).repeats(run.config) if lacking else 0
         cells = []
         for place, (cell, stored) in enumerate(zip(run.cells, content["cells"], strict=True)):
-            keys = stored["keys"]
             if cell.entry >= len(run.config.algorithms):
                 raise UserError(f"{NAME}.cells.{place}.entry is beyond the algorithms of the config")
-            if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
-                raise UserError(f"{NAME}.cells.{place}.keys is not a list of trials")
-            if len(set(keys)) < len(keys):
-                raise UserError(f"{NAME}.cells.{place}.keys has a trial twice; run its config again")
-            cells.append(replace(cell, keys=tuple(keys), planned=stored.get("planned", planned)))
+            keys = _read_keys(stored["keys"], f"{NAME}.cells.{place}.keys")
+            cells.append(replace(cell, keys=keys, planned=stored.get("planned", planned)))
         return replace(run, cells=tuple(cells))
+
+
+def _read_keys(keys: Any, place: str) -> Any:
+    if isinstance(keys, LineKeys):
+        return keys
+    if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+        raise UserError(f"{place} is not a list of trials")
+    if len(set(keys)) < len(keys):
+        raise UserError(f"{place} has a trial twice; run its config again")
+    return tuple(keys)
 
 
 def _fill_cells(content: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -247,20 +254,42 @@ def _localise(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "config": config}
 
 
+class LineKeys(Sequence[str]):
+    """The keys of some lines of a ledger, which is read once one of them is asked for."""
+
+    def __init__(self, folder: Path, spans: Sequence[Sequence[int]]):
+        self.folder, self.spans = folder, [(int(first), int(last)) for first, last in spans]
+        before = 0
+        for first, last in sorted(self.spans):
+            if not before < first <= last:
+                raise UserError("the lines that it names are none, or one of them is named twice")
+            before = last
+
+    @cached_property
+    def _found(self) -> tuple[str, ...]:
+        keys = ledger.keys(self.folder)
+        if any(last > len(keys) for _, last in self.spans):
+            raise UserError(f"{self.folder / NAME} names lines that the ledger does not have")
+        return tuple(key for first, last in self.spans for key in keys[first - 1 : last])
+
+    def __len__(self) -> int:
+        return sum(last - first + 1 for first, last in self.spans)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._found[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple | LineKeys) and self._found == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def _find_keys(folder: Path, content: Any) -> Any:
     """Return the content of a run file with keys in place of lines of the ledger."""
-    if not any(isinstance(cell["keys"], dict) for cell in content["cells"]):
-        return content
-    keys = ledger.keys(folder)
-    cells = []
-    for cell in content["cells"]:
-        if isinstance(cell["keys"], dict):
-            spans = cell["keys"]["lines"]
-            size = sum(last - first + 1 for first, last in spans)
-            if size > len(keys) or not all(1 <= first <= last <= len(keys) for first, last in spans):
-                raise UserError("it names lines that the ledger does not have")
-            cell = {**cell, "keys": [key for first, last in spans for key in keys[first - 1 : last]]}
-        cells.append(cell)
+    cells = [
+        {**cell, "keys": LineKeys(folder, cell["keys"]["lines"])} if isinstance(cell["keys"], dict) else cell
+        for cell in content["cells"]
+    ]
     return {**content, "cells": cells}
 
 

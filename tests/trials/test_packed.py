@@ -108,7 +108,7 @@ def test_records_for_a_report_are_the_same_but_for_the_checksum():
 def test_the_keys_alone_are_those_of_the_records():
     """The parameters of a trial may be shares of its examples, as any numbers may."""
     records = [record(number, n=10, params={"c": number / 10}, status="ok") for number in range(8)]
-    assert packed.unpack_keys(pack(records)) == [each["key"] for each in records]
+    assert packed.unpack_keys(pack(records)) == tuple(each["key"] for each in records)
 
 
 def test_no_records_are_none():
@@ -201,18 +201,29 @@ def test_the_keys_of_a_run_that_ships_are_those_of_its_records(usps):
         assert [records[key]["number"] for key in cell.keys] == list(range(cell.planned))
     lines = run_file.refer_to_lines(run.plain(), ledger.keys(usps))
     assert lines["cells"] == json.loads((usps / "run.json").read_text())["cells"]
-    with ledger.open_ledger(usps):
-        pass
+    content = (usps / ledger.PACKED).read_bytes()
+    (usps / ledger.NAME).write_bytes(b"".join(line for _, line in unpack_lines(content)))
     (usps / ledger.PACKED).unlink()
     assert run_file.read(usps) == run
 
 
-@pytest.mark.parametrize("lines", [[[0, 1]], [[1, 10**9]], [[1, 2]] * 1000, [[2, 1]]])
-def test_lines_that_the_ledger_does_not_have_are_refused(lines, usps):
+def test_lines_are_looked_up_once_a_key_is_asked_for(usps):
+    """A report of a run that was read before needs no key, and reads no ledger."""
+    content = json.loads((usps / "run.json").read_text())
+    content["cells"][0]["keys"]["lines"] = [[1, 10**9]]
+    (usps / "run.json").write_text(json.dumps(content))
+    keys = run_file.read(usps).cells[0].keys
+    assert len(keys) == 10**9
+    with pytest.raises(UserError, match=r"run\.json names lines that the ledger does not have"):
+        list(keys)
+
+
+@pytest.mark.parametrize("lines", [[[0, 1]], [[1, 2]] * 1000, [[2, 1]], [[3, 5], [1, 3]]])
+def test_lines_that_are_out_of_range_or_named_twice_are_refused(lines, usps):
     content = json.loads((usps / "run.json").read_text())
     content["cells"][0]["keys"]["lines"] = lines
     (usps / "run.json").write_text(json.dumps(content))
-    with pytest.raises(UserError, match="names lines that the ledger does not have"):
+    with pytest.raises(UserError, match="lines that it names are none, or one of them is named twice"):
         run_file.read(usps)
 
 

@@ -124,6 +124,13 @@ def test_a_packed_ledger_is_unpacked_when_a_run_goes_on_from_it(name, pack, tmp_
     assert list(ledger.current(tmp_path)) == ledger.keys(tmp_path) == [TRIAL.key, "more"]
 
 
+def test_a_run_with_nothing_to_do_leaves_a_packed_ledger_alone(tmp_path):
+    (tmp_path / ledger.PACKED).write_bytes(packed.pack([read_line(write_line(RECORD))]))
+    with ledger.open_ledger(tmp_path) as book:
+        assert list(book.records) == [TRIAL.key]
+    assert not (tmp_path / ledger.NAME).exists()
+
+
 def test_a_damaged_packed_ledger_is_refused_and_leaves_no_lines(tmp_path):
     content = packed.pack([read_line(write_line(RECORD))])
     (tmp_path / ledger.PACKED).write_bytes(content[:-9])
