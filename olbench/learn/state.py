@@ -7,7 +7,7 @@ with the arrays of every algorithm in every form.
 from typing import TYPE_CHECKING
 
 from olbench.kernels.sizes import count_blocks, count_columns
-from olbench.learn.learners import BLOCKED_FROM, TILE, choose_depth
+from olbench.learn.learners import BLOCKED_FROM, TILE, choose_depth, spread_rows
 
 if TYPE_CHECKING:
     from olbench.learn.algorithm import Algorithm
@@ -44,8 +44,8 @@ def _count_binary(algorithm: "Algorithm", d: int) -> int:
         return 2 * d + (d if algorithm.forgetting < 1.0 else 0) + 3
     if algorithm.form == "root":
         return d * d + 4 * d + 4
-    side = d if d < BLOCKED_FROM else _pad(d)
-    return side * side + choose_depth(d) * side + 2 * d + 2
+    side, length = (d, d) if d < BLOCKED_FROM else (_pad(d), spread_rows(_pad(d)))
+    return (side + choose_depth(d)) * length + 2 * d + 2
 
 
 def _count_native(algorithm: "Algorithm", d: int, classes: int) -> int:
@@ -61,7 +61,7 @@ def _count_native(algorithm: "Algorithm", d: int, classes: int) -> int:
     if algorithm.form == "root":
         return means + count * (d * d + d + 2)
     side = _pad(d)
-    return means + count * (side * side + choose_depth(d) * side + d + 4)
+    return means + count * ((side + choose_depth(d)) * spread_rows(side) + d + 4)
 
 
 def _pad(d: int) -> int:
