@@ -29,7 +29,6 @@ import lzma
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from itertools import accumulate, chain, groupby, islice, pairwise, repeat
 from typing import Any
 
@@ -49,6 +48,8 @@ _SHARE_DIGITS = 6
 #: How many values decide between two ways to write a column.
 _SAMPLE = 5000
 _Column = list[Any]
+#: The keys of one file by its hash: a run file that names its lines is read several times.
+_kept_keys: dict[bytes, tuple[str, ...]] = {}
 
 
 class PackedError(ValueError):
@@ -117,21 +118,29 @@ def unpack_briefly(content: bytes) -> Iterator[Record]:
 
     The checksum of the file covers the records all the same.
     """
-    tree = _read(content)
-    _read.cache_clear()
+    tree, keys = _read(content), []
     with _refusal():
-        yield from _each(tree)
+        for record in _each(tree):
+            keys.append(record["key"])
+            yield record
+    _keep_keys(content, keys)
 
 
-@lru_cache(maxsize=1)
 def unpack_keys(content: bytes) -> tuple[str, ...]:
-    """Return the key of each record, kept for the next call: a run file is read several times in a run."""
+    """Return the key of each record; those of the file that was read last are known."""
+    if (mark := hashlib.sha256(content).digest()) in _kept_keys:
+        return _kept_keys[mark]
     tree = _read(content)
     with _refusal():
         groups = [
             {name: group[name] for name in (*FIELDS, "key", "n") if name in group} for group in tree["groups"]
         ]
-        return tuple(record["key"] for record in _Decoder().records(groups, tree["sequence"]))
+        return _keep_keys(content, [each["key"] for each in _Decoder().records(groups, tree["sequence"])])
+
+
+def _keep_keys(content: bytes, keys: Iterable[str]) -> tuple[str, ...]:
+    _kept_keys.clear()
+    return _kept_keys.setdefault(hashlib.sha256(content).digest(), tuple(keys))
 
 
 @contextmanager
@@ -334,9 +343,8 @@ def _shares(digits: int, counts: Iterable[int], sizes: Iterable[int]) -> list[fl
     return [round(count / size, digits) for count, size in zip(counts, sizes, strict=True)]
 
 
-@lru_cache(maxsize=1)
 def _read(content: bytes) -> Any:
-    """Return the JSON of a packed ledger; a report asks for the keys of a run file, then for the records."""
+    """Return the JSON of a packed ledger."""
     reader = io.BufferedReader(Decompressed(io.BytesIO(content), "xz"), BUFFER)
     most = ROOM + MOST_RATIO * len(content)
     try:

@@ -108,7 +108,12 @@ def test_records_for_a_report_are_the_same_but_for_the_checksum():
 def test_the_keys_alone_are_those_of_the_records():
     """The parameters of a trial may be shares of its examples, as any numbers may."""
     records = [record(number, n=10, params={"c": number / 10}, status="ok") for number in range(8)]
-    assert packed.unpack_keys(pack(records)) == tuple(each["key"] for each in records)
+    content, keys = pack(records), tuple(each["key"] for each in records)
+    packed.unpack_keys(pack([]))
+    assert packed.unpack_keys(content) == keys
+    packed.unpack_keys(pack([]))
+    assert len(list(unpack_briefly(content))) == 8
+    assert packed.unpack_keys(content) == keys
 
 
 def test_no_records_are_none():
