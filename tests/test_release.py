@@ -300,7 +300,7 @@ def test_the_action_passes_while_no_count_changed_and_marks_one_that_did(reposit
     text = (repository / "baseline.json").read_text()
     baseline = json.loads(text)
     [count] = re.findall(r'"mistakes": \[?\s*(\d+)', text)[:1]
-    (repository / "baseline.json").write_text(re.sub(rf"\b{count}\b", str(int(count) + 1), text))
+    (repository / "baseline.json").write_text(re.sub(rf"\b{count}\b", str(int(count) - 1), text))
     assert baseline != json.loads((repository / "baseline.json").read_text())
     done = act(repository, config="ci.yaml", baseline="baseline.json", olbench="", output="found.txt")
     assert done.returncode == 1
