@@ -147,19 +147,19 @@ def _compile(compiler: Callable[..., Any], function: Callable[..., Any], signatu
         if "no locator available" not in str(error):
             raise
     # A rule typed into a notebook or a shell has no file beside which numba could keep a cache.
-    is_cached = os.path.exists(function.__code__.co_filename)
-    if is_cached:
-        _use_own_cache()
+    is_cached = os.path.exists(function.__code__.co_filename) and _use_own_cache()
     return compiler(signature, cache=is_cached, error_model="numpy", **how)(function)
 
 
-def _use_own_cache() -> None:
+def _use_own_cache() -> bool:
     """Keep compiled code in a folder of this process: neither the package nor the home can be written.
 
-    The folder is new and private, as numba runs what it finds in one. Worker processes share it.
+    The folder is new and private, as numba runs what it finds in one. Worker processes share it. Return
+    whether there is one now: where NUMBA_CACHE_DIR names a folder that cannot be written, nothing is kept.
     """
     if numba.config.CACHE_DIR:
-        return
+        return False
     folder = tempfile.mkdtemp(prefix="olbench-numba-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = folder
+    return True
