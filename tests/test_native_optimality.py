@@ -171,7 +171,7 @@ def set_covariances(learner, sigmas):
         learner.roots[:] = np.linalg.cholesky(sigmas)
         learner.bound[:], learner.reach[:] = np.inf, np.abs(learner.roots).sum(axis=2)
     else:
-        learner.sigma[:, :D, :D] = sigmas
+        learner._base[:, :D, :D] = sigmas
         learner.bound[:] = np.inf
 
 
@@ -208,7 +208,7 @@ def test_one_covariance_of_all_classes_together(id, params):
         algorithm = make_algorithm(id, multiclass="native", covariance="full", form="covariance", **params)
         learner = start_classes(algorithm, D, CLASSES)
         learner.joint.mu[:] = means.ravel()
-        learner.joint.sigma[:] = sigma
+        learner.joint._base[:] = sigma
         learner.joint.bound[:] = np.inf
         rival = step_from(learner, x, truth)
         signs = np.zeros(CLASSES)
@@ -263,7 +263,7 @@ def test_nothing_else_changes():
         means, x = rng.normal(size=(2, 2)), rng.normal(size=2)
         sigmas = np.stack([random_covariance(rng, 2) / 100 for _ in range(2)])
         learner = start_classes(make_algorithm("cw", multiclass="native", eta=0.8, form="covariance"), 2, 2)
-        learner.means[:, :2], learner.sigma[:, :2, :2], learner.bound[:] = means.T, sigmas, np.inf
+        learner.means[:, :2], learner._base[:, :2, :2], learner.bound[:] = means.T, sigmas, np.inf
         step_from(learner, x, 0)
         moved = sum(map(divergence, learner.weights, learner.covariance, means, sigmas))
 

@@ -402,7 +402,7 @@ FORM = r"\(m, v, mistake, t, p\) -> \(loss, alpha, c\)"
         (TAKES, "seen[t] = m; return 1.0, 0.5, 0.5", r"mine.py:6: the rule of .* does not compile: Untyped"),
         (
             TAKES,
-            "return 1.0, 0.1, float(str(m) + 'e0')",
+            "return 1.0, 0.1, float(str(abs(m)) + 'e0')",
             r"mine.py:6: the rule of .* does not compile: .* found for signature: float\(unicode_type\)$",
         ),
         (TAKES, "raise RuntimeError('no')", r"mine.py:6: the rule of 'mine-.*' has `raise`, which compiled"),

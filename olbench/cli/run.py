@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from olbench.protocols.definition import Cell
 
 
+CONFIG_HAS_KEYS = (
+    "--stream, --algorithms, --covariance, --plugin and flags for files (--positive, --label and so on) go "
+    "with a data set; in a config use its keys or --set"
+)
+
+
 @click.command("run")
 @click.argument("what", metavar="CONFIG|DATA", type=click.Path())
 @OUT
@@ -116,6 +122,8 @@ def command(
         overrides = ("protocol=stream", *([f"delay={delay}"] if delay else []), *overrides)
     elif delay is not None:
         raise UserError("--delay is for a stream; add --stream, or in a config protocol: stream")
+    if stream and is_config(what):
+        raise UserError(CONFIG_HAS_KEYS)
     if stream and what == STDIN:
         raise UserError("- is learnt row by row as it comes; leave out --stream, or write it to a file")
     config = read(what, algorithms, covariance, positive, overrides, plugins, given)
@@ -206,10 +214,7 @@ def read(
 
     if is_config(what):
         if algorithms is not None or covariance or positive or plugins or reading:
-            raise UserError(
-                "--stream, --algorithms, --covariance, --plugin and flags for files (--positive, --label and "
-                "so on) go with a data set; in a config use its keys or --set"
-            )
+            raise UserError(CONFIG_HAS_KEYS)
         return read_config(find_config(what), overrides)
     if Path(what).suffix and not Path(what).exists():
         raise UserError(f"there is no file {what}")

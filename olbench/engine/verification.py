@@ -52,7 +52,7 @@ def detection(population: int, altered: int, drawn: int) -> float:
     """Return the probability that at least one of the altered trials is drawn.
 
     >>> round(detection(480, 24, 20), 4)
-    0.6498
+    0.6491
     """
     missed = 1.0
     for number in range(drawn):

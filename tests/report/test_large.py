@@ -57,8 +57,8 @@ def test_a_large_page_is_compressed_and_complete(folders, page):
         for each in re.findall(r'<script type="application/gzip" class="packed">([^<]*)</script>', page)
     ]
     assert report_document(report).large
-    # The results, the pairs, and the differences within each data set.
-    assert len(packed) == 2 + 24
+    # The results, the costs, the pairs, and the differences within each data set.
+    assert len(packed) == 3 + 24
     assert packed[0].count("<tr") + packed[1].count("<tr") == 2000 + 24 * 90
     [table] = re.findall(r'download="[^"]*.csv.gz" href="data:application/gzip[^,]*,([^"]*)"', page)
     assert gzip.decompress(b64decode(table)).decode() == render_csv(report)

@@ -176,7 +176,8 @@ def test_the_folder_above_results_that_ship_leads_to_them(here, run):
     hint = "(expected results/scw/run.json); did you mean results/scw/reference?"
     assert err == f"olbench: no run in 'results/scw' {hint}\n"
     code, _, err = here("report", run / "run.json")
-    assert (code, err.endswith("is a file; name the folder of a run, such as results/quick\n")) == (2, True)
+    assert code == 2
+    assert "is a file; name the folder of a run, such as results/quick" in err
 
 
 def test_much_that_is_missing_is_told_by_data_set(here, run):
@@ -210,8 +211,8 @@ def test_what_the_marks_mean_stands_below_the_last_block_that_is_shown(here, run
 def test_a_ratio_of_shared_times_is_in_brackets_and_that_of_another_protocol_not_there(here, run):
     assert "12  " in line_of(here, run, "cw")
     rewrite(run, lambda record: record | {"timing": "shared"})
-    assert line_of(here, run, "cw").rstrip().endswith(")")
-    assert line_of(here, run, "scw1").rstrip().endswith("–")
+    assert "(12)  " in line_of(here, run, "cw")
+    assert "–  " in line_of(here, run, "scw1")
 
 
 def line_of(here, run, algorithm):
@@ -259,7 +260,7 @@ def test_a_tuning_that_failed_is_not_called_unfinished(here, run):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--all", "--output", "x.txt"), "--all writes every format to DIR/report"),
+        (("--all", "--output", "x.txt"), "--all writes every format to one folder"),
         (("--output", "."), "is a directory"),
     ],
 )

@@ -21,7 +21,7 @@ from olbench.forensics.consistency import (
     distance,
     is_only_by_spread,
 )
-from olbench.papers import Reported, load_paper
+from olbench.papers import Reported, load_paper, paper_modules
 from olbench.report.verdicts import REPRODUCED, verdict
 from olbench.yaml_lines import from_plain
 from tests.runner.conftest import ROOT
@@ -79,6 +79,7 @@ def rows():
 def paper(rows, tmp_path, monkeypatch):
     """Return a function that makes a paper with these rows for a data set, and gives its id."""
     monkeypatch.setattr("olbench.papers.FOLDER", tmp_path / "papers")
+    monkeypatch.setattr("olbench.papers.paper_modules", paper_modules.__wrapped__)
 
     def write(dataset="synthetic-noise", wanted=tuple(rows), id="madeup"):
         lines = "".join(f"        {row}: {rows[row]}\n" for row in wanted)

@@ -34,7 +34,7 @@ def test_check_says_what_changed_and_by_how_much(here, baseline):
     others = sum(content["rows"][0]["mistakes"])
     rates = f"{100 * others / 569 / 3:.1f} % -> {100 * (others - 3) / 569 / 3:.1f} %"
     line = f"perceptron on breast-cancer: mistake rate {rates}, better (1 of 3 permutations changed)\n"
-    assert (code, out) == (1, line + "36 counts compared, 1 changed\n")
+    assert (code, out) == (1, line + "36 counts compared, 1 changed; of the results, 1 better\n")
     words = ("check", "small.yaml", "--against", baseline, "--quiet", "--tolerance")
     assert here(*words, 0.01)[0] == 0
     assert here(*words, 0.001)[0] == 1
