@@ -244,6 +244,19 @@ def test_the_floors_do_the_work_that_they_stand_for():
         assert last == pytest.approx(1.0 - 0.999 ** (changes - 1))
 
 
+def test_the_peers_of_a_bench_run_on_one_thread():
+    """In a process of its own: here, other tests have loaded every library already."""
+    code = (
+        "from threadpoolctl import threadpool_info, threadpool_limits\n"
+        "from olbench.bench import peers\n"
+        "with threadpool_limits(1):\n"
+        "    peers.blas_floor(9, 1)()\n"
+        "    print(*[each['num_threads'] for each in threadpool_info()])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {"1"}
+
+
 def test_bench_reads_a_file_of_ones_own(tmp_path, here):
     path, out = tmp_path / "own.libsvm", tmp_path / "b.json"
     path.write_text("+1 1:1 3:0.5\n-1 2:2\n" * 500)

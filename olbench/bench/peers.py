@@ -12,6 +12,10 @@ from typing import Any
 
 import numpy as np
 
+# SciPy has a BLAS of its own. Loaded later, it would escape the limit of one thread, and its idle threads
+# would be charged to whoever runs next.
+from scipy.linalg.blas import dsymv, dsyr
+
 from olbench.data.readers.libsvm import read_libsvm
 from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import Floats, Ints, as_examples
@@ -124,8 +128,6 @@ def scw1_step(m: float, v: float, C: float = 1.0, phi: float = 0.674489750196081
 
 def blas_floor(d: int, changes: int) -> Pass:
     """Return one symmetric product and one rank-one update in BLAS for every change of state."""
-    from scipy.linalg.blas import dsymv, dsyr
-
     sigma, x = np.asfortranarray(np.eye(d)), np.full(d, 1e-9)
 
     def run() -> object:
