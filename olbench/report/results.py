@@ -28,7 +28,7 @@ from olbench.report.kept import Columns
 from olbench.report.single import TEST, array_for, compare_streams
 from olbench.shipped import find_run
 from olbench.stats import LEVEL, Difference, not_worse, within
-from olbench.trials import ledger, run_file
+from olbench.trials import ledger, remembered, run_file
 from olbench.trials.arrays import read_array
 from olbench.trials.container import is_bundle, name_of, trust
 from olbench.trials.run_file import CellFacts, RunFile
@@ -519,7 +519,7 @@ def _read_columns(folder: Path, run: RunFile, protocol: Protocol, is_kept: bool)
     """Return the trials of each cell, from the cache folder if a long record is as it was last read."""
     # A run that goes on would be kept again and again, and a user's own protocol is not among our sources.
     is_ours = type(protocol).__module__.startswith("olbench.")
-    is_long = sum(len(cell.keys) for cell in run.cells) >= kept.FEWEST
+    is_long = sum(len(cell.keys) for cell in run.cells) >= remembered.FEWEST
     is_kept = is_kept and is_ours and is_long and bool(run.end) and not is_bundle(folder)
     mark = kept.hash_run(folder) if is_kept else ""
     if mark and (columns := kept.read(folder, mark)):

@@ -18,7 +18,7 @@ from olbench.data.readers.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
 from olbench.files import is_special, write_whole
 from olbench.memory import pause_collector
-from olbench.trials import locks, packed
+from olbench.trials import locks, packed, remembered
 from olbench.trials.arrays import ArrayFile
 from olbench.trials.container import is_bundle, read_member
 from olbench.trials.growing import GrowingFile
@@ -51,8 +51,20 @@ def each(folder: Path) -> Iterator[Record]:
 def keys(folder: Path) -> list[str]:
     """Return the key of each record of a folder or bundle, in the order of writing."""
     if not is_bundle(folder) and (path := _find(folder)).name == PACKED:
-        return list(_unpacked(path, packed.unpack_keys))
+        return _packed_keys(path)
     return [record["key"] for record in each(folder)]
+
+
+def _packed_keys(path: Path) -> list[str]:
+    """Return the keys of packed records, each of which is a hash of its record's fields."""
+    mark = remembered.hash_files(path)
+    known = remembered.recall(path.parent, "keys", mark)
+    if known is not None:
+        return known.decode().split()
+    found = list(_unpacked(path, packed.unpack_keys))
+    if len(found) >= remembered.FEWEST:
+        remembered.remember(path.parent, "keys", mark, "\n".join(found).encode())
+    return found
 
 
 def _bundled(folder: Path) -> Iterator[Record]:

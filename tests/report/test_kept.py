@@ -13,7 +13,7 @@ from olbench.errors import UserError
 from olbench.report import kept
 from olbench.report.results import load_results
 from olbench.shipped import find_run
-from olbench.trials import ledger, provenance, run_file
+from olbench.trials import ledger, packed, provenance, remembered, run_file
 from olbench.trials.bundle import write_bundle
 
 SMALL = Path(__file__).with_name("small")
@@ -22,7 +22,7 @@ SMALL = Path(__file__).with_name("small")
 @pytest.fixture(autouse=True)
 def empty_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(kept, "FEWEST", 0)
+    monkeypatch.setattr(remembered, "FEWEST", 0)
 
 
 @pytest.fixture
@@ -60,6 +60,16 @@ def test_a_kept_run_is_the_run_that_was_read(run, reads):
             assert plain(getattr(one, name)) == plain(getattr(other, name)), (one, name)
 
 
+def test_the_keys_of_packed_records_are_hashed_once(tmp_path, monkeypatch):
+    folder = Path(shutil.copytree(find_run("shards"), tmp_path / "shards"))
+    first = ledger.keys(folder)
+    monkeypatch.setattr(packed, "unpack_keys", None)
+    assert ledger.keys(folder) == first
+    (folder / ledger.PACKED).write_bytes(b"another file")
+    with pytest.raises(TypeError):
+        ledger.keys(folder)
+
+
 def test_an_edited_ledger_is_refused_although_the_run_is_kept(copy: Path):
     load_results(copy)
     path = copy / ledger.NAME
@@ -73,7 +83,7 @@ def test_other_sources_and_another_run_file_read_the_ledger_again(copy: Path, re
     edit_run(copy, start="2026-01-01T00:00:00+00:00")
     load_results(copy)
     assert len(reads) == 2
-    monkeypatch.setattr(kept, "digest_sources", lambda: "others")
+    monkeypatch.setattr(remembered, "digest_sources", lambda: "others")
     load_results(copy)
     assert len(reads) == 3
 
@@ -112,13 +122,13 @@ def test_what_goes_on_is_short_bundled_or_shows_other_measures_is_not_kept(copy:
     load_results(write_bundle(find_run("shards"), tmp_path / "shards.olb").path)
     edit_run(copy, end=None)
     load_results(copy)
-    monkeypatch.setattr(kept, "FEWEST", 500)
+    monkeypatch.setattr(remembered, "FEWEST", 500)
     load_results(SMALL)
-    assert not runs_folder().exists()
+    assert not list(runs_folder().glob("*.columns"))
 
 
 def test_the_runs_that_were_kept_first_go_first_and_cleaning_removes_all(copy: Path, tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, "MOST", 1)
+    monkeypatch.setattr(remembered, "MOST", 1)
     load_results(copy)
     [first] = runs_folder().iterdir()
     load_results(SMALL)
