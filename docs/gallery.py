@@ -8,6 +8,7 @@ than the code that draws it, or whose file is not the one that was drawn.
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,19 @@ def read_digests() -> dict[str, dict[str, str]]:
     return digests
 
 
+def find_old() -> list[str]:
+    """Return the pictures that do not show what their runs and the code would draw now."""
+    drawn, old = read_digests(), []
+    for file, draw_figure in find_pictures().items():
+        try:
+            shows = hash_content(draw_figure())
+        except UserError:  # the data set of an illustration that is not downloaded
+            shows = drawn[file]["shows"]
+        if drawn[file] != {"shows": shows, "file": hash_file(file)}:
+            old.append(file)
+    return old
+
+
 def draw() -> None:
     """Draw every picture again, and keep the digests. One whose data cannot be fetched stays as it is."""
     before, digests = read_digests(), {}
@@ -110,4 +124,6 @@ def draw() -> None:
 
 
 if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit("".join(f"{file} is old\n" for file in find_old()) or None)
     draw()
