@@ -78,7 +78,7 @@ def inlined(function: Function) -> Function:
     The caller holds a reference to every array, so none is counted here: counting would take longer than a
     short round. The code becomes part of the caller, which keeps the fields of arrays in registers.
     """
-    return cast(Function, numba.njit(error_model="numpy", forceinline=True, _nrt=False)(function))
+    return cast(Function, Helper(function, forceinline=True, _nrt=False))
 
 
 class LazyKernel(Helper):
@@ -94,6 +94,11 @@ class LazyKernel(Helper):
     @cached_property
     def _compiled(self) -> Any:
         return _compile(numba.njit, self.py_func, self.signature, nogil=True)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes it for: the kernel that Python calls, too."""
+        return self._compiled._numba_type_
 
     def __getattr__(self, name: str) -> Any:
         """Return what numba's function has by that name."""

@@ -13,24 +13,33 @@ class Helper:
     It becomes part of its callers and is cached with them, so it has no cache of its own.
     """
 
-    def __init__(self, function: Callable[..., Any]):
+    def __init__(self, function: Callable[..., Any], **how: Any):
         self.py_func = function
+        self.how = how
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the compiled function."""
+        """Call the function, compiled for Python."""
         return self._compiled(*arguments)
 
     @cached_property
     def _compiled(self) -> Any:
         from numba import njit
 
-        return njit(error_model="numpy")(self.py_func)
+        return njit(error_model="numpy", **self.how)(self.py_func)
+
+    @cached_property
+    def _part(self) -> Any:
+        from numba import njit
+
+        from olbench.kernels.parts import PartCompiler
+
+        return njit(error_model="numpy", pipeline_class=PartCompiler, **self.how)(self.py_func)
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba takes it for: its compiled function."""
-        return self._compiled._numba_type_
+        """What numba takes it for: the function, compiled as a part of others."""
+        return self._part._numba_type_
 
 
 def helper(function: Function) -> Function:
