@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: quick reproduce test coverage test-fast test-lowest lint docs docs-figures docs-numbers bench survey reference fuzz torture mutants clean help
+.PHONY: quick reproduce test coverage test-fast test-lowest lint docs docs-figures docs-numbers behaviours bench survey reference fuzz torture mutants clean help
 
 help:
 	@echo "make quick      set up $(VENV) and run a first experiment, without a download: a minute or two"
@@ -21,6 +21,7 @@ help:
 	@echo "make docs       build the documentation into site/ (installs Sphinx)"
 	@echo "make docs-figures  draw the pictures of the documentation from the runs that ship"
 	@echo "make docs-numbers  write the numbers of the documentation from the runs that ship"
+	@echo "make behaviours  write how the algorithms behave, after a change of a rule, a kernel or a learner"
 	@echo "make bench      compare the speed with other libraries (installs River and Vowpal Wabbit)"
 	@echo "make survey     tell which learners of public libraries are the algorithms of their papers (installs them)"
 	@echo "make reference  compare every algorithm with a reference in C on the data sets that can be fetched"
@@ -122,6 +123,9 @@ docs-figures: $(VENV)/.ready
 # Exits with 1 if a number in running text differs from the runs; these are printed, and mended by hand.
 docs-numbers: $(VENV)/.ready
 	$(BIN)/python docs/page_numbers.py
+
+behaviours: $(VENV)/.ready
+	$(BIN)/python results/behaviours.py
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --editable ".[dev,peers]" || echo "some libraries could not be installed; they are skipped"

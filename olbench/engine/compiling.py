@@ -1,9 +1,11 @@
 """The kernels of a run, compiled before its first trial, as many at a time as there are jobs.
 
 A kernel takes seconds to compile, once on a machine, and numba compiles one at a time in a process. So each
-goes to a process of its own, and numba's cache on disk brings them together.
+goes to a process of its own, the longest first, and the rules come last. Numba's cache on disk brings them
+together.
 """
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -26,15 +28,16 @@ Place = tuple[str, str]
 
 def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callable[[str], None]) -> None:
     """Compile the kernels that some cells need and numba's cache lacks; `say` is told how far it is."""
-    places = sorted(find_missing(cells))
+    places = sorted(find_missing(cells), key=_measure_source, reverse=True)
     if not places:
         return
+    ids = sorted({cell.spec.id for cell in cells if _has_rule_of_package(cell.spec.id)})
     names = ", ".join(module.rpartition(".")[2] for module, _ in places)
     kernels = f"{len(places)} kernels" if len(places) > 1 else "the kernel"
     say(f"compiling {kernels} ({names}), once on this machine")
     # What fails is compiled again where it is used, which says why it fails.
     with suppress(Exception):
-        for done, _ in enumerate(compile_kernels(places, min(jobs, count_cores()), stop), start=1):
+        for done, _ in enumerate(compile_kernels(places, ids, min(jobs, count_cores()), stop), start=1):
             say(f"compiling {kernels} ({names}), once on this machine, {done} of {len(places)} done")
 
 
@@ -61,16 +64,29 @@ def _find_kernel(id: str, options: dict[str, object], d: int) -> Place | None:
     return None
 
 
-def compile_kernels(places: Sequence[Place], jobs: int, stop: StopFlag) -> Iterator[Place]:
-    """Compile kernels into numba's cache, and yield each when it is there."""
+def _has_rule_of_package(id: str) -> bool:
+    """Return whether a rule needs no plugin, which another process would have to load."""
+    definition = get_definition(id)
+    return definition.rule is not None and definition.module.startswith("olbench.")
+
+
+def _measure_source(place: Place) -> tuple[int, Place]:
+    """Return what orders kernels by the time that they take, which grows with their source."""
+    return len(inspect.getsource(import_module(place[0]))), place
+
+
+def compile_kernels(
+    places: Sequence[Place], ids: Sequence[str], jobs: int, stop: StopFlag
+) -> Iterator[Place]:
+    """Compile kernels, and the rules of algorithms, into numba's cache; yield a kernel when it is there."""
     if min(jobs, len(places)) == 1:
         yield from filter(None, (stop.or_none(partial(_compile, place)) for place in places))
         return
     with parallel_config("loky", n_jobs=min(jobs, len(places)), inner_max_num_threads=1), hold_interrupts():
-        calls = (delayed(_compile)(place) for place in places)
-        results: Iterator[Place] = Parallel(return_as="generator_unordered", batch_size=1)(calls)
+        calls = [*(delayed(_compile)(place) for place in places), delayed(_compile_rules)(ids)]
+        results: Iterator[Place | None] = Parallel(return_as="generator_unordered", batch_size=1)(calls)
     try:
-        for _ in places:
+        for _ in calls:
             if place := stop.or_none(lambda: next(results)):
                 yield place
     finally:
@@ -84,3 +100,9 @@ def _compile(place: Place) -> Place:
     module, name = place
     tracer(getattr(import_module(module), name))
     return place
+
+
+def _compile_rules(ids: Sequence[str]) -> None:
+    """Compile the rules of algorithms of this package."""
+    for id in ids:
+        _ = get_definition(id).compiled_rule

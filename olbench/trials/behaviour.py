@@ -7,19 +7,20 @@ they are chosen for what a long pass would show: rows of very different scales, 
 rule multiplies the errors of what a kernel carries from round to round.
 
 The probes cost some milliseconds each and a compilation, so the hash is remembered on disk under the hash of
-all sources that could change it. A user's own file is part of the hash too: an edit there can concern rounds
-that no probe reaches.
+all sources that could change it and the versions of the compilers. A user's own file is part of the hash too:
+an edit there can concern rounds that no probe reaches. What ships with the package (`SHIPPED`, written by
+`make behaviours`) saves the first run on a machine the kernels that only its probes would need.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -40,6 +41,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 #: What can change the result of a pass; everything else only plans, stores or prints.
 DECIDING = ("kernels", "algorithms", "advice", "learn", "trials/seeds.py", "trials/behaviour.py")
 COMPILERS = ("numpy", "numba", "llvmlite")
+SHIPPED = Path(__file__).with_name("behaviours.json")
 ROUNDS = 400
 DIGITS = 9
 #: Rounds of the probe with rules, and the digits of what a numerical solver finds.
@@ -66,7 +68,34 @@ def forget() -> None:
 
 def is_observed(algorithm: str, options: Mapping[str, Any]) -> bool:
     """Return whether the behaviour is remembered on disk, so that no probe has to run."""
-    return _place_of(algorithm, json.dumps(dict(options), sort_keys=True)).is_file()
+    words = json.dumps(dict(options), sort_keys=True)
+    return bool(_shipped(algorithm, words)) or _place_of(algorithm, words).is_file()
+
+
+def ship(algorithms: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    """Observe algorithms with their options, and write what the package remembers of them."""
+    seen = {(id, json.dumps(dict(options), sort_keys=True)) for id, options in algorithms}
+    found = {f"{id} {options}": _observe(id, json.loads(options)) for id, options in sorted(seen)}
+    versions = {compiler: version(compiler) for compiler in COMPILERS}
+    known = {"sources": _digest(*_deciding_files()), "compilers": versions, "behaviours": found}
+    write_text(SHIPPED, json.dumps(known, indent=1) + "\n")
+
+
+def _shipped(algorithm: str, options: str) -> str | None:
+    """Return the behaviour that came with the package, if its sources and the compilers are the same."""
+    known = _read_shipped()
+    versions = {compiler: version(compiler) for compiler in COMPILERS}
+    if known.get("sources") != source_hash(algorithm) or known["compilers"] != versions:
+        return None
+    return cast("str | None", known["behaviours"].get(f"{algorithm} {options}"))
+
+
+@cache
+def _read_shipped() -> dict[str, Any]:
+    try:
+        return cast(dict[str, Any], json.loads(SHIPPED.read_text(encoding="utf-8")))
+    except OSError:
+        return {}
 
 
 def _place_of(algorithm: str, options: str) -> Path:
@@ -76,6 +105,8 @@ def _place_of(algorithm: str, options: str) -> Path:
 
 @cache
 def _remembered(algorithm: str, options: str) -> str:
+    if known := _shipped(algorithm, options):
+        return known
     memo = _place_of(algorithm, options)
     with suppress(OSError, ValueError, KeyError, TypeError):
         return str(json.loads(memo.read_text(encoding="utf-8"))["behaviour"])

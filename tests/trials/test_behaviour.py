@@ -5,13 +5,14 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from olbench.trials import behaviour as module
 from olbench.trials import seeds
-from olbench.trials.behaviour import behaviour, source_hash
+from olbench.trials.behaviour import behaviour, is_observed, source_hash
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = {"covariance": "full", "form": "covariance", "a": 1.0}
@@ -30,8 +31,9 @@ def mine(m, v, mistake, t, p):
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
-    """Observe anew: nothing is remembered from another test or an earlier session."""
+    """Observe anew: nothing is remembered from another test or session, or came with the package."""
     monkeypatch.setenv("OLBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(module, "_read_shipped", dict)
     module._remembered.cache_clear()
     yield
     module._remembered.cache_clear()
@@ -55,6 +57,25 @@ def test_it_is_remembered_under_the_hash_of_the_sources(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "source_hash", lambda id: "another source")
     module._remembered.cache_clear()
     assert behaviour("arow", FULL) == found
+
+
+def test_what_ships_is_what_would_be_observed(monkeypatch):
+    """Else the first run on a machine compiles kernels for the probes alone: run `make behaviours`."""
+    known = json.loads(module.SHIPPED.read_text())
+    monkeypatch.setattr(module, "_read_shipped", lambda: known)
+    assert known["sources"] == source_hash("arow"), "run `make behaviours`, and see whose line it changes"
+    for name, shipped in known["behaviours"].items():
+        id, options = name.split(" ", 1)
+        assert module._observe(id, json.loads(options)) == shipped, name
+        assert is_observed(id, json.loads(options)) == (
+            known["compilers"] == {compiler: version(compiler) for compiler in module.COMPILERS}
+        )
+
+
+def test_what_ships_for_other_sources_does_not_count(monkeypatch):
+    monkeypatch.setattr(module, "_read_shipped", lambda: {"sources": "others", "behaviours": {}})
+    assert not is_observed("arow", FULL)
+    assert behaviour("arow", FULL) == module._observe("arow", FULL)
 
 
 def test_another_order_of_the_seeds_is_another_behaviour(monkeypatch):
