@@ -30,11 +30,9 @@ class Helper:
 
     @cached_property
     def _part(self) -> Any:
-        from numba import njit
+        from olbench.kernels.parts import compile_part
 
-        from olbench.kernels.parts import PartCompiler
-
-        return njit(error_model="numpy", pipeline_class=PartCompiler, **self.how)(self.py_func)
+        return compile_part(self.py_func, **self.how)
 
     @property
     def _numba_type_(self) -> Any:

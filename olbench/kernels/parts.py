@@ -6,12 +6,15 @@ become part of the kernel. Here they are left as they were lowered, which takes 
 the kernels of a first run. The machine code of a kernel is made from the same instructions.
 """
 
+from collections.abc import Callable
 from typing import Any
 
+from numba import njit
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
+from numba.types import unliteral
 
 
 class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -59,3 +62,14 @@ class PartCompiler(Compiler):  # type: ignore[misc]
             ]
             pipeline.finalize()
         return pipelines
+
+
+def compile_part(function: Callable[..., Any], **how: Any) -> Any:
+    """Let kernels and rules call a function, which is compiled as a part of theirs."""
+    part = njit(error_model="numpy", pipeline_class=PartCompiler, **how)(function)
+    find = part.get_call_template
+    # Numba would compile it once more for each constant among its arguments.
+    part.get_call_template = lambda arguments, named: find(
+        [unliteral(kind) for kind in arguments], {name: unliteral(kind) for name, kind in named.items()}
+    )
+    return part

@@ -76,16 +76,14 @@ def ship(algorithms: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
     """Observe algorithms with their options, and write what the package remembers of them."""
     seen = {(id, json.dumps(dict(options), sort_keys=True)) for id, options in algorithms}
     found = {f"{id} {options}": _observe(id, json.loads(options)) for id, options in sorted(seen)}
-    versions = {compiler: version(compiler) for compiler in COMPILERS}
-    known = {"sources": _digest(*_deciding_files()), "compilers": versions, "behaviours": found}
+    known = {"sources": _digest(*_deciding_files()), "compilers": _versions(), "behaviours": found}
     write_text(SHIPPED, json.dumps(known, indent=1) + "\n")
 
 
 def _shipped(algorithm: str, options: str) -> str | None:
     """Return the behaviour that came with the package, if its sources and the compilers are the same."""
     known = _read_shipped()
-    versions = {compiler: version(compiler) for compiler in COMPILERS}
-    if known.get("sources") != source_hash(algorithm) or known["compilers"] != versions:
+    if known.get("sources") != source_hash(algorithm) or known["compilers"] != _versions():
         return None
     return cast("str | None", known["behaviours"].get(f"{algorithm} {options}"))
 
@@ -98,8 +96,13 @@ def _read_shipped() -> dict[str, Any]:
         return {}
 
 
+@cache
+def _versions() -> dict[str, str]:
+    return {compiler: version(compiler) for compiler in COMPILERS}
+
+
 def _place_of(algorithm: str, options: str) -> Path:
-    sources = json.dumps([source_hash(algorithm), *map(version, COMPILERS)])
+    sources = json.dumps([source_hash(algorithm), *_versions().values()])
     return cache_folder() / "behaviour" / f"{_hash(sources, algorithm, options)}.json"
 
 
