@@ -100,11 +100,15 @@ class LazyKernel(Helper):
         """What numba takes it for: the kernel that Python calls, too."""
         return self._compiled._numba_type_
 
-    def __getattr__(self, name: str) -> Any:
-        """Return what numba's function has by that name."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._compiled, name)
+    @property
+    def overloads(self) -> Any:
+        """The compiled code, by the types of its arguments."""
+        return self._compiled.overloads
+
+    @property
+    def stats(self) -> Any:
+        """How often it was compiled, and how often found in the cache."""
+        return self._compiled.stats
 
     def warm_up(self) -> None:
         """Compile it, or load it from the cache."""

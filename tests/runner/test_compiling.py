@@ -6,13 +6,14 @@ import subprocess
 import sys
 
 import pytest
+from numba import float64
 
 from olbench.api import plan
 from olbench.config.reading import data_config
 from olbench.engine import compiling
 from olbench.engine.compiling import compile_ahead, find_missing
 from olbench.engine.stopping import StopFlag
-from olbench.kernels.compile import LazyKernel
+from olbench.kernels.compile import LazyKernel, kernel
 from olbench.learn.learners import BLOCKED_FROM
 
 IN_PROCESSES = """
@@ -111,3 +112,16 @@ def test_a_kernel_that_does_not_compile_ahead_is_left_to_its_trials(cells, nothi
 
     monkeypatch.setattr(compiling, "_compile", fail)
     compile_ahead(cells("pa1"), 1, StopFlag(), lambda text: None)
+
+
+def test_looking_at_a_kernel_compiles_nothing():
+    """Pytest, inspect and debuggers ask every object for attributes that they know."""
+
+    def double(x):
+        return 2.0 * x
+
+    lazy = kernel(float64(float64))(double)
+    assert not hasattr(lazy, "pytestmark")
+    assert "_compiled" not in vars(lazy)
+    assert lazy(2.0) == 4.0
+    assert "_compiled" in vars(lazy)
