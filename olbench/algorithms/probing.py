@@ -18,9 +18,18 @@ import numpy as np
 
 from olbench.errors import UserError, count, describe_error, find_line
 
-#: What a rule of each order takes and gives, by the names that the documents use.
-TAKES = {"first": ("m", "s", "mistake", "q", "t", "k", "p"), "second": ("m", "v", "mistake", "t", "p")}
-GIVES = {"first": ("loss", "shrink", "tau"), "second": ("loss", "alpha", "c")}
+#: What a rule of each order takes and gives, by the names that the documents use; of second order, also one
+#: that sees the label and has a state.
+TAKES = {
+    "first": ("m", "s", "mistake", "q", "t", "k", "p"),
+    "second": ("m", "v", "mistake", "t", "p"),
+    "labelled": ("m", "v", "y", "mistake", "t", "p", "s"),
+}
+GIVES = {
+    "first": ("loss", "shrink", "tau"),
+    "second": ("loss", "alpha", "c"),
+    "labelled": ("loss", "alpha", "c", "decay"),
+}
 #: What a rule gives that does nothing.
 PASSIVE = {"first": (0.0, 1.0, 0.0), "second": (0.0, 0.0, 0.0)}
 #: Rounds that reach the branches of most rules: margins, norms or variances, mistakes, early and late.
@@ -39,31 +48,36 @@ def check_rule(
     constants: Any,
     file: str,
     passive_above: float = math.inf,
+    state: tuple[float, ...] | None = None,
 ) -> None:
     """Refuse a rule that takes or gives something else, or reads a parameter that it does not have.
 
-    It is also refused if it does something at a margin above `passive_above`.
+    It is also refused if it does something at a margin above `passive_above`. With a `state` it is one that
+    sees the label.
     """
+    order = order if state is None else "labelled"
     line = rule.__code__.co_firstlineno if hasattr(rule, "__code__") else 0
     place = f"{file}:{line}" if line else file
     form = f"({', '.join(TAKES[order])}) -> ({', '.join(GIVES[order])})"
     given = [each.name for each in inspect.signature(rule, follow_wrapped=False).parameters.values()]
     if len(given) != len(TAKES[order]):
         raise UserError(f"{place}: the rule of '{id}' takes ({', '.join(given)}); it must be {form}")
-    is_known = check_source(id, rule, len(constants), file)
+    is_known = check_source(id, rule, len(constants), file, None if state is None else len(state))
     undefined, rounds = [], list(_rounds(order))
+    # The numbers of a rule go through the rounds as through a pass.
+    kept = () if state is None else (np.array(state, dtype=np.float64),)
     for call in rounds:
         try:
             with np.errstate(all="ignore"):
-                found = _as_plain(rule(*call, np.array(constants, dtype=np.float64)))
+                found = _as_plain(rule(*call, np.array(constants, dtype=np.float64), *kept))
         except Exception as error:
             if _is_undefined(error):
                 undefined.append(error)  # compiled code gives infinity or NaN, which a pass counts
                 continue
             if isinstance(error, IndexError) and not is_known:
                 raise UserError(
-                    f"{place}: the rule of '{id}' reads a parameter that it does not have; "
-                    f"it has {len(constants)}"
+                    f"{place}: the rule of '{id}' reads a parameter{' or a number' if kept else ''} that it "
+                    f"does not have; it has {len(constants)}{f' and {len(kept[0])}' if kept else ''}"
                 ) from None
             raise UserError(
                 f"{_place_of(error, file) or place}: the rule of '{id}' fails: {describe_error(error)}"
@@ -71,11 +85,16 @@ def check_rule(
         numbers = isinstance(found, tuple) and all(isinstance(each, int | float) for each in found)
         if not numbers or len(found) != len(GIVES[order]):
             raise UserError(f"{place}: the rule of '{id}' returns {_describe(found)}; it must be {form}")
-        if order == "second" and found[2] < 0.0:
+        if order != "first" and found[2] < 0.0:
             m, v = call[:2]
             raise UserError(
                 f"{place}: the rule of '{id}' returns c = {found[2]:g} at m = {m:g}, v = {v:g}; c must not "
                 "be negative, because the inverse of Sigma grows by c x x'"
+            )
+        if order == "labelled" and (found[3] <= 0.0 or found[3] > 1.0):
+            raise UserError(
+                f"{place}: the rule of '{id}' returns decay = {found[3]:g} at m = {call[0]:g}; it must lie "
+                "in (0, 1], because variances grow by its inverse"
             )
         if passive_above < call[0] and not call[2] and found != PASSIVE[order]:
             raise UserError(
@@ -123,17 +142,31 @@ def _place_of(error: Exception, file: str) -> str:
     return f"{file}:{line}" if line else ""
 
 
-def check_source(id: str, rule: Callable[..., Any], parameters: int, file: str) -> bool:
-    """Refuse what a rule must not have, wherever it is, if there is a source; return whether there is one."""
+def check_source(
+    id: str, rule: Callable[..., Any], parameters: int, file: str, state: int | None = None
+) -> bool:
+    """Refuse what a rule must not have, wherever it is, if there is a source; return whether there is one.
+
+    The last argument is the parameters, or the `state` of that many numbers, and the one before parameters.
+    """
     sources = list(_find_sources(rule))
     for node in sources:
         _check_statements(id, rule, node, file, set())
-        _check_uses(id, node, parameters, file)
+        names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+        if state is not None:
+            _check_uses(id, node, names.pop(), state, file, "number")
+        _check_uses(id, node, names.pop(), parameters, file, "parameter")
     return bool(sources)
 
 
 def _rounds(order: str) -> Iterator[tuple[Any, ...]]:
     """Yield the arguments of the rounds, without the parameters; NumPy's numbers may be divided by zero."""
+    if order == "labelled":
+        # One pass: t counts its rounds, and the margin and the label decide what is a mistake.
+        rounds = itertools.product(range(2), _MARGINS, _SIZES, (1.0, -1.0))
+        for t, (_, margin, size, y) in enumerate(rounds, start=1):
+            yield np.float64(margin), np.float64(size), np.float64(y), (y * margin >= 0.0) != (y > 0.0), t
+        return
     for margin, size, mistake, t in itertools.product(_MARGINS, _SIZES, (False, True), _ROUNDS):
         m, s = np.float64(margin), np.float64(size)
         yield (m, s, mistake, t) if order == "second" else (m, s, mistake, np.float64(1.0), t, t - 1)
@@ -190,27 +223,32 @@ def _check_statements(
                 _check_statements(id, called, each, file, seen)
 
 
-def _check_uses(id: str, source: ast.FunctionDef | ast.Lambda, parameters: int, file: str) -> None:
-    """Refuse uses of the parameters but p[0], p[1] and so on, within range, and a, b = p."""
-    name = (*source.args.posonlyargs, *source.args.args)[-1].arg
-    has = f"has {count(parameters, 'parameter')}, {name}[0] being the first"
+def _check_uses(
+    id: str, source: ast.FunctionDef | ast.Lambda, name: str, size: int, file: str, noun: str
+) -> None:
+    """Refuse uses of an array but p[0], p[1] and so on, within range, and a, b = p.
+
+    The array has the parameters, or the numbers of a rule, which it may change.
+    """
+    has = f"has {count(size, noun)}{f', {name}[0] being the first' if size else ''}"
     checked: set[ast.AST] = set()
     for node in _walk_body(source):
         if isinstance(node, ast.Subscript) and _is_name(node.value, name):
             index = _read_index(node.slice)
-            if not isinstance(node.ctx, ast.Load):
+            if not isinstance(node.ctx, ast.Load) and noun == "parameter":
                 raise _refuse(
                     id, file, node, f"changes {name}, but parameters cannot be changed; give what it "
                     "computes another name",
                 )  # fmt: skip
-            if index is not None and not -parameters <= index < parameters:
-                raise _refuse(id, file, node, f"reads {name}[{index}], but {has}")
-            if index is not None:
+            if index is not None and not -size <= index < size:
+                verb = "reads" if isinstance(node.ctx, ast.Load) else "sets"
+                raise _refuse(id, file, node, f"{verb} {name}[{index}], but {has}")
+            if index is not None and not isinstance(node.ctx, ast.Del):
                 checked.add(node.value)
         elif isinstance(node, ast.Assign) and _is_name(node.value, name):
             for target in node.targets:
                 if isinstance(target, ast.Tuple | ast.List) and not _has_star(target):
-                    if len(target.elts) != parameters:
+                    if len(target.elts) != size:
                         raise _refuse(
                             id, file, node, f"reads {len(target.elts)} values from {name}, but {has}"
                         )
@@ -219,8 +257,9 @@ def _check_uses(id: str, source: ast.FunctionDef | ast.Lambda, parameters: int, 
         is_other = _is_name(node, name) and node not in checked
         if is_other or (isinstance(node, ast.arg) and node.arg == name):
             raise _refuse(
-                id, file, node, f"uses {name} in a way that compiled code does not check; read its "
-                f"parameters one by one, as {name}[0], {name}[1] and so on",
+                id, file, node, f"uses {name} in a way that compiled code does not check; "
+                f"{'read' if noun == 'parameter' else 'use'} its {noun}s one by one, as {name}[0], {name}[1] "
+                "and so on",
             )  # fmt: skip
 
 

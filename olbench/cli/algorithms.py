@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import complete_algorithms
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 
 if TYPE_CHECKING:
     from olbench.algorithms.definition import Definition
@@ -118,7 +118,10 @@ def show_one(definition: "Definition") -> None:
         start, end = ("", "") if place else ("runs with", " (the first is the default)")
         end = "" if definition.order == "first" else end
         lines.append(f"{start:12}{options}{end}")
-    if definition.is_gaussian and not definition.only_native:
+    if definition.state is not None:
+        kept = f"and keeps {count(len(definition.state), 'number')}" if definition.state else ""
+        lines.append(f"rule        sees the label {kept}".rstrip())
+    elif definition.is_gaussian and not definition.only_native:
         lines.append("            forgetting: below 1, such as 0.99, for streams that drift")
     if definition.no_diagonal:
         lines.append(f"            not with covariance: diag, because {definition.no_diagonal}")

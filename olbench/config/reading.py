@@ -364,9 +364,10 @@ def _options(
             raise places[key].fail(f"{definition.id} has no covariance, so '{key}' does not apply")
         with place_errors(places.get("allocation", places.get("multiclass", places["id"]))):
             return _name_native(make_algorithm(definition.id, **several))
-    # A matrix, the default of a config, is one per class for a native learner.
+    # A matrix, the default of a config, is one per class for a native learner, and a diagonal for some rules.
     is_native = definition.only_native or several.get("multiclass") == "native"
-    usual = {} if is_native and covariance == "full" else {"covariance": covariance}
+    is_unusual = is_native or definition.root_step
+    usual = {} if is_unusual and covariance == "full" else {"covariance": covariance}
     places_of_errors = ("covariance", "kernel", "multiclass", "id")
     with place_errors(places[next(key for key in places_of_errors if key in places)]):
         made = make_algorithm(definition.id, **{**usual, **given})

@@ -12,7 +12,7 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
 from olbench.conformance.objects import NAMES, ObjectSubject, RuleSubject, make_subject
 from olbench.conformance.subjects import Subject
-from olbench.conformance.verdict import Conformance, judge
+from olbench.conformance.verdict import Conformance, judge, refuse_labelled
 from olbench.errors import UserError, describe_error, show_name, suggest
 
 
@@ -126,6 +126,7 @@ def judge_rule(definition: Definition, id: str) -> Conformance:
     own, params = definition.resolve({}), target.resolve({})
     params |= {name: own[name] for name in own if name in params}
     subject: Subject
+    refuse_labelled(definition)
     if definition.rule is not None and definition.order in ("first", "second"):
         subject = RuleSubject(definition, own)
     elif definition.order == "object" and definition.factory is not None:

@@ -119,6 +119,7 @@ def judge(
     """Watch a subject on all inputs, compare it with the algorithm, and explain a difference."""
     if definition.rule is None or definition.order not in ("first", "second"):
         raise UserError(f"{definition.id} has no rule of first or second order that could be compared")
+    refuse_labelled(definition)
     ids = [each.id for each in CATALOGUE]
     for name in allow:
         if name not in ids:
@@ -133,6 +134,15 @@ def judge(
             return again
         subject.signed = False
     return verdict
+
+
+def refuse_labelled(definition: Definition) -> None:
+    """Refuse a rule that is more than a function of the margin and the variance."""
+    if definition.sees_label:
+        raise UserError(
+            f"{definition.id} sees the label and may keep numbers of its own; only rules that go by the "
+            "margin and the variance alone can be compared"
+        )
 
 
 def _judge(subject: Subject, target: Candidate, data: Sequence[Input], allow: tuple[str, ...]) -> Conformance:

@@ -28,6 +28,8 @@ from olbench.learn.learners import (
     DualLearner,
     ExactLearner,
     FirstOrderLearner,
+    LabelledDiagonal,
+    LabelledRoot,
     Learner,
     ProductLearner,
     RootLearner,
@@ -94,6 +96,8 @@ class Algorithm:
             return AveragedLearner(self, d) if self.definition.averaged else FirstOrderLearner(self, d)
         if self.kernel is not None:
             return DualLearner(self, d, self.kernel)
+        if self.definition.sees_label:
+            return LabelledDiagonal(self, d) if self.covariance == "diag" else LabelledRoot(self, d)
         if self.covariance == "diag" and self.definition.product:
             return ProductLearner(self, d)
         if self.covariance == "diag":

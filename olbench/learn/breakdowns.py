@@ -14,7 +14,14 @@ import numpy as np
 
 from olbench.kernels.counters import ROW
 from olbench.learn.examples import Floats, Ints, as_matrix
-from olbench.learn.learners import ExactLearner, FirstOrderLearner, Learner, SecondOrderLearner
+from olbench.learn.learners import (
+    ExactLearner,
+    FirstOrderLearner,
+    LabelledDiagonal,
+    LabelledRoot,
+    Learner,
+    SecondOrderLearner,
+)
 
 
 @dataclass(frozen=True)
@@ -133,7 +140,7 @@ def _variance(learner: SecondOrderLearner, x: Any) -> float:
 
 def _explain_step(learner: Learner, x: Any, label: float) -> str:
     """Return what the rule of a learner returns in this round, if that is the reason."""
-    rule = learner.algorithm.definition.rule
+    rule: Any = learner.algorithm.definition.rule
     if rule is None or not isinstance(learner, SecondOrderLearner | FirstOrderLearner):
         return "the variance or the step of a class is not finite or not positive"
     f = float((x @ learner.weights)[0])
@@ -143,7 +150,14 @@ def _explain_step(learner: Learner, x: Any, label: float) -> str:
     if isinstance(learner, ExactLearner):
         return f"the exact step is not finite at m = {m:.3g}, v = {v:.3g}"
     is_mistake = (1.0 if f >= 0.0 else -1.0) != label
-    _, alpha, c = rule(np.float64(m), np.float64(v), is_mistake, learner.learnt + 1, learner.p)
+    t = learner.learnt + 1
+    if isinstance(learner, LabelledRoot | LabelledDiagonal):
+        s = learner.rule_state.copy()
+        _, alpha, c, decay = rule(np.float64(m), np.float64(v), label, is_mistake, t, learner.p, s)
+        if not 0.0 < decay <= 1.0:
+            return f"the rule returns decay = {decay:.3g} at m = {m:.3g}, v = {v:.3g}; it must lie in (0, 1]"
+    else:
+        _, alpha, c = rule(np.float64(m), np.float64(v), is_mistake, t, learner.p)
     if not (np.isfinite(alpha) and np.isfinite(c)):
         return f"the rule returns alpha = {alpha:.3g} and c = {c:.3g} at m = {m:.3g}, v = {v:.3g}"
     if c < 0.0:

@@ -432,7 +432,8 @@ class SecondOrderLearner(KernelLearner):
 
     def probabilities(self, margins: Floats, variances: Floats | None) -> Floats | None:
         """Return Phi(m / sqrt(v)), the share of the Gaussian on the positive side; 1/2 where v = 0."""
-        if variances is None or not self.algorithm.definition.estimator.gaussian:
+        definition = self.algorithm.definition
+        if variances is None or definition.root_step or not definition.estimator.gaussian:
             return None
         from scipy.special import ndtr
 
@@ -610,10 +611,12 @@ class DiagonalLearner(SecondOrderLearner):
     def covariance(self) -> NDArray[np.float64]:
         """The diagonal of Sigma."""
         variances = self.moments[:, 1].copy()
-        if not self.marks.size:
-            return variances
+        return self._grow(variances, self.marks) if self.marks.size else variances
+
+    def _grow(self, variances: Any, marks: Floats) -> Floats:
+        """Return variances that were last up to date at these marks as they are now."""
         with np.errstate(divide="ignore"):  # a mark that has underflowed: the variance is back at its start
-            return np.asarray(np.fmin(variances * (self.clock[0] / self.marks), self.algorithm.a))
+            return np.asarray(np.fmin(variances * (self.clock[0] / marks), self.algorithm.a))
 
     def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
         """Return the means and the variances of some features."""
@@ -674,6 +677,49 @@ class ProductLearner(DiagonalLearner):
         """The mean Sigma w. Predictions also count the row itself: see `scores`."""
         mean: Floats = self.moments[:, 1] * self.moments[:, 0]
         return mean
+
+
+class LabelledRoot(RootLearner):
+    """Full covariance as a root, for a rule that sees the label and keeps numbers of its own."""
+
+    def __init__(self, algorithm: "Algorithm", d: int):
+        super().__init__(algorithm, d)
+        self.rule_state: Floats = np.array(algorithm.definition.state, np.float64)
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.labelled import run_root
+
+        state = (self.mu, self.root, self.bound, self.reach, self.scales, self.caps, self.clock)
+        return run_root, (self.rule_state, *state, self.counters)
+
+
+class LabelledDiagonal(DiagonalLearner):
+    """Diagonal covariance, for a rule that sees the label and keeps numbers of its own."""
+
+    def __init__(self, algorithm: "Algorithm", d: int):
+        super().__init__(algorithm, d)
+        self.rule_state: Floats = np.array(algorithm.definition.state, np.float64)
+        self.marks = np.ones(d)
+
+    def _kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        from olbench.kernels.labelled import run_diagonal
+
+        algorithm = self.algorithm
+        state = (self.rule_state, self.moments, self.marks, self.clock, self.counters)
+        return run_diagonal, (*state, algorithm.projection == "kl", algorithm.definition.root_step)
+
+    def moments_at(self, columns: Any) -> tuple[Floats, Floats | None]:
+        """Return the means and the variances of some features, grown up to now."""
+        means, variances = super().moments_at(columns)
+        return means, self._grow(variances, self.marks[columns])
+
+    def forget(self, columns: Any) -> None:
+        """Start from scratch, where `columns` are all the features of the examples seen so far."""
+        super().forget(columns)
+        self.clock = make_clock(self.algorithm)
+        # The clock starts again, and with it the marks of all features.
+        self.marks[:] = 1.0
+        self.rule_state[:] = self.algorithm.definition.state
 
 
 class DualLearner(SecondOrderLearner):

@@ -23,6 +23,8 @@ from olbench.learn.learners import (
     ExactLearner,
     FirstOrderLearner,
     KernelLearner,
+    LabelledDiagonal,
+    LabelledRoot,
     Learner,
     ProductLearner,
     SecondOrderLearner,
@@ -54,9 +56,9 @@ class State:
 class TracedRound:
     """One round: the example, the prediction, the answer of the rule and the state before and after.
 
-    A second-order learner has the variance v = x' Sigma x, alpha and c, a first-order one ||x||^2, shrink and
-    tau; the others are None. The rule is not asked in a round whose margin or norm is not a finite number:
-    its loss is NaN then.
+    A second-order learner has the variance v = x' Sigma x, alpha and c, and a decay if its rule sees the
+    label; a first-order one has ||x||^2, shrink and tau. The others are None. The rule is not asked in a
+    round whose margin or norm is not a finite number: its loss is NaN then.
     """
 
     #: The number of the round, from 1, and the row of the example.
@@ -76,6 +78,7 @@ class TracedRound:
     variance: float | None = None
     alpha: float | None = None
     c: float | None = None
+    decay: float | None = None
     squared_norm: float | None = None
     shrink: float | None = None
     tau: float | None = None
@@ -277,14 +280,16 @@ class _Tracer:
         self, learner: FirstOrderLearner | SecondOrderLearner, rows: tuple[Any, ...], labels: Floats
     ):
         self.learner, self.rows, self.labels = learner, rows, labels
-        self.order = learner.algorithm.definition.order
+        definition = learner.algorithm.definition
+        self.order = definition.order
+        self.answers = ANSWERS[self.order] + (("decay",) if definition.sees_label else ())
         # A ring of one round: the kernel writes the margin, its exponent and the variance into it.
         self.ring = np.zeros((1, 3 if learner.has_variances else 2))
-        self.answer = np.zeros(3)
+        self.answer = np.zeros(len(self.answers))
 
     def run(self, examples: Examples, order: Ints, states: bool) -> Trace:
         """Run the rounds of an order."""
-        numbers = ("margin", QUESTIONS[self.order], *ANSWERS[self.order])
+        numbers = ("margin", QUESTIONS[self.order], *self.answers)
         columns: dict[str, NDArray[Any]] = {
             "t": self.learner.rounds + np.arange(1, order.size + 1),
             "row": order,
@@ -306,7 +311,9 @@ class _Tracer:
         return Trace(self.learner, examples, columns, kept)
 
     def _may_have_changed(self, events: list[bool]) -> bool:
-        return events[list(EVENTS).index("changed")] or self.learner.algorithm.forgetting < 1.0
+        algorithm = self.learner.algorithm
+        forgets = algorithm.forgetting < 1.0 or algorithm.definition.sees_label
+        return events[list(EVENTS).index("changed")] or forgets
 
     def run_round(self, row: int) -> tuple[int, list[float], list[bool]]:
         """Run one round; return its prediction, its numbers and what happened."""
@@ -330,6 +337,7 @@ class _Tracer:
 
     def _prepare(self, row: int) -> Any:
         """Return a function that asks the rule about the round that starts now: of m, s or v, and mistake."""
+        from olbench.kernels.labelled import ask_labelled
         from olbench.kernels.steps import ask_exact, ask_first_order, ask_second_order
 
         learner, answer = self.learner, self.answer
@@ -341,6 +349,10 @@ class _Tracer:
         if isinstance(learner, ExactLearner):
             moments = learner.moments.copy()
             return lambda m, v, mistake: ask_exact(rule, m, v, p, self.rows, row, moments, answer)
+        if isinstance(learner, LabelledRoot | LabelledDiagonal):
+            # The round changes the numbers of the rule, which answers to those from before it.
+            y, s = float(self.labels[row]), learner.rule_state.copy()
+            return lambda m, v, mistake: ask_labelled(rule, m, v, y, mistake, t, p, s, answer)
         return lambda m, v, mistake: ask_second_order(rule, m, v, mistake, t, p, answer)
 
 

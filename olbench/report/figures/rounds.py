@@ -90,8 +90,11 @@ def describe(each: TracedRound) -> str:
 def required_margin(algorithm: Algorithm, v: float) -> float | None:
     """Return the least margin at which the rule of an algorithm has no loss for the variance v.
 
-    The rule itself tells: phi sqrt(v) for CW, 1 for AROW. None if a margin of any size has a loss.
+    The rule itself tells: phi sqrt(v) for CW, 1 for AROW. None if a margin of any size has a loss, or if the
+    rule goes by more than the margin and the variance.
     """
+    if algorithm.definition.sees_label:
+        return None
     rule, p = algorithm.definition.rule, algorithm.definition.rule_constants(algorithm.params)
     assert rule is not None
 

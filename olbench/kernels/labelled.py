@@ -1,0 +1,184 @@
+"""Second-order passes whose rule sees the label, keeps numbers of its own and lets Sigma forget.
+
+Such a rule is called once for every example that is learnt, because a call may change its numbers. So no
+round is screened, which would ask the rule before the variance is known. Otherwise the passes are those of
+`diagonal` and `root`, with the same bits.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import boolean, float64, int64, types, void
+
+from olbench.kernels.compile import READ_1D, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, kernel, pass_kernel
+from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROUNDS, ROW
+from olbench.kernels.diagonal import margin_and_variance, update_row
+from olbench.kernels.forgetting import (
+    LARGEST_SCALE,
+    RATE,
+    START,
+    advance,
+    find_caps,
+    grow,
+    multiply_out,
+    refresh,
+)
+from olbench.kernels.margins import (
+    count_round,
+    is_change,
+    is_lost,
+    is_unlearned,
+    keep_variance,
+    keeps_variance,
+)
+from olbench.kernels.matrix import inner_row, project, row_sums
+from olbench.kernels.root import normalise, rounding
+from olbench.kernels.rows import announce, dot, locate, open_rows
+
+#: (m, v, y, mistake, t, p, s) -> (loss, alpha, c, decay)
+LABELLED_RULE = types.UniTuple(float64, 4)(float64, float64, float64, boolean, int64, READ_1D, WRITE_1D)
+
+
+@inlined
+def set_decay(clock: Any, decay: Any) -> Any:
+    """Let variances grow by 1 / decay before the next example that is learnt; return whether they can.
+
+    The growth is bounded so that no clock overflows: every variance is back at its start long before.
+    """
+    if not 0.0 < decay <= 1.0:
+        return False
+    clock[RATE] = min(1.0 / decay, LARGEST_SCALE)
+    return True
+
+
+@inlined
+def step_along_root(
+    moments: Any, columns: Any, a: Any, values: Any, o: Any, n: Any, step: Any, c: Any
+) -> None:
+    """Let the precisions of a row grow by c x_j^2, then move mu along the root of the new variances."""
+    for k in range(n):
+        j, x = columns[a + k], values[o + k]
+        sigma = moments[j, 1]
+        sigma /= 1.0 + c * sigma * x * x
+        moments[j, 0] += step * math.sqrt(sigma) * x
+        moments[j, 1] = sigma
+
+
+@pass_kernel(LABELLED_RULE, WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_INT64, boolean, boolean)
+def run_diagonal(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    s: Any, moments: Any, marks: Any, clock: Any, counters: Any, kl: bool, along_root: bool, margins: Any,
+) -> None:  # fmt: skip
+    """Run the examples of `order` with a diagonal covariance; s has the numbers of the rule.
+
+    The rest is as in `diagonal.run`. With `along_root`, mu += alpha y x Sigma^(1/2) for the new Sigma.
+    """
+    columns, values, storage = open_rows(rows)
+    for now in range(order.size):
+        entry = order[now]
+        i = entry & ROW
+        announce(rows, y, order, now)
+        n, at, o = locate(storage, i)
+        if not is_unlearned(entry):
+            advance(clock, marks)
+        # A round that only predicts leaves the state alone, to the bit, unless its variance is asked for.
+        if not is_unlearned(entry) or keeps_variance(margins):
+            refresh(moments, marks, clock, columns, at, n)
+        f, v = margin_and_variance(moments, columns, at, values, o, n)
+        t, mistake = count_round(counters, margins, entry, f, y[i])
+        if not np.isfinite(f):
+            counters[BREAKDOWNS] += 1
+            continue
+        # A variance of zero on a row of zeros is right; on any other row it is a breakdown.
+        if not 0.0 < v < np.inf:
+            counters[BREAKDOWNS] += n > 0
+            v = 0.0
+        if keeps_variance(margins):
+            keep_variance(margins, counters[ROUNDS], v)
+        if is_unlearned(entry):
+            continue
+        loss, alpha, c, decay = rule(y[i] * f, v, y[i], mistake, t, p, s)
+        if not set_decay(clock, decay):
+            alpha = np.nan
+        if not is_change(counters, v, loss, alpha, c):
+            continue
+        if along_root:
+            step_along_root(moments, columns, at, values, o, n, alpha * y[i], c)
+        else:
+            beta = c / (1.0 + c * v)
+            update_row(moments, columns, at, values, o, n, alpha * y[i], c, beta, kl)
+
+
+@pass_kernel(
+    LABELLED_RULE, WRITE_1D, WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64
+)
+def run_root(
+    rule: Any, p: Any, rows: Any, y: Any, order: Any,
+    s: Any, mu: Any, root: Any, bound: Any, reach: Any, scales: Any, caps: Any, clock: Any, counters: Any,
+    margins: Any,
+) -> None:  # fmt: skip
+    """Run the examples of `order` with a full covariance; s has the numbers of the rule.
+
+    The rest is as in `root.run`, without a scale: Sigma = D R R' D, and D grows as the rule has said.
+    """
+    d = mu.size
+    columns, values, storage = open_rows(rows)
+    norms = rows[4]
+    a, x = np.empty(d), np.empty(d)
+    start = math.sqrt(clock[START])
+    for entry in order:
+        i = entry & ROW
+        n, at, o = locate(storage, i)
+        f = dot(mu, columns, at, values, o, n)
+        t, mistake = count_round(counters, margins, entry, f, y[i])
+        if clock[RATE] > 1.0 and not is_unlearned(entry):
+            # The caps depend on R alone. They cost d^2, as a change of the state does.
+            find_caps(root, start, caps)
+            if grow(scales, caps, math.sqrt(clock[RATE])) > LARGEST_SCALE / 2.0:
+                multiply_out(scales, root, reach, bound)
+        if is_unlearned(entry) and not keeps_variance(margins):
+            continue
+        if is_lost(counters, f, n, norms[i]):
+            continue
+        for k in range(n):
+            x[k] = scales[columns[at + k]] * values[o + k]
+        project(root, columns, at, x, 0, n, a)
+        deviation = normalise(a)
+        if n > 0 and not rounding(reach, columns, at, x, 0, n) < deviation < np.inf:
+            counters[BREAKDOWNS] += 1
+            deviation = 0.0
+        if keeps_variance(margins):
+            keep_variance(margins, counters[ROUNDS], deviation * deviation)
+            if is_unlearned(entry):
+                continue
+        loss, alpha, c, decay = rule(y[i] * f, deviation * deviation, y[i], mistake, t, p, s)
+        if not set_decay(clock, decay):
+            alpha = np.nan
+        step, gain = alpha * deviation, c * deviation * deviation
+        if not is_change(counters, deviation, loss, step, gain):
+            continue
+        # As in `root.run`: R (I - g a a') is a root of the new Sigma, and one sweep changes R and mu.
+        h = math.sqrt(1.0 + gain)
+        g = gain / (h * (h + 1.0))
+        for j in range(d):
+            z = inner_row(root, j, a, 0)
+            mu[j] += step * y[i] * (scales[j] * z)
+            weight = g * z
+            for k in range(d):
+                root[j, k] -= weight * a[k]
+        if counters[EFFECTIVE] % d == 0:
+            row_sums(root, reach)
+
+
+@kernel(
+    void(
+        types.FunctionType(LABELLED_RULE), float64, float64, float64, boolean, int64, READ_1D, WRITE_1D,
+        WRITE_1D,
+    )
+)  # fmt: skip
+def ask_labelled(
+    rule: Any, m: Any, v: Any, y: Any, mistake: Any, t: Any, p: Any, s: Any, answer: Any
+) -> None:
+    """Set the answer to loss, alpha, c and decay; the rule may change s."""
+    answer[0], answer[1], answer[2], answer[3] = rule(m, v, y, mistake, t, p, s)
