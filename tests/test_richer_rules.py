@@ -37,10 +37,10 @@ def data():
     return X, np.where((X * w).sum(axis=1) + 2.0 * rng.standard_normal(N) >= 1.5, 1.0, -1.0)
 
 
-@FORMS
+@pytest.mark.parametrize("form", [FULL, DIAGONAL, {**DIAGONAL, "projection": "l2"}], ids=["full", "kl", "l2"])
 def test_a_rule_that_ignores_what_it_may_see_is_arow_to_the_bit(data, form):
     X, y = data
-    root = {} if form == DIAGONAL else {"form": "root"}
+    root = {"form": "root"} if form == FULL else {}
     same = {"weighted-arow": {"weight": 1.0}, "drifting-arow": {"memory": 1.0}}
     arow = online_pass("arow", X, y, r=0.5, a=2.0, **form, **root, keep="variances")
     for id, params in same.items():
@@ -62,6 +62,25 @@ def test_a_constant_decay_is_the_built_in_forgetting_to_the_bit(data, form, f):
     assert found.margins.tobytes() == built_in.margins.tobytes()
     assert found.variances.tobytes() == built_in.variances.tobytes()
     np.testing.assert_array_equal(found.learner.covariance, built_in.learner.covariance)
+
+
+@FORMS
+def test_a_long_stream_neither_over_nor_underflows(rng, form):
+    @second_order("test-forgetful", state=(0.0,))
+    def forgetful(m, v, y, mistake, t, p, s):
+        """Forget much in every round, and nearly all in some."""
+        s[0] = 0.5 if t % 7 else 1e-300
+        return 1.0, 0.1 / (1.0 + v), 1.0, s[0]
+
+    X = rng.standard_normal((20_000, 3)) * [1.0, 1.0, 0.0]
+    X[0, 2] = 1.0  # seen once, then forgotten up to its start
+    y = np.where(rng.random(20_000) < 0.5, 1.0, -1.0)
+    learner = online_pass("test-forgetful", X, y, a=3.0, **form).learner
+    variances = learner.covariance if form == DIAGONAL else np.diag(learner.covariance)
+    assert learner.breakdowns == 0
+    assert np.isfinite(learner.weights).all()
+    assert (variances[:2] < 3.0).all()
+    assert variances[2] == pytest.approx(3.0, rel=1e-9)
 
 
 @FORMS

@@ -15,6 +15,7 @@ from olbench.kernels.compile import READ_1D, WRITE_1D, WRITE_2D, WRITE_INT64, in
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROUNDS, ROW
 from olbench.kernels.diagonal import margin_and_variance, update_row
 from olbench.kernels.forgetting import (
+    GROWTH,
     LARGEST_SCALE,
     RATE,
     START,
@@ -38,6 +39,9 @@ from olbench.kernels.rows import announce, dot, locate, open_rows
 
 #: (m, v, y, mistake, t, p, s) -> (loss, alpha, c, decay)
 LABELLED_RULE = types.UniTuple(float64, 4)(float64, float64, float64, boolean, int64, READ_1D, WRITE_1D)
+
+# No cap of D is zero. This one says that R has changed: finding the caps costs d^2, and few rules forget.
+STALE = 0.0
 
 
 @inlined
@@ -82,8 +86,9 @@ def run_diagonal(
         n, at, o = locate(storage, i)
         if not is_unlearned(entry):
             advance(clock, marks)
-        # A round that only predicts leaves the state alone, to the bit, unless its variance is asked for.
-        if not is_unlearned(entry) or keeps_variance(margins):
+        # The clock stays at 1 until the rule first forgets. A round that only predicts leaves the state as it
+        # is, to the bit, unless its variance is asked for.
+        if clock[GROWTH] > 1.0 and not (is_unlearned(entry) and not keeps_variance(margins)):
             refresh(moments, marks, clock, columns, at, n)
         f, v = margin_and_variance(moments, columns, at, values, o, n)
         t, mistake = count_round(counters, margins, entry, f, y[i])
@@ -133,10 +138,11 @@ def run_root(
         f = dot(mu, columns, at, values, o, n)
         t, mistake = count_round(counters, margins, entry, f, y[i])
         if clock[RATE] > 1.0 and not is_unlearned(entry):
-            # The caps depend on R alone. They cost d^2, as a change of the state does.
-            find_caps(root, start, caps)
+            if caps[0] == STALE:
+                find_caps(root, start, caps)
             if grow(scales, caps, math.sqrt(clock[RATE])) > LARGEST_SCALE / 2.0:
                 multiply_out(scales, root, reach, bound)
+                caps[0] = STALE
         if is_unlearned(entry) and not keeps_variance(margins):
             continue
         if is_lost(counters, f, n, norms[i]):
@@ -167,6 +173,7 @@ def run_root(
             weight = g * z
             for k in range(d):
                 root[j, k] -= weight * a[k]
+        caps[0] = STALE
         if counters[EFFECTIVE] % d == 0:
             row_sums(root, reach)
 

@@ -32,7 +32,12 @@ ADVICE = (
 SHARED = ("tests/test_kernels.py", *PASSES, "tests/test_dual.py", "tests/test_multiclass.py")
 DECLARED = ("tests/test_declarations.py", "tests/test_papers.py")
 RULES = (*DECLARED, "tests/test_optimality.py", *PASSES)
-OWN = ("tests/test_own_algorithm.py", "tests/test_small_defects.py", "tests/test_registries.py")
+OWN = (
+    "tests/test_own_algorithm.py",
+    "tests/test_richer_rules.py",
+    "tests/test_small_defects.py",
+    "tests/test_registries.py",
+)
 OPTIONS = ("tests/test_conventions.py", "tests/test_exact.py", "tests/test_dual.py", "tests/test_input.py")
 VERDICTS = ("tests/report/test_verdicts.py", "tests/report/test_results.py", "tests/report/test_folds.py")
 TUNING = ("olbench/protocols/tuning.py", "tests/runner/test_tuning.py", "tests/protocols/test_crossval.py")
@@ -64,6 +69,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "kernels.exact": DIAGONAL,
     "kernels.first_order": FIRST,
     "kernels.follow": ("tests/advice/test_curve.py", "tests/protocols/test_advice.py"),
+    "kernels.labelled": ("tests/test_richer_rules.py",),
     "kernels.losses": (*RULES, "tests/advice/test_steps.py"),
     "kernels.product": ("tests/test_reference.py::diagonal_sop", *DIAGONAL),
     "kernels.root": ("tests/test_reference.py::forms|cw", *FULL),
