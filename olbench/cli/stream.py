@@ -46,16 +46,19 @@ class _Lines:
 
     def show(self, report: RunningCounts) -> None:
         """Print a line: the mistakes so far, their rate, and the rate since the line before."""
-        width = self.WIDTH
+        names = [each.name for each in self.stream.entrants]
+        widths = [max(self.WIDTH, len(name) + 2) for name in names]
         if not self.last.examples:
-            names = (f"{each.name:>{width}}{'rate':>9}{'recent':>9}" for each in self.stream.entrants)
-            self._print(f"{'examples':>{width}}" + "".join(names))
+            heads = (
+                f"{name:>{width}}{'rate':>9}{'recent':>9}" for name, width in zip(names, widths, strict=True)
+            )
+            self._print(f"{'examples':>{self.WIDTH}}" + "".join(heads))
         rounds = report.examples - self.last.examples
         cells = (
             f"{count:>{width},}{count / report.examples:>9.4f}{(count - earlier) / rounds:>9.4f}"
-            for count, earlier in zip(report.mistakes, self.last.mistakes, strict=True)
+            for count, earlier, width in zip(report.mistakes, self.last.mistakes, widths, strict=True)
         )
-        self._print(f"{report.examples:>{width},}" + "".join(cells))
+        self._print(f"{report.examples:>{self.WIDTH},}" + "".join(cells))
         self.last = report
 
     def conclude(self, stopped: bool, seconds: float) -> None:

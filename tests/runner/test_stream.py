@@ -81,14 +81,16 @@ def pipe(content, *words):
 
 
 def test_a_line_of_running_mistakes_comes_whenever_the_examples_double():
-    code, out, err = pipe(text(1000), "-", "--algorithms", "arow,perceptron", "--covariance", "diag")
+    words = ("-", "--algorithms", "arow,averaged-perceptron", "--covariance", "diag")
+    code, out, err = pipe(text(1000), *words)
     assert (code, err) == (0, "")
     head, *lines = out.splitlines()
-    assert head.split() == ["examples", "arow", "rate", "recent", "perceptron", "rate", "recent"]
+    assert head.split() == ["examples", "arow", "rate", "recent", "averaged-perceptron", "rate", "recent"]
+    assert len(head) == len(lines[0])
     assert [line.split()[0] for line in lines[:-2]] == ["100", "200", "400", "800"]
     assert lines[-2].startswith("arow: ")
     assert " mistakes in 1,020 examples (0." in lines[-2]
-    assert lines[-1].startswith("perceptron: ")
+    assert lines[-1].startswith("averaged-perceptron: ")
     assert not Path("results").exists()
 
 
