@@ -9,7 +9,7 @@ R = Parameter("r", 1.0, "regularisation, as in AROW", grid=(0.25, 1.0, 4.0))
     "weighted-arow",
     title="AROW with class weights",
     source="docs/own-algorithm.md",
-    parameters=(R, Parameter("weight", 2.0, "how much a positive example counts", grid=(1.0, 2.0, 4.0))),
+    parameters=(R, Parameter("weight", 2.0, "of positive examples", grid=(1.0, 2.0, 4.0))),
     state=(),
 )
 def weighted_arow(m, v, y, mistake, t, p, s):
