@@ -137,7 +137,7 @@ def run_root(
         n, at, o = locate(storage, i)
         f = dot(mu, columns, at, values, o, n)
         t, mistake = count_round(counters, margins, entry, f, y[i])
-        if clock[RATE] > 1.0 and not is_unlearned(entry):
+        if d > 0 and clock[RATE] > 1.0 and not is_unlearned(entry):
             if caps[0] == STALE:
                 find_caps(root, start, caps)
             if grow(scales, caps, math.sqrt(clock[RATE])) > LARGEST_SCALE / 2.0:
