@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -242,6 +243,18 @@ def test_the_floors_do_the_work_that_they_stand_for():
         changes = online_pass(make_algorithm("arow", **settings), X, y).effective_updates
         last = floors["arow: chain floor"]()
         assert last == pytest.approx(1.0 - 0.999 ** (changes - 1))
+
+
+def test_bench_shows_the_largest_floor_of_each_pass(tmp_path, here):
+    words = ("--case", "dense-8", "--peer", "floor", "--scale", "0.02", "--repeats", "1")
+    code, out, err = here("bench", *words, "--output", tmp_path / "bench.json")
+    assert code == 0, err
+    timings = json.loads((tmp_path / "bench.json").read_text())["timings"]
+    largest = max(t["ratio"] for t in timings if t["contestant"].startswith("pa1: "))
+    [row] = [line for line in out.splitlines() if line.startswith("dense-8 ")]
+    assert re.fullmatch(r"dense-8( +[\d,]+ \(\d+\.\d\d [amc]\)){4}", row), row
+    assert f"({largest:.2f} " in row.rsplit("  ", 1)[1]
+    assert "the largest floor: a = arithmetic, m = memory, c = chain" in out
 
 
 def test_the_peers_of_a_bench_run_on_one_thread():

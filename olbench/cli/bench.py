@@ -1,7 +1,7 @@
 """olbench bench: throughput against peers, in one run on one thread."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,8 @@ CASES = (
     *("dense-8", "dense-22", "dense-54", "dense-128", "dense-256", "dense-784", "sparse-300"),
     *("diagonal-300", "text", "classes-3", "classes-10", "classes-30", "classes-10-wide", "reader"),
 )
+#: What a pass cannot be faster than (olbench.bench.floors).
+FLOORS = ("arithmetic", "memory", "chain")
 
 
 @click.command("bench")
@@ -103,6 +105,7 @@ def command(
         click.echo(Path(output).read_text(encoding="utf-8"), nl=False)
         return
     show_plain_c(timings)
+    show_floors(timings)
     click.echo(f"the timings are in {output}")
 
 
@@ -137,17 +140,42 @@ def show_plain_c(timings: "list[Timing]") -> None:
     from olbench.bench.cases import PLAIN_C
 
     compared = [timing for timing in timings if timing.contestant.endswith(PLAIN_C)]
-    ratios = {(timing.case, timing.contestant.split(":")[0]): timing.ratio for timing in compared}
-    if not any(ratios.values()):
-        if compared:
-            click.echo("plain C is left out: no C compiler (cc, gcc, clang or $CC) works here")
+    if compared and not any(timing.ratio for timing in compared):
+        click.echo("plain C is left out: no C compiler (cc, gcc, clang or $CC) works here")
         return
-    ids = list(dict.fromkeys(id for _, id in ratios))
-    rows = []
-    for case in dict.fromkeys(case for case, _ in ratios):
-        own = (ratios.get((case, id)) for id in ids)
-        rows.append((case, *("" if ratio is None else f"{ratio:.2f}" for ratio in own)))
-    show_table(("plain C / ours", *ids), rows)
+    show_matrix(
+        "plain C / ours", {_cell(timing): f"{timing.ratio:.2f}" for timing in compared if timing.ratio}
+    )
+
+
+def show_floors(timings: "list[Timing]") -> None:
+    """Print our time in nanoseconds with the share that the largest of its floors has of it."""
+    ours = {_cell(timing): timing.microseconds for timing in timings if ":" not in timing.contestant}
+    shares: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    for timing in timings:
+        kind = timing.contestant.partition(": ")[2].removesuffix(" floor")
+        if kind in FLOORS and timing.ratio and timing.case != "reader":
+            shares.setdefault(_cell(timing), []).append((timing.ratio, kind[0]))
+    largest = {cell: "{:.2f} {}".format(*max(found)) for cell, found in shares.items()}
+    cells = {cell: f"{1000 * (ours[cell] or 0):,.0f} ({share})" for cell, share in largest.items()}
+    show_matrix("ns (floor / ours)", cells)
+    if cells:
+        click.echo("the largest floor: " + ", ".join(f"{kind[0]} = {kind}" for kind in FLOORS))
+
+
+def _cell(timing: "Timing") -> tuple[str, str]:
+    return timing.case, timing.contestant.split(":")[0]
+
+
+def show_matrix(heading: str, cells: Mapping[tuple[str, str], str]) -> None:
+    """Print a table with a row per case and a column per algorithm."""
+    ids = list(dict.fromkeys(id for _, id in cells))
+    rows = [
+        (case, *(cells.get((case, id), "") for id in ids))
+        for case in dict.fromkeys(case for case, _ in cells)
+    ]
+    if rows:
+        show_table((heading, *ids), rows)
 
 
 def show_parallel(jobs: int, scale: float, repeats: int) -> None:
