@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench import estimators
-from olbench.data.prepare.encode import TableColumn
+from olbench.data.prepare.columns import TableColumn
 from olbench.data.prepare.recipe import Recipe
 from olbench.data.prepare.scaling import Scaler
 from olbench.errors import UserError
@@ -126,8 +126,10 @@ def _restore(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> OnlineCl
 
 
 def _read_recipe(content: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Recipe:
+    # A model of olbench before 1.0 has neither dates nor orders.
     columns = [
-        TableColumn(each["heading"], each["place"], _as_tuple(each["texts"])) for each in content["columns"]
+        TableColumn(**{**each, "texts": _as_tuple(each["texts"]), "parts": tuple(each.get("parts", ()))})
+        for each in content["columns"]
     ]
     recipe = Recipe(**{**content, "columns": tuple(columns)})
     means, shift, factor = (arrays[name] for name in FITTED)

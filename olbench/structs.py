@@ -239,10 +239,13 @@ def read_struct(cls: Callable[..., T], node: Node, what: str) -> T:
 
 
 def from_struct(struct: Any) -> dict[str, Any]:
-    """Return a struct as plain values that `read_struct` reads back; its empty fields are left out."""
+    """Return a struct as plain values that `read_struct` reads back; its empty fields are left out.
+
+    So are fields that do not count when structs are compared.
+    """
     content: dict[str, Any] = {}
     kind: Any = type(struct)
-    for field in fields(kind):
+    for field in [field for field in fields(kind) if field.compare]:
         value = getattr(struct, field.name)
         if _is_struct(value):
             value = from_struct(value)

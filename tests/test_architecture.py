@@ -37,7 +37,7 @@ LAYERS = (
     ("algorithms",),
     ("learn", "advice"),
     ("estimators", "online"),
-    ("config.specs",),
+    ("config.specs", "config.columns"),
     ("data",),
     ("models",),
     ("trials",),

@@ -81,6 +81,7 @@ COMMENTS = {
     "delimiter": "what separates the columns",
     "missing": "missing values: drop (the rows), zero, or mean (of the column)",
     "categorical": "columns of text: onehot (indicators) or drop",
+    "columns": "one by one: number, onehot, ordinal, date or drop; the others as above",
     "scale": "unit (rows), minmax or standard (features, by all rows); remove it to leave the numbers alone",
     "bias": "a feature that is always 1: the learners have no intercept of their own",
 }
@@ -173,13 +174,26 @@ def _keys(look: "Look") -> list[str]:
     if len(look.labels) > 2 and not isinstance(look.positive, tuple):
         why = "the most frequent label is +1, all others are -1: choose one"
     given = look.reading.plain()
+    columns = given.pop("columns", [])[:-1]  # the last one leaves the others as they are
     lines = [f"{key}: {_show(value)}" for key, value in given.items()]
     comments = [COMMENTS[key] for key in given]
     place = 1 if "label" in given else 0
     lines.insert(place, f"positive: {shown}")
     comments.insert(place, why)
     width = max(map(len, lines))
-    return [f"{line:{width}}  # {comment}" for line, comment in zip(lines, comments, strict=True)]
+    lines = [f"{line:{width}}  # {comment}" for line, comment in zip(lines, comments, strict=True)]
+    if columns:
+        lines += [
+            f"{'columns:':{width}}  # {COMMENTS['columns']}",
+            *(f"  {_show_column(k)}" for k in columns),
+        ]
+    return lines
+
+
+def _show_column(column: dict[str, Any]) -> str:
+    """Return the name of a column and what becomes of it, as YAML."""
+    rest = {key: value for key, value in column.items() if key != "name"}
+    return f"{_show(str(column['name']))}: {_show(rest if len(rest) > 1 else rest['encode'])}"
 
 
 def _show(value: Any) -> str:
@@ -188,13 +202,15 @@ def _show(value: Any) -> str:
         return str(int(value))
     if isinstance(value, list):
         return f"[{', '.join(map(_show, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_show(item)}" for key, item in value.items()) + "}"
     if isinstance(value, str) and value in PLAIN_WORDS:
         return value
     return escape_controls(json.dumps(value, ensure_ascii=False))
 
 
 #: Words of olbench, which need no quotes.
-PLAIN_WORDS = ("drop", "zero", "mean", "onehot", "unit", "minmax", "standard")
+PLAIN_WORDS = ("drop", "zero", "mean", "onehot", "unit", "minmax", "standard", "date")
 
 
 def _write(file: Path, text: str, force: bool) -> None:

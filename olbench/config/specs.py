@@ -9,6 +9,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from olbench.algorithms.definition import Value
+from olbench.config.columns import ColumnSpec, read_class, read_column, read_columns
 from olbench.structs import (
     Flat,
     Key,
@@ -70,13 +71,6 @@ OPTION_KEYS = (
 )
 
 
-def read_column(node: Node, name: str) -> str | int:
-    """Return the heading or the number of a column."""
-    if isinstance(node.value, bool) or not isinstance(node.value, str | int) or node.value == "":
-        raise node.fail(f"{name} must be the heading or the number of a column, not {node.shown()}")
-    return node.value
-
-
 def read_characters(node: Node, name: str) -> str:
     """Return a text that may consist of spaces."""
     if isinstance(node.value, dict | list) or node.value in (None, ""):
@@ -84,18 +78,6 @@ def read_characters(node: Node, name: str) -> str:
     return str(node.value)
 
 
-def read_class(node: Node, name: str) -> float | str:
-    """Return a label as it is written."""
-    if isinstance(node.value, bool):
-        words = '"yes"' if node.value else '"no"'
-        raise node.fail(f"YAML reads this word as {node.shown()}; write it in quotes, as in {name}: {words}")
-    if not isinstance(node.value, int | float | str) or node.value == "":
-        raise node.fail(f"{name} must be a label or a list of labels, not {node.shown()}")
-    return node.value
-
-
-with_schema(read_column, {"type": ["string", "integer"], "minLength": 1})
-with_schema(read_class, {"type": ["number", "string"], "minLength": 1})
 with_schema(read_characters, {"type": "string", "minLength": 1})
 Classes = Annotated[tuple[float | str, ...] | None, one_or_many(read_class)]
 
@@ -112,6 +94,12 @@ class Reading:
     categorical: Annotated[str, choice(*CATEGORICAL), "what to do with columns of text"] = ""
     scale: Annotated[str, choice(*SCALES), "unit: rows of length 1; minmax, standard: each feature"] = ""
     bias: Annotated[bool, "whether to add a feature that is always 1"] = False
+    columns: Annotated[
+        tuple[ColumnSpec, ...],
+        read_columns,
+        "columns one by one: a mapping from headings to number, onehot, ordinal, date or drop; or a list of "
+        "the only columns to use",
+    ] = ()
     #: "training rows" if minmax and standard are fitted on those within each trial, not on all rows.
     fitted: Annotated[str, choice(TRAINING_ROWS)] = ""
 

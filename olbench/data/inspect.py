@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from olbench.config.columns import OTHERS, ColumnSpec
 from olbench.config.specs import Reading
+from olbench.data.prepare.columns import ORIGIN
 from olbench.data.prepare.encode import MOST_CATEGORIES, prepare_table, read_labels
 from olbench.data.prepare.labels import is_number, show_label
-from olbench.data.prepare.times import read_column, read_times
+from olbench.data.prepare.times import read_column, read_dates, read_times
 from olbench.data.readers.cells import Table
 from olbench.data.readers.compressed import base_name
 from olbench.data.readers.tables import format_of, is_table, read_table_file, refuse_reading
@@ -98,26 +100,34 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
     labels = _count(read_labels(table.keep(known), label))
     texts, mixed = _texts(table, columns)
     numeric = [column for column in columns if column not in table.texts]
-    deviations = _deviations(table.numbers[:, numeric])
-    categorical = _choose_categorical(texts, mixed)
-    encoded = sum(count for _, count in texts) if categorical == "onehot" else 0
+    single = _choose_columns(table, [column for column in columns if column in table.texts])
+    onehot = [len(table.texts[k].values) for k in columns if k in table.texts and k not in single]
+    dates = [column for column, spec in single.items() if spec.encode == "date"]
+    deviations = _deviations(np.column_stack([table.numbers[:, numeric], *_count_days(table, dates)]))
     guess = Reading(
         label=_name_column(table, label),
         time=_name_column(table, time) if is_sorted and time is not None else "",
         missing=_choose_missing(gaps, label, is_sorted),
-        categorical=categorical,
+        categorical="onehot" if onehot else "",
         # The deviations of a stream are not known before its end.
         scale="" if deviations[1] <= UNEVEN * deviations[0] else "unit" if is_sorted else "standard",
         bias=True,
+        columns=(*single.values(), ColumnSpec(OTHERS)) if single else (),
     )
-    reading, chosen = replace(guess, **reading.plain()), positive or _choose_positive(labels)
+    reading, chosen = _add(reading, guess), positive or _choose_positive(labels)
     # Refuses what could not be loaded.
     prepare_table(table, chosen if len(labels) > 1 else None, None, reading, False)
+    features = len(numeric) + sum(onehot) + len(dates) + 1
     return Look(
-        len(table.numbers), len(columns), len(numeric) + encoded + 1, table.column_name(label), labels,
+        len(table.numbers), len(columns), features, table.column_name(label), labels,
         int(gaps.sum()), int(gaps.any(axis=1).sum()), texts, mixed, deviations, chosen, reading,
         "" if time is None else table.column_name(time), is_sorted,
     )  # fmt: skip
+
+
+def _add(reading: Reading, guess: Reading) -> Reading:
+    """Return what the user said, and the guess about all else."""
+    return replace(guess, **{key: getattr(reading, key) for key in reading.plain()})
 
 
 def _name_column(table: Table, column: int) -> str | int:
@@ -168,7 +178,7 @@ def _look_at_libsvm(path: Path, reading: Reading, positive: Any) -> Look:
     guess = Reading(scale=("standard" if is_dense else "unit") if uneven else "", bias=True)
     return Look(
         n, d, d + 1, "the first word of each line", labels, 0, 0, (), (), deviations,
-        positive or _choose_positive(labels), replace(guess, **reading.plain()),
+        positive or _choose_positive(labels), _add(reading, guess),
     )  # fmt: skip
 
 
@@ -199,10 +209,32 @@ def _texts(table: Table, columns: list[int]) -> tuple[tuple[tuple[str, int], ...
     return tuple(texts), tuple(mixed)
 
 
-def _choose_categorical(texts: Any, mixed: Any) -> str:
-    if not texts and not mixed:
-        return ""
-    return "drop" if mixed or max(count for _, count in texts) > MOST_CATEGORIES else "onehot"
+def _choose_columns(table: Table, texts: list[int]) -> dict[int, ColumnSpec]:
+    """Return what becomes of columns that are no categories: dates, and what is left out."""
+    chosen = {}
+    for column in texts:
+        has_numbers = not np.isnan(table.numbers[:, column]).all()
+        dates = _find_dates(table, column)
+        if dates is not None:
+            first = str(dates[~np.isnat(dates)][0].astype("datetime64[D]"))
+            chosen[column] = ColumnSpec(_name_column(table, column), "date", origin=first)
+        elif has_numbers or len(table.texts[column].values) > MOST_CATEGORIES:
+            chosen[column] = ColumnSpec(_name_column(table, column), "drop")
+    return chosen
+
+
+def _find_dates(table: Table, column: int) -> Any:
+    """Return the dates in a column of text, or None if it has others."""
+    try:
+        return read_dates(table, column)
+    except UserError:
+        return None
+
+
+def _count_days(table: Table, columns: list[int]) -> list[Floats]:
+    """Return the days of each column of dates, NaN in gaps."""
+    begin, day = np.datetime64(ORIGIN), np.timedelta64(1, "D")
+    return [(read_dates(table, column) - begin) / day for column in columns]
 
 
 def _choose_positive(labels: tuple[tuple[Any, int], ...]) -> Any:

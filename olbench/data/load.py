@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from olbench.config.columns import read_columns
 from olbench.config.specs import CATEGORICAL, MISSING, SCALES, USUAL, DatasetSpec, Reading
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry, find, resolve
@@ -20,6 +21,7 @@ from olbench.data.readers.compressed import base_name, is_pipe, show_path
 from olbench.data.readers.registry import read_examples
 from olbench.data.readers.tables import format_of, plain_name, refuse_reading
 from olbench.errors import UserError
+from olbench.yaml_lines import from_plain
 
 
 def load_dataset(
@@ -36,6 +38,7 @@ def load_dataset(
     categorical: str = "",
     scale: str = "",
     bias: bool = False,
+    columns: Any = (),
     name: str = "",
     download: bool = True,
     mirror: str | None = None,
@@ -56,8 +59,10 @@ def load_dataset(
     default; `time` and `arrival` name in the same way the columns with the time of each row and the time
     when its label becomes known, which are no features; `delimiter` separates the columns of a text file;
     `missing` says what to do with missing values (drop, zero, mean) and `categorical` with columns of text
-    (onehot, drop). For all of your own data, `scale` scales every row (unit) or every feature (minmax,
-    standard, by all rows), and `bias` adds a feature that is always 1.
+    (onehot, drop). `columns` is a list of the only columns to use, or a mapping that says column by column
+    what to do: number, onehot, ordinal, date or drop, as in a config. For all of your own data, `scale`
+    scales every row (unit) or every feature (minmax, standard, by all rows), and `bias` adds a feature that
+    is always 1.
 
     >>> data = load_dataset("breast-cancer")
     >>> data.X.shape, data.fingerprint[:8]
@@ -68,7 +73,8 @@ def load_dataset(
     >>> data.about.features, data.X[1].tolist(), data.y.tolist()
     (('size', 'colour=blue', 'colour=red'), [3.0, 1.0, 0.0], [-1.0, 1.0])
     """
-    reading = Reading(label, time, arrival, delimiter, missing, categorical, scale, bias)
+    chosen = read_columns(from_plain(columns, "columns"), "columns") if columns else ()
+    reading = Reading(label, time, arrival, delimiter, missing, categorical, scale, bias, chosen)
     for key, words in (("missing", MISSING), ("categorical", CATEGORICAL), ("scale", SCALES)):
         value = getattr(reading, key)
         if value and value not in words:

@@ -1,12 +1,15 @@
 """From a table to examples: labels, missing values and columns of text, and what was done in words."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from olbench.config.columns import DATE_PARTS, ColumnSpec
 from olbench.config.specs import Reading
 from olbench.data.dataset import About
+from olbench.data.prepare.columns import ORIGIN, TableColumn, match_columns, read_features, read_texts
 from olbench.data.prepare.labels import LARGEST_WHOLE, as_targets, is_number, label_text, show_label
 from olbench.data.prepare.scaling import scale_as_read
 from olbench.data.prepare.times import NEVER, Times, read_times
@@ -19,27 +22,8 @@ from olbench.learn.examples import Floats, Ints
 MOST_CATEGORIES = 1000
 #: A longer text is not the name of a class.
 LONGEST_LABEL = 300
-#: The code of a text that a table does not have.
-UNSEEN = -2
 #: How many labels or columns a sentence lists.
 MOST_LISTED = 10
-
-
-@dataclass(frozen=True)
-class TableColumn:
-    """A column of a table as features: its numbers, or one indicator for each of its texts."""
-
-    #: Its heading, or an empty text if the table has none.
-    heading: str
-    #: Its place in the table, from 0.
-    place: int
-    texts: tuple[str, ...] | None = None
-
-    @property
-    def features(self) -> list[str]:
-        """The names of its features."""
-        name = self.heading or f"x{self.place + 1}"
-        return [name] if self.texts is None else [f"{name}={text}" for text in self.texts]
 
 
 class Encoded(NamedTuple):
@@ -72,25 +56,24 @@ def encode(table: Table, reading: Reading) -> Encoded:
     """Return a table as features and labels; what the reading does not provide for is refused."""
     label = table.find_label(reading.label or "last")
     times = read_times(table, reading, label)
-    others = {label, *(times.columns.values() if times else ())}
-    places = [place for place in range(len(table.names)) if place not in others]
+    keys = {column: key for key, column in times.columns.items()} if times else {}
+    specs = match_columns(table, reading.columns, {**keys, label: "label"})
+    places = [place for place, spec in specs.items() if spec.encode != "drop"]
     if not places:
         raise UserError(f"{table.where}: no column is left for a feature; at least one is needed")
-    places, left_out = _leave_out_text(table, places, reading.categorical)
+    named_out = _list_columns(table, [place for place, spec in specs.items() if spec.encode == "drop"])
+    places, left_out = _leave_out_text(table, places, specs, reading.categorical)
     timed = [f"{key}: {table.column_name(column)}" for key, column in times.columns.items()] if times else []
     gaps, dropped = _find_gaps(table, [*places, label], reading.missing)
     if dropped:
         table, times = table.keep(~gaps), times.keep(~gaps) if times else None
     labels = read_labels(table, label)
-    columns = [_describe_column(table, place, reading.categorical) for place in places]
+    columns = [_describe_column(table, place, specs[place], reading.categorical) for place in places]
     X = read_features(table, columns)
     filled = _fill(X, reading.missing)
-    indicators = [
-        f"{table.column_name(column.place)} as {len(column.texts):,} indicators"
-        for column in columns
-        if column.texts is not None
-    ]
-    steps = (f"label: {table.column_name(label)}", *timed, *left_out, *dropped, *indicators, *filled)
+    coded = [f"{table.column_name(column.place)} as {column.words}" for column in columns if column.words]
+    out = [f"columns left out: {named_out}"] if named_out else []
+    steps = (f"label: {table.column_name(label)}", *timed, *out, *left_out, *dropped, *coded, *filled)
     heading = table.names[label] if table.has_heading else ""
     names = tuple(name for column in columns for name in column.features)
     return Encoded(X, labels, About(names, steps=steps, label=heading), times, columns)
@@ -158,8 +141,10 @@ def _refuse_long(table: Table, numbers: Floats, text: TextColumn | None) -> None
             )
 
 
-def _leave_out_text(table: Table, columns: list[int], categorical: str) -> tuple[list[int], list[str]]:
-    with_text = [column for column in columns if column in table.texts]
+def _leave_out_text(
+    table: Table, columns: list[int], specs: Mapping[int, ColumnSpec], categorical: str
+) -> tuple[list[int], list[str]]:
+    with_text = [column for column in columns if column in table.texts and not specs[column].encode]
     if categorical != "drop" or not with_text:
         return columns, []
     kept = [column for column in columns if column not in with_text]
@@ -167,59 +152,64 @@ def _leave_out_text(table: Table, columns: list[int], categorical: str) -> tuple
         raise UserError(
             f"{table.where}: every feature is text, so --categorical drop leaves none; use onehot"
         )
-    names = ", ".join(table.column_name(column).removeprefix("column ") for column in with_text[:MOST_LISTED])
-    return kept, [f"columns of text left out: {names}{', ...' if len(with_text) > MOST_LISTED else ''}"]
+    return kept, [f"columns of text left out: {_list_columns(table, with_text)}"]
 
 
-def _describe_column(table: Table, place: int, categorical: str) -> TableColumn:
-    """Return how a column becomes features."""
-    texts = tuple(_distinct_texts(table, place, categorical)) if place in table.texts else None
-    return TableColumn(table.names[place] if table.has_heading else "", place, texts)
+def _list_columns(table: Table, columns: list[int]) -> str:
+    names = ", ".join(table.column_name(column).removeprefix("column ") for column in columns[:MOST_LISTED])
+    return names + (", ..." if len(columns) > MOST_LISTED else "")
 
 
-def read_features(table: Table, columns: list[TableColumn]) -> Floats:
-    """Return numbers as they are, and text as indicators, in the order of the columns; gaps stay.
-
-    A text that has no indicator sets none of those of its column.
-    """
-    widths = [1 if column.texts is None else len(column.texts) for column in columns]
-    X = np.empty((len(table.numbers), sum(widths)))
-    begins = np.cumsum([0, *widths]).tolist()
-    numeric = [
-        (begin, column.place) for begin, column in zip(begins, columns, strict=False) if column.texts is None
-    ]
-    X[:, [begin for begin, _ in numeric]] = table.numbers[:, [place for _, place in numeric]]
-    for begin, column in zip(begins, columns, strict=False):
-        if column.texts is not None:
-            block, text = X[:, begin : begin + len(column.texts)], table.texts.get(column.place)
-            codes = {value: code for code, value in enumerate(text.values)} if text else {}
-            known = [codes.get(value, UNSEEN) for value in column.texts]
-            block[:] = text.codes[:, None] == known if text else 0.0
-            block[table.is_missing(column.place)] = np.nan
-    return X
+def _describe_column(table: Table, place: int, spec: ColumnSpec, categorical: str) -> TableColumn:
+    """Return how a column becomes features; refuse what its spec or `categorical` does not provide for."""
+    heading = table.names[place] if table.has_heading else ""
+    if spec.encode == "date":
+        return TableColumn(heading, place, None, "date", spec.parts or DATE_PARTS[:1], spec.origin or ORIGIN)
+    if spec.encode == "ordinal":
+        return TableColumn(heading, place, tuple(map(label_text, spec.order)), "ordinal")
+    if spec.encode == "onehot":
+        return TableColumn(heading, place, tuple(_distinct_texts(table, place)))
+    if place not in table.texts:
+        return TableColumn(heading, place)
+    _refuse_text(table, place, spec, categorical)
+    return TableColumn(heading, place, tuple(_distinct_texts(table, place)))
 
 
-def _distinct_texts(table: Table, column: int, categorical: str) -> list[str]:
-    """Return the texts of a column that become indicators, in alphabetical order."""
-    text = table.texts[column]
+def _refuse_text(table: Table, place: int, spec: ColumnSpec, categorical: str) -> None:
+    """Refuse text in a column that should have numbers, or that has numbers as well."""
+    text = table.texts[place]
     row = int(np.argmax(text.codes != NO_TEXT))
     first = text.values[text.codes[row]]
-    shown, name = quote(first), table.column_name(column)
+    shown, name = quote(first), table.column_name(place)
+    if spec.encode == "number":
+        raise UserError(
+            f"{table.place(row)}: {name} has the text {shown}, where a number is expected{_hint(first)}; "
+            "correct the cell, or encode the column otherwise under columns"
+        )
     if not categorical:
         raise UserError(
             f"{table.place(row)}: {name} has the text {shown}, where a number is expected{_hint(first)}; "
             "encode columns of text with --categorical onehot, or leave them out with --categorical drop"
         )
-    if not np.isnan(table.numbers[:, column]).all():
+    if not np.isnan(table.numbers[:, place]).all():
         raise UserError(
             f"{table.place(row)}: {name} has numbers and the text {shown}; correct the cell, or leave out "
-            "columns with text with --categorical drop"
+            "columns with text with --categorical drop, or this one alone under columns in a config"
         )
-    present = sorted({text.values[code] for code in np.unique(text.codes) if code != NO_TEXT})
+
+
+def _distinct_texts(table: Table, column: int) -> list[str]:
+    """Return the texts of a column that become indicators: numbers, then words in alphabetical order."""
+    text, own = read_texts(table, column), table.texts.get(column)
+    words = len(own.values) if own else 0  # the codes of numbers follow, in their order
+    codes = np.unique(text.codes).tolist()
+    present = sorted(text.values[code] for code in codes if 0 <= code < words)
+    present = [*(text.values[code] for code in codes if code >= words), *present]
     if len(present) > MOST_CATEGORIES:
         raise UserError(
-            f"{table.where}: {name} has {len(present):,} distinct texts, more than the {MOST_CATEGORIES:,} "
-            "that --categorical onehot takes; leave columns of text out with --categorical drop"
+            f"{table.where}: {table.column_name(column)} has {len(present):,} distinct texts, more than the "
+            f"{MOST_CATEGORIES:,} that onehot takes; leave columns of text out with --categorical drop, or "
+            "this one alone under columns in a config"
         )
     return present
 

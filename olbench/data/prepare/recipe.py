@@ -1,6 +1,6 @@
 """How the user's data became features, kept so that new rows become the same ones."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from olbench.config.specs import FITTED_SCALES, DatasetSpec
-from olbench.data.prepare.encode import TableColumn, column_means, encode, read_features, read_labels
+from olbench.data.prepare.columns import TableColumn, read_features
+from olbench.data.prepare.encode import column_means, encode, read_labels
 from olbench.data.prepare.labels import as_targets
 from olbench.data.prepare.scaling import Scaler, add_bias, fit_scaler, scale_rows
 from olbench.data.readers.cells import Table
@@ -51,7 +52,7 @@ class Recipe:
     def _encode(self, table: Table) -> Floats:
         columns = [_find_column(table, column) for column in self.columns]
         for column in columns:
-            if column.texts is None and column.place in table.texts:
+            if column.texts is None and not column.encode and column.place in table.texts:
                 row = int(np.argmax(table.texts[column.place].codes >= 0))
                 raise UserError(
                     f"{table.place(row)}: {table.column_name(column.place)} has text, and the model has "
@@ -135,7 +136,7 @@ def _find_column(table: Table, column: TableColumn) -> TableColumn:
         return column
     if column.heading not in table.names:
         raise UserError(f"{table.where} has no column '{column.heading}', which the model needs")
-    return TableColumn(column.heading, table.names.index(column.heading), column.texts)
+    return replace(column, place=table.names.index(column.heading))
 
 
 def _read_libsvm(path: Path, d: int = 0) -> tuple[Any, Any]:

@@ -134,6 +134,16 @@ def read_column(table: Table, column: int) -> tuple[NDArray[Any], str]:
     return dates, _DATES_WITH_OFFSET if first else _DATES
 
 
+def read_dates(table: Table, column: int) -> NDArray[np.datetime64]:
+    """Return the dates in a column, NaT in gaps; refuse numbers."""
+    dates, kind = read_column(table, column)
+    if kind == _NUMBERS:
+        is_number = ~np.isnan(table.numbers[:, column])
+        _refuse(table, column, is_number, "is a number, where an ISO date is expected; encode it as number")
+        return np.full(len(is_number), np.datetime64("NaT", "us"))
+    return dates
+
+
 def parse_dates(texts: tuple[str, ...]) -> NDArray[np.datetime64]:
     """Return ISO dates and date-times, NaT for every other text, and a last NaT.
 

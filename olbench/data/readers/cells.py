@@ -77,30 +77,31 @@ class Table:
             )
         return self.find_column(label, "label")
 
-    def find_column(self, name: str | int, key: str) -> int:
+    def find_column(self, name: str | int, key: str, option: str = "") -> int:
         """Return a column: a heading, a number from 1 (or from the end, -1), first or last.
 
-        Errors say that the option `key` named it.
+        Errors say that `option` named it, by default --`key`.
         """
+        option = option or f"--{key}"
         width = len(self.names)
         if self.has_heading and str(name) in self.names:
             if self.names.count(str(name)) > 1:
                 raise UserError(
                     f"{self.where}: {self.names.count(str(name))} columns have the heading "
-                    f"{quote(str(name))}; give the number of the {key} column with --{key}"
+                    f"{quote(str(name))}; give the number of the {key} column with {option}"
                 )
             return self.names.index(str(name))
         if name in ("first", "last"):
             return 0 if name == "first" else width - 1
-        return self._find_number(str(name), width, key)
+        return self._find_number(str(name), width, option)
 
-    def _find_number(self, text: str, width: int, key: str) -> int:
+    def _find_number(self, text: str, width: int, option: str) -> int:
         if text.removeprefix("-").isdecimal() and text.isascii():
             number = int(text) if len(text) < MOST_DIGITS else 0
             if 1 <= number <= width or -width <= number <= -1:
                 return number - 1 if number > 0 else width + number
             raise UserError(
-                f"{self.where}: there is no column {shorten(text)}; it has {width}; correct --{key}"
+                f"{self.where}: there is no column {shorten(text)}; it has {width}; correct {option}"
             )
         shown = ", ".join(quote(name) for name in self.names[:10]) + (", ..." if width > 10 else "")
         known = (
@@ -109,7 +110,7 @@ class Table:
         hint = suggest(text, [name for name in self.names if name.isprintable()]) if self.has_heading else ""
         raise UserError(
             f"{self.where}: there is no column with the heading {quote(text)}; {known}; name one of them, or "
-            f"give its number, with --{key}{hint}"
+            f"give its number, with {option}{hint}"
         )
 
 

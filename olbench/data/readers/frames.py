@@ -38,8 +38,11 @@ def read_frame(data: Any, spec: DatasetSpec) -> Dataset:
 
 def _read_sparse(X: Any, y: Any, spec: DatasetSpec) -> Dataset:
     """Return the data set of a sparse matrix, which never becomes a table, and of its labels."""
-    if spec.reading.time != "" or spec.reading.arrival != "":
-        raise UserError("time and arrival name columns of a table, and a sparse X is none; leave them out")
+    reading = spec.reading
+    if reading.time != "" or reading.arrival != "" or reading.columns:
+        raise UserError(
+            "time, arrival and columns name columns of a table, and a sparse X is none; leave them out"
+        )
     _, labels, about, *_ = encode(_pair_table(np.zeros((X.shape[0], 1)), y), spec.reading)
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if not np.isfinite(matrix.data).all():

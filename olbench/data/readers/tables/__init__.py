@@ -39,9 +39,9 @@ def plain_name(name: str) -> str:
 
 def refuse_reading(reading: Reading, format: str, where: str) -> None:
     """Refuse options that mean nothing to a file of this format."""
-    columns = ("time", "arrival")
+    columns = ("time", "arrival", "columns")
     keys = ("label", *columns, "delimiter", "missing", "categorical")
-    given = [key for key in keys if getattr(reading, key) != ""]
+    given = [key for key in keys if getattr(reading, key) not in ("", ())]
     if given and not is_table(format):
         key = given[0]
         why = f"and {key} names a column of a table" if key in columns else f"where --{key} does not apply"

@@ -1,0 +1,153 @@
+"""The key `columns` of a data set: what becomes of the columns of a table, one by one."""
+
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Annotated, Any
+
+from olbench.errors import UserError, show_name
+from olbench.structs import choice, keys_of, many, read_keys, schema_of, with_schema
+from olbench.yaml_lines import Node
+
+#: What can be done with one column, and the parts of a date that can be features.
+ENCODINGS = ("number", "onehot", "ordinal", "date", "drop")
+DATE_PARTS = ("days", "month", "weekday", "hour")
+#: The name that stands for all columns without an entry of their own.
+OTHERS = "*"
+
+
+def read_column(node: Node, name: str) -> str | int:
+    """Return the heading or the number of a column."""
+    if isinstance(node.value, bool) or not isinstance(node.value, str | int) or node.value == "":
+        raise node.fail(f"{name} must be the heading or the number of a column, not {node.shown()}")
+    return node.value
+
+
+def read_class(node: Node, name: str) -> float | str:
+    """Return a label as it is written."""
+    if isinstance(node.value, bool):
+        words = '"yes"' if node.value else '"no"'
+        raise node.fail(f"YAML reads this word as {node.shown()}; write it in quotes, as in {name}: {words}")
+    if not isinstance(node.value, int | float | str) or node.value == "":
+        raise node.fail(f"{name} must be a label or a list of labels, not {node.shown()}")
+    return node.value
+
+
+with_schema(read_column, {"type": ["string", "integer"], "minLength": 1})
+with_schema(read_class, {"type": ["number", "string"], "minLength": 1})
+
+
+def read_day(node: Node, name: str) -> str:
+    """Return a day, which YAML may have read as a date, as text."""
+    try:
+        return date.fromisoformat(str(node.value)).isoformat()
+    except ValueError:
+        raise node.fail(f"{name} must be a day such as 2024-01-31, not {node.shown()}") from None
+
+
+with_schema(read_day, {"type": "string", "format": "date"})
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """What becomes of a column of a table; by default what becomes of all columns."""
+
+    name: Annotated[str | int, read_column, "the heading or the number (from 1) of the column"]
+    encode: Annotated[str, choice(*ENCODINGS), "how its cells become features"] = ""
+    order: Annotated[
+        tuple[float | str, ...], many(read_class), "ordinal: the values in their order, which become 0, 1, 2"
+    ] = ()
+    parts: Annotated[
+        tuple[str, ...],
+        many(choice(*DATE_PARTS)),
+        "date: days since the origin, and indicators of the others",
+    ] = ()
+    origin: Annotated[str, read_day, "date: the day from which days are counted; 1970-01-01 if not given"] = (
+        ""
+    )
+    #: Where it was read, for errors about the table.
+    place: str = field(default="", compare=False)
+
+
+#: The keys that go with one way to encode a column alone.
+_ENCODE_OF = {"order": "ordinal", "parts": "date", "origin": "date"}
+_COLUMN_KEYS = keys_of(ColumnSpec, "place")
+
+
+def read_columns(node: Node, name: str) -> tuple[ColumnSpec, ...]:
+    """Return what becomes of each column; the last entry is about all others.
+
+    A mapping says it for some columns and leaves the others as they are; a list keeps only what it names.
+    """
+    if isinstance(node.value, dict) and node.value:
+        pairs = node.value.items()
+        specs = [_read_column_spec(key, item, node.keys[key], f"{name}.{key}") for key, item in pairs]
+        others = ColumnSpec(OTHERS)
+    else:
+        specs = [_read_listed(item, name) for item in node.items(name)]
+        others = ColumnSpec(OTHERS, "drop")
+    named = [str(spec.name) for spec in specs]
+    for number, spec in enumerate(specs):
+        if str(spec.name) in named[:number]:
+            raise UserError(f"{spec.place}: the column {show_name(str(spec.name))} is listed twice")
+    ends = [spec for spec in specs if spec.name == OTHERS] or [others]
+    return (*(spec for spec in specs if spec.name != OTHERS), *ends)
+
+
+def _read_listed(node: Node, name: str) -> ColumnSpec:
+    if not isinstance(node.value, dict):
+        return ColumnSpec(read_column(node, name), place=node.place)
+    if "name" not in node.value:
+        raise node.fail(f"a column in the list {name} needs the key 'name'")
+    column = read_column(node.value["name"], "name")
+    others = Node({key: item for key, item in node.value.items() if key != "name"}, node.place, node.keys)
+    return _read_column_spec(column, others, node.place, name)
+
+
+def _read_column_spec(column: str | int, node: Node, place: str, name: str) -> ColumnSpec:
+    if not isinstance(node.value, dict):
+        return ColumnSpec(column, choice(*ENCODINGS)(node, name), place=place)
+    given = read_keys(_COLUMN_KEYS[1:], node, name)
+    encode = given.get("encode", "")
+    for key, right in _ENCODE_OF.items():
+        if key in given and encode != right:
+            raise node.value[key].fail(f"{key} goes with encode: {right} alone")
+    if encode == "ordinal" and "order" not in given:
+        raise node.fail(f"{name}: encode: ordinal needs order, the list of its values from low to high")
+    for key in ("order", "parts"):
+        values = given.get(key, ())
+        if len(set(map(str, values))) < len(values):
+            raise node.value[key].fail(f"{key} has a value twice")
+    return ColumnSpec(column, **given, place=place)
+
+
+def _column_schema(*required: str) -> dict[str, Any]:
+    """Return the schema of the mapping for a column, with or without its name."""
+    keys = {key.name: key.schema for key in _COLUMN_KEYS if required or key.name != "name"}
+    return {
+        "type": "object", "properties": keys, "required": list(required), "additionalProperties": False,
+        "dependentSchemas": {
+            key: {"properties": {"encode": {"const": right}}, "required": ["encode"]}
+            for key, right in _ENCODE_OF.items()
+        },
+        "if": {"properties": {"encode": {"const": "ordinal"}}, "required": ["encode"]},
+        "then": {"required": ["order"]},
+    }  # fmt: skip
+
+
+with_schema(
+    read_columns,
+    {
+        "anyOf": [
+            {
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": {"anyOf": [{"enum": list(ENCODINGS)}, _column_schema()]},
+            },
+            {
+                "type": "array",
+                "minItems": 1,
+                "items": {"anyOf": [schema_of(read_column), _column_schema("name")]},
+            },
+        ]
+    },
+)
