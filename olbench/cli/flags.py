@@ -71,8 +71,8 @@ READING = (
         help="Encode columns of text as indicators, or leave them out.",
     ),
     click.option(
-        "--scale", type=click.Choice(["unit", "minmax", "standard"]),
-        help="Scale rows to length 1, or features to [0, 1] or to mean 0 and deviation 1.",
+        "--scale", type=click.Choice(["unit", "minmax", "standard", "running"]),
+        help="Scale rows to length 1; features to [0, 1], to mean 0 and deviation 1, or by the rows so far.",
     ),
     click.option("--bias", is_flag=True, default=None, help="Add a feature that is always 1."),
 )  # fmt: skip

@@ -82,7 +82,7 @@ COMMENTS = {
     "missing": "missing values: drop (the rows), zero, or mean (of the column)",
     "categorical": "columns of text: onehot (indicators) or drop",
     "columns": "one by one: number, onehot, ordinal, date or drop; the others as above",
-    "scale": "unit (rows), minmax or standard (features, by all rows); remove it to leave the numbers alone",
+    "scale": "unit (rows), minmax, standard (features, by all rows), or in a stream running (by rows so far)",
     "bias": "a feature that is always 1: the learners have no intercept of their own",
 }
 #: A full covariance has this many features squared.
@@ -210,7 +210,7 @@ def _show(value: Any) -> str:
 
 
 #: Words of olbench, which need no quotes.
-PLAIN_WORDS = ("drop", "zero", "mean", "onehot", "unit", "minmax", "standard", "date")
+PLAIN_WORDS = ("drop", "zero", "mean", "onehot", "unit", "minmax", "standard", "running", "date")
 
 
 def _write(file: Path, text: str, force: bool) -> None:

@@ -28,10 +28,12 @@ from olbench.yaml_lines import Node
 #: What can be done with cells that have no value, with columns of text, and with the scale of features.
 MISSING = ("drop", "zero", "mean")
 CATEGORICAL = ("onehot", "drop")
-SCALES = ("unit", "minmax", "standard")
+SCALES = ("unit", "minmax", "standard", "running")
 #: The scales that rows decide about, and which rows these are.
 FITTED_SCALES = ("minmax", "standard")
-ALL_ROWS, TRAINING_ROWS = "all rows", "training rows"
+ALL_ROWS, TRAINING_ROWS, PAST_ROWS = "all rows", "training rows", "past rows"
+#: The scale that the rows so far decide about, in the order of the file.
+RUNNING = "running"
 #: The keys of a config that decide which trials there are, but not what comes out of any of them: an entry of
 #: `algorithms` has its own covariance.
 SELECTING = ("algorithms", "plugins", "covariance")
@@ -92,7 +94,11 @@ class Reading:
     delimiter: Annotated[str, read_characters, "what separates columns"] = ""
     missing: Annotated[str, choice(*MISSING), "what to do with missing values"] = ""
     categorical: Annotated[str, choice(*CATEGORICAL), "what to do with columns of text"] = ""
-    scale: Annotated[str, choice(*SCALES), "unit: rows of length 1; minmax, standard: each feature"] = ""
+    scale: Annotated[
+        str,
+        choice(*SCALES),
+        "unit: rows of length 1; minmax, standard: each feature; running: each feature by the rows so far",
+    ] = ""
     bias: Annotated[bool, "whether to add a feature that is always 1"] = False
     columns: Annotated[
         tuple[ColumnSpec, ...],

@@ -24,7 +24,16 @@ from typing import Any, ClassVar, Self
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value, refuse_twice
-from olbench.config.specs import ALL_ROWS, FITTED_SCALES, AlgorithmSpec, Config, DatasetSpec
+from olbench.config.specs import (
+    ALL_ROWS,
+    FITTED_SCALES,
+    PAST_ROWS,
+    RUNNING,
+    TRAINING_ROWS,
+    AlgorithmSpec,
+    Config,
+    DatasetSpec,
+)
 from olbench.data.source import Source
 from olbench.errors import UserError, shorten
 from olbench.learn.algorithm import Algorithm, make_algorithm
@@ -268,10 +277,16 @@ class Protocol(ABC):
     def refuse_data(self, spec: DatasetSpec) -> str:
         """Return why the user's own data cannot be prepared as its spec says, or an empty text."""
         reading = spec.reading
-        if reading.scale in FITTED_SCALES and not self.fitted_on:
+        if reading.scale in FITTED_SCALES and self.fitted_on not in (ALL_ROWS, TRAINING_ROWS):
+            other = "running or unit" if self.fitted_on == PAST_ROWS else "unit"
             return (
                 f"scale: {reading.scale} would be fitted on rows that the protocol {self.id} tests; use "
-                "scale: unit, or scale the file"
+                f"scale: {other}, or scale the file"
+            )
+        if reading.scale == RUNNING and self.fitted_on != PAST_ROWS:
+            return (
+                f"scale: {RUNNING} goes by the order of the file, and the protocol {self.id} has orders of "
+                "its own; use protocol: stream, or another scale"
             )
         if reading.missing == "mean" and self.fitted_on != ALL_ROWS:
             return (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from olbench import measures
 from olbench.blocks import BLOCKS, PLACES, count_pairs
-from olbench.config.specs import AlgorithmSpec, Config
+from olbench.config.specs import PAST_ROWS, AlgorithmSpec, Config
 from olbench.data.source import Source
 from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import Floats, Ints
@@ -168,6 +168,7 @@ class Stream(Measuring):
         Series("updates", "cumulative number of updates", UPDATES),
     )
     curved = True
+    fitted_on = PAST_ROWS
     sections = (
         "headline", "results", "curves", "drifts", "tuning", "statistics", "costs", "algorithms",
         "datasets", "provenance",

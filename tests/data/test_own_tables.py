@@ -14,8 +14,9 @@ from sklearn.datasets import load_iris
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
 from olbench import UserError, load_dataset
+from olbench.data.prepare import scaling
 from olbench.data.prepare.encode import MOST_CATEGORIES
-from olbench.data.prepare.scaling import fit_scaler, scale_features
+from olbench.data.prepare.scaling import fit_scaler, scale_features, scale_running
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOP = """\
@@ -236,6 +237,26 @@ def test_scaling_agrees_with_scikit_learn(scale, storage):
     ours = scale_features(storage(rows), scale, False, np.arange(25))
     expected = theirs.fit(rows[:25]).transform(rows)
     np.testing.assert_allclose(ours.toarray() if sp.issparse(ours) else ours, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
+def test_running_scaling_knows_the_rows_so_far_and_no_others(storage, monkeypatch):
+    rows = np.random.default_rng(0).normal(3, 5, (60, 5)) * (np.arange(300).reshape(60, 5) % 3 > 0)
+    rows[:, 2] = 7.0
+    rows[30:, 3], rows[:30, 3] = np.arange(30), 1e9
+    ours = scale_running(storage(rows))
+    for row in range(60):
+        past = rows[: row + 1]
+        deviation = past.std(axis=0)
+        expected = np.divide(past[-1] - past.mean(axis=0), deviation, out=np.zeros(5), where=deviation > 0)
+        np.testing.assert_allclose(ours[row], expected, atol=1e-9)
+        assert (abs(ours[row]) <= np.sqrt(row) + 1e-9).all()
+    # To the last bit: later rows change nothing, and neither does how many features are scaled at once.
+    assert np.array_equal(scale_running(storage(rows[:17])), ours[:17])
+    monkeypatch.setattr(scaling, "VALUES_AT_ONCE", 130)
+    assert np.array_equal(scale_running(storage(rows)), ours)
+    with pytest.raises(UserError, match="feature 1 has values too large or too small to scale by running"):
+        scale_running(np.array([[1e300], [-1e300]]))
 
 
 @hypothesis.given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20))

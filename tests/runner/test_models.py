@@ -61,6 +61,15 @@ def test_a_recipe_reads_a_table_as_it_was_read_for_training(missing, scale, bias
     assert labels.tolist() == ["no", "yes", "no", "yes", "no"]
 
 
+def test_new_rows_of_a_stream_are_scaled_by_all_rows_before_them(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("size,sold\n1,no\n2,yes\n6,no\n")
+    recipe, _ = fit_recipe(DatasetSpec("t", str(file), reading=Reading(scale="running")))
+    (tmp_path / "new.csv").write_text("size\n3\n")
+    assert recipe.read(tmp_path / "new.csv", 1)[0].tolist() == [[0.0]]
+    assert recipe.read(file, 1)[0][-1] == load_dataset(file, scale="running").X[-1]
+
+
 def test_columns_are_found_by_heading_and_unknown_texts_have_no_indicator(tmp_path):
     (tmp_path / "t.csv").write_text(CSV)
     recipe, _ = fit_recipe(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.config.specs import FITTED_SCALES, DatasetSpec
+from olbench.config.specs import FITTED_SCALES, RUNNING, DatasetSpec
 from olbench.data.prepare.columns import TableColumn, read_features
 from olbench.data.prepare.encode import column_means, encode, read_labels
 from olbench.data.prepare.labels import as_targets
@@ -125,6 +125,8 @@ def _name_classes(labels: Any, y: Floats) -> list[Any]:
 
 
 def _fit(X: Any, scale: str) -> Scaler | None:
+    if scale == RUNNING:  # all rows are in the past of new ones
+        return fit_scaler(X, "standard")
     return fit_scaler(X, scale) if scale in FITTED_SCALES else None
 
 

@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.config.specs import TRAINING_ROWS, Reading
+from olbench.config.specs import RUNNING, TRAINING_ROWS, Reading
 from olbench.data.dataset import About
 from olbench.data.prepare.preprocess import as_dense
 from olbench.data.readers.rows import choose_storage
@@ -15,6 +15,8 @@ from olbench.errors import UserError
 from olbench.learn.examples import Floats
 from olbench.memory import memory_limit, show_size
 
+#: How many numbers are scaled at once where the rows so far decide.
+VALUES_AT_ONCE = 1 << 20
 #: How many arrays with a number for each feature scaling takes at a time.
 ARRAYS = 5
 #: A square of a length outside loses digits.
@@ -55,11 +57,14 @@ def fit_scaler(X: Any, scale: str) -> Scaler:
             scaler = _fit_standard(as_dense(X))
     bad = ~(np.isfinite(scaler.shift) & np.isfinite(scaler.factor) & (scaler.factor > 0))
     if bad.any():
-        raise UserError(
-            f"feature {int(np.argmax(bad)) + 1} has values too large or too small to scale by {scale}; "
-            "change its unit"
-        )
+        _refuse_values(int(np.argmax(bad)), scale)
     return scaler
+
+
+def _refuse_values(feature: int, scale: str) -> NoReturn:
+    raise UserError(
+        f"feature {feature + 1} has values too large or too small to scale by {scale}; change its unit"
+    )
 
 
 def _fit_standard(X: Floats) -> Scaler:
@@ -143,6 +148,33 @@ def _multiply_rows(X: Any, factors: Floats) -> Any:
     return scaled
 
 
+def scale_running(X: Any) -> Floats:
+    """Return each row scaled by the mean and the standard deviation of the rows up to it, in their order.
+
+    The row itself counts, because its features are known before its label. So no value is larger than the
+    square root of the number of rows before it. A feature that has not varied yet is 0.
+
+    >>> scale_running(np.array([[3.0, 1.0], [5.0, 1.0], [7.0, 4.0]])).round(4).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [1.2247, 1.4142]]
+    """
+    _refuse_large(X)
+    scaled = np.array(as_dense(X), dtype=np.float64)
+    counts = np.arange(1.0, len(scaled) + 1)[:, None]
+    step = max(1, VALUES_AT_ONCE // len(scaled))
+    for begin in range(0, scaled.shape[1], step):
+        block = scaled[:, begin : begin + step]
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = block - block[0]  # sums of small numbers are more precise
+            means = np.cumsum(values, axis=0) / counts
+            before = np.vstack([np.zeros((1, values.shape[1])), means[:-1]])
+            squares = np.cumsum((values - before) * (values - means), axis=0)
+        bad = ~np.isfinite(squares).all(axis=0)
+        if bad.any():
+            _refuse_values(begin + int(np.argmax(bad)), RUNNING)
+        block[:] = (values - means) * _invert(np.sqrt(squares / counts)) * (squares > 0)
+    return scaled
+
+
 def add_bias(X: Any) -> Any:
     """Return rows with a last feature that is always 1."""
     ones = np.ones((X.shape[0], 1))
@@ -156,6 +188,8 @@ def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any
     """
     if scale == "unit":
         X = scale_rows(X)
+    elif scale == RUNNING:
+        X = scale_running(X)
     elif scale:
         X = fit_scaler(X if fitted_on is None else X[fitted_on], scale).apply(X)
     return add_bias(X) if bias else X
@@ -177,6 +211,7 @@ def describe_scaling(scale: str, bias: bool, fitted: str) -> list[str]:
         "unit": "every row scaled to length 1",
         "minmax": f"every feature scaled to [0, 1] by {rows}",
         "standard": f"every feature scaled to mean 0 and standard deviation 1 by {rows}",
+        RUNNING: "every feature scaled by the mean and standard deviation of the rows so far, in their order",
     }
     steps = [words[scale]] if scale else []
     return [*steps, "a feature that is always 1 added"] if bias else steps
