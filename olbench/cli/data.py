@@ -106,16 +106,18 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
       olbench data info splice
       olbench data info splice --format croissant
       olbench data info my.csv
+      zcat my.csv.gz | olbench data info -
       olbench data info my.csv --label class --positive yes --missing mean
     """
     from olbench.data.catalog import catalog, find
     from olbench.data.fetch import fetch_command
+    from olbench.data.readers.compressed import is_pipe
 
     given = {key: value for key, value in reading.items() if value is not None}
-    if name not in catalog() and is_file(expand_home(name)):
+    if name not in catalog() and (is_pipe(name) or is_file(expand_home(name))):
         if form != "text":
             raise UserError(f"--format {form} is for data sets of the catalogue, and {name} is a file")
-        _describe_file(expand_home(name), positive, given)
+        _describe_file(_keep_pipe(name, given) if is_pipe(name) else expand_home(name), positive, given)
         return
     if given or positive:
         raise UserError("the options are for your own file; the catalogue says how its data sets are read")
@@ -166,6 +168,14 @@ def _print_json(entry: "CatalogEntry", form: str, mirror: str | None) -> None:
     if form == "croissant" and (files := unhashed(content)):
         why = "the copy here is compressed otherwise" if copies else f"run `{fetch_command([entry.name])}`"
         click.echo(f"olbench: the SHA-256 of {', '.join(files)} is not known; {why}", err=True)
+
+
+def _keep_pipe(name: str, given: dict[str, Any]) -> Path:
+    """Return a file with what a pipe has."""
+    from olbench.config.specs import Reading
+    from olbench.data.load import is_piped_table, keep_pipe
+
+    return keep_pipe(name, is_piped_table(name, Reading(**given)))
 
 
 def _describe_file(path: Path, positive: tuple[str, ...], given: dict[str, Any]) -> None:

@@ -85,8 +85,8 @@ def command(
 ) -> None:  # fmt: skip
     """Run the experiment in CONFIG, or the missing part of it; or take a first look at the data set DATA.
 
-    DATA is a name of the catalogue, a file, a pipe that is read into the cache first, or - for one pass over
-    standard input as it comes.
+    DATA is a name of the catalogue, a file, a pipe that is read into the cache first, or - for standard
+    input: one pass over LIBSVM text as it comes, or a table of separated values.
 
     Every finished trial is safe in DIR/trials.jsonl. The same command resumes a run that was stopped, and a
     changed config reuses the trials that still apply.
@@ -103,11 +103,12 @@ def command(
       olbench run my.csv --stream --time date --delay 10
       olbench run configs/scw.yaml --dry-run --skip-missing
       olbench run - --algorithms arow --covariance diag < stream.libsvm
+      zcat my.csv.gz | olbench run - --algorithms arow --label class
       olbench run configs/scw.yaml --cluster tcp://10.0.0.1:8786
     """
     from olbench import api
     from olbench.cli.stream import run_stream
-    from olbench.data.readers.compressed import STDIN, base_name
+    from olbench.data.readers.compressed import STDIN, base_name, show_path
     from olbench.engine.activity import show_activity
     from olbench.engine.executors import open_executor
     from olbench.memory import limit_memory, parse_size
@@ -124,20 +125,22 @@ def command(
         raise UserError("--delay is for a stream; add --stream, or in a config protocol: stream")
     if stream and is_config(what):
         raise UserError(CONFIG_HAS_KEYS)
-    if stream and what == STDIN:
-        raise UserError("- is learnt row by row as it comes; leave out --stream, or write it to a file")
     config = read(what, algorithms, covariance, positive, overrides, plugins, given)
+    is_live = what == STDIN and config.datasets[0].path == STDIN
+    if stream and is_live:
+        raise UserError("- is learnt row by row as it comes; leave out --stream, or write it to a file")
     with limit_memory(parse_size(memory) if memory else None):
-        if what == STDIN:
+        if is_live:
             if out or dry_run or cluster or timing != "shared":
                 raise UserError(
                     "--out, --dry-run, --cluster and --timing do not go with -, which keeps no record"
                 )
             sys.exit(run_stream(config, every or 0, as_json, quiet))
         if every or as_json:
-            raise UserError("--every and --json go with -, a stream on standard input")
+            raise UserError("--every and --json go with -, LIBSVM text on standard input")
         # A data file keeps its extension: my.yaml is not my.libsvm.
-        folder = out or Path("results") / (Path(what).stem if is_config(what) else base_name(Path(what).name))
+        name = Path(what).stem if is_config(what) else base_name(Path(show_path(what)).name)
+        folder = out or Path("results") / name
         if not is_config(what):
             config = add_earlier(config, folder)
         with show_activity(quiet) as activity:
@@ -208,7 +211,8 @@ def read(
 ) -> "Config":  # fmt: skip
     """Return the config of a YAML file, or of a data set with the algorithms to run on it."""
     from olbench.config.reading import data_config, read_config
-    from olbench.data.load import cache_pipe
+    from olbench.config.specs import Reading
+    from olbench.data.load import cache_pipe, is_piped_table, keep_pipe
     from olbench.data.readers.compressed import STDIN, is_pipe, show_path
     from olbench.shipped import find_config
 
@@ -220,22 +224,25 @@ def read(
         raise UserError(f"there is no file {what}")
     if what != STDIN and not Path(what).exists():
         refuse_unknown(what)
+    has_table = is_pipe(what) and is_piped_table(what, Reading(**reading))
     if not algorithms:
         algorithms = ",".join(FIRST_ALGORITHMS)
         # How many features a stream has is not known before its end.
-        covariance = covariance or ("diag" if what == STDIN else None)
+        covariance = covariance or ("diag" if what == STDIN and not has_table else None)
     if covariance:
         overrides = (f"covariance={covariance}", *overrides)
-    if what == STDIN or not is_pipe(what):
-        if what == STDIN and reading:
-            raise UserError(f"- is a stream of LIBSVM text, which --{next(iter(reading))} does not go with")
-        return data_config(what, algorithms, positive, overrides, plugins, reading=reading)
-    if reading:
+    name = Path(show_path(what)).name
+    if has_table:
+        path = str(keep_pipe(what, True))
+        return data_config(name, algorithms, positive, overrides, plugins, path, reading)
+    if reading and is_pipe(what):
         raise UserError(
-            f"{what} can be read only once, as LIBSVM text; write it to a file for --{next(iter(reading))}"
+            f"{what} has LIBSVM text, which can be read only once; write a file for --{next(iter(reading))}"
         )
+    if what == STDIN or not is_pipe(what):
+        return data_config(what, algorithms, positive, overrides, plugins, reading=reading)
     _, folder = cache_pipe(what, positive or None)
-    return data_config(Path(show_path(what)).name, algorithms, (), overrides, plugins, str(folder))
+    return data_config(name, algorithms, (), overrides, plugins, str(folder))
 
 
 def refuse_unknown(name: str) -> None:

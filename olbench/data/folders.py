@@ -32,9 +32,14 @@ def runs_folder() -> Path:
     return cache_folder() / "runs"
 
 
+def piped_folder() -> Path:
+    """Return the folder of tables that came through pipes."""
+    return cache_folder() / "piped"
+
+
 def clean(downloads: bool = False) -> int:
-    """Remove parsed data and runs, and interrupted downloads or all of them; return the bytes freed."""
-    folders = [parsed_folder(), runs_folder(), cache_folder() / "hashes"]
+    """Remove parsed and piped data, runs, and interrupted downloads or all; return the bytes freed."""
+    folders = [parsed_folder(), piped_folder(), runs_folder(), cache_folder() / "hashes"]
     folders += [downloads_folder()] if downloads else downloads_folder().glob(".partial-*")
     freed = 0
     for folder in folders:

@@ -15,12 +15,15 @@ from olbench.data.catalog import CatalogEntry, find, resolve
 from olbench.data.dataset import Dataset
 from olbench.data.entries import entry_key, load_entry
 from olbench.data.fetch import fetch, fetch_command, local_files
-from olbench.data.folders import parsed_folder
+from olbench.data.folders import parsed_folder, piped_folder
 from olbench.data.prepare.labels import Labels, label_text, read_label
-from olbench.data.readers.compressed import base_name, is_pipe, show_path
+from olbench.data.readers.compressed import base_name, is_pipe, peek_line, read_content, show_path
 from olbench.data.readers.registry import read_examples
-from olbench.data.readers.tables import format_of, plain_name, refuse_reading
+from olbench.data.readers.tables import TABLE_KEYS, format_of, plain_name, refuse_reading
+from olbench.data.readers.tables.csv import is_table_line
 from olbench.errors import UserError
+from olbench.files import write_whole
+from olbench.memory import memory_limit
 from olbench.yaml_lines import from_plain
 
 
@@ -45,9 +48,9 @@ def load_dataset(
 ) -> Dataset:
     """Return a data set of the catalogue by its name, your own file by its path, or a frame.
 
-    Files are LIBSVM text or tables: .csv, .tsv, .arff and .parquet. A pipe, or "-" for standard input, is
-    read as LIBSVM text of any size. A frame is a pandas frame with a label column, a pair (X, y), or what
-    scikit-learn's load_* and fetch_* functions return.
+    Files are LIBSVM text or tables: .csv, .tsv, .arff and .parquet. A pipe, or "-" for standard input, has
+    LIBSVM text of any size or a table of separated values. A frame is a pandas frame with a label column, a
+    pair (X, y), or what scikit-learn's load_* and fetch_* functions return.
 
     With two labels, the smaller number or the first text in alphabetical order becomes -1 and the other +1.
     Otherwise `positive` lists the labels of the positive examples and `negative` those of the negative ones
@@ -110,6 +113,8 @@ def _load(name_or_path: str | Path, spec: DatasetSpec, download: bool, mirror: s
     place = Path(name_or_path) if is_pipe(name_or_path) else resolve(name_or_path)
     if isinstance(place, CatalogEntry):
         return _load_listed(place, spec, download, mirror)
+    if is_pipe(place) and is_piped_table(place, spec.reading):
+        place = keep_pipe(place, True)
     if spec.labels == "all" and (is_pipe(place) or place.is_dir()):
         raise UserError(f"{place}: labels='all' needs a file that can be read again; write it to one")
     if is_pipe(place):
@@ -225,6 +230,30 @@ def cache_pipe(path: str | Path, positive: Labels = None, negative: Labels = Non
         ) from None
     folder = parsed_folder() / key
     return replace(_load_folder(folder), name=entry.title), folder
+
+
+def is_piped_table(path: str | Path, reading: Reading) -> bool:
+    """Return whether a pipe has a table: it is to be read as one, or its first line is that of one."""
+    is_asked = any(getattr(reading, key) not in ("", ()) for key in TABLE_KEYS)
+    return is_asked or is_table_line(peek_line(path))
+
+
+def keep_pipe(path: str | Path, is_table: bool) -> Path:
+    """Write what can be read only once to the cache; return its file, the same for the same content."""
+    content = read_content(path, memory_limit())
+    name = Path(show_path(path)).name + (".csv" if is_table else "")
+    file = piped_folder() / hashlib.sha256(content).hexdigest()[:16] / name
+    if file.exists():
+        return file
+    try:
+        with write_whole(file) as draft:
+            draft.write_bytes(content)
+    except UserError as error:
+        raise UserError(
+            f"{show_path(path)} can be read only once: {error}; set OLBENCH_CACHE to a writable folder with "
+            "free space"
+        ) from None
+    return file
 
 
 def _load_folder(folder: Path) -> Dataset:

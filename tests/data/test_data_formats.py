@@ -203,7 +203,7 @@ def read_table(path, delimiter="", limit=None):
 def test_a_file_in_the_folder_of_tables_is_a_new_format(tmp_path, monkeypatch):
     path = tmp_path / "animals.jsonl"
     path.write_text('{"legs": 4, "kind": "cat"}\n{"legs": 2, "kind": "hen"}\n{"legs": 2, "kind": "emu"}\n')
-    with pytest.raises(UserError, match=r"animals.jsonl is read as a LIBSVM file"):
+    with pytest.raises(UserError, match=r"animals.jsonl is a JSON file, and is not read"):
         load_dataset(path, label="kind")
     (tmp_path / "jsonl.py").write_text(LINES_OF_JSON)
     monkeypatch.setattr(tables, "__path__", [*tables.__path__, str(tmp_path)])

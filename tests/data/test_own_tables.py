@@ -14,6 +14,8 @@ from sklearn.datasets import load_iris
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
 from olbench import UserError, load_dataset
+from olbench.config.specs import Reading
+from olbench.data.inspect import look_at
 from olbench.data.prepare import scaling
 from olbench.data.prepare.encode import MOST_CATEGORIES
 from olbench.data.prepare.scaling import fit_scaler, scale_features, scale_running
@@ -146,6 +148,28 @@ def test_a_libsvm_file_has_no_label_column_but_can_be_scaled(table):
     np.testing.assert_allclose(load_dataset(path, scale="unit", bias=True).X, [[0.6, 0.8, 1], [1, 0, 1]])
     with pytest.raises(UserError, match="breast-cancer is read as the catalogue says; scale is for your own"):
         load_dataset("breast-cancer", scale="unit")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.xlsx", "a.xlsx is an Excel workbook, and is not read; save the sheet as CSV"),
+        ("a.XLS", "a.XLS is an Excel workbook"),
+        ("a.npy", r"a.npy is a NumPy array, and is not read; pass \(X, y\) to load_dataset"),
+        ("a.npz", "an archive of NumPy arrays"),
+        ("a.mat", "a.mat is a MATLAB file, and is not read; open it with scipy.io.loadmat"),
+        ("a.pkl", "a.pkl is a pickle, which can run code, and is not read; write a CSV file"),
+        ("a.feather", "an Arrow file, and is not read; read it with pandas"),
+        ("a.json", "a JSON file"),
+        ("a.json.gz", "a.json is a JSON file"),
+    ],
+)
+def test_files_of_other_kinds_are_refused_by_name(table, name, message):
+    path = table("1 1:1\n-1 1:2\n", name)
+    with pytest.raises(UserError, match=message):
+        load_dataset(path)
+    with pytest.raises(UserError, match=message):
+        look_at(path, Reading())
 
 
 ARFF = """\

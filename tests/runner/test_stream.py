@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -233,6 +234,44 @@ def test_a_pipe_is_read_into_the_cache_and_runs_like_a_file(olbench, records, ca
 def cache_entries():
     """Return a function that lists the entries of the cache."""
     return lambda: list(Path(os.environ["OLBENCH_CACHE"]).glob("parsed/*"))
+
+
+SHOP = "size,colour,sold\n1,red,no\n2,blue,yes\n3,red,no\n5,red,yes\n"
+
+
+def test_a_table_on_standard_input_runs_like_its_file(olbench, records, monkeypatch):
+    Path("shop.csv").write_text(SHOP)
+    words = ("--algorithms", "perceptron", "--categorical", "onehot", "--set", "permutations=2")
+    assert olbench("run", "shop.csv", *words).returncode == 0
+    code, out, err = pipe(SHOP, "-", *words)
+    assert code == 0, err
+    assert "the record is in results/stdin" in out
+    assert records("results/stdin")[0]["fingerprint"] == records("results/shop.csv")[0]["fingerprint"]
+    # Also with its options after the fact, as a file of this name, and again from the record.
+    assert "nothing to do" in pipe(SHOP, "/dev/stdin", *words)[1]
+    assert olbench("rerun", "results/stdin", "--algorithm", "perceptron").returncode == 0
+    code, _, err = pipe(SHOP, "-", "--algorithms", "perceptron")
+    assert code == 2
+    assert "stdin.csv:2: column 'colour' has the text 'red', where a number is expected" in err
+    code, _, err = pipe("+1 1:1\n", "-", "--algorithms", "perceptron", "--scale", "unit")
+    assert (code, "write a file for --scale" in err) == (2, True)
+    monkeypatch.setenv("OLBENCH_CACHE", "/proc/none")
+    code, _, err = pipe(SHOP, "-", *words)
+    assert (code, "set OLBENCH_CACHE to a writable folder" in err) == (2, True)
+
+
+def test_info_and_python_read_a_table_from_a_pipe():
+    command = [sys.executable, "-m", "olbench", "data", "info", "-", "--categorical", "onehot"]
+    done = subprocess.run(command, input=SHOP, capture_output=True, text=True)
+    assert "4 rows, 2 features\nlabels: column 'sold'" in done.stdout
+    assert "read as 4 x 3" in done.stdout
+    os.mkfifo("pipe")
+    writer = Thread(target=lambda: Path("pipe").write_text(SHOP))
+    writer.start()
+    data = load_dataset("pipe", label="size", positive=5, categorical="drop", columns={"sold": "onehot"})
+    writer.join()
+    assert data.about.features == ("sold=no", "sold=yes")
+    assert data.y.tolist() == [-1, -1, -1, 1]
 
 
 def test_a_pipe_that_is_cut_leaves_nothing_behind(cache_entries):

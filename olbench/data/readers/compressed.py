@@ -19,6 +19,8 @@ SUFFIXES = ("", ".gz", ".bz2", ".xz")
 STDIN = "-"
 #: Bytes that are read at once where all of a file is read.
 READ_AT_ONCE = 1 << 20
+#: Bytes that a first line is searched in.
+LONGEST_LINE = 1 << 16
 #: Bytes that decide the format.
 LONGEST_MAGIC = 6
 
@@ -31,6 +33,8 @@ _FOREIGN = (
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError)
 
 
+#: Pipes whose first line was looked at: the open file, and what was read of it.
+_held: dict[str, tuple[IO[bytes], bytes]] = {}
 #: Called with the position in a file and its size while it is read; a pipe has size 0.
 _listeners: list[Callable[[int, int], None]] = []
 
@@ -53,8 +57,9 @@ def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
     """
     kind, name = "plain", show_path(path)
     try:
-        with _open_raw(path) as file:
-            raw = _Replayed(file, digest)
+        file, head = _held.pop(name) if name in _held else (_open_raw(path), b"")
+        with file:
+            raw = _Replayed(file, digest, head)
             for start, kind_of_file in _FOREIGN:
                 if raw.head.startswith(start):
                     raise UserError(
@@ -74,6 +79,15 @@ def open_content(path: str | Path, digest: Any = None) -> Iterator[IO[bytes]]:
         if kind != "plain" and error.errno is None:
             raise UserError(f"{name}: its {kind} data is damaged or truncated ({_describe(error)})") from None
         raise UserError(f"cannot read {name}: {error.strerror or error}") from None
+
+
+def peek_line(path: str | Path) -> bytes:
+    """Return the first line of a pipe that is not blank, or its beginning; all of it stays to be read."""
+    file, head = _held.get(show_path(path)) or (_open_raw(path), b"")
+    while b"\n" not in head.lstrip() and len(head) < LONGEST_LINE and (more := file.read(LONGEST_LINE)):
+        head += more
+    _held[show_path(path)] = file, head
+    return head.lstrip().partition(b"\n")[0]
 
 
 def read_content(path: str | Path, limit: int | None = None) -> bytes:
@@ -129,9 +143,9 @@ def _open_raw(path: str | Path) -> IO[bytes]:
 class _Replayed(io.RawIOBase):
     """A raw file whose first bytes, which tell its format, are read twice; a digest sees them all once."""
 
-    def __init__(self, file: Any, digest: Any):
+    def __init__(self, file: Any, digest: Any, head: bytes):
         self.file, self.digest = file, digest
-        self.head = b""
+        self.head = head
         while len(self.head) < LONGEST_MAGIC and (more := file.read(LONGEST_MAGIC - len(self.head))):
             self.head += more
         self.replayed, self.position = 0, len(self.head)

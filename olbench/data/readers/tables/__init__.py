@@ -14,6 +14,23 @@ from olbench.data.readers.cells import Table
 from olbench.discovery import import_all
 from olbench.errors import UserError
 
+#: The keys of a reading that mean something to tables alone.
+TABLE_KEYS = ("label", "time", "arrival", "columns", "delimiter", "missing", "categorical")
+_ARRAY = "pass (X, y) to load_dataset in Python, or write a CSV file"
+_FRAME = "read it with pandas, and pass the frame to load_dataset or write it with to_csv"
+#: Files that are not read, by the ends of their names: what they are, and what to do.
+FOREIGN = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm"), ("an Excel workbook", "save the sheet as CSV")),
+    ".ods": ("a spreadsheet", "save the sheet as CSV"),
+    ".npy": ("a NumPy array", _ARRAY),
+    ".npz": ("an archive of NumPy arrays", _ARRAY),
+    ".mat": ("a MATLAB file", f"open it with scipy.io.loadmat and {_ARRAY}"),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), ("a pickle, which can run code", "write a CSV file")),
+    **dict.fromkeys((".feather", ".arrow"), ("an Arrow file", _FRAME)),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), ("a JSON file", _FRAME)),
+    **dict.fromkeys((".h5", ".hdf5"), ("an HDF5 file", _FRAME)),
+}
+
 
 @cache
 def table_suffixes() -> dict[str, str]:
@@ -28,20 +45,26 @@ def is_table(format: str) -> bool:
 
 
 def format_of(name: str) -> str:
-    """Return the format of a file by its name, without the end that says how it is compressed."""
-    return table_suffixes().get(Path(name).suffix.lower(), "libsvm")
+    """Return the format of a file by its name, without the end that says how it is compressed.
+
+    Files of another kind are refused.
+    """
+    suffix = Path(name).suffix.lower()
+    if suffix in FOREIGN and suffix not in table_suffixes():
+        what, remedy = FOREIGN[suffix]
+        raise UserError(f"{name} is {what}, and is not read; {remedy}")
+    return table_suffixes().get(suffix, "libsvm")
 
 
 def plain_name(name: str) -> str:
     """Return the name of a data set: a table's file name without its end."""
-    return Path(name).stem if is_table(format_of(name)) else name
+    return Path(name).stem if Path(name).suffix.lower() in table_suffixes() else name
 
 
 def refuse_reading(reading: Reading, format: str, where: str) -> None:
     """Refuse options that mean nothing to a file of this format."""
     columns = ("time", "arrival", "columns")
-    keys = ("label", *columns, "delimiter", "missing", "categorical")
-    given = [key for key in keys if getattr(reading, key) not in ("", ())]
+    given = [key for key in TABLE_KEYS if getattr(reading, key) not in ("", ())]
     if given and not is_table(format):
         key = given[0]
         why = f"and {key} names a column of a table" if key in columns else f"where --{key} does not apply"

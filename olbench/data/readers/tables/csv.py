@@ -27,6 +27,8 @@ FIRST_BLOCK, BLOCK = 1 << 16, 1 << 23
 _LINE_END = re.compile(rb"\r\n?|\n|\Z")
 #: A number with a plus sign and spaces around it.
 _SPACED_PLUS = re.compile(rb"[ \t\v\f]\+|\+[\d.eE+-]*+[ \t\v\f]")
+#: A feature of LIBSVM text and its value.
+_PAIR = re.compile(r"(?:\d+|qid):[-+.\deE]+")
 _NEWLINE, _RETURN, _QUOTE = b'\n\r"'
 
 
@@ -48,6 +50,16 @@ def detect_delimiter(line: str) -> str:
     """
     outside = "".join(line.rstrip().split('"')[::2])
     return max(DETECTED, key=outside.count)
+
+
+def is_table_line(line: bytes) -> bool:
+    """Return whether the first line of a text is one of separated values rather than LIBSVM text.
+
+    >>> [is_table_line(line) for line in (b"size,colour", b"1;2", b"1\\t3:0.5", b"+1")]
+    [True, True, False, False]
+    """
+    text = line.decode(errors="replace").strip()
+    return any(mark in text for mark in DETECTED) and not any(map(_PAIR.fullmatch, text.split()))
 
 
 def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) -> Table:
