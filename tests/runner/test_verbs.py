@@ -150,6 +150,19 @@ def test_explain_tells_why_trials_are_reused_or_not(here, config):
     assert "options is covariance=diag, projection=kl, a=1.0, not covariance=full" in out
 
 
+def test_explain_uses_the_config_of_the_folder(here, config):
+    # Neither the config of this name that ships, nor what the file says by now.
+    text = "datasets: [breast-cancer]\nalgorithms: [perceptron]\npermutations: 3\n"
+    assert here("run", config(text, "quick.yaml"), "--quiet")[0] == 0
+    config(text.replace("3", "5"), "quick.yaml")
+    for name in ("results/quick", "quick"):
+        code, out, _ = here("explain", name)
+        assert (code, out) == (0, "3 trials are reused: nothing that determines them has changed\n")
+    _, out, _ = here("explain", "quick", "--config", "quick.yaml")
+    assert "3 trials are reused" in out
+    assert "2 trials have to run" in out
+
+
 def test_explain_and_a_change_of_how_the_learners_behave(here, config, monkeypatch):
     here("run", config(), "--out", "out", "--quiet")
     monkeypatch.setattr("olbench.protocols.definition.behaviour", lambda id, options: "another")
