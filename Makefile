@@ -38,7 +38,6 @@ $(VENV)/.ready: pyproject.toml
 
 quick: $(VENV)/.ready
 	$(BIN)/olbench run configs/quick.yaml
-	@echo "now: source $(VENV)/bin/activate && olbench report --all"
 
 # The configs of each paper. A data set that cannot be fetched is skipped and named at the end; the synthetic ones
 # are always there.
@@ -54,11 +53,12 @@ BEYOND := streams scw-measures multiclass multiclass-diag
 TIMED := scw cw-times
 
 reproduce: $(addprefix reproduce-,$(PAPER)) $(if $(filter file,$(origin PAPER)),$(addprefix repeat-,$(BEYOND)))
-	$(BIN)/olbench summary --format html --output results/papers.html
+	$(if $(filter file,$(origin PAPER)),$(BIN)/olbench summary --format html --output results/papers.html)
 
 # The configs of a paper are known only once its name is: $$ reads them then.
 .SECONDEXPANSION:
 reproduce-%: $(VENV)/.ready $$(addprefix repeat-,$$(or $$($$*),$$(error there is no paper $$*)))
+	$(BIN)/olbench summary --format html --output results/papers.html
 	$(BIN)/olbench summary $(addprefix results/,$($*))
 
 repeat-%: $(VENV)/.ready

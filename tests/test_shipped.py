@@ -1,6 +1,9 @@
 """What ships works by name, in an empty folder, from a wheel as from a checkout."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +51,27 @@ def test_make_reproduce_runs_every_config_of_a_paper_or_names_it_in_its_help():
     assert repeated.isdisjoint(left_out)
     assert of_papers - repeated - {"quick"} <= left_out  # quick is a first look, by `make quick`
     assert repeated <= of_papers
+
+
+def commands_of(*words):
+    """Return the commands that make would run, without those that clean up."""
+    done = subprocess.run(["make", "-n", *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [line for line in done.stdout.splitlines() if not line.startswith("rm ")]
+
+
+def test_make_ends_with_one_next_step_or_the_verdicts_of_the_paper():
+    assert commands_of("quick")[-1].endswith("olbench run configs/quick.yaml")
+    last = commands_of("reproduce", "PAPER=cw2008")[-1]
+    assert last.endswith("olbench summary results/cw-synthetic")
+
+
+def test_the_next_step_can_be_copied_where_olbench_is_not_on_the_path(own_folder, monkeypatch):  # noqa: F811
+    script = Path(sys.executable).with_name("olbench")
+    words = ["run", "breast-cancer", "--algorithms", "perceptron", "--set", "permutations=1"]
+    done = subprocess.run(
+        [script, *words], capture_output=True, text=True, env={**os.environ, "PATH": "/bin"}
+    )
+    assert done.stdout.endswith(f"next: {script} report results/breast-cancer\n")
 
 
 def test_a_run_by_name_and_its_report(here, own_folder):  # noqa: F811

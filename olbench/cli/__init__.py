@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from olbench import __version__
+from olbench.cli.usage import describe_usage
 from olbench.discovery import PackageWarning
 from olbench.errors import UserError, escape_controls, suggest
 
@@ -137,8 +138,7 @@ def main() -> None:
             raise
         leave(describe_failure(error), getattr(error, "exit_code", 2))
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        leave(describe_usage(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         leave("stopped", 130)
 

@@ -11,6 +11,7 @@ import click
 from olbench.cli import Actions
 from olbench.cli.flags import complete_datasets, own_data
 from olbench.cli.output import ignore_closed_output, show_parts
+from olbench.display import can_redraw, make_bar
 from olbench.errors import UserError, count, expand_home, is_file
 
 if TYPE_CHECKING:
@@ -263,8 +264,8 @@ def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
             files = fetch(entry, mirror, force, progress)
     except UserError as error:
         return str(error)
-    files = local_files(entry, mirror) or files
-    click.echo(f"{entry.name}: {', '.join(str(path) for path in files)}")
+    for path in local_files(entry, mirror) or files:
+        click.echo(f"{entry.name}: {path.name}, {_format_size(path.stat().st_size)}")
     return ""
 
 
@@ -299,13 +300,13 @@ def _catalog_name(item: "Node", folder: Path) -> str:
 @contextmanager
 def _progress() -> "Iterator[Progress | None]":
     """Yield a function that draws a progress bar, or None if this is not a terminal."""
-    if not sys.stderr.isatty():
+    if not can_redraw():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+    from rich.progress import DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    columns = (TextColumn("{task.description}"), make_bar(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, Any] = {}
 

@@ -65,6 +65,13 @@ def choose_run(name: Path) -> Path:
     return folder
 
 
+def program() -> str:
+    """Return how to call the command: by its path if no olbench is on the PATH, as in a fresh checkout."""
+    called = Path(sys.argv[0])
+    is_path = called.name == "olbench" and len(called.parts) > 1
+    return str(called) if is_path and shutil.which("olbench") is None else "olbench"
+
+
 @contextmanager
 def ignore_closed_output() -> Iterator[None]:
     """Continue when the reader of standard output is gone, as in `olbench run ... | head -1`."""

@@ -17,7 +17,7 @@ from olbench.cli.flags import (
     experiment,
     own_data,
 )
-from olbench.cli.output import exit_code, ignore_closed_output
+from olbench.cli.output import exit_code, ignore_closed_output, program
 from olbench.errors import UserError, escape_controls, suggest
 from olbench.report.grid import count
 
@@ -276,7 +276,7 @@ def carry_out(
             show_results(run.cells, run.known)
             counts = f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused"
             click.echo(f"{counts}; the record is in {folder}")
-            click.echo(f"next: olbench report {folder}")
+            click.echo(f"next: {program()} report {folder}")
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
     return exit_code(run)

@@ -9,6 +9,7 @@ from threading import Event, Thread
 from typing import Any
 
 from olbench.data.readers.compressed import listen_to_reading
+from olbench.display import can_redraw
 from olbench.engine.estimate import duration
 from olbench.engine.notebook import Place, is_notebook
 
@@ -120,7 +121,7 @@ def show_activity(quiet: bool) -> Iterator[Activity]:
     if quiet:
         yield Activity()
         return
-    kind = NotebookActivity if is_notebook() else Spinner if sys.stderr.isatty() else SpokenActivity
+    kind = NotebookActivity if is_notebook() else Spinner if can_redraw() else SpokenActivity
     activity: Activity = kind()
     try:
         with listen_to_reading(activity.follow_reading):

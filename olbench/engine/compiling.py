@@ -6,7 +6,8 @@ together.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -15,6 +16,7 @@ from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky import get_reusable_executor
 
 from olbench.algorithms import get_definition
+from olbench.engine.estimate import duration
 from olbench.engine.executors.local import count_cores
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.learn.algorithm import make_algorithm
@@ -32,13 +34,24 @@ def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callabl
     if not places:
         return
     ids = sorted({cell.spec.id for cell in cells if _has_rule_of_package(cell.spec.id)})
-    names = ", ".join(module.rpartition(".")[2] for module, _ in places)
-    kernels = f"{len(places)} kernels" if len(places) > 1 else "the kernel"
-    say(f"compiling {kernels} ({names}), once on this machine")
+    left, begin = dict.fromkeys(places), time.monotonic()
+    say(describe_compiling(left, len(places), 0.0))
     # What fails is compiled again where it is used, which says why it fails.
     with suppress(Exception):
-        for done, _ in enumerate(compile_kernels(places, ids, min(jobs, count_cores()), stop), start=1):
-            say(f"compiling {kernels} ({names}), once on this machine, {done} of {len(places)} done")
+        for place in compile_kernels(places, ids, min(jobs, count_cores()), stop):
+            del left[place]
+            say(describe_compiling(left, len(places), time.monotonic() - begin))
+
+
+def describe_compiling(left: Iterable[Place], total: int, elapsed: float) -> str:
+    """Return what is compiled, how much of it is left and, once one is done, how long that may take."""
+    names = [module.rpartition(".")[2] for module, _ in left]
+    done = total - len(names)
+    kernels = "kernel" if total == 1 else "kernels"
+    words = f"compiling {total} {kernels}, once on this machine: {done} done"
+    if names:
+        words += f", left: {', '.join(names)}"
+    return words + (f", about {duration(elapsed / done * len(names))}" if names and done else "")
 
 
 def find_missing(cells: Sequence[Cell]) -> set[Place]:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from html import escape
 from typing import Any
 
+from olbench.display import can_redraw, make_bar
 from olbench.engine.estimate import RecentPast, Share, TimeLeft, duration, rate
 from olbench.engine.notebook import Place, is_notebook
 from olbench.errors import count
@@ -142,11 +143,11 @@ class Bars(Progress):
     def __init__(self, quantity: Quantity | None = None) -> None:
         super().__init__(quantity)
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
         columns = (
-            TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(),
+            TextColumn("{task.description}"), make_bar(), MofNCompleteColumn(),
             TextColumn("{task.fields[note]}"),
         )  # fmt: skip
         self.bars = RichProgress(*columns, console=Console(stderr=True), transient=True)
@@ -221,5 +222,5 @@ def make_progress(quiet: bool, quantity: Quantity) -> Progress:
     """Return the progress display that suits the notebook or standard error."""
     if quiet:
         return Progress(quantity)
-    kind = NotebookBar if is_notebook() else Bars if sys.stderr.isatty() else Lines
+    kind = NotebookBar if is_notebook() else Bars if can_redraw() else Lines
     return kind(quantity)

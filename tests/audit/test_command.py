@@ -53,7 +53,7 @@ def test_a_wrong_statement_without_its_counter_example_gives_exit_code_1(here, m
             ("audit", "cw2008", "--check", "theorem-5"),
             "there is no check 'theorem-5' (did you mean 'theorem-",
         ),
-        (("audit", "--trials", "0"), "Invalid value for '--trials'"),
+        (("audit", "--trials", "0"), "--trials must be a whole number from 1"),
         ((*FAST, "--output", "/proc/none/audit.md"), "cannot write /proc/none/audit.md"),
     ],
 )

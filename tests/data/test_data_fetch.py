@@ -12,7 +12,7 @@ import pytest
 
 from olbench import UserError, load_dataset
 from olbench.data import fetch as fetching
-from olbench.data.catalog import parse_catalog
+from olbench.data.catalog import catalog, parse_catalog
 from olbench.data.dataset import fingerprint
 from olbench.data.entries import load_entry
 from olbench.data.fetch import download, fetch, fetch_command, is_present, local_files
@@ -161,6 +161,14 @@ def test_a_file_comes_from_its_upstream(server, toy, cache_folder):
     assert path.read_bytes() == PACKED
     assert everything_below(cache_folder / "downloads") == ["toy.bz2"]
     assert load_entry(toy(), [path]).X.shape == (200, 9)
+
+
+def test_the_command_prints_one_line_per_file_with_its_short_name(server, toy, here, monkeypatch):
+    server.answers["/upstream/toy.bz2"] = serving(PACKED)
+    monkeypatch.setitem(catalog(), "toy", toy())
+    for _ in ("fetched", "there already"):
+        code, out, _ = here("data", "fetch", "toy")
+        assert (code, out) == (0, f"toy: toy.bz2, {len(PACKED)} B\n")
 
 
 def test_what_is_downloaded_is_not_fetched_again_unless_forced(server, toy):

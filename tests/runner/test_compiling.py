@@ -92,11 +92,15 @@ def test_the_display_says_what_is_compiled_and_how_much_is_done(cells, nothing_r
     monkeypatch.setattr(compiling, "_compile", lambda place: place)
     said: list[str] = []
     compile_ahead(cells("pa1,arow"), 1, StopFlag(), said.append)
-    assert said == [
-        "compiling 2 kernels (covariance, first_order), once on this machine",
-        "compiling 2 kernels (covariance, first_order), once on this machine, 1 of 2 done",
-        "compiling 2 kernels (covariance, first_order), once on this machine, 2 of 2 done",
+    assert [text.partition(", about")[0] for text in said] == [
+        "compiling 2 kernels, once on this machine: 0 done, left: covariance, first_order",
+        "compiling 2 kernels, once on this machine: 1 done, left: first_order",
+        "compiling 2 kernels, once on this machine: 2 done",
     ]
+    left = [("olbench.kernels.dual", "run"), ("olbench.kernels.root", "run")]
+    assert compiling.describe_compiling(left, 3, 12.0) == (
+        "compiling 3 kernels, once on this machine: 1 done, left: dual, root, about 24 s"
+    )
 
 
 def test_nothing_is_said_if_all_is_compiled(cells, monkeypatch):

@@ -1,14 +1,16 @@
 """What a run shows while it runs: how far it is, who leads, and a time left that can be believed."""
 
+import io
 import re
 from contextlib import closing
 
 import pytest
+from rich.console import Console
 
 from olbench.data.readers.compressed import listen_to_reading, open_content
 from olbench.engine.activity import Activity, SpokenActivity, show_activity
 from olbench.engine.estimate import Share, TimeLeft, duration
-from olbench.engine.progress import Bars, Lines, Progress
+from olbench.engine.progress import Bars, Lines, Progress, make_progress
 from olbench.quantities import MISTAKE_RATE, Quantity
 
 LONG, SHORT = ("mnist", "arow", "{}"), ("digits", "arow", "{}")
@@ -118,6 +120,27 @@ def test_bars_draw_on_a_terminal():
         progress.start({SHORT: Share(1, 1.0)}, jobs=1)
         progress.add(record())
         assert progress.best("digits") == "best arow 0.1000"
+
+
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
+def test_bars_can_be_read_without_colour(environment, monkeypatch):
+    for key, value in environment.items():
+        monkeypatch.setenv(key, value)
+    progress = Bars(MISTAKE_RATE)
+    progress.bars.start = progress.bars.stop = lambda: None
+    progress.start({SHORT: Share(4, 1.0)}, jobs=1)
+    progress.add(record())
+    screen = Console(width=100, file=io.StringIO(), color_system=None)
+    screen.print(progress.bars.get_renderable())
+    assert f"digits [{'#' * 6}{'.' * 18}] 1/4" in screen.file.getvalue()
+
+
+def test_a_terminal_that_cannot_redraw_gets_lines(monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    assert isinstance(make_progress(False, MISTAKE_RATE), Bars)
+    monkeypatch.setenv("TERM", "dumb")
+    assert isinstance(make_progress(False, MISTAKE_RATE), Lines)
 
 
 def test_entries_that_differ_only_in_their_options_are_not_averaged():
