@@ -23,9 +23,10 @@ def facts_html(title: str, facts: Mapping[str, str]) -> str:
     return f"<p><b>{escape(title)}</b></p><table>{rows}</table>"
 
 
-def can_redraw() -> bool:
-    """Return whether standard error is a terminal that can replace what it shows."""
-    return sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+def can_redraw(stream: Any = None) -> bool:
+    """Return whether a stream, standard error by default, is a terminal with styles and a cursor."""
+    stream = sys.stderr if stream is None else stream
+    return bool(stream.isatty()) and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
 def make_bar() -> Any:

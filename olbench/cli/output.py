@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olbench.display import can_redraw
 from olbench.errors import escape_controls
 from olbench.files import write_text
 from olbench.report.grid import count
@@ -33,7 +34,7 @@ def show_parts(*parts: "Part") -> None:
     """Print tables and paragraphs as wide as the terminal."""
     from olbench.report.renderers import text
 
-    click.echo(text.render(parts, screen_size()[0], sys.stdout.isatty()), nl=False)
+    click.echo(text.render(parts, screen_size()[0], can_redraw(sys.stdout)), nl=False)
 
 
 def render(document: "Document[Any]", form: str, output: Path | None, width: int | None = None) -> str:
@@ -41,7 +42,8 @@ def render(document: "Document[Any]", form: str, output: Path | None, width: int
     from olbench.report.renderers import Screen, get_format
 
     columns = screen_size()[0] if output is None else SCREEN[0]
-    return get_format(form).render(document, Screen(width or columns, output is None and sys.stdout.isatty()))
+    screen = Screen(width or columns, output is None and can_redraw(sys.stdout))
+    return get_format(form).render(document, screen)
 
 
 def deliver(content: str, output: Path | None, what: str | None = "report") -> None:

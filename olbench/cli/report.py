@@ -9,6 +9,7 @@ import click
 
 from olbench.cli.flags import OUTPUT, TRUST
 from olbench.cli.output import choose_run, deliver, render, screen_size
+from olbench.display import can_redraw
 from olbench.errors import UserError
 from olbench.report.grid import count
 from olbench.report.renderers import format_names, get_format
@@ -132,7 +133,7 @@ def render_brief(report: "Report", name: str) -> str:
     from olbench.report.renderers import text
 
     width, height = screen_size()
-    return text.render(brief.parts(report, name, width, height), width, sys.stdout.isatty())
+    return text.render(brief.parts(report, name, width, height), width, can_redraw(sys.stdout))
 
 
 def compare(folders: tuple[Path, ...], form: str, output: Path | None) -> None:

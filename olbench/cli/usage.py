@@ -19,9 +19,8 @@ def _describe(error: click.ClickException, command: str) -> str:
         case click.MissingParameter() if error.param is not None:
             return f"`{command}` needs {_name(error.param)}"
         case click.NoSuchOption():
-            name = error.option_name
-            known = [option for each in error.ctx.command.params for option in each.opts] if error.ctx else []
-            return f"`{command}` has no option '{shorten(name)}'{suggest(name, known)}"
+            hint = f" (did you mean '{error.possibilities[0]}'?)" if error.possibilities else ""
+            return f"`{command}` has no option '{shorten(error.option_name)}'{hint}"
         case click.BadParameter() if error.param is not None:
             return _describe_value(error.param, error.message)
         case click.BadOptionUsage() if "requires" in error.message:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.output import screen_size, show_parts
+from olbench.display import can_redraw
 
 if TYPE_CHECKING:
     from olbench.engine.watching import Standing, Watch
@@ -38,7 +39,7 @@ def command(folder: Path, once: bool, every: float) -> None:
 
     watch = Watch(choose_run(folder))
     try:
-        if once or not sys.stdout.isatty():
+        if once or not can_redraw(sys.stdout):
             follow_in_lines(watch, once, every)
         else:
             follow_on_screen(watch, every)

@@ -7,11 +7,13 @@ from contextlib import closing
 import pytest
 from rich.console import Console
 
+from olbench.cli.output import show_parts
 from olbench.data.readers.compressed import listen_to_reading, open_content
 from olbench.engine.activity import Activity, SpokenActivity, show_activity
 from olbench.engine.estimate import Share, TimeLeft, duration
 from olbench.engine.progress import Bars, Lines, Progress, make_progress
 from olbench.quantities import MISTAKE_RATE, Quantity
+from olbench.report.grid import Box, Grid, boxes, left
 
 LONG, SHORT = ("mnist", "arow", "{}"), ("digits", "arow", "{}")
 
@@ -135,12 +137,15 @@ def test_bars_can_be_read_without_colour(environment, monkeypatch):
     assert f"digits [{'#' * 6}{'.' * 18}] 1/4" in screen.file.getvalue()
 
 
-def test_a_terminal_that_cannot_redraw_gets_lines(monkeypatch):
+def test_a_terminal_that_cannot_redraw_gets_lines(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     assert isinstance(make_progress(False, MISTAKE_RATE), Bars)
     monkeypatch.setenv("TERM", "dumb")
     assert isinstance(make_progress(False, MISTAKE_RATE), Lines)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    show_parts(Grid("results", left("algorithm"), [boxes(Box("arow", bold=True))]))
+    assert "\x1b" not in capsys.readouterr().out
 
 
 def test_entries_that_differ_only_in_their_options_are_not_averaged():
