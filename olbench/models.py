@@ -126,9 +126,8 @@ def _restore(about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> OnlineCl
 
 
 def _read_recipe(content: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Recipe:
-    # A model of olbench before 1.0 has neither dates nor orders.
     columns = [
-        TableColumn(**{**each, "texts": _as_tuple(each["texts"]), "parts": tuple(each.get("parts", ()))})
+        TableColumn(**{**each, "texts": _as_tuple(each["texts"]), "parts": tuple(each["parts"])})
         for each in content["columns"]
     ]
     recipe = Recipe(**{**content, "columns": tuple(columns)})

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from olbench.cli.output import program
 from olbench.errors import count
 
 
@@ -35,4 +36,4 @@ def command(folder: Path, output: Path | None) -> None:
     click.echo(f"{bundled.path}: {held}, {size}")
     if not bundled.is_complete:
         click.echo("the run is not complete; the bundle has what is done", err=True)
-    click.echo(f"next: olbench verify {bundled.path}")
+    click.echo(f"next: {program()} verify {bundled.path}")

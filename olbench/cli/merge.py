@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from olbench.cli.flags import TRUST
+from olbench.cli.output import program
 from olbench.errors import UserError, count, escape_controls
 
 #: How many conflicts are printed at most.
@@ -50,4 +51,4 @@ def command(runs: tuple[Path, ...], output: Path, trust_plugins: bool) -> None:
             f"{count(merged.shared, 'trial')} in more than one part, the same to the digit; times are those "
             "of the first part"
         )
-    click.echo(f"next: olbench report {merged.folder}")
+    click.echo(f"next: {program()} report {merged.folder}")

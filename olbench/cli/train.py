@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from olbench.cli.output import program
+
 
 @click.command("train")
 @click.argument("what", metavar="CONFIG|DIR|NAME", type=click.Path(path_type=Path))
@@ -40,4 +42,4 @@ def command(what: Path, dataset: str | None, algorithm: str | None, number: int,
     model = api.train(folder, record, click.echo)
     model.save(output)
     click.echo(f"{output}: {record['algorithm']} on {record['dataset']}, {output.stat().st_size:,} bytes")
-    click.echo(f"next: olbench predict {output} DATA")
+    click.echo(f"next: {program()} predict {output} DATA")
