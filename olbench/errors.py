@@ -1,5 +1,6 @@
 """The one error that users see."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 
@@ -24,8 +25,27 @@ def suggest(word: str, known: list[str]) -> str:
 
     if len(word) > 100:  # the comparison takes time that grows with the square of the length
         return ""
-    close = get_close_matches(word.lower(), known, n=1, cutoff=0.5)
-    return f" (did you mean '{close[0]}'?)" if close else ""
+    names = {name.lower(): name for name in reversed(known)}
+    close = get_close_matches(word.lower(), names, n=1, cutoff=0.5)
+    return f" (did you mean '{names[close[0]]}'?)" if close else ""
+
+
+def find_names(wanted: str, known: Mapping[str, Iterable[str]], what: str, where: str) -> list[str]:
+    """Return which names a user means by a word: all that go by it, whatever its case.
+
+    `known` has, by name, what else it is called. A word that fits none is refused.
+
+    >>> find_names("SCW-I", {"scw1": ["SCW-I"], "arow": ["AROW"]}, "algorithm", "the run")
+    ['scw1']
+    """
+    word = wanted.casefold()
+    found = [name for name, also in known.items() if word in {each.casefold() for each in (name, *also)}]
+    if not found:
+        called = dict.fromkeys(each for name, also in known.items() for each in (name, *also))
+        hint = suggest(wanted, list(called)) or f"; it has {list_some(list(known), 10)}"
+        raise UserError(f"{where} has no {what} {show_name(wanted)}{hint}")
+    # A whole name is that one alone: arow is not also "arow (r=0.1)".
+    return [wanted] if wanted in found else found
 
 
 def shorten(text: str, most: int = 60) -> str:
@@ -103,3 +123,13 @@ def count(number: int, thing: str, things: str = "") -> str:
     ('1 data set', '12 data sets', '1,200 passes')
     """
     return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
+
+
+def list_some(names: Sequence[str], most: int) -> str:
+    """Return names in a row; of more than `most`, the others are counted.
+
+    >>> list_some(["cw", "scw1"], 3), list_some(["cw", "scw1", "scw2", "arow", "pa"], 3)
+    ('cw, scw1', 'cw, scw1, scw2 and 2 more')
+    """
+    listed = ", ".join(names[:most])
+    return f"{listed} and {len(names) - most} more" if len(names) > most else listed

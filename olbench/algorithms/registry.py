@@ -15,6 +15,8 @@ FIRST = (
 #: Algorithms that are defined where what they need is.
 ELSEWHERE = ("olbench.advice.batch",)
 ENTRY_POINTS = "olbench.algorithms"
+#: The titles that records give to algorithms of their own, by id: their files are not run to report on them.
+RECORDED: dict[str, str] = {}
 
 
 @cache
@@ -33,10 +35,28 @@ def definitions() -> list[Definition]:
     return sorted(REGISTRY.values(), key=lambda definition: place.get(definition.module, len(place)))
 
 
-def get_definition(id: str) -> Definition:
-    """Return the algorithm with this id."""
+def get_definition(name: str) -> Definition:
+    """Return the algorithm with this id or, if there is none, with this title.
+
+    >>> get_definition("SCW-I") is get_definition("scw1")
+    True
+    """
     _load_installed()
-    if id not in REGISTRY:
-        hint = suggest(id, [definition.id for definition in definitions()])
-        raise UserError(f"unknown algorithm {show_name(id)}{hint}; `olbench algorithms` lists all of them")
-    return REGISTRY[id]
+    if name in REGISTRY:
+        return REGISTRY[name]
+    known = definitions()
+    for definition in known:
+        if definition.title.casefold() == name.casefold():
+            return definition
+    hint = suggest(name, [each for definition in known for each in (definition.id, definition.title)])
+    raise UserError(f"unknown algorithm {show_name(name)}{hint}; `olbench algorithms` lists all of them")
+
+
+def title_of(id: str) -> str:
+    """Return the title of an algorithm; of one that is only on record, what its run says, or the id.
+
+    >>> title_of("scw1"), title_of("somebody-elses")
+    ('SCW-I', 'somebody-elses')
+    """
+    _load_installed()
+    return REGISTRY[id].title if id in REGISTRY else RECORDED.get(id, id)

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import TRUST
-from olbench.errors import UserError, escape_controls, suggest
-from olbench.report.grid import list_some
+from olbench.errors import UserError, escape_controls, find_names, list_some
 
 if TYPE_CHECKING:
-    from olbench.trials.run_file import CellFacts
     from olbench.trials.trial import Record
 
 
@@ -68,19 +66,17 @@ def find_trial(
     from olbench.trials import run_file
 
     cells = list(run_file.read(folder).cells)
-    for what, wanted, names in (
-        ("data set", dataset, {cell.dataset: {cell.dataset} for cell in cells}),
-        ("algorithm", algorithm, {cell.label: _names(cell) for cell in cells}),
+    if not cells:
+        raise UserError(f"{folder} has no trials")
+    for what, field, wanted, names in (
+        ("data set", "dataset", dataset, {cell.dataset: () for cell in cells}),
+        ("algorithm", "label", algorithm, {cell.label: cell.names for cell in cells}),
     ):
-        if wanted is None and len(names) > 1:
-            raise UserError(f"{folder} has {len(names)} {what}s; say which: {list_some(list(names), 10)}")
-        fitting = {name for name, also in names.items() if wanted is None or wanted in also}
-        if not fitting:
-            hint = suggest(str(wanted), list(names)) or f"; it has {list_some(list(names), 10)}"
-            raise UserError(f"{folder} has no {what} '{wanted}'{hint}")
+        fitting = list(names) if wanted is None else find_names(wanted, names, what, str(folder))
         if len(fitting) > 1:
-            raise UserError(f"{folder} has several '{wanted}'; say which: {', '.join(sorted(fitting))}")
-        cells = [cell for cell in cells if (cell.dataset if what == "data set" else cell.label) in fitting]
+            many = f"{len(fitting)} {what}s" if wanted is None else f"several '{wanted}'"
+            raise UserError(f"{folder} has {many}; say which: {list_some(fitting, 10)}")
+        cells = [cell for cell in cells if getattr(cell, field) in fitting]
     keys = {recorded[key]["number"]: key for cell in cells for key in cell.keys if key in recorded}
     if number not in keys:
         raise UserError(
@@ -88,14 +84,6 @@ def find_trial(
             + (f"its trials are numbered {min(keys)} to {max(keys)}" if keys else "none of them is done")
         )
     return keys[number]
-
-
-def _names(cell: "CellFacts") -> set[str]:
-    """Return what a user may call the algorithm of a cell: its label, its id, its title in reports."""
-    from olbench.algorithms import definitions
-
-    titles = {each.id: each.title for each in definitions()}
-    return {cell.label, cell.algorithm, titles.get(cell.algorithm, cell.algorithm)}
 
 
 def show(record: "Record", again: "Record") -> int:

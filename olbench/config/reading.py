@@ -322,7 +322,8 @@ def _algorithm(node: Node, protocol: Protocol, tuning: Tuning, covariance: str) 
         raise places["id"].fail(f"{definition.id} learns several classes; the protocol {protocol.id} has two")
     params = {name: _check_value(definition, name, item) for name, item in given.get("params", {}).items()}
     return AlgorithmSpec(
-        **select(keys_of(AlgorithmSpec, "params", "grid"), given),
+        # An entry may name the algorithm by its title; records have its id.
+        **{**select(keys_of(AlgorithmSpec, "params", "grid"), given), "id": definition.id},
         params=params,
         grid=_grid(given.get("grid"), definition, params, tuning),
         options=_options(select(OPTION_KEYS, given), places, definition, covariance),

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from olbench.errors import count as count  # most of those who draw tables count as well
+# Most of those who draw tables count and list as well.
+from olbench.errors import count as count
+from olbench.errors import list_some as list_some
 
 Side = Literal["left", "right", "center"]
 #: The order in which a narrow terminal drops columns: costs first, then the paper's numbers, times, and
@@ -106,13 +108,3 @@ def shorten(name: str, most: int) -> str:
 def capitalise(text: str) -> str:
     """Return a text that begins with a capital letter; the others stay."""
     return text[:1].upper() + text[1:]
-
-
-def list_some(names: Sequence[str], most: int) -> str:
-    """Return names in a row; of more than `most`, the others are counted.
-
-    >>> list_some(["cw", "scw1"], 3), list_some(["cw", "scw1", "scw2", "arow", "pa"], 3)
-    ('cw, scw1', 'cw, scw1, scw2 and 2 more')
-    """
-    listed = ", ".join(names[:most])
-    return f"{listed} and {len(names) - most} more" if len(names) > most else listed

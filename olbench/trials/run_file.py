@@ -1,14 +1,15 @@
 """run.json: the config, the versions, the machine, the times, and which trials report each cell."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from olbench.algorithms.plugins import load_plugin
+from olbench.algorithms import get_definition, load_plugin, title_of
+from olbench.algorithms.registry import RECORDED
 from olbench.config.specs import Config
 from olbench.errors import UserError, shorten, show_name
 from olbench.files import write_text
@@ -72,6 +73,11 @@ class CellFacts:
     planned: int
     keys: tuple[str, ...]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What a user may call the algorithm: its label in reports, its id, its title."""
+        return self.label, self.algorithm, title_of(self.algorithm)
+
 
 @dataclass(frozen=True)
 class RunFile:
@@ -92,13 +98,15 @@ class RunFile:
     parts: Annotated[tuple[Mapping[str, Any], ...], many(mapping(anything), 0)] = ()
     #: The workers that died during the run, each in a sentence.
     deaths: Annotated[tuple[str, ...], many(any_text, 0)] = ()
+    #: The titles of algorithms that do not ship, by id, where they have one besides.
+    titles: Texts = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain values, in an order that suits a reader."""
         own = {name: value for name, value in vars(self).items() if name not in ("config", "data", "cells")}
-        for name in ("parts", "deaths"):  # most runs have neither
+        for name in ("parts", "deaths", "titles"):  # most runs have none of them
             if values := own.pop(name):
-                own[name] = list(values)
+                own[name] = dict(values) if isinstance(values, Mapping) else list(values)
         return {
             "version": VERSION,
             "config": json.loads(json.dumps(self.config.plain())),
@@ -181,7 +189,14 @@ def describe(config: Config, cells: Sequence[Cell], known: Known, start: str, en
         machine=provenance.machine(),
         start=start,
         end=end,
+        titles=_find_titles(cell.spec.id for cell in cells),
     )
+
+
+def _find_titles(ids: Iterable[str]) -> dict[str, str]:
+    """Return the titles of algorithms that do not ship, for readers who do not have their files."""
+    own = (get_definition(id) for id in dict.fromkeys(ids))
+    return {each.id: each.title for each in own if each.is_own and each.title != each.id}
 
 
 def _describe_cell(cell: Cell, known: Known) -> CellFacts:
@@ -205,7 +220,7 @@ def read(folder: Path) -> RunFile:
     path = folder / NAME
     try:
         content = _find_keys(folder, json.loads(read_member(folder, NAME).decode()))
-        return RunFile.from_plain(_localise(folder, content) if is_bundle(folder) else content)
+        run = RunFile.from_plain(_localise(folder, content) if is_bundle(folder) else content)
     except FileNotFoundError:
         shipped = folder / REFERENCE
         hint = f"; did you mean {shipped}?" if shipped.is_dir() else ""
@@ -222,6 +237,8 @@ def read(folder: Path) -> RunFile:
         raise UserError(f"{path} is not the record of a run") from None
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}: {error}") from None
+    RECORDED.update(run.titles)
+    return run
 
 
 def read_parts(folder: Path) -> tuple[Mapping[str, Any], ...]:

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from olbench import load_results, plot
+from olbench.algorithms.definition import REGISTRY
+from olbench.algorithms.registry import RECORDED
 from olbench.config.reading import read_config
 from olbench.protocols import get_protocol, protocols
 from olbench.shipped import configs, find_run
@@ -39,6 +42,42 @@ def test_a_run_of_ones_own_has_a_name_too(here):
     code, out, _ = here("rerun", "quick", "--algorithm", "SCW-I")
     assert code == 0
     assert "scw1" in out
+    code, out, _ = here("train", "quick", "--algorithm", "scw-i", "-o", "model.npz")
+    assert code == 0
+    assert "model.npz: scw1 on synthetic" in out
+
+
+def test_titles_name_algorithms_as_ids_do(here, tmp_path):
+    code, out, _ = here("trace", "breast-cancer", "--algorithm", "SCW-I", "--rounds", "1")
+    assert code == 0
+    assert out.startswith("SCW-I (C=1, eta=0.75) on breast-cancer")
+    assert here("algorithms", "SCW-I")[1] == here("algorithms", "scw1")[1]
+    (tmp_path / "titled.yaml").write_text(
+        "datasets: [synthetic]\nalgorithms: [AROW, {id: SCW-I, params: {C: 2}}]"
+    )
+    assert [spec.id for spec in read_config(tmp_path / "titled.yaml").algorithms] == ["arow", "scw1"]
+    for words in (["algorithms"], ["trace", "synthetic", "--algorithm"]):
+        code, out, err = here(*words, "SCW-III")
+        assert (code, out) == (2, "")
+        assert "unknown algorithm 'SCW-III' (did you mean 'SCW-II'?)" in err
+
+
+def test_the_title_of_an_own_algorithm_is_on_record_and_in_figures(here, tmp_path):
+    """A report does not run the files of a run, so that it can only know the title from the record."""
+    (tmp_path / "own.py").write_text(
+        "from olbench import second_order\n"
+        "@second_order('titled', title='Titled & own')\n"
+        "def rule(m, v, mistake, t, p):\n"
+        "    return (1.0, 1.0 / (v + 1.0), 1.0) if m < 1.0 else (0.0, 0.0, 0.0)\n"
+    )
+    words = ["--algorithms", "titled,AROW", "--plugin", "own.py", "--set", "permutations=2", "--quiet"]
+    assert here("run", "breast-cancer", *words)[0] == 0
+    REGISTRY.pop("titled")
+    RECORDED.clear()
+    results = load_results("results/breast-cancer")
+    assert results.run.titles == {"titled": "Titled & own"}
+    panel = plot.curves(results, "breast-cancer").axes[0]
+    assert [line.get_label() for line in panel.get_lines()] == ["Titled & own", "AROW"]
 
 
 def test_forensics_and_fetch_know_the_names_of_configs(here):

@@ -148,11 +148,10 @@ def display_name(label: str) -> str:
     >>> display_name("scw1"), display_name("pa2 (C=1.0)"), display_name("mine")
     ('SCW-I', 'PA-II (C=1.0)', 'mine')
     """
-    from olbench.algorithms import definitions
+    from olbench.algorithms import title_of
 
     id = algorithm_of(label)
-    titles = {definition.id: definition.title for definition in definitions()}
-    return titles.get(id, id) + label[len(id) :]
+    return title_of(id) + label[len(id) :]
 
 
 def line_styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olbench.algorithms import definitions
+from olbench.algorithms import definitions, title_of
 from olbench.report.grid import DETAIL, Column, Grid, boxes, left
 from olbench.report.model import Report
 from olbench.report.sections import Section, register
@@ -27,12 +27,12 @@ def page(report: Report) -> Mapping[str, Any]:
     known = {definition.id: definition for definition in definitions()}
     rows = []
     for id in dict.fromkeys(entry.algorithm for entry in report.results.entries):
-        row: dict[str, Any] = {"id": id, "title": id, "order": "", "has": None, "source": "the user's own"}
+        row: dict[str, Any] = {"id": id, "title": title_of(id), "order": "", "has": None, "source": ""}
         if definition := known.get(id):
             traits = definition.traits
             has = [getattr(traits, trait) for trait in TRAITS] if traits else None
-            row |= {name: getattr(definition, name) for name in ("title", "order", "source")} | {"has": has}
-        rows.append(row)
+            row |= {"order": definition.order, "source": definition.source, "has": has}
+        rows.append({**row, "source": row["source"] or "the user's own"})
     return {"columns": list(TRAITS.values()), "rows": rows, "heading": title(report)}
 
 
