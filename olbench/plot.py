@@ -28,20 +28,23 @@ __all__ = ["curves", "gaussian", "ranks", "table"]
 @overload
 def curves(
     results: "Results", dataset: str | None = None, quantity: str | None = None, *,
-    algorithms: Sequence[str] | None = None, band: str = "deviation", ax: None = None,
+    algorithms: Sequence[str] | None = None, highlight: Sequence[str] = (), band: str = "deviation",
+    ax: None = None,
 ) -> "Figure": ...  # fmt: skip
 
 
 @overload
 def curves(
     results: "Results", dataset: str | None = None, quantity: str | None = None, *,
-    algorithms: Sequence[str] | None = None, band: str = "deviation", ax: "Axes",
+    algorithms: Sequence[str] | None = None, highlight: Sequence[str] = (), band: str = "deviation",
+    ax: "Axes",
 ) -> "Axes": ...  # fmt: skip
 
 
 def curves(
     results: "Results", dataset: str | None = None, quantity: str | None = None, *,
-    algorithms: Sequence[str] | None = None, band: str = "deviation", ax: "Axes | None" = None,
+    algorithms: Sequence[str] | None = None, highlight: Sequence[str] = (), band: str = "deviation",
+    ax: "Axes | None" = None,
 ) -> "Figure | Axes":  # fmt: skip
     """Draw curves against the number of examples, with a band around the mean over the trials.
 
@@ -51,7 +54,8 @@ def curves(
     dataset : one data set: a figure with one panel per series of the protocol. By default, a figure with one
         panel per data set.
     quantity : the series of a figure of all data sets or of `ax`, such as "updates"; by default the first.
-    algorithms : labels of the algorithms to draw; by default all of the run.
+    algorithms : the algorithms to draw, by label, id or title; by default all of the run.
+    highlight : those with thick lines.
     band : "deviation", one standard deviation over the trials, which says how much trials differ; or
         "interval", the 95% interval of the mean, which says how sure the mean is.
     ax : draw one series of one data set into these axes instead, and return them. A run with one data set
@@ -66,14 +70,14 @@ def curves(
     """
     from olbench.report.figures import curves as figures
 
-    chosen = results if algorithms is None else results.select(algorithms)
+    chosen = (results if algorithms is None else results.select(algorithms)).highlight(highlight)
     series = _find_series(results, quantity)
     if ax is not None:
-        return figures.draw_curves(ax, chosen, _find_dataset(results, dataset), series, results.labels, band)
+        return figures.draw_curves(ax, chosen, _find_dataset(results, dataset), series, band)
     if dataset is None:
-        return figures.overview_figure(chosen, series, results.labels, band)
+        return figures.overview_figure(chosen, series, band)
     shown = None if quantity is None else (series,)
-    return figures.curves_figure(chosen, _find_dataset(results, dataset), shown, results.labels, band)
+    return figures.curves_figure(chosen, _find_dataset(results, dataset), shown, band)
 
 
 def _find_dataset(results: "Results", dataset: str | None) -> str:
@@ -126,8 +130,8 @@ def ranks(results: "Results", *, ax: "Axes | None" = None) -> "Figure | Axes":
     if isinstance(across, str):
         raise UserError(f"there are no average ranks: {across}")
     if ax is not None:
-        return figures.draw_ranks(ax, across, results.labels)
-    return figures.critical_difference_figure(across, results.labels, report.headline.title)
+        return figures.draw_ranks(ax, across, figures.find_looks(results))
+    return figures.critical_difference_figure(across, figures.find_looks(results), report.headline.title)
 
 
 #: Panels of `gaussian` by default.

@@ -1,5 +1,6 @@
 """olbench report: from the record of a run to tables, figures, verdicts and a page."""
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from olbench.report.model import Report
 
 
+def split_names(ctx: click.Context, param: click.Parameter, text: str | None) -> list[str]:
+    """Return names with commas between; those in the brackets of a label are part of it."""
+    parts = re.split(r",(?![^(\[]*[)\]])", text or "")
+    return [part.strip() for part in parts if part.strip()]
+
+
 @click.command("report")
 @click.argument("folders", metavar="[DIR]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--full", is_flag=True, help="Print every table, not just a summary of one screen.")
@@ -29,6 +36,15 @@ if TYPE_CHECKING:
 )
 @OUTPUT
 @click.option("--measures", help="Show these measures, with commas between; the first ranks.")
+@click.option(
+    "--algorithms", metavar="NAMES", callback=split_names,
+    help="Report on these algorithms only: ids, titles or labels, with commas between.",
+)  # fmt: skip
+@click.option("--datasets", metavar="NAMES", callback=split_names, help="Report on these data sets only.")
+@click.option(
+    "--highlight", metavar="NAMES", callback=split_names,
+    help="Make these algorithms stand out in tables and figures.",
+)  # fmt: skip
 @click.option("--figures", type=click.Path(path_type=Path), help="Also draw the figures into this folder.")
 @click.option(
     "--bands", type=click.Choice(["deviation", "interval"]), default="deviation", show_default=True,
@@ -52,6 +68,7 @@ if TYPE_CHECKING:
 @TRUST
 def command(
     folders: tuple[Path, ...], full: bool, form: str | None, output: Path | None, measures: str | None,
+    algorithms: list[str], datasets: list[str], highlight: list[str],
     figures: Path | None, bands: str, everything: bool, strict: Path | None, write_expected: Path | None,
     trust_plugins: bool,
 ) -> None:  # fmt: skip
@@ -59,7 +76,8 @@ def command(
 
     By default, print a summary of one screen: winners, ranks, verdicts, and what to run next. --full prints
     every table; --format and --output write the full report. Several folders are compared side by side, such
-    as before and after a change.
+    as before and after a change. With --algorithms and --datasets, the best rows, ranks and tests are among
+    those alone.
 
     \b
     Examples:
@@ -73,12 +91,14 @@ def command(
       olbench report results/quick --measures balanced_accuracy,kappa
       olbench report results/quick --format latex --output tables.tex --figures figures
       olbench report scw --figures figures --bands interval
+      olbench report scw --algorithms AROW,SCW-I,SCW-II --datasets splice,usps
+      olbench report results/mine --highlight my-rule --figures figures
       olbench report results/before results/after
       olbench report results/before results/after --format html --output changes.html
       olbench report results/scw --strict results/scw/expected.yaml
     """
     from olbench.report.document import report_document
-    from olbench.report.model import make_report
+    from olbench.report.model import make_report, select_rows
     from olbench.report.results import newest
     from olbench.report.verdicts import expected_text
     from olbench.shipped import is_shipped
@@ -87,10 +107,11 @@ def command(
     for folder in folders if trust_plugins else ():
         trust(folder)
     if len(folders) > 1:
-        if figures or everything or strict or write_expected or measures:
+        chosen = measures or algorithms or datasets or highlight
+        if chosen or figures or everything or strict or write_expected:
             raise UserError(
-                "several folders are compared side by side; --measures, --figures, --all, --strict and "
-                "--write-expected take one folder"
+                "several folders are compared side by side; --measures, --algorithms, --datasets, "
+                "--highlight, --figures, --all, --strict and --write-expected take one folder"
             )
         compare(folders, form or "text", output)
         return
@@ -102,7 +123,10 @@ def command(
     if everything and is_bundle(folder):
         raise UserError(f"--all writes to DIR/report, and {folder} is a file; use --format and --output")
     report = make_report(folder, [name.strip() for name in measures.split(",")] if measures else ())
-    report = replace(report, band=bands)
+    if (strict or write_expected) and (algorithms or datasets):
+        raise UserError("expected verdicts are about the whole run; leave out --algorithms and --datasets")
+    report = select_rows(replace(report, band=bands), algorithms, datasets)
+    report = replace(report, results=report.results.highlight(highlight))
     if not report.rows:
         click.echo(f"olbench: no trial of {folder} is done yet; run its config first", err=True)
         sys.exit(4)

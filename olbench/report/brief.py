@@ -8,7 +8,20 @@ from olbench.algorithms import get_definition
 from olbench.config.specs import AlgorithmSpec
 from olbench.errors import UserError
 from olbench.report.claims import HOLDS, OPEN, PARTLY, REVERSED, UNCLEAR
-from olbench.report.grid import DETAIL, FLAG, PAPER, Column, Grid, Part, boxes, count, left, list_some, right
+from olbench.report.grid import (
+    DETAIL,
+    FLAG,
+    PAPER,
+    Column,
+    Grid,
+    Part,
+    boxes,
+    count,
+    highlight,
+    left,
+    list_some,
+    right,
+)
 from olbench.report.guessing import describe_guesses
 from olbench.report.model import Report
 from olbench.report.results import Entry
@@ -54,7 +67,7 @@ def parts(report: Report, name: str, width: int = 80, height: int = 40) -> list[
     texts = (before, *after)
     lines = sum(math.ceil(len(line) / width) for text in texts for line in text.splitlines())
     room = max(FEWEST, height - lines - len(texts) - AROUND)
-    return [before, best_rows(report, room), *texts[1:]]
+    return list(highlight([before, best_rows(report, room), *texts[1:]], report.results.highlighted))
 
 
 def best_rows(report: Report, room: int) -> Grid:

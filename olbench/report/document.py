@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from olbench.papers import Paper
-from olbench.report.grid import Part, count
+from olbench.report.grid import Part, highlight
 from olbench.report.model import Report
 from olbench.report.sections import Section, Subject, all_sections, sections_of
 from olbench.report.sections.provenance import config_yaml
@@ -34,6 +34,8 @@ class Document(Generic[Subject]):
     made: str = ""
     paper: Paper | None = None
     large: bool = False
+    #: The names of the algorithms that stand out.
+    highlighted: Sequence[str] = ()
     #: Their formats by name; a name that ends with .gz is compressed.
     downloads: Mapping[str, str] = field(default_factory=dict)
     attachments: Mapping[str, str] = field(default_factory=dict)
@@ -52,10 +54,11 @@ def report_document(report: Report) -> Document[Report]:
         records=lambda: flat_records(report),
         name=results.name,
         kicker="olbench report",
-        lead=f"{count(len(results.datasets), 'data set')}, {count(len(results.names), 'algorithm')}",
+        lead=report.size,
         made=report.made,
         paper=report.paper,
         large=large,
+        highlighted=results.highlighted,
         downloads={f"{results.name}.{end}": form for end, form in files.items()},
         attachments={f"{results.name}.yaml": config_yaml(report)},
     )
@@ -64,7 +67,7 @@ def report_document(report: Report) -> Document[Report]:
 def all_parts(report: Report) -> Iterable[Part]:
     """Yield the tables and paragraphs of all sections that apply, in order."""
     for section in sections_of(report):
-        yield from section.parts(report)
+        yield from highlight(section.parts(report), report.results.highlighted)
 
 
 def _content(report: Report) -> dict[str, Any]:

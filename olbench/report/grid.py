@@ -1,6 +1,6 @@
 """A table as headings and cells, before it becomes text, Markdown, LaTeX or HTML."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,6 +20,8 @@ class Box:
 
     text: str
     bold: bool = False
+    #: Whether it names an algorithm that the user highlights.
+    highlighted: bool = False
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,10 @@ class Column:
     optional: bool = False
     #: Columns with a larger number are dropped first; KEPT ones never.
     drop: int = KEPT
+    #: Whether the heading names an algorithm that the user highlights.
+    highlighted: bool = False
+    #: What a printed page has in place of the heading, such as the title of an algorithm.
+    printed: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,23 @@ FLAG = " !"
 
 #: What a section of a report is made of.
 Part = Grid | str
+
+
+def highlight(parts: Iterable[Part], labels: Container[str]) -> Iterator[Part]:
+    """Yield parts whose tables have some algorithms highlighted, where they name a row or a column."""
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+            continue
+        columns = tuple(replace(each, highlighted=each.heading in labels) for each in part.columns)
+        rows = [
+            tuple(
+                replace(box, highlighted=column.side == "left" and box.text.removesuffix(FLAG) in labels)
+                for box, column in zip(row, columns, strict=True)
+            )
+            for row in part.rows
+        ]
+        yield replace(part, columns=columns, rows=rows)
 
 
 def left(*headings: str, optional: bool = False, drop: int = KEPT) -> tuple[Column, ...]:

@@ -1,15 +1,15 @@
 """A report: everything that the renderers show, computed once from a results folder."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from olbench import stats
-from olbench.errors import UserError
+from olbench.errors import UserError, count
 from olbench.papers import Paper, load_paper
 from olbench.protocols import Protocol
 from olbench.quantities import Quantity
@@ -29,6 +29,8 @@ class Report:
     paper: Paper | None
     #: What the bands of its curves show: see `figures.curves.BANDS`.
     band: str = "deviation"
+    #: The report on the whole run, if this one is on some of its rows.
+    whole: "Report | None" = None
 
     @cached_property
     def attempt(self) -> Attempt | None:
@@ -44,6 +46,19 @@ class Report:
     def headline(self) -> Quantity:
         """The quantity that ranks the algorithms."""
         return self.protocol.headline
+
+    @property
+    def size(self) -> str:
+        """How many data sets and algorithms it is about and, if these are not all of the run, of how many."""
+        whole = (self.whole or self).results
+        counts = (
+            (len(self.results.datasets), len(whole.datasets), "data set"),
+            (len(self.results.names), len(whole.names), "algorithm"),
+        )
+        return ", ".join(
+            count(every, thing) if shown == every else f"{shown} of {count(every, thing)}"
+            for shown, every, thing in counts
+        )
 
     @property
     def made(self) -> str:
@@ -115,6 +130,8 @@ class Report:
         """The verdict on every reported number; empty without a paper."""
         if self.attempt is None:
             return []
+        if self.whole is not None:  # who else would be reproduced is a matter of the whole run
+            return _select(self.whole.judgements, self.results)
         return evidence.mark_weak(self.results, verdicts.judge(self.attempt))
 
     @property
@@ -126,6 +143,8 @@ class Report:
     @cached_property
     def printed_cells(self) -> list[PrintedCell]:
         """The cells of the paper that this run can be compared with, with all its learners."""
+        if self.whole is not None:  # a few cells prove nothing; the report on the whole run has them
+            return []
         return evidence.printed_cells(self.results, self.judgements)
 
     @cached_property
@@ -208,6 +227,29 @@ class Report:
         """All algorithms against the best across data sets, or a text that says why not."""
         rope = stats.ROPE if self.headline.is_rate else None
         return stats.against_control(self.means, self.headline.better, rope=rope)
+
+
+def _select(judgements: Iterable[Judgement], results: Results) -> list[Judgement]:
+    """Return the verdicts on the rows of some results."""
+    rows = {(entry.dataset, entry.label) for entry in results.entries}
+    return [each for each in judgements if (each.dataset, each.label) in rows]
+
+
+def select_rows(report: Report, algorithms: Sequence[str] = (), datasets: Sequence[str] = ()) -> Report:
+    """Return a report on some algorithms and data sets of a run, by label, id or title; () is all.
+
+    Best rows, ranks and tests are among these rows alone. Verdicts on the numbers of a paper are those of the
+    whole run, for these rows. What concerns the whole paper is left out: claims, and what verdicts prove.
+    """
+    if not algorithms and not datasets:
+        return report
+    results, paper = report.results.select(algorithms, datasets), report.paper
+    if paper is not None:
+        rows = {(each.dataset, each.algorithm) for each in _select(report.judgements, results)}
+        numbers = tuple(number for number in paper.numbers if (number.dataset, number.row) in rows)
+        own = replace(paper, numbers=numbers, claims=(), ranks=(), marked=())
+        paper = own if numbers else None
+    return replace(report, results=results, paper=paper, whole=report)
 
 
 def make_report(folder: Path, measures: Sequence[str] = ()) -> Report:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from olbench.config.specs import AlgorithmSpec, Config
-from olbench.errors import UserError, suggest
+from olbench.errors import UserError, find_names, suggest
 from olbench.memory import pause_collector
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Series
@@ -173,6 +173,10 @@ class Results:
     folder: Path
     run: RunFile
     entries: tuple[Entry, ...]
+    #: All labels of the run if these are some of its entries, so that algorithms keep their looks.
+    among: tuple[str, ...] = ()
+    #: The labels that stand out in tables and figures.
+    highlighted: tuple[str, ...] = ()
 
     @property
     def config(self) -> Config:
@@ -443,13 +447,24 @@ class Results:
             table.to_parquet(path, engine="pyarrow", index=False)
         return list(paths)
 
-    def select(self, labels: Iterable[str]) -> "Results":
-        """Return the results of some algorithms, by their labels."""
-        wanted = list(labels)
-        for label in wanted:
-            if label not in self.labels:
-                raise UserError(f"the run has no algorithm '{label}'{suggest(label, self.labels)}")
-        return replace(self, entries=tuple(entry for entry in self.entries if entry.label in wanted))
+    def select(self, algorithms: Iterable[str] = (), datasets: Iterable[str] = ()) -> "Results":
+        """Return the results of some algorithms, by label, id or title, on some data sets; () is all."""
+        labels = self.find_labels(algorithms) or self.labels
+        known: dict[str, Sequence[str]] = dict.fromkeys(self.datasets, ())
+        places = [each for name in datasets for each in find_names(name, known, "data set", "the run")]
+        chosen = (each for each in self.entries if each.label in labels)
+        entries = tuple(each for each in chosen if each.dataset in (places or self.datasets))
+        return replace(self, entries=entries, among=self.among or tuple(self.labels))
+
+    def highlight(self, algorithms: Iterable[str]) -> "Results":
+        """Return the results with some algorithms, by label, id or title, that stand out."""
+        return replace(self, highlighted=tuple(self.find_labels(algorithms)))
+
+    def find_labels(self, algorithms: Iterable[str]) -> list[str]:
+        """Return the labels of algorithms that a user names by label, id or title."""
+        known = {entry.label: entry.names for entry in self.entries}
+        found = (find_names(name, known, "algorithm", "the run") for name in algorithms)
+        return list(dict.fromkeys(label for labels in found for label in labels))
 
     def array(self, entry: Entry, number: int, name: str) -> NDArray[Any]:
         """Return an array that a trial stored beside the ledger, such as its predictions."""

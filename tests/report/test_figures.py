@@ -21,6 +21,7 @@ from olbench.report.figures.curves import (
     MANY,
     critical_difference_figure,
     curves_figure,
+    find_looks,
     overview_figure,
     save_figures,
 )
@@ -289,7 +290,8 @@ def test_an_algorithm_looks_the_same_on_every_data_set(small: Results):
     )
     colours = [lines(curves_figure(lacking, name).axes[0])["yours"].get_color() for name in DATASETS]
     ranks = replace(RANKS, labels=("yours", "scw1"), ranks={"yours": 2.0, "scw1": 1.0}, groups=())
-    marks = {line.get_gid(): line for line in critical_difference_figure(ranks, lacking.labels).axes[0].lines}
+    diagram = critical_difference_figure(ranks, find_looks(lacking)).axes[0]
+    marks = {line.get_gid(): line for line in diagram.lines}
     assert {*colours, marks["yours"].get_color()} == {colours[0]}
 
 

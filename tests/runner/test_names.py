@@ -78,6 +78,9 @@ def test_the_title_of_an_own_algorithm_is_on_record_and_in_figures(here, tmp_pat
     assert results.run.titles == {"titled": "Titled & own"}
     panel = plot.curves(results, "breast-cancer").axes[0]
     assert [line.get_label() for line in panel.get_lines()] == ["Titled & own", "AROW"]
+    code, out, _ = here("report", "breast-cancer", "--algorithms", "titled & own", "--format", "csv")
+    assert code == 0
+    assert [line.split(",")[1] for line in out.splitlines()[1:]] == ["titled"]
 
 
 def test_forensics_and_fetch_know_the_names_of_configs(here):

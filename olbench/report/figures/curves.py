@@ -105,15 +105,11 @@ def describe_band(band: str) -> str:
 
 
 def curves_figure(
-    results: Results, dataset: str, only: Sequence[Series] | None = None, run: Sequence[str] = (),
-    band: str = DEVIATION,
-) -> Figure:  # fmt: skip
-    """Draw the curves of a data set, one panel per series, by default of all series of the protocol.
-
-    `run` has all labels of the run where some are left out, so that the others keep their looks.
-    """
+    results: Results, dataset: str, only: Sequence[Series] | None = None, band: str = DEVIATION
+) -> Figure:
+    """Draw the curves of a data set, one panel per series, by default of all series of the protocol."""
     entries, shown = entries_on(results, dataset), only or results.protocol.series
-    look, samples = choose_looks(results, [entry.label for entry in entries], run)
+    look, samples = choose_looks(results, [entry.label for entry in entries])
     titles = [_name(series, entries) for series in shown]
     rows, columns = (1, len(shown)) if len(shown) <= 3 else canvas.panel_grid(len(shown))
     with canvas.new_page(
@@ -126,18 +122,21 @@ def curves_figure(
     return figure
 
 
-def choose_looks(
-    results: Results, drawn: Sequence[str], run: Sequence[str] = ()
-) -> tuple[dict[str, Style], list[Line2D]]:
+def find_looks(results: Results) -> dict[str, Style]:
+    """Return the look of each label of a run, whether all of them are drawn or not."""
+    return styles((*results.among, *results.labels), results.highlighted)
+
+
+def choose_looks(results: Results, drawn: Sequence[str]) -> tuple[dict[str, Style], list[Line2D]]:
     """Return the look of each label, and the legend; of too many lines, most are pale."""
-    look = styles(run or results.labels)
+    look = find_looks(results)
     if len(drawn) <= MANY:
         return look, canvas.line_samples(drawn, look)
     headline, datasets = results.protocol.headline, results.datasets
     means = {name: {each.label: each.mean(headline) for each in results.of(name)} for name in datasets}
     ranks = mean_ranks(means, headline.better)
     best = sorted(drawn, key=lambda label: ranks.get(label, math.inf))[:FOCUS]
-    named = [label for label in drawn if label in best or is_baseline(label)]
+    named = [label for label in drawn if label in (*best, *results.highlighted) or is_baseline(label)]
     others = [Line2D([], [], label=f"{len(drawn) - len(named)} others", **canvas.line_look(PALE))]
     pale = {label: look[label] if label in named else PALE for label in look}
     return pale, [*canvas.line_samples(named, look), *others]
@@ -150,14 +149,11 @@ def is_baseline(label: str) -> bool:
     return False
 
 
-def draw_curves(
-    panel: Axes, results: Results, dataset: str, series: Series, run: Sequence[str] = (),
-    band: str = DEVIATION,
-) -> Axes:  # fmt: skip
+def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, band: str = DEVIATION) -> Axes:
     """Draw one series of a data set into axes that somebody else made, with a legend inside."""
     describe_band(band)
     entries = entries_on(results, dataset)
-    _draw_panel(panel, entries, series, styles(run or results.labels), band)
+    _draw_panel(panel, entries, series, find_looks(results), band)
     panel.set_title(f"{dataset}: {_name(series, entries)}")
     panel.set_xlabel(series.along_title)
     panel.legend(fontsize="small", frameon=False)
@@ -172,9 +168,7 @@ def entries_on(results: Results, dataset: str) -> list[Entry]:
     return entries
 
 
-def overview_figure(
-    results: Results, series: Series | None = None, run: Sequence[str] = (), band: str = DEVIATION
-) -> Figure:
+def overview_figure(results: Results, series: Series | None = None, band: str = DEVIATION) -> Figure:
     """Draw one series, by default the first, for all data sets with trials: one page, one legend."""
     series = series or results.protocol.series[0]
     everything = [entry for entry in results.entries if entry.done and entry.points.size]
@@ -182,7 +176,7 @@ def overview_figure(
         raise UserError(f"{results.folder} has no trial yet, so there is nothing to draw")
     shown = {name: entries_on(results, name) for name in dict.fromkeys(each.dataset for each in everything)}
     drawn = {entry.label for entry in everything}
-    look, samples = choose_looks(results, [label for label in results.labels if label in drawn], run)
+    look, samples = choose_looks(results, [label for label in results.labels if label in drawn])
     rows, columns = canvas.panel_grid(len(shown))
     height = min(canvas.PAGE_HEIGHT - canvas.legend_height(samples), 0.65 + 1.75 * rows)
     name = _name(series, everything)
@@ -267,18 +261,18 @@ def late_range(curves: Sequence[Band]) -> tuple[float, float]:
 
 
 def critical_difference_figure(
-    across: "Across", run: Sequence[str] = (), quantity: str = "mistake rate"
+    across: "Across", look: Mapping[str, Style] | None = None, quantity: str = "mistake rate"
 ) -> Figure:
     """Draw average ranks, with bars over groups that the Nemenyi test does not separate (Demsar 2006).
 
-    `run` has all labels of the run, ranked or not, so that every algorithm looks as in the curves.
+    `look` has that of all labels of the run, ranked or not, so that every algorithm looks as in the curves.
     """
     diagram = lay_out(across.ranks, across.groups)
     with canvas.our_settings():
         figure = canvas.new_figure(0.5 + canvas.LINE * (diagram.height + 2.6))
         side = _side_share(across.labels, figure.get_figwidth())
         panel = figure.add_axes((side, 0, 1 - 2 * side, 1 - 0.42 / figure.get_figheight()))
-        _draw_ranks(panel, diagram, across.critical_difference, styles([*run, *across.labels]))
+        _draw_ranks(panel, diagram, across.critical_difference, look or styles(across.labels))
         title = (
             f"Average ranks by {quantity}: k = {len(across.labels)} algorithms, N = {len(across.datasets)} "
             "data sets, 1 is best.\nA bar joins algorithms that the Nemenyi test at 5% does not separate."
@@ -287,7 +281,7 @@ def critical_difference_figure(
     return figure
 
 
-def draw_ranks(outer: Axes, across: "Across", run: Sequence[str] = ()) -> Axes:
+def draw_ranks(outer: Axes, across: "Across", look: Mapping[str, Style] | None = None) -> Axes:
     """Draw average ranks into axes that somebody else made; the names of the algorithms stay inside."""
     figure = outer.get_figure(root=True)
     assert figure is not None
@@ -296,7 +290,7 @@ def draw_ranks(outer: Axes, across: "Across", run: Sequence[str] = ()) -> Axes:
     with canvas.our_settings():  # room is made for names of this size
         panel = outer.inset_axes((side, 0, 1 - 2 * side, 1))
         diagram = lay_out(across.ranks, across.groups)
-        _draw_ranks(panel, diagram, across.critical_difference, styles([*run, *across.labels]))
+        _draw_ranks(panel, diagram, across.critical_difference, look or styles(across.labels))
     return outer
 
 
@@ -339,7 +333,7 @@ def _draw_ranks(panel: Axes, diagram: RankDiagram, difference: float, look: Mapp
         panel.annotate(
             f"{title}  {mean:.2f}" if left else f"{mean:.2f}  {title}", (side, y),
             xytext=(-4 if left else 4, 0), textcoords="offset points", ha="right" if left else "left",
-            va="center", annotation_clip=False,
+            va="center", annotation_clip=False, fontweight="bold" if look[label].width > 1 else "normal",
         )  # fmt: skip
 
 

@@ -3,13 +3,13 @@
 The hues are those of Okabe and Ito and of Tol's "muted" scheme, which colour-blind readers can tell apart. No
 scheme has enough hues, so related algorithms share one (PA, PA-I, PA-II) and differ in shape: second-order
 algorithms have solid lines and filled markers, the others broken lines and open markers. No line is thicker
-than another, whoever's paper the run repeats.
+than another, whoever's paper the run repeats, but for those that the user highlights.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Dash = Literal["solid", "dash", "dot", "dashdot"]
@@ -92,15 +92,17 @@ VARIANTS: dict[str, Style] = {
 #: Colours and markers for labels without a style of their own, in order of preference.
 _HUES = (TEAL, WINE, INDIGO, SKY, OLIVE, PINK, BLUE, ORANGE, GREEN, GREY)
 _MARKERS = ("d", "8", "p", "h", "<", ">", "P", "X", "s", "o", "^", "v", "D")
+#: The width of a line that stands out, times that of the others.
+THICK = 2.6
 #: The least luminance of a line on a dark background: WCAG asks for a contrast of 3.
 BRIGHT = 0.18
 
 
-def styles(labels: Iterable[str]) -> dict[str, Style]:
+def styles(labels: Iterable[str], highlighted: Container[str] = ()) -> dict[str, Style]:
     """Return a style for every label of a run, no two alike.
 
     The first entry of an algorithm gets the algorithm's style. Further entries of it, and algorithms without
-    a style, take the hue and the marker that the run uses least.
+    a style, take the hue and the marker that the run uses least. Those that are highlighted have thick lines.
 
     >>> look = styles(["arow (r=1.0)", "arow (r=0.1)", "mine"])
     >>> look["arow (r=1.0)"] == STYLES["arow"], look["mine"].colour == look["arow (r=0.1)"].colour
@@ -115,7 +117,8 @@ def styles(labels: Iterable[str]) -> dict[str, Style]:
             taken[label] = _least_used(hues, markers, set(taken.values()))
             hues[taken[label].colour] += 1
             markers[taken[label].marker] += 1
-    return {label: taken[label] for label in labels}
+    thick = {label: replace(taken[label], width=THICK) for label in labels if label in highlighted}
+    return {label: thick.get(label, taken[label]) for label in labels}
 
 
 def _own_styles(labels: list[str]) -> dict[str, Style]:
@@ -154,9 +157,9 @@ def display_name(label: str) -> str:
     return title_of(id) + label[len(id) :]
 
 
-def line_styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
+def line_styles(labels: Iterable[str], highlighted: Container[str] = ()) -> dict[str, dict[str, Any]]:
     """Return how the page draws each label: its style, and its colour on a dark background."""
-    looks = styles(labels).items()
+    looks = styles(labels, highlighted).items()
     return {label: {**vars(style), "dark": on_dark(style.colour)} for label, style in looks}
 
 

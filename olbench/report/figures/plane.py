@@ -8,7 +8,7 @@ from olbench.advice.files import RuleFile
 from olbench.data.named import NamedDataset
 from olbench.errors import UserError
 from olbench.report.figures.canvas import LINE, line_look, line_samples, new_page
-from olbench.report.figures.palette import styles
+from olbench.report.figures.curves import find_looks
 from olbench.report.results import Entry, Floats, Results
 
 COLOURS = {1: "#1f5fa8", -1: "#b5451d"}
@@ -22,7 +22,7 @@ def plane_figure(results: Results, dataset: str, file: RuleFile, named: NamedDat
     lines = {
         entry.label: plane for entry in results.of(dataset) if (plane := _plane(results, entry)) is not None
     }
-    look = styles(results.labels)
+    look = find_looks(results)
     heading = f"{dataset}: examples, rules (shaded) and planes after the first training set"
     height = 4.6 + LINE * (len(lines) // 4 + 1)
     with new_page(heading, height, caption=f"{heading}.", titles=()) as (figure, _):

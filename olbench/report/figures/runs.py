@@ -10,8 +10,8 @@ from matplotlib.ticker import MaxNLocator
 
 from olbench.quantities import Quantity
 from olbench.report.figures.canvas import LETTER, ROUND, line_look, name_rows, new_page, set_ticks, shorten
-from olbench.report.figures.curves import entries_on
-from olbench.report.figures.palette import Style, display_name, styles
+from olbench.report.figures.curves import entries_on, find_looks
+from olbench.report.figures.palette import Style, display_name
 from olbench.report.results import Entry, Results
 
 #: Error bars of each curve, about.
@@ -26,7 +26,7 @@ def mistakes_figure(results: Results, dataset: str) -> Figure:
 
     Algorithms with the same curves share a line: averaging, for example, changes no prediction of the pass.
     """
-    entries, look = entries_on(results, dataset), styles(results.labels)
+    entries, look = entries_on(results, dataset), find_looks(results)
     groups = group_alike(entries)
     samples = [Line2D([], [], label=_name(group), **line_look(look[group[0].label])) for group in groups]
     heading = f"Cumulative mistakes on {dataset}: {_runs(entries)}"
@@ -76,7 +76,7 @@ def _draw_mistakes(panel: Axes, group: Sequence[Entry], style: Style, place: int
 
 def errors_figure(results: Results, dataset: str, quantity: Quantity) -> Figure:
     """Draw the test errors of all runs as boxes: quartiles, whiskers to the ends, and the mean as a point."""
-    entries, look = entries_on(results, dataset), styles(results.labels)
+    entries, look = entries_on(results, dataset), find_looks(results)
     names = [shorten(display_name(entry.label), NAMES) for entry in entries]
     heading = f"Test error on {dataset}: quartiles, extremes, {_runs(entries)}"
     caption = f"Test error on {dataset}, by algorithm, over the runs."

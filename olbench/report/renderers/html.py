@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from olbench.report.document import Document
-from olbench.report.grid import Grid, capitalise, count
+from olbench.report.grid import Grid, capitalise, count, highlight
 from olbench.report.renderers import Format, Screen, get_format
 from olbench.report.renderers.json import make_finite
 from olbench.report.sections import Section, Subject
@@ -47,18 +47,19 @@ def render(document: Document[Subject]) -> str:
 
 def section_values(document: Document[Subject]) -> dict[str, dict[str, Any]]:
     """Return the content of each section of the page, as plain values."""
-    return {section.id: _values(section, document.subject) for section in document.sections}
+    return {section.id: _values(section, document) for section in document.sections}
 
 
-def _values(section: Section[Subject], subject: Subject) -> dict[str, Any]:
+def _values(section: Section[Subject], document: Document[Subject]) -> dict[str, Any]:
     """Return the content of the template of a section: by default its figures, tables and paragraphs."""
+    subject = document.subject
     if section.page is not None:
         shown: dict[str, Any] = make_finite(dict(section.page(subject)))
         return shown
     return {
         "parts": [
             {"grid": part} if isinstance(part, Grid) else {"paragraphs": part.splitlines()}
-            for part in section.parts(subject)
+            for part in highlight(section.parts(subject), document.highlighted)
         ],
         "figures": [_figure(name, draw()) for name, draw in section.figures(subject).items()],
     }

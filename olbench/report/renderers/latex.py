@@ -52,7 +52,7 @@ def _grid(grid: Grid) -> str:
     """Return a table with the columns that fit on a page; LaTeX numbers it."""
     grid = grid.keep([number for number, column in enumerate(grid.columns) if not column.optional])
     title = re.sub(r"^Table \d+: ", "", grid.title)
-    heading = " & ".join(escape(column.heading) for column in grid.columns) + r" \\"
+    heading = " & ".join(_format(Box(each.heading, each.highlighted)) for each in grid.columns) + r" \\"
     rows = [" & ".join(map(_format, row)) + r" \\" for row in grid.rows]
     note = rf"\multicolumn{{{len(grid.columns)}}}{{p{{.9\linewidth}}}}{{{escape(grid.note)}}}\\"
     return "\n".join([
@@ -74,7 +74,7 @@ def _types(grid: Grid) -> str:
 
 def _format(box: Box) -> str:
     text = escape(box.text)
-    return rf"\textbf{{{text}}}" if box.bold and text else text
+    return rf"\textbf{{{text}}}" if (box.bold or box.highlighted) and text else text
 
 
 FORMAT = Format("tables.tex", "all tables in LaTeX", lambda document, screen: render(document.parts()))

@@ -14,7 +14,7 @@ def render(parts: Iterable[Part]) -> str:
 
 
 def _grid(grid: Grid) -> str:
-    heading = _line(_escape(column.heading) for column in grid.columns)
+    heading = _line(_format(Box(each.heading, each.highlighted)) for each in grid.columns)
     rule = "|" + "|".join(SIDES[column.side] for column in grid.columns) + "|"
     rows = [_line(map(_format, row)) for row in grid.rows]
     lines = [f"**{_escape(grid.title)}**", "", heading, rule, *rows]
@@ -27,7 +27,7 @@ def _line(texts: Iterable[str]) -> str:
 
 def _format(box: Box) -> str:
     text = _escape(box.text)
-    return f"**{text}**" if box.bold and text else text
+    return f"**{text}**" if (box.bold or box.highlighted) and text else text
 
 
 def _escape(text: str) -> str:

@@ -1,7 +1,7 @@
 """Tables for a terminal."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from rich.box import SIMPLE_HEAD
@@ -19,6 +19,8 @@ GAP = 3
 LONG = 40
 #: The smallest width of a column that wraps.
 LEAST = 24
+#: What stands before the name of an algorithm that the user highlights.
+POINTER = "> "
 
 
 def render(parts: Iterable[Part], width: int = 140, colour: bool = False) -> str:
@@ -42,7 +44,7 @@ class Widths:
     """The smallest widths of a table's columns, measured once: every choice of columns asks for them."""
 
     def __init__(self, grid: Grid):
-        starred = any(box.bold for row in grid.rows for box in row)
+        starred = any(box.bold and not box.highlighted for row in grid.rows for box in row)
         #: Of each column, whether its texts have a star or the room for one.
         self.stars = [starred and column.side == "right" for column in grid.columns]
         longest = [max(map(cell_len, texts), default=0) for texts in grid.texts_by_column()]
@@ -95,22 +97,37 @@ def fit(grid: Grid, width: int) -> Grid:
     return replace(narrow, note=f"{grid.note} Not shown in this width: {names}.".strip())
 
 
-def stack(grid: Grid, width: int) -> list[Grid]:
-    """Return a table as one or several that fit, each with the columns of names, which are never cut."""
+def stack(grid: Grid, width: int, total: Callable[[list[int]], int] | None = None) -> list[Grid]:
+    """Return a table as one or several that fit, each with the columns of names, which are never cut.
+
+    `total` returns the width of a table with these columns; by default, that in a terminal.
+    """
     # The columns on the left of the numbers name a row, or the first one does.
     named = next((number for number, column in enumerate(grid.columns) if column.side != "left"), 1) or 1
     names = list(range(named))
     pieces = [names.copy()]
-    widths = Widths(grid)
+    measure = total or Widths(grid).total
     for number in range(len(names), len(grid.columns)):
-        if len(pieces[-1]) > len(names) and widths.total([*pieces[-1], number]) > width:
+        if len(pieces[-1]) > len(names) and measure([*pieces[-1], number]) > width:
             pieces.append(names.copy())
         pieces[-1].append(number)
     return [grid.keep(piece) for piece in pieces]
 
 
+def _point(grid: Grid) -> Grid:
+    """Return a table whose highlighted names are bold and have a pointer, as terminals may lack bold."""
+    columns = tuple(
+        replace(each, heading=POINTER + each.heading) if each.highlighted else each for each in grid.columns
+    )
+    rows = [
+        tuple(replace(box, text=POINTER + box.text, bold=True) if box.highlighted else box for box in row)
+        for row in grid.rows
+    ]
+    return replace(grid, columns=columns, rows=rows)
+
+
 def _print_grid(console: Console, grid: Grid, width: int) -> None:
-    narrow = fit(grid, width)
+    narrow = fit(_point(grid), width)
     if grid.title:
         console.print(Text(grid.title, style="bold"))
     for number, piece in enumerate(stack(narrow, width)):

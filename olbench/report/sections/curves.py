@@ -32,7 +32,7 @@ def page(report: Report) -> Mapping[str, Any]:
     lines, points = budget(results.entries, series)
     shown = {name: _best(results.of(name), lines, report) for name in results.datasets if results.of(name)}
     labels = {entry.label for entries in shown.values() for entry in entries}
-    styles = line_styles(results.labels)
+    styles = line_styles((*results.among, *results.labels), results.highlighted)
     return {
         "curves": {
             name: {**curves_of(entries, points), "marks": drift_rows(entries)}

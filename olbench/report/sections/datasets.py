@@ -19,6 +19,8 @@ def parts(report: Report) -> Iterator[Grid]:
     """Yield one row per data set."""
     rows = []
     for name, facts in report.results.run.data.items():
+        if report.whole is not None and name not in report.results.datasets:
+            continue
         entry = catalog().get(name.partition("[")[0])
         source = entry.source if entry else "the user's file"
         steps = (", ".join(entry.preprocess) if entry else "; ".join(facts.prepared)) or "none"

@@ -28,13 +28,13 @@ def parts(report: Report) -> Iterator[str]:
 def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
     """Return what was run, what is missing, and how many numbers of the paper are reproduced."""
     results = report.results
-    counts = f"{count(len(results.datasets), 'data set')}, {count(len(results.names), 'algorithm')}"
     most = max((entry.planned for entry in results.entries), default=0)
     first, *others = results.tunings
     tuning = f"{first} (also {', '.join(others)})" if others else first
-    run = f"{results.name}: {counts}, {count(most, results.numbered)}, tuning: {tuning}; {made}"
+    run = f"{results.name}: {report.size}, {count(most, results.numbered)}, tuning: {tuning}; {made}"
     gaps = list_gaps(report, few) if results.missing else []
-    return list(filter(None, [run, *gaps, capitalise(results.lacking), *report.verdict_lines]))
+    marked = f"Highlighted: {', '.join(results.highlighted)}" if results.highlighted else ""
+    return list(filter(None, [run, marked, *gaps, capitalise(results.lacking), *report.verdict_lines]))
 
 
 def list_gaps(report: Report, few: int) -> list[str]:

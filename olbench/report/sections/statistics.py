@@ -180,12 +180,12 @@ def _across_page(comparison: Across | str) -> dict[str, Any]:
 
 def figures(report: Report) -> Figures:
     """Return the diagram of average ranks, if there are any."""
-    from olbench.report.figures.curves import critical_difference_figure
+    from olbench.report.figures.curves import critical_difference_figure, find_looks
 
     if isinstance(report.across, str):
         return {}
-    labels, title = report.results.labels, report.headline.title
-    return {"ranks": partial(critical_difference_figure, report.across, labels, title)}
+    look, title = find_looks(report.results), report.headline.title
+    return {"ranks": partial(critical_difference_figure, report.across, look, title)}
 
 
 register(Section("statistics", "Statistics", parts, data=data, page=page, figures=figures))

@@ -1,0 +1,117 @@
+"""olbench report on some algorithms and data sets of a run, and with some of them highlighted."""
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from olbench.errors import find_names
+from olbench.report.figures.curves import critical_difference_figure, curves_figure, find_looks
+from olbench.report.figures.palette import STYLES, THICK
+from olbench.report.model import make_report, select_rows
+from olbench.report.results import load_results
+from tests.report.pages import render
+
+SMALL = Path(__file__).with_name("small")
+SELECTED = ("--algorithms", "AROW,SCW-I,perceptron", "--datasets", "splice,svmguide3")
+
+
+@pytest.fixture(autouse=True)
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copytree(SMALL, Path("results") / "small"))
+
+
+def test_a_report_shows_the_rows_that_are_asked_for_by_id_or_title(here, run):
+    code, out, _ = here("report", run, *SELECTED, "--format", "json")
+    assert code == 0
+    rows = json.loads(out)["rows"]
+    assert {row["dataset"] for row in rows} == {"splice", "svmguide3"}
+    assert {row["label"] for row in rows} == {"perceptron", "arow", "scw1"}
+    _, out, _ = here("report", run, *SELECTED, "--full")
+    assert out.startswith("small: 2 of 3 data sets, 3 of 5 algorithms, 5 permutations")
+    assert not re.search(r"\b(cw|scw2|synthetic)\b", re.sub(r"configs?/\S+|made here.*", "", out))
+
+
+def test_verdicts_of_the_rows_are_those_of_the_whole_run(here, run):
+    whole, some = make_report(run), select_rows(make_report(run), ["scw1"], ["svmguide3"])
+    assert some.judgements == [each for each in whole.judgements if each.place[:2] == ("svmguide3", "scw1")]
+    assert some.judgements
+    assert (some.claims, some.printed_cells) == ([], [])
+    assert select_rows(make_report(run), ["perceptron"]).paper is None
+
+
+def test_the_best_and_the_ranks_are_among_the_rows_that_are_shown(run):
+    some = select_rows(make_report(run), ["perceptron", "cw"])
+    assert set(some.ranks) == {"perceptron", "cw"}
+    assert {label for labels in some.results.best.values() for label in labels} <= {"perceptron", "cw"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--algorithms", "arrow"), "the run has no algorithm 'arrow' (did you mean 'arow'?)"),
+        (("--highlight", "SCW-III"), "the run has no algorithm 'SCW-III' (did you mean 'SCW-II'?)"),
+        (("--datasets", "splise"), "the run has no data set 'splise' (did you mean 'splice'?)"),
+        (("--highlight", "nothing-of-this-kind"), "; it has perceptron, cw, arow, scw1, scw2"),
+        (("--algorithms", "cw", "--strict", "x.yaml"), "expected verdicts are about the whole run"),
+    ],
+)
+def test_a_name_that_is_wrong_is_refused(here, run, words, message):
+    code, out, err = here("report", run, *words)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_whole_label_is_that_one_alone_and_an_id_is_all_of_its_entries():
+    known = {"arow (r=1, a=2)": ("arow", "AROW"), "arow (r=2)": ("arow", "AROW"), "cw": ("cw", "CW")}
+    assert find_names("Arow", known, "algorithm", "it") == ["arow (r=1, a=2)", "arow (r=2)"]
+    assert find_names("arow (r=2)", known, "algorithm", "it") == ["arow (r=2)"]
+    assert find_names("arow", {"arow": ("arow",), "arow (r=2)": ("arow",)}, "algorithm", "it") == ["arow"]
+
+
+def test_commas_in_the_brackets_of_a_label_do_not_divide_it(here, run):
+    info = (run / "run.json").read_text().replace('"label": "arow"', '"label": "arow (r=1, a=2)"')
+    (run / "run.json").write_text(info)
+    code, out, _ = here("report", run, "--algorithms", "arow (r=1, a=2),cw", "--format", "csv")
+    assert code == 0
+    assert "cw" in out
+    assert "scw1" not in out
+
+
+def test_tables_point_at_what_is_highlighted_in_every_format(here, run):
+    _, out, _ = here("report", run, "--highlight", "SCW-I")
+    assert "Highlighted: scw1" in out
+    assert "> scw1 " in out
+    report = make_report(run)
+    marked = replace(report, results=report.results.highlight(["scw1"]))
+    assert "| **scw1** |" in render(marked, "md")
+    assert r"\textbf{scw1}" in render(marked, "latex")
+    pages = [
+        re.sub(r"<style>.*?</style>", "", render(each, "html"), flags=re.DOTALL) for each in (report, marked)
+    ]
+    assert "highlighted" not in pages[0]
+    rows = re.findall(r'<tr class="[^"]*highlighted">.*?</tr>', pages[1], re.DOTALL)
+    assert len(rows) > 5
+    assert all(">scw1<" in row for row in rows)
+    assert "<mark>scw1</mark>" in pages[1]
+    assert r"\textbf{scw1}" not in render(report, "latex")
+
+
+def test_figures_draw_it_thick_and_selections_keep_their_looks(run):
+    results = load_results(run).select(["scw1", "arow"]).highlight(["SCW-I"])
+    lines = {line.get_label(): line for line in curves_figure(results, "splice").axes[0].get_lines()}
+    assert set(lines) == {"AROW", "SCW-I"}
+    assert lines["SCW-I"].get_linewidth() == pytest.approx(THICK * lines["AROW"].get_linewidth())
+    assert lines["SCW-I"].get_zorder() > lines["AROW"].get_zorder()
+    assert lines["SCW-I"].get_color() == STYLES["scw1"].colour
+    report = make_report(run)
+    across = report.across
+    assert not isinstance(across, str)
+    panel = critical_difference_figure(across, find_looks(report.results.highlight(["cw"]))).axes[0]
+    bold = [text.get_text() for text in panel.texts if text.get_fontweight() == "bold"]
+    assert len(bold) == 1
+    assert "CW" in bold[0]
