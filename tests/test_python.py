@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import types
@@ -16,6 +17,7 @@ import olbench
 from olbench import UserError
 from olbench.data.dataset import Dataset
 from olbench.engine.progress import NotebookBar
+from tests.report.test_formats import check_latex, compile_latex
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,19 @@ def test_notebooks_show_facts_and_escape_names(scw):
     assert html.count("<tr>") == 2 + len(scw.labels)
     assert "12 data sets, 14 algorithms" in html
     assert "Bold: the lowest mean mistake rate" in html
+
+
+def test_the_latex_of_the_table_compiles_with_booktabs_alone(scw, tmp_path):
+    fragment = olbench.plot.table(scw).to_latex()
+    check_latex(fragment)
+    lines = fragment.splitlines()
+    assert lines[0] == r"\begin{tabular}{lrrrrrrrrrrrr}"
+    assert all(line.count(" & ") == 12 for line in lines if line.endswith(r"\\") and "&  &" not in line)
+    assert fragment.count(r"\bfseries ") == sum(map(len, scw.best.values()))
+    assert r"SCW-II & 0.2372 $\pm$ 0.0084 & " in fragment
+    assert olbench.plot.table(scw).to_latex(caption="All of it", label="t").startswith(r"\begin{table}")
+    if shutil.which("pdflatex"):
+        compile_latex(fragment, tmp_path)
 
 
 def test_the_table_is_that_of_the_report(scw):

@@ -148,7 +148,7 @@ class Protocol(ABC):
     followed: ClassVar[tuple[str, ...]] = ()
     #: The sections of its report, by id and in order; those that do not apply to a run are skipped.
     sections: ClassVar[tuple[str, ...]] = (
-        "headline", "verdicts", "evidence", "results", "confusion", "curves", "epochs", "training",
+        "headline", "verdicts", "evidence", "matrix", "results", "confusion", "curves", "epochs", "training",
         "constraint", "runs", "claims", "tuning", "statistics", "costs", "algorithms", "datasets",
         "provenance",
     )  # fmt: skip

@@ -1,24 +1,41 @@
 """What notebooks show of a run: its table, styled."""
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from pandas.io.formats.style import Styler
 
 from olbench.quantities import Quantity
 from olbench.report.figures.palette import display_name
 from olbench.report.grid import count
+from olbench.report.renderers.latex import escape as escape_latex
 
 if TYPE_CHECKING:
-    from pandas.io.formats.style import Styler
-
     from olbench.report.results import Results
 
 BOLD = "font-weight: bold"
 
 
-def styled_table(results: "Results", quantity: Quantity | None = None) -> "Styler":
-    """Return the means of a quantity, by default the one that ranks, by algorithm and data set."""
-    import pandas as pd
+class StyledTable(Styler):
+    """A table of means, styled for notebooks, whose LaTeX compiles: that of pandas would be made of CSS."""
 
+    data: pd.DataFrame
+
+    def to_latex(self, buf: Any = None, **options: Any) -> Any:
+        r"""Return a tabular for a document with \usepackage{booktabs}; pandas describes the options."""
+        printed = self.data.rename_axis(index=escape_latex(str(self.data.index.name)))
+        plain = Styler(printed).use(self.export() | {"table_styles": None})
+        plain.format(lambda text: escape_latex(str(text))).format_index(
+            lambda name: escape_latex(str(name)), axis=1
+        )
+        plain.format_index(lambda label: escape_latex(display_name(str(label))), axis=0)
+        usual = {"hrules": True, "convert_css": True, "column_format": "l" + "r" * len(self.columns)}
+        return plain.to_latex(buf, **{**usual, **options})
+
+
+def styled_table(results: "Results", quantity: Quantity | None = None) -> Styler:
+    """Return the means of a quantity, by default the one that ranks, by algorithm and data set."""
     shown = quantity or results.protocol.headline
     texts: dict[str, dict[str, str]] = {dataset: {} for dataset in results.datasets}
     styles: dict[str, dict[str, str]] = {dataset: {} for dataset in results.datasets}
@@ -29,8 +46,10 @@ def styled_table(results: "Results", quantity: Quantity | None = None) -> "Style
         texts[entry.dataset][entry.label], styles[entry.dataset][entry.label] = text, BOLD if bold else ""
     frame, looks = (pd.DataFrame(each, index=results.labels).fillna("") for each in (texts, styles))
     frame.index.name = shown.title
-    styler = frame.style.apply(lambda _: looks, axis=None).format_index(
-        lambda label: display_name(str(label)), axis=0
+    styler = (
+        StyledTable(frame)
+        .apply(lambda _: looks, axis=None)
+        .format_index(lambda label: display_name(str(label)), axis=0)
     )
     return styler.set_table_styles(
         [{"selector": "td", "props": "text-align: right"}, {"selector": "th", "props": "text-align: left"}]

@@ -94,6 +94,15 @@ def test_text_marks_the_best_without_colour_and_with_it():
     assert "\x1b[1m0.5 ± 0.1*" in text.render([NASTY], colour=True)
 
 
+#: What plain LaTeX, booktabs and longtable define, as far as we use it.
+MACROS = {
+    "LTcapwidth", "ast", "begin", "begingroup", "bfseries", "bottomrule", "bullet", "caption", "cdot",
+    "dagger", "dots", "end", "endgroup", "endhead", "footnotesize", "geq", "leq", "linewidth", "midrule",
+    "multicolumn", "noindent", "pm", "setlength", "star", "tabcolsep", "tau", "textasciicircum",
+    "textasciitilde", "textbackslash", "textbf", "times", "toprule",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("what", ["report", "nasty", "side by side"])
 def test_latex_compiles(what, report, tmp_path):
     run = load_results(SMALL)
@@ -114,6 +123,9 @@ def check_latex(fragment: str) -> None:
     bare = bare.replace(r"\{", "").replace(r"\}", "").replace("\\\\", "\n")
     assert bare.isascii()
     assert bare.count("{") == bare.count("}")
+    assert set(re.findall(r"\\([A-Za-z]+)", bare)) <= MACROS
+    # What remains would be an alignment mark, a comment or a subscript outside of mathematics.
+    assert not re.search(r"(?<!\\)[#_^~]", bare)
     assert re.sub(r"\\\$", "", bare).count("$") % 2 == 0
     for table in re.findall(r"\\begin\{longtable\}.*?\\end\{longtable\}", fragment, re.DOTALL):
         lines = table.splitlines()
@@ -121,6 +133,30 @@ def check_latex(fragment: str) -> None:
         rows = [line for line in lines[2:] if line.endswith(r"\\") and "multicolumn" not in line]
         assert rows
         assert all(len(re.findall(r"(?<!\\)&", row)) == columns - 1 for row in rows)
+
+
+def test_the_matrix_of_a_paper_has_titles_and_the_best_in_bold(report):
+    tables = re.findall(r"\\begin\{longtable\}.*?\\end\{longtable\}", render(report, "latex"), re.DOTALL)
+    [matrix] = [each for each in tables if "by data set and algorithm" in each]
+    lines = matrix.splitlines()
+    assert r"data set & Perceptron & CW & AROW & SCW-I & SCW-II \\" in lines
+    names = ["perceptron", "cw", "arow", "scw1", "scw2"]
+    for dataset in report.results.datasets:
+        cells = next(line for line in lines if line.startswith(f"{dataset} &")).split(" & ")[1:]
+        bold = {name for name, cell in zip(names, cells, strict=True) if cell.startswith(r"\textbf{")}
+        assert bold == report.results.best[dataset]
+
+
+def test_a_matrix_that_is_too_wide_for_a_page_is_split_and_repeats_its_names():
+    columns = (*left("data set"), *right(*(f"algorithm {number}" for number in range(20))))
+    row = (Box("a_b"), *(Box("0.1234 ± 0.0123", bold=number == 3) for number in range(20)))
+    fragment = latex.render([Grid("wide", columns, [row], "a note")])
+    check_latex(fragment)
+    tables = fragment.split(r"\begin{longtable}")[1:]
+    assert len(tables) == 4
+    assert all(r"a\_b & " in table for table in tables)
+    assert sum(table.count("algorithm ") for table in tables) == 20
+    assert ["a note" in table for table in tables] == [False, False, False, True]
 
 
 def compile_latex(fragment: str, folder: Path) -> None:

@@ -2,9 +2,11 @@ r"""Tables in LaTeX: a fragment for \input, with booktabs and longtable, which b
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from olbench.report.grid import Box, Grid, Part
 from olbench.report.renderers import Format
+from olbench.report.renderers.text import stack
 
 HEAD = r"""% Tables made by olbench. In the preamble: \usepackage{booktabs,longtable}
 \begingroup\footnotesize\setlength{\tabcolsep}{4pt}\setlength{\LTcapwidth}{\linewidth}
@@ -13,6 +15,9 @@ FOOT = r"""\endgroup
 """
 #: A column with a text longer than this wraps.
 LONG = 40
+#: The letters that a line of a page has room for, and those that a gap between columns takes; a wider table
+#: of numbers is split.
+PAGE, GAP = 122, 2
 SIGNS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
     "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "×": r"$\times$",
@@ -26,7 +31,7 @@ SIDES = {"left": "l", "right": "r", "center": "c"}
 
 def render(parts: Iterable[Part]) -> str:
     """Return tables and paragraphs as a fragment that compiles."""
-    body = (_grid(part) if isinstance(part, Grid) else _paragraph(part) for part in parts)
+    body = (_paragraph(part) if isinstance(part, str) else _split(part) for part in parts)
     return HEAD + "\n".join(body) + FOOT
 
 
@@ -48,11 +53,30 @@ def _paragraph(text: str) -> str:
     return "\\noindent\n" + " \\\\\n".join(escape(line) for line in text.splitlines() if line) + "\n\n"
 
 
-def _grid(grid: Grid) -> str:
-    """Return a table with the columns that fit on a page; LaTeX numbers it."""
+def _split(grid: Grid) -> str:
+    """Return a table without optional columns, or several if a page is too narrow for its numbers."""
     grid = grid.keep([number for number, column in enumerate(grid.columns) if not column.optional])
+    if any(_find_long(grid)):  # columns that wrap make room for the others
+        return _grid(grid)
+    headings = [column.printed or column.heading for column in grid.columns]
+    columns = zip(headings, grid.texts_by_column(), strict=True)
+    letters = [max(map(len, (heading, *texts))) for heading, texts in columns]
+    pieces = stack(grid, PAGE, lambda kept: sum(letters[number] + GAP for number in kept))
+    titles = [grid.title, *(f"{grid.title}, continued" for _ in pieces[1:])]
+    notes = [*("" for _ in pieces[1:]), grid.note]
+    return "\n".join(
+        _grid(replace(piece, title=title, note=note))
+        for piece, title, note in zip(pieces, titles, notes, strict=True)
+    )
+
+
+def _grid(grid: Grid) -> str:
+    """Return a table; LaTeX numbers it."""
     title = re.sub(r"^Table \d+: ", "", grid.title)
-    heading = " & ".join(_format(Box(each.heading, each.highlighted)) for each in grid.columns) + r" \\"
+    heading = (
+        " & ".join(_format(Box(each.printed or each.heading, each.highlighted)) for each in grid.columns)
+        + r" \\"
+    )
     rows = [" & ".join(map(_format, row)) + r" \\" for row in grid.rows]
     note = rf"\multicolumn{{{len(grid.columns)}}}{{p{{.9\linewidth}}}}{{{escape(grid.note)}}}\\"
     return "\n".join([
@@ -65,11 +89,16 @@ def _grid(grid: Grid) -> str:
 
 def _types(grid: Grid) -> str:
     """Return the column types: columns of long texts share the width that the others leave."""
-    is_long = [any(len(text) > LONG for text in texts) for texts in grid.texts_by_column()]
+    is_long = _find_long(grid)
     wide, narrow = is_long.count(True), is_long.count(False)
     share = rf"p{{{max(0.92 - 0.1 * narrow, 0.1 * wide) / max(wide, 1):.2f}\linewidth}}"
     pairs = zip(is_long, grid.columns, strict=True)
     return "".join(share if long else SIDES[column.side] for long, column in pairs)
+
+
+def _find_long(grid: Grid) -> list[bool]:
+    """Return which columns have a text that wraps."""
+    return [any(len(text) > LONG for text in texts) for texts in grid.texts_by_column()]
 
 
 def _format(box: Box) -> str:
