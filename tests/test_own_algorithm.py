@@ -645,3 +645,73 @@ def test_a_plugin_path_that_is_not_unicode_is_refused():
 
     with pytest.raises(UserError, match="there is no plugin file"):
         load_plugin("no\ud800.py")
+
+
+GAMMA = """
+from olbench import Parameter, second_order
+
+@second_order("scaled", parameters=(Parameter("gamma", 1.0, "regularisation"),))
+def scaled(m, v, mistake, t, p):
+    '''Learn as AROW does.'''
+    return (1.0 - m, (1.0 - m) / (v + p[0]), 1.0 / p[0]) if m < 1.0 else (0.0, 0.0, 0.0)
+"""
+
+
+def test_a_parameter_may_be_named_as_that_of_a_kernel_where_there_is_no_kernel(
+    load_text, examples, tmp_path, here, monkeypatch
+):
+    load_text(GAMMA)
+    scaled = online_pass(make_algorithm("scaled", gamma=2.0), *examples)
+    np.testing.assert_array_equal(scaled.weights, online_pass("arow", *examples, r=2.0).weights)
+    with pytest.raises(UserError, match=r"mine\.py:4: scaled has a parameter named gamma, and so have kern"):
+        make_algorithm("scaled", kernel="rbf")
+    monkeypatch.chdir(tmp_path)
+    _, out, _ = here("algorithms", "--plugin", "mine.py", "scaled")
+    assert "parameter   gamma = 1" in out
+    assert "kernel" not in out
+    config = (
+        "datasets: [breast-cancer]\nplugins: [mine.py]\npermutations: 2\nalgorithms: [{id: scaled, %s}]\n"
+    )
+    (tmp_path / "wrong.yaml").write_text(config % "gamma: 2")
+    code, _, err = here("run", "wrong.yaml")
+    assert code == 2
+    assert "wrong.yaml:4: gamma is a parameter of scaled; write params: {gamma: ...}" in err
+    (tmp_path / "right.yaml").write_text(config % "params: {gamma: 2}")
+    code, out, err = here("run", "right.yaml")
+    assert code == 0, err
+    assert "gamma=2.0" in out
+
+
+def test_a_learner_without_a_source_has_no_line_for_it(load_text, here, tmp_path):
+    load_text(GAMMA.replace("scaled", "anonymous"))
+    _, out, _ = here("algorithms", "anonymous")
+    assert "source" not in out
+    assert "source      scw2012" in here("algorithms", "scw1")[1]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (
+            "def f(m, v, mistake, p): return 0.0, 0.0, 0.0",
+            "the rule of 'bad' takes (m, v, mistake, p); it must",
+        ),
+        (
+            "def f(m, v, mistake, t, p): return 0.0, 0.0",
+            "the rule of 'bad' returns 2 values; it must be (m, v,",
+        ),
+        (
+            "def f(m, v, mistake, t, p): return p[0], 0.0, 0.0",
+            "the rule of 'bad' reads p[0], but has 0 param",
+        ),
+    ],
+)
+def test_listing_a_plugin_refuses_a_rule_of_the_wrong_form(here, tmp_path, rule, message):
+    path = tmp_path / "bad.py"
+    path.write_text(f"from olbench import second_order\n@second_order('bad')\n{rule}\n")
+    for words in ((), ("bad",)):
+        code, out, err = here("algorithms", "--plugin", path, *words)
+        assert (code, out) == (2, "")
+        assert re.search(r"bad\.py:[23]: ", err)
+        assert message in err
+    REGISTRY.pop("bad")

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.algorithms.probing import check_rule, check_source, has_constant_gain
+from olbench.algorithms.probing import TAKES, check_rule, check_source, has_constant_gain
 from olbench.errors import UserError, count, shorten, show_name, suggest
 
 #: Our rules read p[0], p[1]: to unpack p tests its length, which takes about 10 ns in every round.
@@ -26,10 +26,10 @@ Order = Literal["first", "second", "advice", "baseline", "object", "batch"]
 Closed = Literal["neither", "left", "right", "both"]
 
 KEEPS_PRODUCT = "it keeps mu = Sigma w, which a projected Sigma would break"
+#: Settings of a kernel; an algorithm that has a parameter of such a name runs without kernels.
+KERNEL = frozenset({"gamma", "degree", "coef0"})
 #: Settings of every second-order algorithm, in addition to its own parameters.
-RESERVED = frozenset({
-    "covariance", "projection", "form", "a", "forgetting", "kernel", "gamma", "degree", "coef0",
-})  # fmt: skip
+RESERVED = KERNEL | {"covariance", "projection", "form", "a", "forgetting", "kernel"}
 #: Settings of every algorithm that learns several classes natively.
 NATIVE = frozenset({"multiclass", "allocation"})
 POWERS_OF_TWO = tuple(2.0**k for k in range(-4, 5))
@@ -313,11 +313,15 @@ class Definition:
         from olbench.kernels.compile import RULES
         from olbench.kernels.labelled import LABELLED_RULE
 
-        if self.rule is not None and self.order != "advice" and not self.module.startswith("olbench."):
+        self.check()
+        return self._compile(LABELLED_RULE if self.sees_label else RULES.get(self.order), self.rule)
+
+    def check(self) -> None:
+        """Refuse a user's rule that takes or gives something else; nothing is compiled."""
+        if self.rule is not None and self.order in TAKES and not self.module.startswith("olbench."):
             params = self.resolve({})
             constants, passive_above = self.rule_constants(params), self.find_passive_margin(params)
             check_rule(self.id, self.order, self.rule, constants, self.file, passive_above, self.state)
-        return self._compile(LABELLED_RULE if self.sees_label else RULES.get(self.order), self.rule)
 
     @cached_property
     def compiled_exact(self) -> Any:
@@ -435,12 +439,12 @@ def register(definition: Definition) -> Definition:
         raise UserError(
             f"an algorithm named '{definition.id}' already exists ({known.file}); choose another id"
         )
-    known_settings = NATIVE | (RESERVED if definition.order == "second" else set())
+    known_settings = NATIVE | (RESERVED - KERNEL if definition.order == "second" else set())
     reserved = known_settings.intersection(parameter.name for parameter in definition.parameters)
     if definition.order in ("first", "second") and reserved:
         raise UserError(
-            f"{definition.id}: a parameter cannot be named {', '.join(sorted(reserved))}: every "
-            f"{definition.order}-order algorithm already has that setting"
+            f"{definition.place}{definition.id}: a parameter cannot be named {', '.join(sorted(reserved))}: "
+            f"every {definition.order}-order algorithm already has that setting; choose another name"
         )
     for parameter in definition.parameters:
         for value in (parameter.default, *parameter.grid):

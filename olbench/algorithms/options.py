@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from olbench.algorithms.definition import NATIVE, RESERVED, Definition, Parameter
+from olbench.algorithms.definition import KERNEL, NATIVE, RESERVED, Definition, Parameter
 from olbench.algorithms.native import ALLOCATIONS, COVARIANCES, default_covariance, read_native
 from olbench.errors import UserError, shorten
 
@@ -53,17 +53,23 @@ def split_options(definition: Definition, settings: dict[str, Any]) -> tuple[dic
 
     An option that is None is one that was not given.
     """
-    # A contestant may have a parameter of such a name.
-    names = NATIVE.difference(parameter.name for parameter in definition.parameters)
-    several = read_native(definition, {name: settings[name] for name in settings if name in RESERVED | names})
+    own = {parameter.name for parameter in definition.parameters}
+    # A contestant may have a parameter of such a name, and a rule one that kernels have too.
+    names, reserved = NATIVE - own, RESERVED - own
+    several = read_native(definition, {name: settings[name] for name in settings if name in reserved | names})
     settings = {name: value for name, value in settings.items() if name not in names}
     if definition.takes_advice:
         rest = {name: value for name, value in settings.items() if name != "advice"}
         return {"advice": settings.get("advice")}, rest
     if definition.order != "second":
         return several, settings
-    given = {name: value for name, value in settings.items() if name in RESERVED and value is not None}
-    rest = {name: value for name, value in settings.items() if name not in RESERVED}
+    given = {name: value for name, value in settings.items() if name in reserved and value is not None}
+    rest = {name: value for name, value in settings.items() if name not in reserved}
+    if "kernel" in given and (both := sorted(KERNEL & own)):
+        raise UserError(
+            f"{definition.place}{definition.id} has a parameter named {', '.join(both)}, and so have "
+            "kernels; rename the parameter to run it with a kernel"
+        )
     _check_choices(definition, {**given, **several})
     forgets = given.get("forgetting", 1.0) < 1.0
     options: dict[str, Any] = {"form": "root" if forgets else definition.form, **several}

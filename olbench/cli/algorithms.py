@@ -47,7 +47,8 @@ def command(id: str | None, plugins: tuple[str, ...], other: str | None) -> None
     from olbench.algorithms.plugins import load_plugin
 
     for path in plugins:
-        load_plugin(path)
+        for definition in load_plugin(path):
+            definition.check()
     if other is not None:
         sys.exit(conform(id, other))
     if id is None:
@@ -104,7 +105,7 @@ def show_one(definition: "Definition") -> None:
 
     lines = [f"{definition.id}: {definition.title} ({definition.order} order)", ""]
     lines += [line.strip() for line in definition.doc.strip().splitlines()] + [""]
-    lines += [f"source      {definition.source}"]
+    lines += [f"source      {definition.source}"] if definition.source else []
     for p in definition.parameters:
         default = f"instead of {p.instead_of}" if p.instead_of else f"= {short(p.default)}"
         lines.append(f"parameter   {p.name} {default}, in {p.interval}: {p.doc}")

@@ -365,6 +365,8 @@ def _options(
             raise places[key].fail(f"{definition.id} has no covariance, so '{key}' does not apply")
         with place_errors(places.get("allocation", places.get("multiclass", places["id"]))):
             return _name_native(make_algorithm(definition.id, **several))
+    for name in given.keys() & {parameter.name for parameter in definition.parameters}:
+        raise places[name].fail(f"{name} is a parameter of {definition.id}; write params: {{{name}: ...}}")
     # A matrix, the default of a config, is one per class for a native learner, and a diagonal for some rules.
     is_native = definition.only_native or several.get("multiclass") == "native"
     is_unusual = is_native or definition.root_step
