@@ -109,10 +109,15 @@ class Report:
 
     @cached_property
     def means(self) -> dict[str, dict[str, float]]:
-        """The mean of the headline quantity by data set and by label, of all that are compared."""
+        """The mean of the headline quantity by data set and label; algorithms that are equal count once."""
+        results = self.results
         return {
-            dataset: {entry.label: entry.mean(self.headline) for entry in self.results.contestants(dataset)}
-            for dataset in self.results.datasets
+            dataset: {
+                entry.label: entry.mean(self.headline)
+                for entry in results.contestants(dataset)
+                if entry.label not in results.twins
+            }
+            for dataset in results.datasets
         }
 
     @cached_property

@@ -271,6 +271,30 @@ class Results:
         return self.tuning_of(entry) == self.tunings[0]
 
     @cached_property
+    def twins(self) -> dict[str, str]:
+        """By label, the earlier one that it equals in every count of every trial, on the same data sets.
+
+        Averaging, for example, changes no prediction of a pass. To rank both would count one learner twice.
+        """
+        counts: dict[str, list[Any]] = {}
+        for entry in (entry for name in self.datasets for entry in self.contestants(name)):
+            names = [each.name for each in self.protocol.exact if each.name in entry.columns]
+            columns = (entry.columns[name] for name in ("number", *names))
+            counts.setdefault(entry.label, []).append((entry.dataset, *map(_as_key, columns)))
+        first: dict[tuple[Any, ...], str] = {}
+        found = {label: first.setdefault(tuple(own), label) for label, own in counts.items()}
+        return {label: twin for label, twin in found.items() if twin != label}
+
+    @property
+    def twins_text(self) -> str:
+        """Which algorithms are equal, and what follows, or an empty text."""
+        groups: dict[str, list[str]] = {}
+        for label, twin in self.twins.items():
+            groups.setdefault(twin, [twin]).append(label)
+        listed = "; ".join(" = ".join(group) for group in groups.values())
+        return f"Equal in every count of every trial, and ranked once: {listed}" if groups else ""
+
+    @cached_property
     def exclusive(self) -> bool:
         """Whether every trial of the run was timed alone."""
         return all(entry.exclusive for entry in self.entries if entry.done)
@@ -714,6 +738,11 @@ def _is_single(entry: Entry, needed: str) -> bool:
         return False
     stored = entry.columns["arrays"][0]
     return isinstance(stored, dict) and needed in stored
+
+
+def _as_key(column: NDArray[Any]) -> Any:
+    """Return what equal columns have in common, and different ones do not."""
+    return tuple(column.tolist()) if column.dtype == object else (column.dtype.str, column.tobytes())
 
 
 def _column(records: list[Record], name: str, absent: float) -> NDArray[Any]:

@@ -193,6 +193,20 @@ def test_a_few_data_sets_decide_no_place(small):
     assert {row["interval"] for row in board["rows"]} == {None}
 
 
+def test_algorithms_that_are_equal_share_the_rank_that_they_would_have_alone():
+    rates = {"arow": 0.1, "perceptron": 0.3, "averaged-perceptron": 0.3, "pa": 0.4}
+    entries = [
+        made.entry(dataset, id, [rate, rate + 0.01])
+        for dataset in ("splice", "svmguide3", "synthetic")
+        for id, rate in rates.items()
+    ]
+    board = make_leaderboard(SiteRun(made.results(entries), "made"), MISTAKE_RATE)
+    ranks = {row.label: row.rank for row in board.rows}
+    assert ranks == {"arow": 1.0, "perceptron": 2.0, "averaged-perceptron": 2.0, "pa": 3.0}
+    intervals = {row.label: row.interval for row in board.rows}
+    assert intervals["averaged-perceptron"] == intervals["perceptron"]
+
+
 def test_on_a_data_set_those_that_do_not_differ_share_the_place_of_the_best():
     rates = {
         "arow": [0.10, 0.12, 0.11],

@@ -1,5 +1,6 @@
 """The summary names the winner on each data set and ranks all algorithms."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from olbench.report.model import Report, make_report
 from olbench.report.sections.results import group_digits
 from olbench.report.standings import standings, winners
 from tests.report import made
+from tests.report.pages import render
 
 SMALL = Path(__file__).with_name("small")
 
@@ -53,3 +55,33 @@ def test_a_stacked_diagram_keeps_every_mark_within_its_picture():
 
 def test_numbers_of_a_paper_have_separators():
     assert [group_digits(text) for text in ("12345.6", "999", "1170.30")] == ["12,345.6", "999", "1,170.30"]
+
+
+def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
+    entries = []
+    for place, dataset in enumerate(("splice", "svmguide3", "synthetic")):
+        rates = {"perceptron": 0.30, "averaged-perceptron": 0.30, "pa": 0.25, "arow": 0.25}
+        for id, rate in rates.items():
+            # AROW has the rates of PA, but other updates: it is another algorithm.
+            updates = np.array([900, 901]) if id == "arow" else np.array([1000, 1001 + place])
+            entries.append(made.entry(dataset, id, [rate, rate + 0.01], updates))
+    results = made.results(entries)
+    assert results.twins == {"averaged-perceptron": "perceptron"}
+    report = Report(results, None)
+    assert report.ranks == {"perceptron": 3.0, "pa": 1.0, "arow": 1.0}
+    assert [each.label for each in standings(report)] == ["pa", "arow", "perceptron"]
+    assert not isinstance(report.across, str)
+    assert report.across.labels == ("perceptron", "pa", "arow")
+    said = "Equal in every count of every trial, and ranked once: perceptron = averaged-perceptron"
+    assert said in render(report, "text")
+    assert f"{said}." in render(report, "html")
+    assert json.loads(render(report, "json"))["equal"] == results.twins
+    # Their rows stay in the results, both of them bold if one is.
+    assert {row["label"] for row in json.loads(render(report, "json"))["rows"]} == set(rates)
+
+
+def test_one_trial_that_differs_makes_two_algorithms():
+    values = {"perceptron": [0.3, 0.31], "averaged-perceptron": [0.3, 0.32]}
+    results = made.results([made.entry("splice", id, rates) for id, rates in values.items()])
+    assert results.twins == {}
+    assert results.twins_text == ""

@@ -34,7 +34,8 @@ def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
     run = f"{results.name}: {report.size}, {count(most, results.numbered)}, tuning: {tuning}; {made}"
     gaps = list_gaps(report, few) if results.missing else []
     marked = f"Highlighted: {', '.join(results.highlighted)}" if results.highlighted else ""
-    return list(filter(None, [run, marked, *gaps, capitalise(results.lacking), *report.verdict_lines]))
+    notes = (marked, *gaps, capitalise(results.lacking), results.twins_text)
+    return list(filter(None, [run, *notes, *report.verdict_lines]))
 
 
 def list_gaps(report: Report, few: int) -> list[str]:
@@ -62,6 +63,7 @@ def data(report: Report) -> Mapping[str, Any]:
         "missing": report.results.missing,
         "summary": summary if report.paper else None,
         "no_better_than_guessing": guessed,
+        "equal": report.results.twins,
     }
 
 

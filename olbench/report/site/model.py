@@ -208,12 +208,18 @@ class Leaderboard:
 def make_leaderboard(run: SiteRun, quantity: Quantity) -> Leaderboard:
     """Rank the algorithms of a run by a measure; the data set is the unit, never the trial."""
     means, results = run.means(quantity), run.results
-    ranks = rank_means(means, quantity.better)
-    intervals = stats.rank_intervals(means, quantity.better)
-    control = stats.against_control(means, quantity.better)
+    # Algorithms that are equal are ranked once, and share that rank.
+    twins = results.twins
+    once = {name: {label: row[label] for label in row if label not in twins} for name, row in means.items()}
+    ranks = rank_means(once, quantity.better)
+    intervals = stats.rank_intervals(once, quantity.better)
+    control = stats.against_control(once, quantity.better)
+    ranks |= {label: ranks[twin] for label, twin in twins.items() if twin in ranks}
+    intervals |= {label: intervals[twin] for label, twin in twins.items() if twin in intervals}
     entries = [entry for name in results.datasets for entry in results.contestants(name)]
     algorithms = {entry.label: entry.algorithm for entry in entries}
     tied = set() if isinstance(control, str) else {control.label, *_equals(control)}
+    tied |= {label for label, twin in twins.items() if twin in tied}
     wins, among = dict.fromkeys(algorithms, 0), dict.fromkeys(algorithms, 0)
     for entry in entries:
         known = [mean for mean in means[entry.dataset].values() if not math.isnan(mean)]
@@ -224,7 +230,8 @@ def make_leaderboard(run: SiteRun, quantity: Quantity) -> Leaderboard:
     def place(label: str) -> int | None:
         if not tied or label not in ranks:
             return None
-        return 1 if label in tied else 1 + sum(other < ranks[label] for other in ranks.values())
+        better = (each for each in ranks if each not in twins and ranks[each] < ranks[label])
+        return 1 if label in tied else 1 + len(list(better))
 
     rows = [
         BoardRow(label, id, ranks.get(label), intervals.get(label), place(label), wins[label], among[label])
