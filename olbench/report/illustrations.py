@@ -1,4 +1,6 @@
-"""The illustrations of the papers: figures that need no results, drawn from formulas and data sets.
+"""The illustrations of the papers: figures that need no run of the user's.
+
+They are drawn from formulas, from data sets, and from the runs that ship.
 
 Those of a paper are in `illustrations.py` of its folder, under ILLUSTRATIONS by the name of the file.
 """
@@ -12,6 +14,8 @@ from typing import TYPE_CHECKING
 import olbench.papers
 from olbench.errors import UserError, suggest
 from olbench.papers import find_part, paper_ids
+from olbench.shipped import runs
+from olbench.trials import run_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,10 +38,18 @@ def illustrations_of(paper: str) -> Mapping[str, "Callable[[], Figure]"]:
     if paper not in papers:
         known = ", ".join(papers)
         if paper in paper_ids():
-            raise UserError(f"all figures of {paper} show results; papers with illustrations: {known}")
+            hint = _find_command(paper) or f"papers with illustrations: {known}"
+            raise UserError(f"all figures of {paper} show results; {hint}")
         raise UserError(f"there are no illustrations of '{paper}'{suggest(paper, papers)}; known: {known}")
     draws: Mapping[str, Callable[[], Figure]] = importlib.import_module(find_part(paper, PART)).ILLUSTRATIONS
     return draws
+
+
+def _find_command(paper: str) -> str:
+    """Return how to draw the figures of a run that ships and is about a paper, or an empty text."""
+    about = (name for name, folder in runs().items() if run_file.read(folder).config.paper == paper)
+    name = next(about, "")
+    return f"`olbench report {name} --figures FOLDER` draws them from the run that ships" if name else ""
 
 
 def save_illustrations(paper: str, folder: Path) -> tuple[list[Path], dict[str, UserError]]:

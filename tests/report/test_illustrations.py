@@ -15,6 +15,7 @@ from sklearn.metrics import mutual_info_score
 from olbench.data.generators.synthetic import TextStream, write_stream
 from olbench.data.load import load_dataset, load_run
 from olbench.errors import UserError
+from olbench.papers import load_paper
 from olbench.papers.cw2008.illustrations import PHIS, confidence_loss, loss_figure
 from olbench.papers.cw2012.illustrations import (
     frequency_figure,
@@ -23,6 +24,7 @@ from olbench.papers.cw2012.illustrations import (
     rank_features,
 )
 from olbench.report.figures.canvas import TEXT_WIDTH, save
+from olbench.report.figures.palette import display_name
 from olbench.report.figures.weights import (
     COVARIANCE,
     ETA,
@@ -37,6 +39,7 @@ from olbench.report.figures.weights import (
     synthetic_figure,
 )
 from olbench.report.illustrations import illustrated_papers, illustrations_of
+from olbench.report.results import load_results
 from tests.reference import REFERENCES, L
 from tests.report.test_accuracy import assert_apart
 from tests.test_cli import olbench
@@ -251,7 +254,7 @@ def test_points_that_are_an_image_repeat_too(text: str, tmp_path: Path):
 
 
 def test_every_illustration_that_is_named_can_be_drawn():
-    assert illustrated_papers() == ["adviceptron2010", "cw2008", "cw2012"]
+    assert illustrated_papers() == ["adviceptron2010", "cw2008", "cw2012", "scw2012"]
     for paper in illustrated_papers():
         figures = illustrations_of(paper)
         assert figures
@@ -269,7 +272,9 @@ def test_the_command_writes_all_formats(tmp_path: Path):
     assert names == [f"cw2008-figure-{n}.{form}" for n in (3, 4) for form in ("pdf", "png", "svg")]
     done = olbench("figures", "nothing")
     assert done.returncode == 2
-    assert "there are no illustrations of 'nothing'; known: adviceptron2010, cw2008, cw2012" in done.stderr
+    assert (
+        "there are no illustrations of 'nothing'; known: adviceptron2010, cw2008, cw2012, scw" in done.stderr
+    )
 
 
 def test_the_first_figure_of_the_adviceptron_has_its_examples_rules_and_planes():
@@ -294,5 +299,18 @@ def test_the_command_draws_what_needs_no_data_without_the_data(tmp_path: Path):
 
 
 def test_a_paper_without_illustrations_is_not_taken_for_another():
-    with pytest.raises(UserError, match=r"all figures of scw2012 show results; .* cw2008, cw2012$"):
-        illustrations_of("scw2012")
+    command = "`olbench report libol --figures FOLDER` draws them from the run that ships"
+    with pytest.raises(UserError, match=f"^all figures of libol2013 show results; {command}$"):
+        illustrations_of("libol2013")
+
+
+def test_the_first_figure_of_scw2012_comes_from_the_run_that_ships():
+    figures, run = illustrations_of("scw2012"), load_results("scw/reference")
+    assert list(figures) == [f"scw2012-figure-1-{name}" for name in load_paper("scw2012").datasets]
+    rates, updates, seconds = figures["scw2012-figure-1-ijcnn1"]().axes
+    assert [panel.get_title("left") for panel in (rates, updates, seconds)] == [
+        "online cumulative mistake rate", "cumulative number of updates", "cumulative time (s)",
+    ]  # fmt: skip
+    ends = {line.get_label(): line.get_ydata()[-1] for line in rates.get_lines()}
+    means = {display_name(e.label): e.mean(run.protocol.headline) for e in run.of("ijcnn1")}
+    assert ends == pytest.approx(means)

@@ -1,0 +1,27 @@
+"""Online performance against the number of samples (scw2012, Figure 1), from the run that ships."""
+
+from functools import cache, partial
+
+from matplotlib.figure import Figure
+
+from olbench.papers import load_paper
+from olbench.report.figures.curves import curves_figure
+from olbench.report.results import Results, load_results
+from olbench.shipped import runs
+
+
+@cache
+def _load_run() -> Results:
+    return load_results(runs()["scw"])
+
+
+def performance_figure(dataset: str) -> Figure:
+    """Draw mistake rate, updates and time of all learners of the run on a data set of the paper."""
+    return curves_figure(_load_run(), dataset)
+
+
+#: By the name of the file, the function that draws it: one figure per data set of the paper.
+ILLUSTRATIONS = {
+    f"scw2012-figure-1-{dataset}": partial(performance_figure, dataset)
+    for dataset in load_paper("scw2012").datasets
+}
