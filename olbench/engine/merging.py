@@ -139,6 +139,7 @@ def merge_runs(folders: Sequence[Path], target: Path) -> Merged:
         data={name: facts for part in reversed(parts) for name, facts in part.run.data.items()},
         cells=cells,
         sources={name: each for part in reversed(parts) for name, each in part.run.sources.items()},
+        titles={name: each for part in reversed(parts) for name, each in part.run.titles.items()},
         start=min(part.run.start for part in parts),
         end=max(part.run.end or part.run.start for part in parts) if complete else None,
         parts=tuple(about for part in parts for about in part.provenance()),

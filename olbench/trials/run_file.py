@@ -15,7 +15,7 @@ from olbench.errors import UserError, shorten, show_name
 from olbench.files import write_text
 from olbench.protocols import Protocol, get_protocol, protocols
 from olbench.protocols.definition import Cell, Known
-from olbench.structs import any_text, anything, from_struct, many, mapping, name_text, read_plain, whole
+from olbench.structs import any_text, anything, from_struct, line, many, mapping, name_text, read_plain, whole
 from olbench.trials import ledger, provenance
 from olbench.trials.behaviour import source_hash
 from olbench.trials.container import PAPER, PLUGINS, has_member, is_bundle, locate_plugin, read_member
@@ -99,7 +99,7 @@ class RunFile:
     #: The workers that died during the run, each in a sentence.
     deaths: Annotated[tuple[str, ...], many(any_text, 0)] = ()
     #: The titles of algorithms that do not ship, by id, where they have one besides.
-    titles: Texts = field(default_factory=dict)
+    titles: Annotated[Mapping[str, str], mapping(line)] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain values, in an order that suits a reader."""

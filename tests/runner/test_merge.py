@@ -85,9 +85,11 @@ def test_trials_of_two_machines_merge_to_the_whole_run(here, whole, tmp_path, mo
         ]
         Path(folder, "trials.jsonl").write_bytes(b"".join(map(write_line, kept)))
         content = json.loads(Path(folder, "run.json").read_text())
-        Path(folder, "run.json").write_text(json.dumps({**content, "end": None}))
+        content |= {"end": None, "titles": {f"own-{number}": f"Own {number}"}}
+        Path(folder, "run.json").write_text(json.dumps(content))
     code, out, _ = here("merge", "half-0", "half-1", "-o", "both")
     assert code == 0
+    assert load_results("both").run.titles == {"own-0": "Own 0", "own-1": "Own 1"}
     assert "4 trials in more than one part, the same to the digit; times are those of the first part\n" in out
     assert table("both").equals(table(whole))
     assert here("run", write_config(), "--out", "both", "--jobs", 1)[1].startswith("nothing to do")

@@ -36,7 +36,7 @@ def render(document: Document[Subject]) -> str:
     return _fill(
         "page.html.j2",
         document=document,
-        sections=[_section(each, values[each.id], document) for each in document.sections],
+        sections=[_section(each, values[each.id], document) for each in document.sections if each.on_page],
         style=read_part("page.css"),
         scripts=scripts,
         policy=_policy(scripts),
@@ -47,7 +47,7 @@ def render(document: Document[Subject]) -> str:
 
 def section_values(document: Document[Subject]) -> dict[str, dict[str, Any]]:
     """Return the content of each section of the page, as plain values."""
-    return {section.id: _values(section, document) for section in document.sections}
+    return {section.id: _values(section, document) for section in document.sections if section.on_page}
 
 
 def _values(section: Section[Subject], document: Document[Subject]) -> dict[str, Any]:

@@ -38,6 +38,8 @@ class Section(Generic[Subject]):
     page: Callable[[Subject], Mapping[str, Any]] | None = None
     #: Written to files and, where there is no `page`, shown on the page.
     figures: Callable[[Subject], Figures] = lambda subject: {}
+    #: Whether the page has it; a table that repeats what the page sorts and filters is for paper alone.
+    on_page: bool = True
 
 
 def register(section: "Section[Report]") -> "Section[Report]":

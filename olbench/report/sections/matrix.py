@@ -40,4 +40,4 @@ def applies(report: Report) -> bool:
     return len(report.results.datasets) > 1 and 1 < len(_labels(report)) <= MOST
 
 
-register(Section("matrix", "All data sets", parts, applies))
+register(Section("matrix", "Matrix", parts, applies, on_page=False))
