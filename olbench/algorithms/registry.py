@@ -36,9 +36,9 @@ def definitions() -> list[Definition]:
 
 
 def get_definition(name: str) -> Definition:
-    """Return the algorithm with this id or, if there is none, with this title.
+    """Return the algorithm with this id or, if there is none, with this title or id in any case.
 
-    >>> get_definition("SCW-I") is get_definition("scw1")
+    >>> get_definition("SCW-I") is get_definition("SCW1") is get_definition("scw1")
     True
     """
     _load_installed()
@@ -46,7 +46,7 @@ def get_definition(name: str) -> Definition:
         return REGISTRY[name]
     known = definitions()
     for definition in known:
-        if definition.title.casefold() == name.casefold():
+        if name.casefold() in (definition.title.casefold(), definition.id.casefold()):
             return definition
     hint = suggest(name, [each for definition in known for each in (definition.id, definition.title)])
     raise UserError(f"unknown algorithm {show_name(name)}{hint}; `olbench algorithms` lists all of them")

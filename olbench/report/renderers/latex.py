@@ -1,8 +1,9 @@
 r"""Tables in LaTeX: a fragment for \input, with booktabs and longtable, which breaks over pages."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from olbench.report.grid import Box, Grid, Part
 from olbench.report.renderers import Format
@@ -61,13 +62,24 @@ def _split(grid: Grid) -> str:
     headings = [column.printed or column.heading for column in grid.columns]
     columns = zip(headings, grid.texts_by_column(), strict=True)
     letters = [max(map(len, (heading, *texts))) for heading, texts in columns]
-    pieces = stack(grid, PAGE, lambda kept: sum(letters[number] + GAP for number in kept))
+    pieces = _divide(grid, letters)
     titles = [grid.title, *(f"{grid.title}, continued" for _ in pieces[1:])]
     notes = [*("" for _ in pieces[1:]), grid.note]
     return "\n".join(
         _grid(replace(piece, title=title, note=note))
         for piece, title, note in zip(pieces, titles, notes, strict=True)
     )
+
+
+def _divide(grid: Grid, letters: Sequence[int]) -> list[Grid]:
+    """Return a table as few that fit, and as even as they can be, for columns of so many letters."""
+
+    def cut(width: int) -> list[Grid]:
+        return stack(grid, width, lambda kept: sum(letters[number] + GAP for number in kept))
+
+    pieces = cut(PAGE)
+    fewest, narrower = len(pieces), (cut(width) for width in range(PAGE - 1, 0, -1))
+    return [pieces, *takewhile(lambda each: 1 < len(each) == fewest, narrower)][-1]
 
 
 def _grid(grid: Grid) -> str:
