@@ -1,4 +1,7 @@
-"""Files in one piece: what is written appears whole or not at all, and a device is never replaced."""
+"""Files in one piece: what is written appears whole or not at all, and a device is never replaced.
+
+And the folder of the files that can be recreated.
+"""
 
 import os
 from collections.abc import Iterator
@@ -7,10 +10,20 @@ from hashlib import sha256
 from pathlib import Path
 from threading import get_ident
 
-from olbench.errors import UserError
+from olbench.errors import UserError, expand_home
 
 #: Never replaced, even where the shell has redirected them to a plain file.
 STREAMS = (Path("/dev/stdout"), Path("/dev/stderr"))
+
+
+def cache_folder() -> Path:
+    """Return the root of everything that is cached: OLBENCH_CACHE, or the user's cache folder."""
+    given = os.environ.get("OLBENCH_CACHE")
+    if given:
+        return expand_home(given)
+    from platformdirs import user_cache_path
+
+    return user_cache_path("olbench")
 
 
 @contextmanager

@@ -715,3 +715,63 @@ def test_listing_a_plugin_refuses_a_rule_of_the_wrong_form(here, tmp_path, rule,
         assert re.search(r"bad\.py:[23]: ", err)
         assert message in err
     REGISTRY.pop("bad")
+
+
+COMPILE = """
+import sys
+from numba import float64
+from olbench import load_plugin
+from olbench.kernels.compile import rule
+for path in sys.argv[1:]:
+    load_plugin(path)
+    module = next(each for each in sys.modules.values() if getattr(each, "__file__", "") == path)
+    compiled = rule(float64(float64), module.scale)
+    print(compiled.ctypes(4.0), compiled.cache_hits)
+"""
+
+
+def test_compiled_rules_stay_out_of_the_folder_of_their_file_and_notice_its_edits(tmp_path):
+    files = [tmp_path / folder / "mine.py" for folder in "ab"]
+    environment = {**os.environ, "PYTHONPATH": os.getcwd(), "OLBENCH_CACHE": str(tmp_path / "cache")}
+    for name in ("NUMBA_CACHE_DIR", "PYTHONDONTWRITEBYTECODE"):
+        environment.pop(name, None)
+
+    def write(file, factor):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"def scale(x):\n    return {factor} * x\n")
+        os.utime(file, (1e9, 1e9))  # an edit in the same instant, or a clock that went back
+
+    def compile_both(**more):
+        command = [sys.executable, "-c", COMPILE, *map(str, files)]
+        return subprocess.run(
+            command, env={**environment, **more}, cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout.split()
+
+    write(files[0], 2)
+    write(files[1], 3)
+    assert compile_both() == ["8.0", "0", "12.0", "0"]
+    write(files[0], 5)
+    assert compile_both() == ["20.0", "0", "12.0", "1"]
+    # Numba runs what it finds in a folder, so one that others can write to is not used.
+    (tmp_path / "cache" / "compiled").chmod(0o777)
+    assert compile_both() == ["20.0", "0", "12.0", "0"]
+    assert compile_both(OLBENCH_CACHE="/dev/null/nowhere") == ["20.0", "0", "12.0", "0"]
+    assert [list(file.parent.iterdir()) for file in files] == [[file] for file in files]
+
+
+def test_an_edit_that_python_would_miss_is_loaded(tmp_path, monkeypatch):
+    """Its bytecode is dated to the second."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    rule = (
+        "from olbench import second_order\n@second_order('edited', title='{}')\n"
+        "def edited(m, v, mistake, t, p):\n    return 0.0, 0.0, 0.0\n"
+    )
+    titles = []
+    for title in ("one", "two"):
+        (tmp_path / "mine.py").write_text(rule.format(title))
+        os.utime(tmp_path / "mine.py", (1e9, 1e9))
+        [definition] = load_plugin(tmp_path / "mine.py")
+        titles.append(definition.title)
+        _unload(definition.module)
+    assert titles == ["one", "two"]
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.py"]

@@ -1,6 +1,7 @@
 """Algorithms from a user's own file (a plugin)."""
 
 import copyreg
+import importlib.machinery
 import importlib.util
 import os
 import sys
@@ -56,16 +57,29 @@ def load_plugin(path: str | Path) -> list[Definition]:
     return [definition for definition in REGISTRY.values() if definition.module == name]
 
 
+class _FreshLoader(importlib.machinery.SourceFileLoader):
+    """Runs the source as it is: Python's bytecode misses an edit that keeps the size within a second.
+
+    It leaves no __pycache__ beside the user's file either.
+    """
+
+    def path_stats(self, path: str) -> NoReturn:
+        """Have no date, without which bytecode is neither read nor written."""
+        raise OSError
+
+
 def _execute(name: str, file: Path, given: str) -> None:
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
+    if file.suffix != ".py":
         raise UserError(f"the plugin {given} must be a Python file (.py)")
+    loader = _FreshLoader(name, str(file))
+    spec = importlib.machinery.ModuleSpec(name, loader, origin=str(file))
+    spec.has_location = True
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     LOADS.append(set())
     try:
         with _forbid_leaving():
-            spec.loader.exec_module(module)
+            loader.exec_module(module)
     # sys.exit in a plugin would end the command as if all were well.
     except BaseException as error:
         # Leave nothing behind: the user may correct the file and load it again.

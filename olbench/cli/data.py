@@ -375,15 +375,15 @@ def _compare(entry: "CatalogEntry", files: list[Path]) -> tuple[bool, str]:
 @command.command("clean", short_help="Remove parsed data sets and runs from the cache.")
 @click.option("--downloads", is_flag=True, help="Also remove the fetched files.")
 def clean(downloads: bool) -> None:
-    """Remove the parsed data sets and runs from the cache; they are rebuilt when needed.
+    """Remove parsed data sets, runs and compiled rules from the cache; they are rebuilt when needed.
 
     \b
     Examples:
       olbench data clean
       olbench data clean --downloads
     """
-    from olbench.data.folders import cache_folder
     from olbench.data.folders import clean as remove
+    from olbench.files import cache_folder
 
     freed = remove(downloads)
     click.echo(f"{_format_size(freed)} removed from {cache_folder()}")

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from olbench.data.dataset import UNKNOWN, About, Dataset
-from olbench.data.folders import cache_folder, parsed_folder
+from olbench.data.folders import parsed_folder
 from olbench.data.readers.rows import assemble
 from olbench.errors import UserError
-from olbench.files import write_text
+from olbench.files import cache_folder, write_text
 
 try:
     import fcntl

@@ -1,20 +1,9 @@
 """The folders for downloads and parsed data, all of which can be recreated."""
 
-import os
 import shutil
 from pathlib import Path
 
-from olbench.errors import expand_home
-
-
-def cache_folder() -> Path:
-    """Return the root of all cached data: OLBENCH_CACHE, or the user's cache folder."""
-    given = os.environ.get("OLBENCH_CACHE")
-    if given:
-        return expand_home(given)
-    from platformdirs import user_cache_path
-
-    return user_cache_path("olbench")
+from olbench.files import cache_folder
 
 
 def parsed_folder() -> Path:
@@ -38,8 +27,9 @@ def piped_folder() -> Path:
 
 
 def clean(downloads: bool = False) -> int:
-    """Remove parsed and piped data, runs, and interrupted downloads or all; return the bytes freed."""
-    folders = [parsed_folder(), piped_folder(), runs_folder(), cache_folder() / "hashes"]
+    """Remove parsed and piped data, runs, compiled rules and broken downloads, or all; return the bytes."""
+    kept = ("hashes", "compiled")
+    folders = [parsed_folder(), piped_folder(), runs_folder(), *(cache_folder() / name for name in kept)]
     folders += [downloads_folder()] if downloads else downloads_folder().glob(".partial-*")
     freed = 0
     for folder in folders:

@@ -9,17 +9,22 @@ keeps fused multiply-add off, so a pass gives the same bits whatever the width o
 """
 
 import atexit
+import hashlib
 import os
 import shutil
 import tempfile
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
+from types import CodeType
 from typing import Any, cast
 
 import numba
 from numba import boolean, float64, int64, types, uint32, void
+from numba.core import caching
 
 from olbench.errors import UserError
+from olbench.files import cache_folder
 from olbench.kernels.helpers import Function, Helper
 
 if numba.config.DISABLE_JIT:
@@ -150,6 +155,8 @@ def rule(signature: Any, function: Callable[..., Any]) -> Any:
 
 def _compile(compiler: Callable[..., Any], function: Callable[..., Any], signature: Any, **how: Any) -> Any:
     """Compile and cache a function, wherever there is a place for the cache."""
+    if not Path(function.__code__.co_filename).is_relative_to(_PACKAGE):
+        _own_code.add(function.__code__)
     try:
         return compiler(signature, cache=True, error_model="numpy", **how)(function)
     except RuntimeError as error:
@@ -158,6 +165,65 @@ def _compile(compiler: Callable[..., Any], function: Callable[..., Any], signatu
     # A rule typed into a notebook or a shell has no file beside which numba could keep a cache.
     is_cached = os.path.exists(function.__code__.co_filename) and _use_own_cache()
     return compiler(signature, cache=is_cached, error_model="numpy", **how)(function)
+
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+#: The rules of users' own files that were compiled here.
+_own_code: set[CodeType] = set()
+
+
+class _OwnRules:
+    """Keeps compiled rules of users' own files in olbench's cache folder, not beside the files.
+
+    It has the methods that numba expects of a cache locator. The hash of the file decides whether compiled
+    code is still valid, because a date may go back.
+    """
+
+    def __init__(self, function: Any, file: str):
+        self.file, self.line = Path(file).resolve(), function.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> "_OwnRules | None":
+        """Return the place of a function, or None if numba should find one."""
+        is_own = function.__code__ in _own_code and os.path.exists(file)
+        if not is_own or numba.config.CACHE_DIR:
+            return None
+        place = cls(function, file)
+        try:
+            place.ensure_cache_path()
+        except (OSError, UserError):
+            _use_own_cache()
+            return None
+        return place
+
+    def ensure_cache_path(self) -> None:
+        """Create the folder; raise an OSError where others could put code into it."""
+        folder = Path(self.get_cache_path())
+        folder.parent.parent.mkdir(parents=True, exist_ok=True)
+        for each in (folder.parent, folder):
+            each.mkdir(mode=0o700, exist_ok=True)
+            found = each.stat()
+            if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022):
+                raise PermissionError(f"others can write to {each}")
+        tempfile.TemporaryFile(dir=folder).close()
+
+    def get_cache_path(self) -> str:
+        """Return the folder, which no two files share."""
+        name = hashlib.sha256(os.fsencode(self.file)).hexdigest()[:16]
+        return str(cache_folder().absolute() / "compiled" / name)
+
+    def get_source_stamp(self) -> str:
+        """Return what changes whenever the file does."""
+        return hashlib.sha256(self.file.read_bytes()).hexdigest()
+
+    def get_disambiguator(self) -> str:
+        """Tell functions of one name in one file apart."""
+        return str(self.line)
+
+
+# Another numba may keep its locators elsewhere; then compiled rules stay where it puts them.
+_implementation = getattr(caching, "CacheImpl", None) or getattr(caching, "_CacheImpl", None)
+getattr(_implementation, "_locator_classes", []).insert(0, _OwnRules)
 
 
 def _use_own_cache() -> bool:

@@ -29,9 +29,8 @@ from olbench.advice.sets import Advice, AdviceSet
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition
 from olbench.algorithms.plugins import run_rule
-from olbench.data.folders import cache_folder
 from olbench.errors import UserError
-from olbench.files import write_text
+from olbench.files import cache_folder, write_text
 from olbench.learn.algorithm import make_algorithm
 from olbench.learn.examples import Examples, Floats, as_examples
 from olbench.learn.passes import online_pass

@@ -20,9 +20,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
-from olbench.data.folders import cache_folder
 from olbench.errors import UserError, show_name
-from olbench.files import is_special, write_whole
+from olbench.files import cache_folder, is_special, write_whole
 
 SUFFIX = ".olb"
 MANIFEST = "manifest.json"
