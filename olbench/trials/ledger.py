@@ -8,8 +8,8 @@ import io
 import lzma
 import os
 import socket
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -219,12 +219,17 @@ class Ledger:
 
 @contextmanager
 def open_ledger(folder: Path) -> Iterator[Ledger]:
-    """Yield the ledger of a folder; refuse if another run holds it."""
+    """Yield the ledger of a folder; refuse if another run holds it.
+
+    A folder that was made for nothing, such as for a rule that is refused, is removed.
+    """
+    created = [each for each in (folder, *folder.parents) if not each.exists()]
     with ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             note = f"process {os.getpid()} on {socket.gethostname()}\n"
             stack.enter_context(locks.hold(folder / LOCK, note))
+            stack.callback(_remove_unused, created)
         except OSError as error:
             raise UserError(
                 f"cannot write to {folder}: {error.strerror or error}; choose another --out"
@@ -235,3 +240,12 @@ def open_ledger(folder: Path) -> Iterator[Ledger]:
                 "ends, or choose another --out"
             ) from None
         yield stack.enter_context(closing(Ledger(folder)))
+
+
+def _remove_unused(created: Sequence[Path]) -> None:
+    """Remove the folders that a run created, the innermost first, if nothing but its lock is in them."""
+    with suppress(OSError):
+        if created and os.listdir(created[0]) == [LOCK]:
+            (created[0] / LOCK).unlink()
+            for folder in created:
+                folder.rmdir()

@@ -166,6 +166,20 @@ def test_a_read_only_folder_is_refused(small_disk, here, config):
     )  # fmt: skip
 
 
+def test_a_rule_that_is_refused_leaves_no_folder(here):
+    Path("small.libsvm").write_text("1 1:1\n-1 1:2\n" * 10)
+    Path("mine.py").write_text(
+        "from olbench import second_order\n@second_order('mine')\n"
+        "def mine(m, v, mistake, t, p):\n    return p[3], 0.0, 0.0\n"
+    )
+    words = ("run", "small.libsvm", "--algorithms", "mine", "--plugin", "mine.py")
+    assert "reads p[3], but has 0 parameters" in here(*words)[2]
+    assert not Path("results").exists()
+    Path("results").mkdir()
+    assert here(*words)[0] == 2
+    assert list(Path("results").iterdir()) == []
+
+
 def test_a_folder_that_cannot_be_made_is_refused(here, config):
     Path("file").write_text("")
     code, _, err = here("run", config(), "--out", "file/out")
