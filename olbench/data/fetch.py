@@ -10,9 +10,11 @@ import re
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path, PurePosixPath
+from queue import Empty, Queue
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
@@ -27,6 +29,8 @@ ATTEMPTS = 3
 PAUSE = 0.5
 #: Seconds without a byte after which a server is considered dead.
 TIMEOUT = 30.0
+#: A server must send a piece of this many bytes, or the rest of the file, in as many seconds.
+PIECE, PATIENCE = 1 << 14, 60.0
 
 #: Called with the file name, the bytes received so far and the bytes expected (0 if unknown).
 Progress = Callable[[str, int, int], None]
@@ -312,7 +316,57 @@ def _explain_network_error(text: str, name: str) -> str:
 
 
 def _retrieve(address: str, path: Path, limit: int, progress: Progress | None) -> None:
-    """Download a file of at most `limit` bytes in one attempt."""
+    """Download a file of at most `limit` bytes in one attempt, unless it comes too slowly."""
+    size = 0
+    with open(path, "wb") as file, closing(_receive_aside(address, path.name)) as pieces:
+        for piece, total in pieces:
+            size += len(piece)
+            if max(size, total) > limit:
+                raise FailedError(f"{path.name} has more than {limit:,} bytes, its limit")
+            file.write(piece)
+            if progress is not None:
+                progress(path.name, size, total)
+
+
+def _receive_aside(address: str, name: str) -> Generator[tuple[bytes, int], None, None]:
+    """Yield what another thread receives; give up if the next piece takes longer than PATIENCE.
+
+    A read returns when a piece is whole, and no timeout ends it while a byte comes now and then.
+    """
+    arrived: Queue[tuple[bytes, int] | Exception | None] = Queue(maxsize=16)
+    is_left = Event()
+
+    def receive() -> None:
+        try:
+            for each in _receive(address, name):
+                arrived.put(each)
+                if is_left.is_set():
+                    return
+            arrived.put(None)
+        except Exception as error:
+            arrived.put(error)
+
+    Thread(target=receive, daemon=True).start()
+    try:
+        while (found := arrived.get(timeout=PATIENCE)) is not None:
+            if isinstance(found, Exception):
+                try:
+                    raise found
+                finally:
+                    del found  # otherwise the error would keep itself and its connection alive
+            yield found
+    except Empty:
+        raise FailedError(
+            f"{name} comes too slowly, at less than {PIECE:,} bytes in {PATIENCE:g} seconds"
+        ) from None
+    finally:
+        is_left.set()
+        with suppress(Empty):
+            arrived.get_nowait()  # the thread may be waiting for room
+
+
+def _receive(address: str, name: str) -> Iterator[tuple[bytes, int]]:
+    """Yield the pieces of a file, each with the bytes that the server announced for all, 0 if it did not."""
     import requests
 
     # Without a content encoding, the bytes received match the size that the server announces.
@@ -322,15 +376,9 @@ def _retrieve(address: str, path: Path, limit: int, progress: Progress | None) -
         announced = response.headers.get("Content-Length", "")
         # Other digits, and thousands of them, are possible in a header as well.
         total = int(announced) if re.fullmatch("[0-9]{1,18}", announced) else 0
-        size, pieces = 0, response.iter_content(1 << 16)
-        with open(path, "wb") as file:
-            while piece := _next_piece(pieces, path.name):
-                size += len(piece)
-                if max(size, total) > limit:
-                    raise FailedError(f"{path.name} has more than {limit:,} bytes, its limit")
-                file.write(piece)
-                if progress is not None:
-                    progress(path.name, size, total)
+        pieces = response.iter_content(PIECE)
+        while piece := _next_piece(pieces, name):
+            yield piece, total
 
 
 def _next_piece(pieces: Iterator[bytes], name: str) -> bytes:

@@ -93,6 +93,20 @@ def slow(content, pause):
     return answer
 
 
+def trickling(beginning, pause):
+    """Answer with some bytes, and then with one more every so often, without end."""
+
+    def answer(request):
+        with contextlib.suppress(OSError):
+            request.wfile.write(beginning)
+            while True:
+                request.wfile.write(b"x")
+                request.wfile.flush()
+                time.sleep(pause)
+
+    return answer
+
+
 def first(*answers):
     """Answer in turn, the last for ever."""
     left = list(answers)
@@ -293,6 +307,22 @@ def test_a_server_that_falls_silent_is_given_up(server, toy, cache_folder, monke
     server.answers["/upstream/toy.bz2"] = slow(PACKED, 1.5)
     with pytest.raises(UserError, match=r"no answer for 0\.4 seconds"):
         fetch(toy())
+    assert nothing_is_left(cache_folder)
+
+
+@pytest.mark.parametrize(
+    "beginning", [b"HTTP/1.0 200 OK\r\n\r\n", b"HTTP/1.0 200 OK\r\nX: "], ids=["content", "header"]
+)
+def test_a_server_that_sends_a_byte_now_and_then_is_given_up(
+    server, toy, cache_folder, monkeypatch, beginning
+):
+    monkeypatch.setattr(fetching, "PATIENCE", 1.0)
+    server.answers["/upstream/toy.bz2"] = trickling(beginning, 0.1)
+    started = time.perf_counter()
+    with pytest.raises(UserError, match=r"toy.bz2 comes too slowly, at less than 16,384 bytes in 1 seconds"):
+        fetch(toy())
+    assert time.perf_counter() - started < 5
+    assert server.asked == ["/upstream/toy.bz2"]
     assert nothing_is_left(cache_folder)
 
 
