@@ -717,6 +717,49 @@ def test_listing_a_plugin_refuses_a_rule_of_the_wrong_form(here, tmp_path, rule,
     REGISTRY.pop("bad")
 
 
+TABLE_RULE = """
+import numba, numpy as np
+from olbench import second_order
+TABLE = np.array([1.0, 0.5, 0.25])
+{decorator}
+def look_up(k):
+    return TABLE[k]
+@second_order("tabled")
+def tabled(m, v, mistake, t, p):
+    k = 0 if t == 100 else t // 50
+    return max(0.0, 1.0 - m), {read} / (v + 1.0), 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "decorator"),
+    [("TABLE[k]", ""), ("look_up(k)", "@numba.njit(boundscheck=True)")],
+    ids=["its own", "of a function"],
+)
+def test_a_rule_that_reads_beyond_an_array_of_its_own_fails(load_text, examples, read, decorator):
+    X, y = examples
+    [definition] = load_text(TABLE_RULE.format(read=read, decorator=decorator))
+    try:
+        algorithm = make_algorithm("tabled")
+        assert online_pass(algorithm, X[:149], y[:149]).breakdowns == 0
+        message = r"mine.py:8: the rule of 'tabled' fails during a pass: IndexError: index is out of bounds"
+        with pytest.raises(UserError, match=message):
+            online_pass(algorithm, X[:151], y[:151])
+    finally:
+        _unload(definition.module)
+
+
+def test_a_function_that_reads_an_array_unchecked_is_refused(load_text):
+    [definition] = load_text(TABLE_RULE.format(read="look_up(k)", decorator="@numba.njit"))
+    try:
+        with pytest.raises(
+            UserError, match=r"mine.py:7: .* calls `look_up`.* @numba.njit\(boundscheck=True\)"
+        ):
+            _ = definition.compiled_rule
+    finally:
+        _unload(definition.module)
+
+
 COMPILE = """
 import sys
 from numba import float64

@@ -2,7 +2,7 @@
 
 Compiled code does not check the index of an array: a rule that reads p[3] and has one parameter would read
 stray memory, and return a plausible rate. So its source may read the parameters by constant indices only, and
-the rule is called in plain Python on a few rounds.
+the rule is called in plain Python on a few rounds. If it reads other arrays, it is compiled with a check.
 """
 
 import ast
@@ -151,12 +151,32 @@ def check_source(
     """
     sources = list(_find_sources(rule))
     for node in sources:
-        _check_statements(id, rule, node, file, set())
-        names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+        names = _arrays_of(node, state is not None)
         if state is not None:
-            _check_uses(id, node, names.pop(), state, file, "number")
-        _check_uses(id, node, names.pop(), parameters, file, "parameter")
+            _check_uses(id, node, names[1], state, file, "number")
+        _check_uses(id, node, names[0], parameters, file, "parameter")
+        _check_statements(id, rule, node, file, set())
     return bool(sources)
+
+
+def reads_arrays(rule: Callable[..., Any], has_state: bool) -> bool:
+    """Return whether a rule reads elements of anything but its arguments; without a source, it may."""
+    sources = list(_find_sources(rule))
+    return not sources or any(
+        not any(_is_name(node.value, name) for name in _arrays_of(source, has_state))
+        for source in sources
+        for node in _indices(source)
+    )
+
+
+def _indices(source: ast.FunctionDef | ast.Lambda) -> Iterator[ast.Subscript]:
+    return (node for node in _walk_body(source) if isinstance(node, ast.Subscript))
+
+
+def _arrays_of(source: ast.FunctionDef | ast.Lambda, has_state: bool) -> list[str]:
+    """Return the names under which a rule has its parameters and, if there is a state, its numbers."""
+    names = [each.arg for each in (*source.args.posonlyargs, *source.args.args)]
+    return names[-2:] if has_state else names[-1:]
 
 
 def _rounds(order: str) -> Iterator[tuple[Any, ...]]:
@@ -219,8 +239,14 @@ def _check_statements(
         called = getattr(known, "py_func", None)
         if called is not None and called.__code__.co_filename == function.__code__.co_filename:
             seen.add(node.id)
+            is_checked = getattr(known, "targetoptions", {}).get("boundscheck")
             for each in _find_sources(called):
                 _check_statements(id, called, each, file, seen)
+                for index in () if is_checked else _indices(each):
+                    raise _refuse(
+                        id, file, index, f"calls `{node.id}`, which reads an array at an index that compiled "
+                        "code does not check; write @numba.njit(boundscheck=True)",
+                    )  # fmt: skip
 
 
 def _check_uses(

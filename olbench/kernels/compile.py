@@ -148,15 +148,15 @@ def pass_kernel(rule: Any, *state: Any) -> Callable[[Function], Function]:
     return kernel(void(types.FunctionType(rule), READ_1D, ROWS, READ_1D, READ_INT64, *state, WRITE_2D))
 
 
-def rule(signature: Any, function: Callable[..., Any]) -> Any:
+def rule(signature: Any, function: Callable[..., Any], **how: Any) -> Any:
     """Compile a rule as a first-class function, cached on disk if its source is a file."""
-    return _compile(numba.cfunc, function, signature)
+    return _compile(numba.cfunc, function, signature, **how)
 
 
 def _compile(compiler: Callable[..., Any], function: Callable[..., Any], signature: Any, **how: Any) -> Any:
     """Compile and cache a function, wherever there is a place for the cache."""
     if not Path(function.__code__.co_filename).is_relative_to(_PACKAGE):
-        _own_code.add(function.__code__)
+        _own_code[function.__code__] = str(how)
     try:
         return compiler(signature, cache=True, error_model="numpy", **how)(function)
     except RuntimeError as error:
@@ -168,8 +168,8 @@ def _compile(compiler: Callable[..., Any], function: Callable[..., Any], signatu
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-#: The rules of users' own files that were compiled here.
-_own_code: set[CodeType] = set()
+#: The rules of users' own files that were compiled here, and how.
+_own_code: dict[CodeType, str] = {}
 
 
 class _OwnRules:
@@ -181,6 +181,7 @@ class _OwnRules:
 
     def __init__(self, function: Any, file: str):
         self.file, self.line = Path(file).resolve(), function.__code__.co_firstlineno
+        self.how = _own_code[function.__code__]
 
     @classmethod
     def from_function(cls, function: Any, file: str) -> "_OwnRules | None":
@@ -213,8 +214,8 @@ class _OwnRules:
         return str(cache_folder().absolute() / "compiled" / name)
 
     def get_source_stamp(self) -> str:
-        """Return what changes whenever the file does."""
-        return hashlib.sha256(self.file.read_bytes()).hexdigest()
+        """Return what changes whenever the file does, or how it is compiled."""
+        return hashlib.sha256(self.file.read_bytes()).hexdigest() + self.how
 
     def get_disambiguator(self) -> str:
         """Tell functions of one name in one file apart."""

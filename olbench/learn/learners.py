@@ -2,6 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from olbench.algorithms.definition import Definition
+from olbench.algorithms.unraised import raise_errors
 from olbench.errors import UserError
 from olbench.kernels.counters import (
     BREAKDOWNS,
@@ -157,7 +159,9 @@ class Learner(ABC):
             if isinstance(value, np.ndarray) and not value.flags.writeable:
                 setattr(self, name, value.copy())
         counts, seconds = np.empty((ends.size, len(CURVE_COUNTS)), np.int64), np.empty(ends.size)
-        self._trace(rows, y, order, ends, counts, seconds)
+        definition = self.algorithm.definition
+        with raise_errors(definition) if definition.is_own else nullcontext():
+            self._trace(rows, y, order, ends, counts, seconds)
         return counts, seconds
 
     def _trace(

@@ -1,0 +1,50 @@
+"""Errors of users' rules in compiled code, such as an index that is out of range.
+
+Numba reports them as errors that nobody can catch, one per round, and goes on with zeros.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import local
+from typing import Any
+
+from olbench.algorithms.definition import Definition
+from olbench.errors import UserError, describe_error
+
+
+class _Hooks:
+    """What hears of all other such errors, as it did before."""
+
+    before: Callable[[Any], object] = sys.__unraisablehook__
+
+
+#: The errors of the pass that runs in each thread.
+_heard = local()
+
+
+@contextmanager
+def raise_errors(definition: Definition) -> Iterator[None]:
+    """Raise a UserError after a pass in which the rule of an algorithm failed."""
+    if sys.unraisablehook is not _hear:
+        _Hooks.before, sys.unraisablehook = sys.unraisablehook, _hear
+    before = getattr(_heard, "errors", None)
+    errors: list[BaseException] = []
+    _heard.errors = errors
+    try:
+        yield
+    finally:
+        _heard.errors = before
+    for error in errors:
+        raise UserError(
+            f"{definition.place}the rule of '{definition.id}' fails during a pass: {describe_error(error)}"
+        )
+
+
+def _hear(unraisable: Any) -> None:
+    """Keep the first error of a rule in this thread."""
+    errors = getattr(_heard, "errors", None)
+    if errors is None or "numba" not in str(unraisable.object):
+        _Hooks.before(unraisable)
+    elif not errors:
+        errors.append(unraisable.exc_value)
