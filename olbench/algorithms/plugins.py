@@ -115,11 +115,15 @@ def run_rule(
 
     Thread(target=run, daemon=True).start()
     patience = PATIENCE
-    while patience > 0:
-        wait([outcome], timeout=PAUSE)
-        if outcome.done():
-            return outcome.result()
-        patience -= PAUSE if is_stopped() else 0.0
+    try:
+        while patience > 0:
+            wait([outcome], timeout=PAUSE)
+            if outcome.done():
+                return outcome.result()
+            patience -= PAUSE if is_stopped() else 0.0
+    except KeyboardInterrupt:
+        wait([outcome], timeout=PATIENCE)  # so that nobody reads what is nearly done while it changes
+        raise
     return None
 
 

@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from contextlib import ExitStack
 
 import click
 
@@ -20,17 +21,23 @@ def run_stream(config: Config, every: int, as_json: bool, quiet: bool) -> int:
     words = [label for label in positive if isinstance(label, str)]
     if words:
         raise UserError(f"the labels of LIBSVM text are numbers, so --positive cannot be {words[0]!r}")
-    stream = LineStream(enter(config), tuple(map(float, positive)), every)
-    lines = _Lines(stream, as_json)
-    started = time.perf_counter()
-    with ignore_closed_output(), stop_on_interrupt() as stop, open_content(STDIN) as source:
-        reports = stream.run(source, show_path(STDIN))
+    with ExitStack() as stack:
+        # Ctrl-C in the middle of the compiler would be lost or leave a traceback, so it is caught before.
+        stop = stack.enter_context(stop_on_interrupt())
+        stream = LineStream(enter(config), tuple(map(float, positive)), every)
+        lines = _Lines(stream, as_json)
+        started = time.perf_counter()
+        stack.enter_context(ignore_closed_output())
+        # Opening reads the first bytes, for which it may have to wait.
+        source = stop.or_none(lambda: stack.enter_context(open_content(STDIN)))
+        reports = stream.run(source, show_path(STDIN)) if source else iter(())
         while (report := stop.or_none(lambda: next(reports, None))) is not None:
             if not quiet:
                 lines.show(report)
         lines.conclude(stop.is_set(), time.perf_counter() - started)
     if stop.is_set():
-        click.echo(f"olbench: stopped after {count(stream.examples, 'example')}", err=True)
+        learnt = min(entrant.learner.rounds for entrant in stream.entrants)  # a rule may not have stopped
+        click.echo(f"olbench: stopped after {count(learnt, 'example')}", err=True)
         return 130
     return 0
 

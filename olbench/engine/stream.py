@@ -11,6 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from olbench.algorithms.plugins import run_rule
 from olbench.config.specs import AlgorithmSpec, Config
 from olbench.data.readers.libsvm import BlockReader, TextBlock
 from olbench.errors import UserError
@@ -120,9 +121,13 @@ class LineStream:
         examples = _as_examples(rows, self.entrants[0].learner.d)
         order, counts = np.arange(rows.n), []
         for entrant in self.entrants:
-            found, seconds = entrant.learner.trace(examples.rows(), labels, order, ends)
-            entrant.seconds += float(seconds[-1])
-            counts.append(found[:, 0])
+
+            def learn(entrant: Entrant = entrant) -> None:
+                found, seconds = entrant.learner.trace(examples.rows(), labels, order, ends)
+                entrant.seconds += float(seconds[-1])
+                counts.append(found[:, 0])
+
+            run_rule(entrant.algorithm.definition, learn)
         begin = self.examples
         self.examples += rows.n
         for k, end in enumerate(ends[:-1].tolist()):

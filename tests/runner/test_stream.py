@@ -214,6 +214,51 @@ def test_a_signal_ends_with_the_counts_so_far(number):
     assert json.loads(out)["rows"][0]["examples"] == 408
 
 
+def start_stream(*words):
+    command = [sys.executable, "-m", "olbench", "run", "-", "--json", "--algorithms", *words]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(command, text=True, **pipes)
+
+
+def test_ctrl_c_stops_a_rule_that_loops_for_ever():
+    Path("mine.py").write_text(
+        "from olbench import first_order\n@first_order('endless')\n"
+        "def endless(m, s, mistake, q, t, k, p):\n    while t > 250:\n        q += 1.0\n"
+        "    return 1.0 - m, 1.0, 0.1\n"
+    )
+    with start_stream("endless", "--plugin", "mine.py") as process:
+        process.stdin.write("1 1:1\n-1 2:1\n" * 100)
+        process.stdin.flush()
+        while "200" not in process.stderr.readline():
+            time.sleep(0.01)
+        process.stdin.write("1 1:1\n-1 2:1\n" * 100)
+        process.stdin.flush()
+        time.sleep(1)  # it reaches the loop
+        process.send_signal(signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert err.startswith("olbench: stopped after 2")
+    assert json.loads(out)["stopped"] is True
+
+
+def test_ctrl_c_stops_a_stream_that_has_not_begun():
+    with start_stream("perceptron") as process:
+        time.sleep(4)  # it loads or compiles the kernel; nothing says when it is done
+        process.send_signal(signal.SIGINT)
+        try:
+            for _ in range(200):  # as long as the pipe is open
+                if process.poll() is not None:
+                    break
+                time.sleep(0.1)
+            assert process.returncode == 130
+        finally:
+            process.kill()
+        assert process.stderr.read() == "olbench: stopped after 0 examples\n"
+
+
 def test_a_pipe_is_read_into_the_cache_and_runs_like_a_file(olbench, records, cache_entries):
     content = text(500)
     Path("file.libsvm").write_text(content)
