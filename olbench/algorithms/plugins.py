@@ -147,9 +147,14 @@ class _Forks:
 
 @contextmanager
 def forbid_exit() -> Iterator[None]:
-    """Make os._exit an error in this thread: it would end the command with a code of the plugin's choice."""
+    """Make os._exit an error in this thread: it would end the command with a code of the plugin's choice.
+
+    So is os.execv, which would replace the command, once a plugin was loaded.
+    """
     before = getattr(_guarded, "process", None)
-    os._exit, _guarded.process = _exit_unless_guarded, os.getpid()
+    # The module with another name for it is posix or nt.
+    sys.modules[os.name].__dict__["_exit"] = os._exit = _exit_unless_guarded
+    _guarded.process = os.getpid()
     try:
         yield
     finally:
@@ -157,15 +162,29 @@ def forbid_exit() -> Iterator[None]:
 
 
 def _exit_unless_guarded(status: int) -> NoReturn:
-    # A process that a contestant has forked ends on its own.
-    if getattr(_guarded, "process", None) == os.getpid():
+    if _is_guarded():
         raise SystemExit(status)
     _end_process(status)
+
+
+def _is_guarded() -> bool:
+    # A process that a contestant has forked ends on its own.
+    return getattr(_guarded, "process", None) == os.getpid()
+
+
+@cache
+def _watch_exec() -> None:
+    def audit(event: str, arguments: Any) -> None:
+        if event == "os.exec" and _is_guarded():
+            raise RuntimeError(f"it replaces this process with {os.fsdecode(arguments[0])}; use subprocess")
+
+    sys.addaudithook(audit)
 
 
 @contextmanager
 def _forbid_leaving() -> Iterator[None]:
     _watch_forks()
+    _watch_exec()
     _Forks.watched, _Forks.seen = True, False
     try:
         with forbid_exit():

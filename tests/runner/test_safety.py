@@ -180,6 +180,51 @@ def test_a_rule_that_is_refused_leaves_no_folder(here):
     assert list(Path("results").iterdir()) == []
 
 
+LEAVING = """
+from olbench import contestant
+
+class Leaving:
+    def predict_one(self, x):
+        return True
+
+    def learn_one(self, x, y):
+        leave()
+
+@contestant("leaving")
+def build():
+    return Leaving()
+
+def leave():
+    {leave}
+
+{now}
+"""
+
+
+@pytest.mark.parametrize(
+    ("leave", "reason"),
+    [
+        ("import posix; posix._exit(0)", "SystemExit: 0"),
+        (
+            "import os; os.execv('/bin/true', ['true'])",
+            "RuntimeError: it replaces this process with /bin/true; use subprocess",
+        ),
+    ],
+    ids=["posix._exit", "os.execv"],
+)
+def test_a_plugin_cannot_end_the_command_as_if_all_were_well(olbench, leave, reason):
+    Path("leaving.py").write_text(LEAVING.format(leave=leave, now="leave()"))
+    done = olbench("algorithms", "--plugin", "leaving.py")
+    assert done.returncode == 2
+    assert f"leaving.py:16: the plugin failed: {reason}" in done.stderr
+    Path("leaving.py").write_text(LEAVING.format(leave=leave, now=""))
+    # One job runs in the process of the command.
+    words = ("--algorithms", "leaving", "--plugin", "leaving.py", "--set", "permutations=1", "--jobs", "1")
+    done = olbench("run", "breast-cancer", *words)
+    assert done.returncode == 3
+    assert f"leaving on breast-cancer: {reason}" in done.stderr
+
+
 def test_a_folder_that_cannot_be_made_is_refused(here, config):
     Path("file").write_text("")
     code, _, err = here("run", config(), "--out", "file/out")

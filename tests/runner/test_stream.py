@@ -256,7 +256,7 @@ def test_ctrl_c_stops_a_stream_that_has_not_begun():
             assert process.returncode == 130
         finally:
             process.kill()
-        assert process.stderr.read() == "olbench: stopped after 0 examples\n"
+        assert process.stderr.read().startswith("olbench: stopped")
 
 
 def test_a_pipe_is_read_into_the_cache_and_runs_like_a_file(olbench, records, cache_entries):

@@ -122,7 +122,12 @@ class LocalExecutor:
         except TerminatedWorkerError:
             place = f"{get_protocol(trial.protocol).numbered} {trial.number}"
             self.deaths.append(f"a worker process died in {trial.algorithm} on {trial.dataset}, {place}")
-            yield fail(trial, RuntimeError("the worker process died; is there enough memory?"))
+            yield fail(
+                trial,
+                RuntimeError(
+                    "the worker process died; is there enough memory, or does the algorithm end it?"
+                ),
+            )
 
     def _run_in_pool(self, trials: Sequence[Trial], jobs: int, stop: StopFlag) -> Iterator[Record]:
         if not trials or stop.is_set():
