@@ -1,6 +1,7 @@
 """The command line: one file per verb. Heavy imports happen inside the verb."""
 
 import atexit
+import errno
 import gc
 import importlib
 import os
@@ -147,9 +148,19 @@ def describe_failure(error: Exception) -> str:
     """Return the sentence that the user reads."""
     if isinstance(error, MemoryError):
         return "there is not enough memory for this; take fewer jobs or smaller data, or raise the limit"
+    text = str(error)
     if isinstance(error, OSError):
-        return f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
-    return str(error)
+        text = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
+    return text + (_explain_file_limit() if os.strerror(errno.EMFILE) in text else "")
+
+
+def _explain_file_limit() -> str:
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return ""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return f"; a process may have {most} at a time, so raise the limit, as with `ulimit -n 1024`"
 
 
 def refuse_tight_limit() -> None:

@@ -180,6 +180,23 @@ def test_a_rule_that_is_refused_leaves_no_folder(here):
     assert list(Path("results").iterdir()) == []
 
 
+def test_too_few_open_files_are_named_with_the_remedy(olbench, config):
+    Path("mine.py").write_text(LEAVING.format(leave="pass", now=""))
+    text = (
+        "datasets: [breast-cancer]\nalgorithms: [leaving]\nplugins: [mine.py]\nprotocol: crossval\nfolds: 3\n"
+    )
+
+    def tighten():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (14, 14))
+
+    done = olbench("run", config(text), "--jobs", "2", preexec_fn=tighten)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "olbench: Too many open files; a process may have 14 at a time, so raise the limit, as with "
+        "`ulimit -n 1024`\n"
+    )
+
+
 LEAVING = """
 from olbench import contestant
 
