@@ -1,5 +1,6 @@
 """What cannot fit in memory is refused before the first trial, with the remedy."""
 
+import contextlib
 import subprocess
 import sys
 from pathlib import Path
@@ -134,6 +135,28 @@ def test_version_1_and_the_root_that_a_container_sees(system):
         "memory.limit_in_bytes": "9000", "memory.usage_in_bytes": "5000", "memory.stat": "total_cache 1000\n",
     })  # fmt: skip
     assert available_memory() == 5000
+
+
+@pytest.fixture(scope="module")
+def scope():
+    """Return the beginning of a command that runs in a cgroup of its own, with a gigabyte of memory."""
+    for manager in ("--user", "--system"):
+        words = ["systemd-run", manager, "--scope", "--quiet", "-p", "MemoryMax=1G"]
+        with contextlib.suppress(OSError):
+            if subprocess.run([*words, "true"], capture_output=True).returncode == 0:
+                return words
+    pytest.skip("systemd-run makes no cgroup here: the limit of a real one was not tried")
+
+
+def test_a_real_cgroup_limits_what_a_run_plans_with(scope):
+    code = "from olbench.memory import available_memory; print(available_memory())"
+    found = subprocess.run([*scope, sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0 < int(found.stdout) <= 1 << 30
+    Path("wide.libsvm").write_text("1 1:1\n-1 20000:1\n" * 10)
+    words = ("run", "wide.libsvm", "--algorithms", "arow")
+    done = subprocess.run([*scope, sys.executable, "-m", "olbench", *words], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "most of it for a full covariance of 20,000 features" in done.stderr
 
 
 def test_the_limit_that_is_given_counts_while_it_is_given():
