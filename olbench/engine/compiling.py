@@ -33,22 +33,29 @@ def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callabl
     places = sorted(find_missing(cells), key=_measure_source, reverse=True)
     if not places:
         return
+    from olbench.kernels.compile import outlasts_process
+
     ids = sorted({cell.spec.id for cell in cells if _has_rule_of_package(cell.spec.id)})
+    once = "once on this machine" if outlasts_process() else f"in every run{NOT_KEPT}"
     left, begin = dict.fromkeys(places), time.monotonic()
-    say(describe_compiling(left, len(places), 0.0))
+    say(describe_compiling(left, len(places), 0.0, once))
     # What fails is compiled again where it is used, which says why it fails.
     with suppress(Exception):
         for place in compile_kernels(places, ids, min(jobs, count_cores()), stop):
             del left[place]
-            say(describe_compiling(left, len(places), time.monotonic() - begin))
+            say(describe_compiling(left, len(places), time.monotonic() - begin, once))
 
 
-def describe_compiling(left: Iterable[Place], total: int, elapsed: float) -> str:
+#: Why compiled code is lost, and the remedy.
+NOT_KEPT = " (neither the package nor the cache folder can be written; set OLBENCH_CACHE to a folder that can)"
+
+
+def describe_compiling(left: Iterable[Place], total: int, elapsed: float, once: str) -> str:
     """Return what is compiled, how much of it is left and, once one is done, how long that may take."""
     names = [module.rpartition(".")[2] for module, _ in left]
     done = total - len(names)
     kernels = "kernel" if total == 1 else "kernels"
-    words = f"compiling {total} {kernels}, once on this machine: {done} done"
+    words = f"compiling {total} {kernels}, {once}: {done} done"
     if names:
         words += f", left: {', '.join(names)}"
     return words + (f", about {duration(elapsed / done * len(names))}" if names and done else "")

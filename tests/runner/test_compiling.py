@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ from olbench.engine.compiling import compile_ahead, find_missing
 from olbench.engine.stopping import StopFlag
 from olbench.kernels.compile import LazyKernel, kernel
 from olbench.learn.learners import BLOCKED_FROM
+from tests.runner.conftest import ROOT
 
 IN_PROCESSES = """
 import json
@@ -129,3 +131,41 @@ def test_looking_at_a_kernel_compiles_nothing():
     assert "_compiled" not in vars(lazy)
     assert lazy(2.0) == 4.0
     assert "_compiled" in vars(lazy)
+
+
+ADDER = """
+from numba import float64
+from olbench.kernels.compile import kernel
+from olbench.kernels.amount import add
+
+@kernel(float64(float64))
+def run(x):
+    return add(x)
+"""
+AMOUNT = """
+from olbench.kernels.helpers import helper
+
+@helper
+def add(x):
+    return x + {amount}
+"""
+
+
+def test_another_version_of_a_function_that_a_kernel_calls_is_compiled(tmp_path):
+    """After an upgrade, the file of the kernel may be the same."""
+    shutil.copytree(ROOT / "olbench", tmp_path / "olbench", ignore=shutil.ignore_patterns("__pycache__"))
+    kernels = tmp_path / "olbench" / "kernels"
+    (kernels / "adder.py").write_text(ADDER)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "OLBENCH_CACHE": str(tmp_path / "cache")}
+    del environment["NUMBA_CACHE_DIR"]
+    code = "from olbench.kernels.adder import run; print(run.is_ready, run(1.0))"
+
+    def add(amount):
+        (kernels / "amount.py").write_text(AMOUNT.format(amount=amount))
+        os.utime(kernels / "amount.py", (1e9, 1e9))
+        command = [sys.executable, "-c", code]
+        return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=True).stdout
+
+    assert add(2.0) == b"False 3.0\n"
+    assert add(2.0) == b"True 3.0\n"
+    assert add(5.0) == b"False 6.0\n"
