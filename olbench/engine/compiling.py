@@ -47,7 +47,7 @@ def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callabl
 
 
 #: Why compiled code is lost, and the remedy.
-NOT_KEPT = " (neither the package nor the cache folder can be written; set OLBENCH_CACHE to a folder that can)"
+NOT_KEPT = " (neither the package nor the cache folder can be written; set OLBENCH_CACHE to one that can)"
 
 
 def describe_compiling(left: Iterable[Place], total: int, elapsed: float, once: str) -> str:

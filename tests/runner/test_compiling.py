@@ -100,7 +100,7 @@ def test_the_display_says_what_is_compiled_and_how_much_is_done(cells, nothing_r
         "compiling 2 kernels, once on this machine: 2 done",
     ]
     left = [("olbench.kernels.dual", "run"), ("olbench.kernels.root", "run")]
-    assert compiling.describe_compiling(left, 3, 12.0) == (
+    assert compiling.describe_compiling(left, 3, 12.0, "once on this machine") == (
         "compiling 3 kernels, once on this machine: 1 done, left: dual, root, about 24 s"
     )
 
