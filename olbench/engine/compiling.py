@@ -33,7 +33,7 @@ def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callabl
     places = sorted(find_missing(cells), key=_measure_source, reverse=True)
     if not places:
         return
-    from olbench.kernels.compile import outlasts_process
+    from olbench.kernels.places import outlasts_process
 
     ids = sorted({cell.spec.id for cell in cells if _has_rule_of_package(cell.spec.id)})
     once = "once on this machine" if outlasts_process() else f"in every run{NOT_KEPT}"
