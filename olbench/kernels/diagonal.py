@@ -13,7 +13,13 @@ from numba import boolean
 from olbench.kernels.compile import SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROUNDS, ROW, UNLEARNED, UPDATES
 from olbench.kernels.forgetting import advance, refresh
-from olbench.kernels.margins import count_round, is_unlearned, keep_variance, keeps_variance
+from olbench.kernels.margins import (
+    count_round,
+    is_unlearned,
+    keep_variance,
+    keeps_variance,
+    usable_variance,
+)
 from olbench.kernels.rows import announce, locate, open_rows
 from olbench.kernels.vectors import add, divide, four, load, multiply, pack_four, spread, subtract, zeros
 
@@ -118,10 +124,7 @@ def run(
         if not np.isfinite(f):
             counters[BREAKDOWNS] += 1
             continue
-        # A variance of zero on a row of zeros is right; on any other row it is a breakdown.
-        if not 0.0 < v < np.inf:
-            counters[BREAKDOWNS] += n > 0
-            v = 0.0
+        v = usable_variance(counters, n, v)
         if keeps_variance(margins):
             keep_variance(margins, counters[ROUNDS], v)
         if is_unlearned(entry):

@@ -21,7 +21,13 @@ from olbench.kernels.compile import EXACT_RULE, WRITE_1D, WRITE_2D, WRITE_INT64,
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROUNDS, ROW, UNLEARNED, UPDATES
 from olbench.kernels.diagonal import margin_and_variance, update_row
 from olbench.kernels.forgetting import advance, refresh
-from olbench.kernels.margins import count_round, is_unlearned, keep_variance, keeps_variance
+from olbench.kernels.margins import (
+    count_round,
+    is_unlearned,
+    keep_variance,
+    keeps_variance,
+    usable_variance,
+)
 from olbench.kernels.rows import announce, locate, open_rows, squared_norm
 from olbench.kernels.vectors import add, divide, four, load, multiply, spread, zeros
 
@@ -147,9 +153,7 @@ def run(
         if not np.isfinite(f):
             counters[BREAKDOWNS] += 1
             continue
-        if not 0.0 < v < np.inf:
-            counters[BREAKDOWNS] += n > 0
-            v = 0.0
+        v = usable_variance(counters, n, v)
         if keeps_variance(margins):
             keep_variance(margins, counters[ROUNDS], v)
         if is_unlearned(entry):

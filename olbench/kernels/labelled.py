@@ -32,9 +32,10 @@ from olbench.kernels.margins import (
     is_unlearned,
     keep_variance,
     keeps_variance,
+    usable_variance,
 )
-from olbench.kernels.matrix import inner_row, project, row_sums
-from olbench.kernels.root import normalise, rounding
+from olbench.kernels.matrix import project, row_sums
+from olbench.kernels.root import change_root, normalise, rounding
 from olbench.kernels.rows import announce, dot, locate, open_rows
 
 #: (m, v, y, mistake, t, p, s) -> (loss, alpha, c, decay)
@@ -95,10 +96,7 @@ def run_diagonal(
         if not np.isfinite(f):
             counters[BREAKDOWNS] += 1
             continue
-        # A variance of zero on a row of zeros is right; on any other row it is a breakdown.
-        if not 0.0 < v < np.inf:
-            counters[BREAKDOWNS] += n > 0
-            v = 0.0
+        v = usable_variance(counters, n, v)
         if keeps_variance(margins):
             keep_variance(margins, counters[ROUNDS], v)
         if is_unlearned(entry):
@@ -164,15 +162,7 @@ def run_root(
         step, gain = alpha * deviation, c * deviation * deviation
         if not is_change(counters, deviation, loss, step, gain):
             continue
-        # As in `root.run`: R (I - g a a') is a root of the new Sigma, and one sweep changes R and mu.
-        h = math.sqrt(1.0 + gain)
-        g = gain / (h * (h + 1.0))
-        for j in range(d):
-            z = inner_row(root, j, a, 0)
-            mu[j] += step * y[i] * (scales[j] * z)
-            weight = g * z
-            for k in range(d):
-                root[j, k] -= weight * a[k]
+        change_root(root, mu, scales, a, step * y[i], gain)
         caps[0] = STALE
         if counters[EFFECTIVE] % d == 0:
             row_sums(root, reach)

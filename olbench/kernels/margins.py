@@ -95,6 +95,15 @@ def is_lost(counters: Any, f: Any, n: Any, s: Any) -> Any:
 
 
 @inlined
+def usable_variance(counters: Any, n: Any, v: Any) -> Any:
+    """Return the variance of a row of n entries, or 0 if it is none, which is a breakdown unless n is 0."""
+    if 0.0 < v < np.inf:
+        return v
+    counters[BREAKDOWNS] += n > 0
+    return 0.0
+
+
+@inlined
 def is_change(counters: Any, v: Any, loss: Any, alpha: Any, c: Any) -> Any:
     """Return whether a second-order rule changes the state, and count its update, change or breakdown.
 

@@ -104,6 +104,24 @@ def normalise(a: Any) -> Any:
     return length / power
 
 
+@inlined
+def change_root(root: Any, mu: Any, scales: Any, a: Any, step: Any, gain: Any) -> None:
+    """Move mu by step D R a, and let R be a root of the covariance whose precision along a grows by `gain`.
+
+    R (I - g a a')(I - g a a')' R' is the new Sigma if (1 - g)^2 = 1 / h^2, for a of length one. Written so,
+    g = 1 - 1 / h does not cancel for a small gain.
+    """
+    h = math.sqrt(1.0 + gain)
+    g = gain / (h * (h + 1.0))
+    # One sweep reads row j for z_j and changes it while it is in cache; mu needs nothing but z_j.
+    for j in range(mu.size):
+        z = inner_row(root, j, a, 0)
+        mu[j] += step * (scales[j] * z)
+        weight = g * z
+        for k in range(mu.size):
+            root[j, k] -= weight * a[k]
+
+
 @pass_kernel(
     SECOND_ORDER_RULE, WRITE_1D, WRITE_2D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_1D, WRITE_INT64,
     boolean, boolean,
@@ -169,17 +187,7 @@ def run(
             step, gain = alpha * deviation, c * deviation * deviation
         if not is_change(counters, deviation, loss, step, gain):
             continue
-        # R (I - g a a')(I - g a a')' R' is the new Sigma if (1 - g)^2 = 1 / h^2, for a of length one. Written
-        # so, g = 1 - 1 / h does not cancel for a small gain.
-        h = math.sqrt(1.0 + gain)
-        g = gain / (h * (h + 1.0))
-        # One sweep reads row j for z_j and changes it while it is in cache; mu needs nothing but z_j.
-        for j in range(d):
-            z = inner_row(root, j, a, 0)
-            mu[j] += step * y[i] * (scales[j] * z)
-            weight = g * z
-            for k in range(d):
-                root[j, k] -= weight * a[k]
+        change_root(root, mu, scales, a, step * y[i], gain)
         # ||R||_2 <= sqrt(||R||_1 ||R||_inf). It costs d^2, so it is renewed once in d changes.
         if counters[EFFECTIVE] % d == 0:
             row_sums(root, reach)
