@@ -69,7 +69,11 @@ def find_run(folder: str | Path) -> Path:
         known = [*shipped, *(each.parent.name for each in sorted(own.parent.glob("*/run.json")))]
         raise UserError(
             f"there is no run '{path}' here, in results or among those that ship{suggest(str(path), known)}; "
-            "`olbench configs` lists what ships"
+            + (
+                f"`olbench run {path}` makes one"
+                if str(path) in configs()
+                else "`olbench configs` lists what ships"
+            )
         )
     return shipped[str(path)]
 

@@ -24,6 +24,8 @@ LABEL_NAMES = ("label", "class", "target", "y", "outcome", "labels", "klass")
 TIME_NAMES = ("date", "time", "timestamp", "datetime", "ts")
 #: Features whose deviations differ by more than this factor are better scaled.
 UNEVEN = 5.0
+#: In fewer rows all texts of a column may differ by chance.
+FEW_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -218,9 +220,15 @@ def _choose_columns(table: Table, texts: list[int]) -> dict[int, ColumnSpec]:
         if dates is not None:
             first = str(dates[~np.isnat(dates)][0].astype("datetime64[D]"))
             chosen[column] = ColumnSpec(_name_column(table, column), "date", origin=first)
-        elif has_numbers or len(table.texts[column].values) > MOST_CATEGORIES:
+        elif has_numbers or not 0 < _count_categories(table, column) <= MOST_CATEGORIES:
             chosen[column] = ColumnSpec(_name_column(table, column), "drop")
     return chosen
+
+
+def _count_categories(table: Table, column: int) -> int:
+    """Return how many texts a column has, or 0 if each row of many has its own, as with the names of rows."""
+    found, rows = len(table.texts[column].values), len(table.numbers)
+    return 0 if found == rows >= FEW_ROWS else found
 
 
 def _find_dates(table: Table, column: int) -> Any:
