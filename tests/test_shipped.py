@@ -55,7 +55,9 @@ def test_make_reproduce_runs_every_config_of_a_paper_or_names_it_in_its_help():
 
 def commands_of(*words):
     """Return the commands that make would run, without those that clean up."""
-    done = subprocess.run(["make", "-n", *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["make", "-n", "--no-print-directory", *words], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return [line for line in done.stdout.splitlines() if not line.startswith("rm ")]
 
 

@@ -28,7 +28,7 @@ _IMPORT = re.compile(r"^\s*(?:from|import) olbench\.([\w.]+)", re.MULTILINE)
 COMPILED_HERE: dict[CodeType, str] = {}
 
 
-class Place:
+class Locator:
     """The place of one function: what numba calls a cache locator."""
 
     def __init__(self, function: Any, file: Path, folder: Path):
@@ -36,7 +36,7 @@ class Place:
         self.line, self.how = function.__code__.co_firstlineno, COMPILED_HERE[function.__code__]
 
     @classmethod
-    def from_function(cls, function: Any, file: str) -> "Place | None":
+    def from_function(cls, function: Any, file: str) -> "Locator | None":
         """Return the place of a function, or None if it was not compiled here or there is none."""
         if function.__code__ not in COMPILED_HERE or not os.path.exists(file):
             return None
@@ -117,7 +117,7 @@ def _read(file: Path) -> tuple[bytes, list[str]]:
 
 # Another numba may keep its locators elsewhere; then compiled code stays where it puts it.
 _implementation = getattr(caching, "CacheImpl", None) or getattr(caching, "_CacheImpl", None)
-getattr(_implementation, "_locator_classes", []).insert(0, Place)
+getattr(_implementation, "_locator_classes", []).insert(0, Locator)
 
 
 def use_own_cache() -> bool:
