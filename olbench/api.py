@@ -144,7 +144,8 @@ def measure(plan: Plan, rounds: int = 0, quiet: bool = True) -> tuple[Run, Basel
     """
     with TemporaryDirectory(prefix="olbench-check-") as folder:
         with open_run(Path(folder), plan.cells, plan.jobs, quiet=quiet) as started:
-            compile_ahead(plan.cells, plan.jobs, started.stop, started.progress.say)
+            with show_activity(quiet) as activity:
+                compile_ahead(plan.cells, plan.jobs, started.stop, activity.say)
             started.complete()
         if started.stop.is_set():
             raise KeyboardInterrupt

@@ -3,6 +3,7 @@
 import csv
 import datetime
 import io
+import os
 import re
 
 import numpy as np
@@ -113,3 +114,38 @@ def test_a_slip_gets_one_sentence_with_its_remedy(walk, tmp_path, words, remedy)
     assert remedy in error
     assert len(error.strip().splitlines()) <= 2
     assert sorted(path.name for path in tmp_path.iterdir()) in (["book.xlsx"], ["book.xlsx", "cache"])
+
+
+@pytest.mark.parametrize("words", [(), ("data",), ("completion",)])
+def test_a_group_alone_shows_its_help(walk, words):
+    out = walk(*words)
+    assert out.startswith("Usage: ")
+    assert len(out.splitlines()) > 5
+
+
+def test_a_check_shows_what_it_compiles_on_a_terminal(walk, tmp_path, monkeypatch):
+    """The bars are drawn after the kernels are there, and cannot say what is compiled."""
+    monkeypatch.setattr(
+        "olbench.engine.compiling.find_missing", lambda cells: {("olbench.kernels.rows", "score_rows")}
+    )
+    monkeypatch.setattr("olbench.engine.compiling._compile", lambda place: place)
+    monkeypatch.setattr("olbench.engine.progress.can_redraw", lambda: True)
+    (tmp_path / "guard.yaml").write_text(
+        "datasets: [breast-cancer]\nalgorithms: [{id: arow, params: {r: 1}}]\npermutations: 2\n"
+    )
+    walk("check", "guard.yaml", "--update", "--against", "guard.json")
+
+
+def test_an_error_in_a_pipe_names_the_pipe(walk, tmp_path, monkeypatch):
+    file = tmp_path / "gaps.csv"
+    file.write_text("age,churn\n1,yes\n,no\n")
+    with file.open() as pipe:
+        monkeypatch.setattr("sys.stdin", pipe)
+        saved = os.dup(0)
+        os.dup2(pipe.fileno(), 0)
+        try:
+            error = walk("run", "-", "--label", "churn", code=2)
+        finally:
+            os.dup2(saved, 0)
+            os.close(saved)
+    assert "stdin:3: column 'age' has no value" in error

@@ -13,6 +13,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from threading import Thread, local
+from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
 from olbench.algorithms.definition import LOADS, REGISTRY, Definition
@@ -57,7 +58,7 @@ def load_plugin(path: str | Path) -> list[Definition]:
     return [definition for definition in REGISTRY.values() if definition.module == name]
 
 
-class _FreshLoader(importlib.machinery.SourceFileLoader):
+class FreshLoader(importlib.machinery.SourceFileLoader):
     """Runs the source as it is: Python's bytecode misses an edit that keeps the size within a second.
 
     It leaves no __pycache__ beside the user's file either.
@@ -68,14 +69,19 @@ class _FreshLoader(importlib.machinery.SourceFileLoader):
         raise OSError
 
 
+def make_module(name: str, file: Path) -> tuple[FreshLoader, ModuleType]:
+    """Return the loader of a user's file and its module, which is listed under a name but not executed."""
+    loader = FreshLoader(name, str(file))
+    spec = importlib.machinery.ModuleSpec(name, loader, origin=str(file))
+    spec.has_location = True
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    return loader, sys.modules[name]
+
+
 def _execute(name: str, file: Path, given: str) -> None:
     if file.suffix != ".py":
         raise UserError(f"the plugin {given} must be a Python file (.py)")
-    loader = _FreshLoader(name, str(file))
-    spec = importlib.machinery.ModuleSpec(name, loader, origin=str(file))
-    spec.has_location = True
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    loader, module = make_module(name, file)
     LOADS.append(set())
     try:
         with _forbid_leaving():

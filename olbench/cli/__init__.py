@@ -139,6 +139,9 @@ def main() -> None:
             raise
         leave(describe_failure(error), getattr(error, "exit_code", 2))
     except click.ClickException as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2; before, a group alone shows its help
+            click.echo(error.message)
+            leave("", 0)
         leave(describe_usage(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         leave("stopped", 130)

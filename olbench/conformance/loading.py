@@ -1,7 +1,6 @@
 """Subjects that a command line names: MODULE:OBJECT, parameters and what the subject calls them."""
 
 import importlib
-import importlib.util
 import inspect
 import sys
 from collections.abc import Iterable, Mapping
@@ -10,6 +9,7 @@ from typing import Any
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.definition import Definition, Value
+from olbench.algorithms.plugins import make_module
 from olbench.conformance.objects import NAMES, ObjectSubject, RuleSubject, make_subject
 from olbench.conformance.subjects import Subject
 from olbench.conformance.verdict import Conformance, judge, refuse_labelled
@@ -80,12 +80,10 @@ def _import(module: str) -> Any:
         finally:
             sys.path.pop(0)
     file = Path(module)
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    if not file.is_file() or spec is None or spec.loader is None:
+    if not file.is_file():
         raise UserError(f"there is no file {module}")
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[file.stem] = loaded
-    spec.loader.exec_module(loaded)
+    loader, loaded = make_module(file.stem, file)
+    loader.exec_module(loaded)
     return loaded
 
 

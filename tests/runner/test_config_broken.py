@@ -66,7 +66,7 @@ BROKEN = {
     "datasets:\n  - breast-cancer\n  - breast-cancer\n" + ALGORITHMS: "bad.yaml:3: the data set "
     "'breast-cancer' is listed twice",
     "datasets: [svmguide]\n" + ALGORITHMS: "bad.yaml:1: there is no data set 'svmguide' (did you mean "
-    "'svmguide3'?); `olbench data list` shows all, and a path to a LIBSVM file works as well",
+    "'svmguide3'?); `olbench data list` shows all, and a path to a LIBSVM file or a table works as well",
     "datasets: [{positive: 1}]\n" + ALGORITHMS: "bad.yaml:1: a data set needs the key 'name' or 'path'",
     "datasets: [{nam: usps}]\n" + ALGORITHMS: "bad.yaml:1: unknown key 'nam' in a data set "
     "(did you mean 'name'?)",
@@ -239,7 +239,7 @@ def test_a_name_that_is_too_long_for_a_file_is_refused_with_its_line(key, here, 
         (
             'datasets: ["no\\nset"]\nalgorithms: [arow]\n',
             "broken.yaml:1: there is no data set 'no\\nset'; `olbench data list` shows all, and a path to a "
-            "LIBSVM file works as well",
+            "LIBSVM file or a table works as well",
         ),
         (
             'datasets: [breast-cancer]\nalgorithms: ["arow\\n- cw"]\n',

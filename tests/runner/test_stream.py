@@ -298,7 +298,7 @@ def test_a_table_on_standard_input_runs_like_its_file(olbench, records, monkeypa
     assert olbench("rerun", "results/stdin", "--algorithm", "perceptron").returncode == 0
     code, _, err = pipe(SHOP, "-", "--algorithms", "perceptron")
     assert code == 2
-    assert "stdin.csv:2: column 'colour' has the text 'red', where a number is expected" in err
+    assert "stdin:2: column 'colour' has the text 'red', where a number is expected" in err
     code, _, err = pipe("+1 1:1\n", "-", "--algorithms", "perceptron", "--scale", "unit")
     assert (code, "write a file for --scale" in err) == (2, True)
     monkeypatch.setenv("OLBENCH_CACHE", "/proc/none")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from olbench.data.folders import piped_folder
 from olbench.data.readers.decompress import BUFFER, Decompressed
 from olbench.errors import UserError
 
@@ -130,12 +131,19 @@ def is_pipe(path: str | Path) -> bool:
 
 
 def show_path(path: str | Path) -> str:
-    """Return a path as errors show it."""
-    return "stdin" if str(path) in (STDIN, "/dev/stdin") else str(path)
+    """Return a path as errors show it, which is not that of a copy of what came through a pipe."""
+    if _is_stdin(path):
+        return "stdin"
+    is_copy = Path(path).parent.parent == piped_folder()
+    return Path(path).name.removesuffix(".csv") if is_copy else str(path)
+
+
+def _is_stdin(path: str | Path) -> bool:
+    return str(path) in (STDIN, "/dev/stdin")
 
 
 def _open_raw(path: str | Path) -> IO[bytes]:
-    if show_path(path) == "stdin":
+    if _is_stdin(path):
         return open(0, "rb", buffering=0, closefd=False)
     return open(path, "rb", buffering=0)
 

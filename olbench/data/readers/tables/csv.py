@@ -12,7 +12,7 @@ import numpy as np
 
 from olbench.data.prepare.labels import is_number
 from olbench.data.readers.cells import Table, TableBuilder
-from olbench.data.readers.compressed import read_utf8
+from olbench.data.readers.compressed import read_utf8, show_path
 from olbench.errors import UserError
 
 SUFFIXES = (".csv", ".tsv", ".tab")
@@ -76,7 +76,7 @@ def read_table(path: str | Path, delimiter: str = "", limit: int | None = None) 
     has_heading = not any(map(is_number, names))
     if not has_heading:
         lines, names = 0, [str(k + 1) for k in range(len(names))]
-    builder = TableBuilder(str(path), names, has_heading)
+    builder = TableBuilder(show_path(path), names, has_heading)
     lines, rest = _add_plain_lines(builder, content, separator, lines)
     try:
         for line, fields in _read_rows(path, rest, separator, lines):
