@@ -26,7 +26,8 @@ def command(folder: Path, once: bool, every: float) -> None:
     """Show how far the run in DIR is, and its results so far, until it ends.
 
     It reads the record of the run, so it works from another terminal, or from another machine that shares
-    the folder. It ends with the run; Ctrl-C ends it sooner, and does not touch the run.
+    the folder. It ends with the run, also if that was stopped; Ctrl-C ends it sooner, and does not touch
+    the run.
 
     \b
     Examples:
@@ -50,7 +51,7 @@ def command(folder: Path, once: bool, every: float) -> None:
 def follow_in_lines(watch: "Watch", once: bool, every: float) -> None:
     """Print a line at every look, and the tables at the last one."""
     standing = watch.look()
-    while not once and not standing.is_complete:
+    while not once and standing.is_at_work and not standing.is_complete:
         click.echo(watch.describe(standing))
         time.sleep(every)
         standing = watch.look()
@@ -70,7 +71,7 @@ def follow_on_screen(watch: "Watch", every: float) -> None:
             width, height = screen_size()
             content = text.render(draw(watch, standing, height - 1), width, colour=True)
             screen.update(Text.from_ansi(content), refresh=True)
-            if standing.is_complete:
+            if standing.is_complete or not standing.is_at_work:
                 return
             time.sleep(every)
 

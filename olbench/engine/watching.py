@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from olbench.engine.estimate import RecentPast, duration, rate
-from olbench.trials import ledger, run_file
+from olbench.trials import ledger, locks, run_file
 from olbench.trials.run_file import RunFile
 
 #: The seconds that the rate is measured over.
@@ -24,6 +24,8 @@ class Standing:
     done: Counter[str]
     totals: Counter[str]
     failed: int
+    #: Whether a process works on the run.
+    is_at_work: bool
 
     @property
     def is_complete(self) -> bool:
@@ -33,6 +35,8 @@ class Standing:
 
 def read_standing(folder: Path) -> Standing:
     """Return the progress of the run in a folder, in this process or another."""
+    # Asked first: a run that ends meanwhile has then written that it ended.
+    is_at_work = locks.is_held(folder / ledger.LOCK)
     run = run_file.read(folder)
     records = ledger.current(folder)
     tuned = Counter(_kind(record) for record in records.values() if record.get("role") == "tune")
@@ -47,7 +51,7 @@ def read_standing(folder: Path) -> Standing:
             passes = min(passes, tuned[_kind(vars(cell))])
         done[cell.dataset] += len(own) + passes
         totals[cell.dataset] += cell.planned + cell.tuning_passes
-    return Standing(run, done, totals, failed)
+    return Standing(run, done, totals, failed, is_at_work)
 
 
 def _kind(facts: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -76,6 +80,9 @@ class Watch:
             line += f", {standing.failed:,} failed"
         if standing.is_complete:
             return f"{line}; the run ended at {standing.run.end}"
+        if not standing.is_at_work:
+            rest = self._describe_rest()
+            return f"{line}; {rest}, and no run is at work here; the same `olbench run` command resumes it"
         (begin, first), (now, last) = self.past[0], self.past[-1]
         if last > first and now > begin:
             speed = (last - first) / (now - begin)
@@ -83,7 +90,7 @@ class Watch:
         return f"{line}; {self._describe_rest()}"
 
     def _describe_rest(self) -> str:
-        """Return how long ago the last trial ended, which tells a slow run from one that was stopped."""
+        """Return how long ago the last trial ended, which tells a slow run from one that hangs."""
         path = self.folder / ledger.NAME
         try:
             age = max(0.0, time.time() - os.stat(path).st_mtime)

@@ -7,7 +7,6 @@ the middle of a line, the next run cuts that line off.
 import io
 import lzma
 import os
-import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
@@ -227,8 +226,7 @@ def open_ledger(folder: Path) -> Iterator[Ledger]:
     with ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            note = f"process {os.getpid()} on {socket.gethostname()}\n"
-            stack.enter_context(locks.hold(folder / LOCK, note))
+            stack.enter_context(locks.hold(folder / LOCK, locks.describe_process()))
             stack.callback(_remove_unused, created)
         except OSError as error:
             raise UserError(

@@ -10,6 +10,8 @@ import pytest
 from olbench.engine.budget import refuse_excess
 from olbench.engine.watching import Watch, read_standing
 from olbench.errors import UserError
+from olbench.trials import locks
+from olbench.trials.ledger import LOCK
 
 LOOK = ("--set", "permutations=2", "--set", "curve=3", "--quiet", "--jobs", "1")
 
@@ -65,12 +67,20 @@ def stop_halfway(folder):
     return lines
 
 
+def at_work(folder):
+    """Hold the lock of a run, as the process that works on it does."""
+    return locks.hold(folder / LOCK, locks.describe_process())
+
+
 def test_watch_shows_how_far_a_run_is_and_its_tables_so_far(look, here):
     folder = look("perceptron,pa1")
     lines = stop_halfway(folder)
     code, out, _ = here("watch", folder, "--once")
     assert code == 0
-    assert re.match(rf"{folder}: 1 of 4 trials; the last trial ended .* ago\n", out)
+    line = (
+        rf"{folder}: 1 of 4 trials; the last trial ended .* ago, and no run is at work here; the same `olbe"
+    )
+    assert re.match(line, out)
     assert re.search(r"^my.libsvm +1 +4 +█{6}░{18}$", out, re.MULTILINE)
     assert "Results, best first" in out
     (folder / "trials.jsonl").write_text("".join(lines))
@@ -93,7 +103,8 @@ def test_watch_ends_with_the_run(look, here, monkeypatch):
             info.write_text(finished)
 
     monkeypatch.setattr("time.sleep", sleep)
-    code, out, _ = here("watch", folder, "--every", "7")
+    with at_work(folder):
+        code, out, _ = here("watch", folder, "--every", "7")
     assert (code, waits) == (0, [7.0] * 3)
     assert [line.split(" of ")[0] for line in out.splitlines()[:3]] == ["1", "2", "3"]
     assert " trials/s, about " in out
@@ -107,8 +118,33 @@ def test_ctrl_c_ends_watching_without_a_word(look, here, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("time.sleep", interrupt)
-    code, _, err = here("watch", folder)
+    with at_work(folder):
+        code, _, err = here("watch", folder)
     assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_watch_ends_if_the_run_was_stopped(look, here, monkeypatch, is_terminal):
+    folder = look("perceptron")
+    stop_halfway(folder)
+    (folder / LOCK).write_text(locks.describe_process())  # what a process that was killed leaves behind
+    if is_terminal:
+        monkeypatch.setattr("olbench.cli.watch.can_redraw", lambda stream: True)
+    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("it waits for nobody"))
+    code, out, _ = here("watch", folder)
+    assert code == 0
+    assert "no run is at work here; the same `olbench run` command resumes it" in " ".join(out.split())
+
+
+def test_a_lock_of_another_machine_counts_as_held_though_it_cannot_be_felt(tmp_path):
+    path = tmp_path / LOCK
+    assert not locks.is_held(path)
+    for note, is_held in (("", False), (locks.describe_process(), False), ("process 7 on elsewhere\n", True)):
+        path.write_text(note)
+        assert locks.is_held(path) == is_held
+    with locks.hold(path, ""):
+        assert locks.is_held(path)
+    assert not locks.is_held(path)
 
 
 def test_a_folder_that_is_no_run_cannot_be_watched(here):
@@ -123,10 +159,12 @@ def test_the_rate_of_a_watch_is_measured_between_looks(look, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     watch = Watch(folder)
-    watch.look()
-    clock[0] = 4.0
-    (folder / "trials.jsonl").write_text("".join(lines[:3]))
-    assert watch.describe(watch.look()) == "3 of 4 trials, 0.5 trials/s, about 2.0 s left"
+    with at_work(folder):
+        watch.look()
+        clock[0] = 4.0
+        (folder / "trials.jsonl").write_text("".join(lines[:3]))
+        standing = watch.look()
+    assert watch.describe(standing) == "3 of 4 trials, 0.5 trials/s, about 2.0 s left"
 
 
 def test_a_tuning_that_has_decided_counts_in_full(here, config):
