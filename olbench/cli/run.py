@@ -276,7 +276,9 @@ def carry_out(
             show_results(run.cells, run.known)
             counts = f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused"
             click.echo(f"{counts}; the record is in {folder}")
-            click.echo(f"next: {program()} report {folder}")
+            # A run that is stopped while it tunes has nothing to report yet; the exit says how to resume.
+            if any(trial.key in run.known for cell in run.cells for trial in cell.reported(run.known)):
+                click.echo(f"next: {program()} report {folder}")
     if skipped:
         click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
     return exit_code(run)
