@@ -7,15 +7,18 @@ import re
 import subprocess
 import sys
 
+import click
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from click.testing import CliRunner
 
 from olbench import UserError, make_algorithm, online_pass
 from olbench.algorithms import definitions, get_definition
 from olbench.algorithms.options import list_ways
 from olbench.bench import cases, peers
 from olbench.bench.plain_c import IDS, find_compiler, plain_c
+from olbench.cli import cli
 
 HEAVY = ("numba", "pandas", "matplotlib", "sklearn", "scipy", "rich")
 
@@ -58,6 +61,23 @@ def test_help_lists_the_commands_with_examples():
     assert done.returncode == 0
     for word in ("algorithms", "bench", "Examples:", "completion"):
         assert word in done.stdout
+
+
+def walk_commands(command, words=()):
+    """Yield every command and command of a group, by its words."""
+    yield words
+    context = click.Context(command)
+    for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+        yield from walk_commands(command.get_command(context, name), (*words, name))
+
+
+def test_no_line_of_any_help_is_wider_than_a_terminal():
+    pages = {
+        words: CliRunner().invoke(cli, [*words, "--help"], terminal_width=80) for words in walk_commands(cli)
+    }
+    assert {("run",), ("data", "generate")} <= pages.keys()
+    wide = [line for page in pages.values() for line in page.output.splitlines() if len(line) > 80]
+    assert wide == []
 
 
 def test_the_version_is_printed():

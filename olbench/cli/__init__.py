@@ -93,14 +93,14 @@ def cli(debug: bool) -> None:
 
     \b
     Examples:
-      olbench run quick                             a first experiment
-      olbench report                                its results, beside the published ones
-      olbench run my.libsvm --algorithms arow,scw1  a first look at your own data
-      olbench data list                             the data sets
-      olbench algorithms                            the algorithms
-      olbench algorithms scw1                       one algorithm in detail
-      olbench bench                                 how fast it runs on this machine
-      olbench completion install                    let bash, zsh or fish complete all this
+      olbench run quick           a first experiment
+      olbench report              its results, beside the published ones
+      olbench run my.libsvm       a first look at your own data
+      olbench data list           the data sets
+      olbench algorithms          the algorithms
+      olbench algorithms scw1     one algorithm in detail
+      olbench bench               how fast it runs on this machine
+      olbench completion install  let bash, zsh or fish complete all this
     """
 
 

@@ -24,8 +24,9 @@ FLOORS = ("arithmetic", "memory", "chain")
 
 @click.command("bench")
 @click.option(
-    "--case", "names", multiple=True, type=click.Choice(CASES), help="Run this case only (repeatable)."
-)
+    "--case", "names", multiple=True, type=click.Choice(CASES), metavar="NAME",
+    help=f"Run this case only (repeatable): {', '.join(CASES)}.",
+)  # fmt: skip
 @click.option("--data", metavar="NAME", help="Run on this data set or file instead, in a random order.")
 @click.option("--peer", default="", metavar="TEXT", help="Run only the peers whose name contains TEXT.")
 @click.option(

@@ -61,8 +61,8 @@ def command(
       olbench check configs/ci.yaml --update
       olbench check configs/ci.yaml --allow-better
       olbench check configs/ci.yaml --format github
-      olbench check my.yaml --time --update --against times.json && git checkout new &&
-        olbench check my.yaml --time --against times.json
+      olbench check my.yaml --time --update --against times.json &&
+        git checkout new && olbench check my.yaml --time --against times.json
       olbench check scw --set 'datasets=[synthetic]'
     """
     from olbench import api

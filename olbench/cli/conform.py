@@ -81,7 +81,7 @@ def command(
     Examples:
       olbench conform my_learners:AROW --as arow --set r=0.5
       olbench conform my_learners.py:SCW --as scw1 --set C=1,eta=0.9 --map C=c
-      olbench conform my_learners:AROW --as arow --data svmguide3 --badge arow.json
+      olbench conform my_learners:AROW --as arow --data svmguide3 --badge a.json
       olbench conform --command ./arow --as arow --set r=0.5
       olbench conform --survey
       olbench conform --list --as scw1

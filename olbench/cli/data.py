@@ -406,7 +406,7 @@ def generate(kind: str, output: Path, rows: int, seed: int, **options: Any) -> N
     \b
     Examples:
       olbench data generate dense big.libsvm --rows 1000000
-      olbench data generate text - | olbench run - --algorithms arow --covariance diag
+      olbench data generate text - | olbench run - --covariance diag
     """
     from olbench.data.generators.synthetic import DenseStream, TextStream, pipe_stream, write_stream
 

@@ -42,7 +42,7 @@ def command(
     \b
     Examples:
       olbench forensics forensics --dry-run
-      olbench forensics configs/forensics.yaml --set 'datasets=[svmguide3, splice]'
+      olbench forensics configs/forensics.yaml --set 'datasets=[splice]'
       olbench forensics configs/forensics.yaml --format md --output forensics.md
     """
     from olbench import api

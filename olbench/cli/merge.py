@@ -29,7 +29,7 @@ def command(runs: tuple[Path, ...], output: Path, trust_plugins: bool) -> None:
     \b
     Examples:
       olbench merge results/first results/second -o results/whole
-      olbench merge anna.olb results/scw -o results/scw-both && olbench report results/scw-both
+      olbench merge anna.olb results/scw -o both && olbench report both
     """
     from olbench import api
     from olbench.engine.merging import ConflictError

@@ -87,14 +87,14 @@ def command(
       olbench report scw.olb
       olbench report results/scw --format html --output scw.html
       olbench report results/scw --all
-      olbench report scw/reference                   # the run that ships, whatever is in results/scw
+      olbench report scw/reference   # the run that ships, not results/scw
       olbench report results/quick --measures balanced_accuracy,kappa
-      olbench report results/quick --format latex --output tables.tex --figures figures
+      olbench report results/quick --format latex --output tables.tex
       olbench report scw --figures figures --bands interval
       olbench report scw --algorithms AROW,SCW-I,SCW-II --datasets splice,usps
       olbench report results/mine --highlight my-rule --figures figures
       olbench report results/before results/after
-      olbench report results/before results/after --format html --output changes.html
+      olbench report results/before results/after --format html --output new.html
       olbench report results/scw --strict results/scw/expected.yaml
     """
     from olbench.report.document import report_document

@@ -37,7 +37,7 @@ def command(
 
     \b
     Examples:
-      olbench rerun results/quick --dataset synthetic --algorithm arow --permutation 3
+      olbench rerun quick --dataset synthetic --algorithm arow --permutation 3
       olbench rerun results/quick 3f2a
     """
     from olbench import api

@@ -99,7 +99,7 @@ def command(
       olbench run breast-cancer
       olbench run my.libsvm --algorithms arow,scw1
       olbench run my.libsvm --algorithms arow,my-rule --plugin my_rule.py
-      olbench run my.csv --algorithms arow,scw1 --label class --positive yes --missing mean
+      olbench run my.csv --label class --positive yes --missing mean
       olbench run my.csv --stream --time date --delay 10
       olbench run configs/scw.yaml --dry-run --skip-missing
       olbench run - --algorithms arow --covariance diag < stream.libsvm
