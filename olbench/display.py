@@ -1,13 +1,18 @@
 """Objects as notebooks show them, and what a terminal can show."""
 
 import os
+import re
 import sys
+import textwrap
 from collections.abc import Mapping
+from contextlib import suppress
 from html import escape
 from typing import Any
 
 #: The characters of a bar.
 BAR_WIDTH = 24
+#: However narrow a terminal is, so many columns are used for text.
+FEWEST_COLUMNS = 20
 
 
 def facts_html(title: str, facts: Mapping[str, str]) -> str:
@@ -27,6 +32,38 @@ def can_redraw(stream: Any = None) -> bool:
     """Return whether a stream, standard error by default, is a terminal with styles and a cursor."""
     stream = sys.stderr if stream is None else stream
     return bool(stream.isatty()) and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
+def wrap(text: str, stream: Any, indent: int = 0) -> str:
+    """Return a text as a stream shows it: on a terminal, lines that are too wide end between words.
+
+    Logs and scripts keep one line per message. A command in backticks stays in one line if it fits. Lines
+    after the first are indented by `indent`; a paragraph with a line that is too wide is filled anew.
+    """
+    if not stream.isatty():
+        return text
+    width = _width(stream)
+
+    def fill(paragraph: str) -> str:
+        if all(len(line) <= width for line in paragraph.split("\n")):
+            return paragraph
+        whole = re.sub(r"`[^`]*`", lambda command: command[0].replace(" ", "\0"), paragraph)
+        lines = textwrap.wrap(
+            whole.replace("\n", " "), max(width, indent + FEWEST_COLUMNS), subsequent_indent=" " * indent,
+            replace_whitespace=False, expand_tabs=False, break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        return "\n".join(lines).replace("\0", " ")
+
+    return "\n\n".join(map(fill, text.split("\n\n")))
+
+
+def _width(stream: Any) -> int:
+    """Return the columns of a terminal: COLUMNS, or what the terminal says, or 80."""
+    with suppress(KeyError, ValueError):
+        return int(os.environ["COLUMNS"])
+    with suppress(OSError, ValueError):
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    return 80
 
 
 def make_bar() -> Any:

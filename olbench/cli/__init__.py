@@ -15,6 +15,7 @@ import click
 from olbench import __version__
 from olbench.cli.usage import describe_usage
 from olbench.discovery import PackageWarning
+from olbench.display import wrap
 from olbench.errors import UserError, escape_controls, suggest
 
 #: With fewer bytes of addresses, OpenBLAS tries forever to get memory for its threads.
@@ -110,7 +111,7 @@ _show_as_usual = warnings.showwarning
 def show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
     """Print what is wrong with another package as one sentence, and other warnings as usual."""
     if issubclass(category, PackageWarning):
-        click.echo(f"olbench: {escape_controls(str(message))}", err=True)
+        click.echo(wrap(f"olbench: {escape_controls(str(message))}", sys.stderr), err=True)
     else:
         _show_as_usual(message, category, *place, **more)
 
@@ -193,7 +194,7 @@ def leave(sentence: str, code: int) -> NoReturn:
     """Print a sentence, if there is one, and exit with a code."""
     with suppress(OSError):
         if sentence:
-            click.echo(f"olbench: {escape_controls(sentence)}", err=True)
+            click.echo(wrap(f"olbench: {escape_controls(sentence)}", sys.stderr), err=True)
     # What a full disk or a closed pipe did not take is dropped; at exit, Python would fail on it again.
     for stream in (sys.stdout, sys.stderr):
         try:

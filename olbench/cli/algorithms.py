@@ -101,11 +101,14 @@ def show_all(definitions: "list[Definition]") -> None:
 def show_one(definition: "Definition") -> None:
     """Print everything that is declared about an algorithm."""
     from olbench.algorithms.options import list_ways
+    from olbench.cli.output import say
     from olbench.report.grid import short
 
-    lines = [f"{definition.id}: {definition.title} ({definition.order} order)", ""]
-    lines += [line.strip() for line in definition.doc.strip().splitlines()] + [""]
-    lines += [f"source      {definition.source}"] if definition.source else []
+    say(f"{definition.id}: {definition.title} ({definition.order} order)")
+    say("")
+    say("\n".join(line.strip() for line in definition.doc.strip().splitlines()))
+    say("")
+    lines = [f"source      {definition.source}"] if definition.source else []
     for p in definition.parameters:
         default = f"instead of {p.instead_of}" if p.instead_of else f"= {short(p.default)}"
         lines.append(f"parameter   {p.name} {default}, in {p.interval}: {p.doc}")
@@ -126,7 +129,8 @@ def show_one(definition: "Definition") -> None:
         lines.append("            forgetting: below 1, such as 0.99, for streams that drift")
     if definition.no_diagonal:
         lines.append(f"            not with covariance: diag, because {definition.no_diagonal}")
-    click.echo("\n".join(lines))
+    for line in lines:
+        say(line, indent=12)
 
 
 def _letters(definition: "Definition") -> str:

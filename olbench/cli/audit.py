@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import OUTPUT, format_flag
-from olbench.cli.output import deliver
+from olbench.cli.output import deliver, say
 
 if TYPE_CHECKING:
     from olbench.audit import Check, Result
@@ -65,7 +65,7 @@ def command(
     if listing:
         width = max(len(each.id) for each in chosen)
         for each in chosen:
-            click.echo(f"{each.paper:8}  {each.id:{width}}  {each.where}")
+            say(f"{each.paper:8}  {each.id:{width}}  {each.where}", indent=10)
         return
     results = examine(chosen, SEED if seed is None else seed, TRIALS if trials is None else trials)
     deliver(rendered(results, form, output), output, "audit")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olbench.cli.output import say
 from olbench.errors import UserError, count
 from olbench.files import write_text
 
@@ -107,7 +108,7 @@ def command(
         return
     show_plain_c(timings)
     show_floors(timings)
-    click.echo(f"the timings are in {output}")
+    say(f"the timings are in {output}")
 
 
 def show(case: "Case", n: int, timings: "list[Timing]") -> None:
@@ -142,7 +143,7 @@ def show_plain_c(timings: "list[Timing]") -> None:
 
     compared = [timing for timing in timings if timing.contestant.endswith(PLAIN_C)]
     if compared and not any(timing.ratio for timing in compared):
-        click.echo("plain C is left out: no C compiler (cc, gcc, clang or $CC) works here")
+        say("plain C is left out: no C compiler (cc, gcc, clang or $CC) works here")
         return
     show_matrix(
         "plain C / ours", {_cell(timing): f"{timing.ratio:.2f}" for timing in compared if timing.ratio}
@@ -161,7 +162,7 @@ def show_floors(timings: "list[Timing]") -> None:
     cells = {cell: f"{1000 * (ours[cell] or 0):,.0f} ({share})" for cell, share in largest.items()}
     show_matrix("ns (floor / ours)", cells)
     if cells:
-        click.echo("the largest floor: " + ", ".join(f"{kind[0]} = {kind}" for kind in FLOORS))
+        say("the largest floor: " + ", ".join(f"{kind[0]} = {kind}" for kind in FLOORS))
 
 
 def _cell(timing: "Timing") -> tuple[str, str]:
@@ -190,12 +191,12 @@ def show_parallel(jobs: int, scale: float, repeats: int) -> None:
     turns = [(measure_jobs(cell, 1), measure_jobs(cell, jobs)) for _ in range(repeats)]
     one, several = (min(runs, key=lambda run: run.seconds) for runs in zip(*turns, strict=True))
     for best in (one, several):
-        click.echo(
+        say(
             f"{count(best.trials, 'trial')}, jobs = {best.jobs}: {best.seconds:.2f} s, "
             f"{best.added_bytes / 2**20:.1f} MiB added"
         )
     speedup = one.seconds / several.seconds
-    click.echo(f"speed-up {speedup:.2f}; the data takes {data:.1f} MiB, a learner {state:.1f} MiB")
+    say(f"speed-up {speedup:.2f}; the data takes {data:.1f} MiB, a learner {state:.1f} MiB")
 
 
 def show_cluster(where: str, jobs: int, scale: float, repeats: int) -> None:
@@ -203,13 +204,13 @@ def show_cluster(where: str, jobs: int, scale: float, repeats: int) -> None:
     from olbench.bench.throughput import measure_cluster
 
     cost = measure_cluster(where, jobs, scale, repeats)
-    click.echo(
+    say(
         f"{count(cost.trials, 'trial')} with {cost.seconds:.3f} s of a processor each, medians of "
         f"{count(repeats, 'turn')}:"
     )
     click.echo(f"  jobs = {jobs}: {cost.local:.2f} trials/s")
     click.echo(f"  {where}: {cost.cluster:.2f} trials/s, {cost.ratio:.2f} of the jobs in the same turn")
-    click.echo(f"a task costs {1000 * cost.task:.1f} ms: the time per trial where trials do next to nothing")
+    say(f"a task costs {1000 * cost.task:.1f} ms: the time per trial where trials do next to nothing")
 
 
 def write(path: str, timings: "list[Timing]") -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from olbench.cli.output import program
+from olbench.cli.output import program, say
 from olbench.errors import count
 
 
@@ -33,7 +33,7 @@ def command(folder: Path, output: Path | None) -> None:
     bundled = api.bundle(folder, output)
     size = f"{bundled.bytes / 1e6:,.2f} MB" if bundled.bytes >= 1e5 else f"{bundled.bytes / 1e3:,.1f} KB"
     held = f"{count(bundled.trials, 'trial')} on {count(bundled.datasets, 'data set')}"
-    click.echo(f"{bundled.path}: {held}, {size}")
+    say(f"{bundled.path}: {held}, {size}")
     if not bundled.is_complete:
-        click.echo("the run is not complete; the bundle has what is done", err=True)
+        say("the run is not complete; the bundle has what is done", err=True)
     click.echo(f"next: {program()} verify {bundled.path}")

@@ -8,6 +8,7 @@ import click
 
 from olbench.cli.flags import experiment as experiment_flags
 from olbench.cli.flags import format_flag
+from olbench.cli.output import say
 from olbench.errors import UserError, escape_controls
 from olbench.report.grid import count
 
@@ -82,11 +83,11 @@ def command(
     before = baseline.Baseline(()) if update else baseline.read(against)
     plan = api.plan(experiment, jobs, skip_missing)
     if plan.skipped:
-        click.echo(f"skipped: {', '.join(plan.skipped)} not downloaded", err=True)
+        say(f"skipped: {', '.join(plan.skipped)} not downloaded", err=True)
     run, now = api.measure(plan, rounds if timed else 0, quiet)
     if update and not run.failed:
         baseline.write(against, now)
-        click.echo(f"{against}: {count(len(now.rows), 'row')} written")
+        say(f"{against}: {count(len(now.rows), 'row')} written")
         return
     # A check may leave out the large data sets of a run; a baseline file covers its whole config.
     comparison = api.compare(
@@ -95,7 +96,7 @@ def command(
     )  # fmt: skip
     click.echo(render(comparison, run, form, path), nl=False)
     if advice := regression.advise(comparison, can_update=not against.is_dir()):
-        click.echo(advice, err=True)
+        say(advice, err=True)
     sys.exit(verdict(run, comparison))
 
 
@@ -105,7 +106,7 @@ def render(comparison: "Comparison", run: "Run", form: str, config: Path) -> str
 
     for record in run.failed[:MAX_LINES]:
         reason = escape_controls(record["error"])
-        click.echo(f"{record['dataset']}, {record['algorithm']}: failed: {reason}", err=True)
+        say(f"{record['dataset']}, {record['algorithm']}: failed: {reason}", err=True)
     if form == "json":
         return regression.render_json(comparison, run.failed)
     if form == "junit":

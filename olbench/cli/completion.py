@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from olbench.cli import Actions, cli
+from olbench.cli.output import say
 from olbench.errors import UserError
 from olbench.files import write_text
 
@@ -57,8 +58,8 @@ def install(shell: str | None, printed: bool) -> None:
         path = Path(os.environ.get("ZDOTDIR") or Path.home()) if shell == "zsh" else Path.home()
         changed += [path / name] if _add_line(path / name, line.format(script=script)) else []
     for path in changed:
-        click.echo(f"{path} written")
-    click.echo("it works in new shells" if changed else "it is installed already; no file was changed")
+        say(f"{path} written")
+    say("it works in new shells" if changed else "it is installed already; no file was changed")
 
 
 def _find_shell() -> str:

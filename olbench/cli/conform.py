@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import OUTPUT, complete_algorithms, complete_datasets, format_flag
-from olbench.cli.output import deliver
+from olbench.cli.output import deliver, say
 from olbench.errors import UserError
 from olbench.files import write_text
 
@@ -89,7 +89,12 @@ def command(
     from olbench.conformance.rendering import render_badge
 
     if listing:
-        deliver(list_catalogue(id), output, "catalogue")
+        catalogue = list_catalogue(id)
+        if output is None:
+            for line in catalogue.splitlines():
+                say(line, indent=12)
+        else:
+            deliver(catalogue, output, "catalogue")
         return
     if survey:
         survey_libraries(form, output)
@@ -181,5 +186,5 @@ def survey_libraries(form: str, output: Path | None) -> None:
 
     if form in ("github", "html"):
         raise UserError(f"a survey has no {form}; use text, json or md")
-    found = run_survey(lambda text: click.echo(text, err=True))
+    found = run_survey(lambda text: say(text, err=True))
     deliver(render_survey(found, form), output, "survey")

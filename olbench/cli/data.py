@@ -10,7 +10,7 @@ import click
 
 from olbench.cli import Actions
 from olbench.cli.flags import complete_datasets, own_data
-from olbench.cli.output import ignore_closed_output, show_parts
+from olbench.cli.output import ignore_closed_output, say, show_parts
 from olbench.display import can_redraw, make_bar
 from olbench.errors import UserError, count, expand_home, is_file
 
@@ -152,8 +152,11 @@ def show_info(name: str, form: str, mirror: str | None, positive: tuple[str, ...
         "licence": origin["licence"],
         "note": entry.note,
     }
-    lines = [f"{key:13}{value}" for key, value in facts.items() if value]
-    click.echo("\n".join([f"{entry.name}: {entry.title}", "", *lines]))
+    say(f"{entry.name}: {entry.title}")
+    say("")
+    for key, value in facts.items():
+        if value:
+            say(f"{key:13}{value}", indent=13)
 
 
 def _print_json(entry: "CatalogEntry", form: str, mirror: str | None) -> None:
@@ -168,7 +171,7 @@ def _print_json(entry: "CatalogEntry", form: str, mirror: str | None) -> None:
     click.echo(json.dumps(content, indent=1, ensure_ascii=False))
     if form == "croissant" and (files := unhashed(content)):
         why = "the copy here is compressed otherwise" if copies else f"run `{fetch_command([entry.name])}`"
-        click.echo(f"olbench: the SHA-256 of {', '.join(files)} is not known; {why}", err=True)
+        say(f"olbench: the SHA-256 of {', '.join(files)} is not known; {why}", err=True)
 
 
 def _keep_pipe(name: str, given: dict[str, Any]) -> Path:
@@ -186,12 +189,12 @@ def _describe_file(path: Path, positive: tuple[str, ...], given: dict[str, Any])
     from olbench.data.load import load_dataset
 
     for line in look_at(path, Reading(**given)).lines():
-        click.echo(line)
+        say(line)
     data = load_dataset(path, list(positive) or None, **given)
     for step in data.about.steps:
-        click.echo(step)
+        say(step)
     rows, features = data.X.shape
-    click.echo(f"read as {rows:,} x {features:,}, {data.storage}, fingerprint {data.fingerprint}")
+    say(f"read as {rows:,} x {features:,}, {data.storage}, fingerprint {data.fingerprint}")
 
 
 def _format_labels(labels: "tuple[float | str, ...] | None") -> str:
@@ -243,12 +246,12 @@ def fetch_files(
             "name the data sets to fetch, or use --all or --config; `olbench data list` shows them"
         )
     if not wanted:
-        click.echo(f"{', '.join(configs)}: only local files, nothing to fetch")
+        say(f"{', '.join(configs)}: only local files, nothing to fetch")
     entries = [find(name) for name in dict.fromkeys(wanted)]
     failures = [reason for entry in entries if (reason := _fetch_one(entry, mirror, force))]
     if failures:
         for reason in failures[:-1]:
-            click.echo(f"olbench: {reason}", err=True)
+            say(f"olbench: {reason}", err=True)
         raise UserError(failures[-1])
 
 
@@ -257,7 +260,7 @@ def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
     from olbench.data.fetch import fetch, local_files
 
     if not entry.files:
-        click.echo(f"{entry.name}: built in, nothing to fetch")
+        say(f"{entry.name}: built in, nothing to fetch")
         return ""
     try:
         with _progress() as progress:
@@ -265,7 +268,7 @@ def _fetch_one(entry: "CatalogEntry", mirror: str | None, force: bool) -> str:
     except UserError as error:
         return str(error)
     for path in local_files(entry, mirror) or files:
-        click.echo(f"{entry.name}: {path.name}, {_format_size(path.stat().st_size)}")
+        say(f"{entry.name}: {path.name}, {_format_size(path.stat().st_size)}")
     return ""
 
 
@@ -345,12 +348,12 @@ def verify(names: tuple[str, ...], mirror: str | None) -> None:
         agrees, message = _compare(entry, files)
         checked += 1
         wrong += not agrees
-        click.echo(f"{entry.name:24} {message}")
+        say(f"{entry.name:24} {message}", indent=25)
     if absent and names:
         raise UserError(f"{', '.join(absent)}: not downloaded; get it with `{fetch_command(absent)}`")
     if absent:
-        click.echo(f"not downloaded, not checked: {', '.join(absent)}")
-    click.echo(f"{checked} checked, {wrong} differ")
+        say(f"not downloaded, not checked: {', '.join(absent)}")
+    say(f"{checked} checked, {wrong} differ")
     if wrong:
         sys.exit(1)
 
@@ -386,7 +389,7 @@ def clean(downloads: bool) -> None:
     from olbench.files import cache_folder
 
     freed = remove(downloads)
-    click.echo(f"{_format_size(freed)} removed from {cache_folder()}")
+    say(f"{_format_size(freed)} removed from {cache_folder()}")
 
 
 @command.command("generate", short_help="Generate a LIBSVM file of any size.")
@@ -420,4 +423,4 @@ def generate(kind: str, output: Path, rows: int, seed: int, **options: Any) -> N
             pipe_stream(stream, rows, sys.stdout.buffer)
         return
     size = write_stream(stream, rows, output)
-    click.echo(f"{output}: {count(rows, 'row')}, {count(stream.features, 'feature')}, {_format_size(size)}")
+    say(f"{output}: {count(rows, 'row')}, {count(stream.features, 'feature')}, {_format_size(size)}")

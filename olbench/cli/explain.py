@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from olbench.cli.flags import SET
-from olbench.cli.output import choose_run
+from olbench.cli.output import choose_run, say
 from olbench.errors import UserError
 from olbench.report.grid import count
 
@@ -50,16 +50,16 @@ def command(folder: Path, key: str | None, path: str | None, overrides: tuple[st
     if key:
         chosen = ledger.find_key({**recorded, **reasons}, key, folder)
         if chosen not in reasons:
-            click.echo(f"{chosen}: not needed: the config asks for other trials")
+            say(f"{chosen}: not needed: the config asks for other trials")
             return
         show({chosen: reasons[chosen]})
         return
     show(reasons)
     if unused := len(recorded.keys() - reasons.keys()):
         verb = "belongs" if unused == 1 else "belong"
-        click.echo(f"{count(unused, 'record')} of the ledger {verb} to other configs, data or code")
+        say(f"{count(unused, 'record')} of the ledger {verb} to other configs, data or code")
     if skipped:
-        click.echo(f"skipped: {', '.join(skipped)} not downloaded")
+        say(f"skipped: {', '.join(skipped)} not downloaded")
 
 
 def show(reasons: dict[str, str]) -> None:
@@ -67,8 +67,8 @@ def show(reasons: dict[str, str]) -> None:
     counts = Counter(why for why in reasons.values() if why)
     reused = len(reasons) - counts.total()
     verb, them = ("is", "it") if reused == 1 else ("are", "them")
-    click.echo(f"{count(reused, 'trial')} {verb} reused: nothing that determines {them} has changed")
+    say(f"{count(reused, 'trial')} {verb} reused: nothing that determines {them} has changed")
     for why, number in counts.most_common():
         example = next(key for key, other in reasons.items() if other == why)
         verb = "has" if number == 1 else "have"
-        click.echo(f"{count(number, 'trial')} {verb} to run (such as {example}): {why}")
+        say(f"{count(number, 'trial')} {verb} to run (such as {example}): {why}")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from olbench.cli.output import say
 from olbench.errors import list_some
 
 
@@ -31,6 +32,6 @@ def command(paper: str, output: Path) -> None:
     names = list(dict.fromkeys(path.stem for path in paths))
     verb = "are" if len(names) > 1 else "is"
     listed = " and ".join(names) if len(names) < 3 else list_some(names, 2)
-    click.echo(f"{listed} {verb} in {output}, as PNG, PDF and SVG", err=True)
+    say(f"{listed} {verb} in {output}, as PNG, PDF and SVG", err=True)
     for name, error in refused.items():
-        click.echo(f"{name} is left out: {error}", err=True)
+        say(f"{name} is left out: {error}", err=True)

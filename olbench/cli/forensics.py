@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import DRY_RUN, OUT, OUTPUT, experiment, format_flag
-from olbench.cli.output import deliver, exit_code, render, show_parts
+from olbench.cli.output import deliver, exit_code, render, say, show_parts
 from olbench.errors import UserError
 from olbench.report.grid import Grid, boxes, count, left, right
 
@@ -62,22 +62,20 @@ def command(
     )
     candidates = [cell for cell in plan.cells if isinstance(cell, Suspect)]
     if plan.skipped:
-        click.echo(f"skipped: {', '.join(plan.skipped)} not downloaded; see `olbench data fetch`", err=True)
+        say(f"skipped: {', '.join(plan.skipped)} not downloaded; see `olbench data fetch`", err=True)
     if not candidates:
-        click.echo(
-            f"olbench: {inquiry.paper} reports none of the algorithms of {config} on its data sets", err=True
-        )
+        say(f"olbench: {inquiry.paper} reports none of the algorithms of {config} on its data sets", err=True)
         sys.exit(4)
     if dry_run:
         show_plan(candidates, plan.jobs)
         return
     folder = out or Path("results") / config.stem
     if not quiet:
-        click.echo(plan_line(candidates), err=True)
+        say(plan_line(candidates), err=True)
     run, inquiries = api.investigate(candidates, folder, plan.jobs, quiet)
     if not quiet:
         counts = f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused"
-        click.echo(f"{counts}; the record is in {folder}", err=True)
+        say(f"{counts}; the record is in {folder}", err=True)
     if output is not None or not quiet or form != "text":
         # Wider than a terminal rather than cut: a dropped column would be the finding.
         text = render(findings_document(inquiries), form, output, WIDTH)
@@ -110,7 +108,5 @@ def show_plan(candidates: "list[Suspect]", jobs: int) -> None:
         rows.append(boxes(source.name, f"{source.n:,}", str(len(own)), f"{settings:,}", duration(seconds)))
     columns = (*left("data set"), *right("rows", "candidates", "settings", "screening"))
     show_parts(Grid("", columns, tuple(rows)))
-    click.echo(plan_line(candidates))
-    click.echo(
-        f"screening takes about {duration(total)} with {count(jobs, 'job')}; judging often takes as long"
-    )
+    say(plan_line(candidates))
+    say(f"screening takes about {duration(total)} with {count(jobs, 'job')}; judging often takes as long")

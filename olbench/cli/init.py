@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olbench.cli.flags import FIRST_ALGORITHMS
+from olbench.cli.output import say
 from olbench.errors import UserError, escape_controls
 from olbench.files import write_text
 
@@ -115,7 +116,7 @@ def command(file: Path, label: str, positive: tuple[str, ...], delimiter: str, f
         if label or positive or delimiter:
             raise UserError("--label, --positive and --delimiter go with a data file; leave them out")
         _write(file, TEMPLATE.format(name=file), force)
-        click.echo(f"{file} written, and {file.with_name(FILE)} for editors; now `olbench run {file}`")
+        say(f"{file} written, and {file.with_name(FILE)} for editors; now `olbench run {file}`")
         return
     if not file.is_file():
         raise UserError(f"{file}: there is no such data file, and the name of a config must end in .yaml")
@@ -123,10 +124,10 @@ def command(file: Path, label: str, positive: tuple[str, ...], delimiter: str, f
     text, look = make_config(file, config, label, positive, delimiter)
     _write(config, text, force)
     for line in look.lines():
-        click.echo(f"{file}: {line}")
+        say(f"{file}: {line}")
     if look.is_sorted:
-        click.echo(f"the rows are in the order of {look.time}, so {config} runs them as a stream")
-    click.echo(f"{config} written, and {config.with_name(FILE)} for editors; look at it, and go on with")
+        say(f"the rows are in the order of {look.time}, so {config} runs them as a stream")
+    say(f"{config} written, and {config.with_name(FILE)} for editors; look at it, and go on with")
     click.echo(f"  olbench run {config} --dry-run   # the plan, with a time estimate")
     click.echo(f"  olbench run {config}")
     click.echo(f"  olbench report results/{config.stem}")

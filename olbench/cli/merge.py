@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from olbench.cli.flags import TRUST
-from olbench.cli.output import program
+from olbench.cli.output import program, say
 from olbench.errors import UserError, count, escape_controls
 
 #: How many conflicts are printed at most.
@@ -40,14 +40,14 @@ def command(runs: tuple[Path, ...], output: Path, trust_plugins: bool) -> None:
         merged = api.merge(runs, output, trust_plugins=trust_plugins)
     except ConflictError as error:
         for conflict in error.conflicts[:MAX_LINES]:
-            click.echo(f"CONFLICT: {escape_controls(conflict)}", err=True)
+            say(f"CONFLICT: {escape_controls(conflict)}", err=True)
         found = count(len(error.conflicts), "conflict")
-        click.echo(f"olbench: {found}, so nothing was written", err=True)
+        say(f"olbench: {found}, so nothing was written", err=True)
         sys.exit(error.exit_code)
     held = f"{count(merged.trials, 'trial')} from {count(merged.parts, 'part')}"
-    click.echo(f"{merged.folder}: {held}" + ("" if merged.is_complete else "; it is not complete yet"))
+    say(f"{merged.folder}: {held}" + ("" if merged.is_complete else "; it is not complete yet"))
     if merged.shared:
-        click.echo(
+        say(
             f"{count(merged.shared, 'trial')} in more than one part, the same to the digit; times are those "
             "of the first part"
         )

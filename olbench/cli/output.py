@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olbench.display import can_redraw
+from olbench.display import can_redraw, wrap
 from olbench.errors import escape_controls
 from olbench.files import write_text
 from olbench.report.grid import count
@@ -28,6 +28,11 @@ def screen_size() -> tuple[int, int]:
     """Return the columns and lines to fill: COLUMNS and LINES, or those of the terminal, or SCREEN."""
     size = shutil.get_terminal_size(SCREEN)
     return size.columns, size.lines
+
+
+def say(text: str, err: bool = False, indent: int = 0) -> None:
+    """Print a sentence or a paragraph: on a terminal within its width, otherwise in one line."""
+    click.echo(wrap(text, sys.stderr if err else sys.stdout, indent), err=err)
 
 
 def show_parts(*parts: "Part") -> None:
@@ -53,7 +58,7 @@ def deliver(content: str, output: Path | None, what: str | None = "report") -> N
         return
     write_text(output, content)
     if what:
-        click.echo(f"the {what} is in {output}", err=True)
+        say(f"the {what} is in {output}", err=True)
 
 
 def choose_run(name: Path) -> Path:
@@ -63,7 +68,7 @@ def choose_run(name: Path) -> Path:
     folder = find_run(name)
     if is_hidden(name):
         shipped = f"the one that ships is {name}/{REFERENCE}"
-        click.echo(f"{name} is your own run in {folder}; {shipped}", err=True)
+        say(f"{name} is your own run in {folder}; {shipped}", err=True)
     return folder
 
 
@@ -88,13 +93,11 @@ def ignore_closed_output() -> Iterator[None]:
 def exit_code(run: "Run") -> int:
     """Report whether a run was stopped or had failures; return the exit code."""
     if run.stop.is_set():
-        click.echo(
-            "olbench: stopped; finished trials are kept, and the same command resumes from there", err=True
-        )
+        say("olbench: stopped; finished trials are kept, and the same command resumes from there", err=True)
         return 130
     if run.failed:
         first = run.failed[0]
-        click.echo(
+        say(
             f"olbench: {count(len(run.failed), 'trial')} failed, the first: {first['algorithm']} on "
             f"{first['dataset']}: {escape_controls(first['error'])}; the same command tries again",
             err=True,

@@ -5,10 +5,8 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-import click
-
 from olbench.algorithms.plugins import run_rule
-from olbench.cli.output import show_parts
+from olbench.cli.output import say, show_parts
 from olbench.config.specs import Config
 from olbench.engine.estimate import duration
 from olbench.engine.executors.local import warm_up
@@ -109,9 +107,9 @@ def show_plan(config: Config, cells: Sequence[Cell], jobs: int, skipped: list[st
     memory += jobs * max(cell.memory for cell in cells)
     time = f"about {duration(compiling + seconds / jobs)} with {count(jobs, 'job')}"
     start = f" ({duration(compiling)} of it to compile or load the kernels)"
-    click.echo(f"{time}{start}, and {memory / 2**20:,.0f} MiB of memory")
+    say(f"{time}{start}, and {memory / 2**20:,.0f} MiB of memory")
     if skipped:
-        click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`")
+        say(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`")
 
 
 def _describe_counts(config: Config, datasets: int, cells: Sequence[Cell]) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from olbench.cli.flags import OUTPUT
+from olbench.cli.output import say
 from olbench.report.grid import count
 
 
@@ -50,7 +51,7 @@ def command(model: Path, data: Path, output: Path | None) -> None:
     if labels is not None and known is not None and known.any():
         wrong = int(np.count_nonzero(predicted[known] != labels[known]))
         labelled = int(known.sum())
-        click.echo(
+        say(
             f"{count(wrong, 'mistake')} in {labelled:,} rows with a label ({100 * wrong / labelled:.2f} %)",
             err=True,
         )

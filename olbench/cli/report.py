@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import OUTPUT, TRUST
-from olbench.cli.output import choose_run, deliver, render, screen_size
+from olbench.cli.output import choose_run, deliver, render, say, screen_size
 from olbench.display import can_redraw
 from olbench.errors import UserError
 from olbench.report.grid import count
@@ -128,7 +128,7 @@ def command(
     report = select_rows(replace(report, band=bands), algorithms, datasets)
     report = replace(report, results=report.results.highlight(highlight))
     if not report.rows:
-        click.echo(f"olbench: no trial of {folder} is done yet; run its config first", err=True)
+        say(f"olbench: no trial of {folder} is done yet; run its config first", err=True)
         sys.exit(4)
     if (strict or write_expected) and report.paper is None:
         raise UserError(f"the config of {folder} names no paper, so there are no verdicts")
@@ -141,10 +141,10 @@ def command(
     else:
         click.echo(render_brief(report, str(folders[0] if folders else folder)), nl=False)
     if figures:
-        click.echo(f"{count(draw(report, figures), 'figure')} in {figures}", err=True)
+        say(f"{count(draw(report, figures), 'figure')} in {figures}", err=True)
     if report.results.missing and (output or everything):
         rows, missing = len(report.results.entries), len(report.results.missing)
-        click.echo(f"incomplete: {missing} of {rows} rows are not finished; the report says which", err=True)
+        say(f"incomplete: {missing} of {rows} rows are not finished; the report says which", err=True)
     if write_expected:
         deliver(expected_text(report.judgements, report.claims), write_expected, "list of verdicts")
     if strict:
@@ -203,8 +203,8 @@ def judge_strictly(report: "Report", expected: Path) -> int:
     wanted = read_expected(expected)
     changes = compare_expected(wanted, report.judgements, report.claims)
     for change in changes:
-        click.echo(change, err=True)
-    click.echo(f"{count(len(wanted), 'verdict')} compared, {len(changes)} changed", err=True)
+        say(change, err=True)
+    say(f"{count(len(wanted), 'verdict')} compared, {len(changes)} changed", err=True)
     if not wanted:
         return 4
     return 1 if changes else 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import TRUST
+from olbench.cli.output import say
 from olbench.errors import UserError, escape_controls, find_names, list_some
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def command(
     recorded = ledger.current(folder)
     chosen = ledger.find_key(recorded, key, folder) if key else ""
     record = recorded[chosen or find_trial(folder, recorded, dataset, algorithm, number or 0)]
-    sys.exit(show(record, api.repeat(folder, record, click.echo)))
+    sys.exit(show(record, api.repeat(folder, record, say)))
 
 
 def find_trial(
@@ -93,9 +94,9 @@ def show(record: "Record", again: "Record") -> int:
     protocol = get_protocol(record["protocol"])
     params = ", ".join(f"{name}={value}" for name, value in record["params"].items())
     place = f"{record['dataset']}, {record['role']} {protocol.numbered} {record['number']}"
-    click.echo(f"{record['key']}: {record['algorithm']}{f' ({params})' if params else ''} on {place}")
+    say(f"{record['key']}: {record['algorithm']}{f' ({params})' if params else ''} on {place}")
     if again["status"] == "failed":
-        click.echo(f"it fails: {escape_controls(again['error'])}", err=True)
+        say(f"it fails: {escape_controls(again['error'])}", err=True)
         return 3
     exact = list(protocol.exact)
     others = [each for each in protocol.quantities if each not in exact and not each.ratio]
@@ -110,9 +111,9 @@ def show(record: "Record", again: "Record") -> int:
         if differs:
             changes.append(f"{each.title} {now} instead of {before}")
     if changes:
-        click.echo(f"differs: {', '.join(changes)}")
+        say(f"differs: {', '.join(changes)}")
         return 1
     reported = {each.compared for each in protocol.quantities}
     counts = [f"{each.title} {again[each.name]}" for each in exact if each.name in reported]
-    click.echo(f"the same counts: {', '.join(counts)}")
+    say(f"the same counts: {', '.join(counts)}")
     return 0

@@ -17,7 +17,7 @@ from olbench.cli.flags import (
     experiment,
     own_data,
 )
-from olbench.cli.output import exit_code, ignore_closed_output, program
+from olbench.cli.output import exit_code, ignore_closed_output, program, say
 from olbench.errors import UserError, escape_controls, suggest
 from olbench.report.grid import count
 
@@ -151,13 +151,13 @@ def command(
         # Say how the user's own data was read, and above all what became +1.
         for source in () if quiet else plan.sources:
             for step in source.prepared:
-                click.echo(f"{source.name}: {step}", err=True)
+                say(f"{source.name}: {step}", err=True)
         if dry_run:
             from olbench.cli.plan import show_plan
 
             show_plan(config, plan.cells, plan.jobs, plan.skipped)
             return
-        tell = partial(click.echo, err=True)
+        tell = partial(say, err=True)
         with open_executor(cluster, config.plugins, tell) if cluster else nullcontext() as executor:
             sys.exit(carry_out(plan.cells, folder, plan.jobs, timing, quiet, plan.skipped, executor))
 
@@ -188,7 +188,7 @@ def add_earlier(config: "Config", folder: Path) -> "Config":
         return config
     names = ", ".join(spec.name or spec.id for spec in missing)
     if different:
-        click.echo(
+        say(
             f"{folder} had {names} with other settings ({', '.join(different)}); this run leaves them out, "
             "and --out would keep both",
             err=True,
@@ -270,15 +270,15 @@ def carry_out(
     with ignore_closed_output():
         if not run.has_work and not run.stop.is_set():
             if not quiet:
-                click.echo(f"nothing to do: all {count(run.reused, 'trial')} are in {folder}")
+                say(f"nothing to do: all {count(run.reused, 'trial')} are in {folder}")
             return 0
         if not quiet and (run.fresh or not run.stop.is_set()):
             show_results(run.cells, run.known)
             counts = f"{count(len(run.fresh), 'trial')} run, {run.reused:,} reused"
-            click.echo(f"{counts}; the record is in {folder}")
+            say(f"{counts}; the record is in {folder}")
             # A run that is stopped while it tunes has nothing to report yet; the exit says how to resume.
             if any(trial.key in run.known for cell in run.cells for trial in cell.reported(run.known)):
                 click.echo(f"next: {program()} report {folder}")
     if skipped:
-        click.echo(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
+        say(f"skipped: {', '.join(skipped)} not downloaded; see `olbench data fetch`", err=True)
     return exit_code(run)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from olbench.cli.output import say
 from olbench.report.grid import count
 
 
@@ -36,9 +37,7 @@ def command(runs: tuple[Path, ...], output: Path, statements: tuple[Path, ...]) 
 
     loaded = load_runs(runs, statements)
     if not loaded:
-        click.echo("olbench: no trial of these runs is done yet; run their configs first", err=True)
+        say("olbench: no trial of these runs is done yet; run their configs first", err=True)
         sys.exit(4)
     pages = build_site(loaded, output)
-    click.echo(
-        f"{count(pages, 'page')} on {count(len(loaded), 'run')}: open {output / 'index.html'}", err=True
-    )
+    say(f"{count(pages, 'page')} on {count(len(loaded), 'run')}: open {output / 'index.html'}", err=True)

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import click
 
-from olbench.cli.output import ignore_closed_output
+from olbench.cli.output import ignore_closed_output, say
 from olbench.config.specs import Config
 from olbench.data.readers.compressed import STDIN, open_content, show_path
 from olbench.engine.stopping import stop_on_interrupt
@@ -37,7 +37,7 @@ def run_stream(config: Config, every: int, as_json: bool, quiet: bool) -> int:
         lines.conclude(stop.is_set(), time.perf_counter() - started)
     if stop.is_set():
         learnt = min(entrant.learner.rounds for entrant in stream.entrants)  # a rule may not have stopped
-        click.echo(f"olbench: stopped after {count(learnt, 'example')}", err=True)
+        say(f"olbench: stopped after {count(learnt, 'example')}", err=True)
         return 130
     return 0
 
@@ -83,8 +83,8 @@ class _Lines:
             updates, features = count(learner.updates, "update"), count(stream.features, "feature")
             broken = count(learner.breakdowns, "breakdown").upper()
             warning = f"; {broken}: rescale the data" if learner.breakdowns else ""
-            click.echo(f"{entrant.name}: {mistakes} in {examples}{rate}, {updates}, {features}{warning}")
+            say(f"{entrant.name}: {mistakes} in {examples}{rate}, {updates}, {features}{warning}")
 
     def _print(self, line: str) -> None:
-        click.echo(line, err=self.as_json)
+        say(line, err=self.as_json)
         (sys.stderr if self.as_json else sys.stdout).flush()

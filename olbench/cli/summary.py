@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from olbench.cli.flags import OUTPUT, format_flag
-from olbench.cli.output import deliver, render
+from olbench.cli.output import deliver, render, say
 
 
 @click.command("summary")
@@ -31,6 +31,6 @@ def command(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
 
     found = summary.reproductions(folders or summary.find_runs(Path("results")))
     if not found:
-        click.echo("olbench: there is no finished run of a paper below results/", err=True)
+        say("olbench: there is no finished run of a paper below results/", err=True)
         sys.exit(4)
     deliver(render(summary.summary_document(found), form, output), output, "summary")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from olbench.cli.output import program
+from olbench.cli.output import program, say
 
 
 @click.command("train")
@@ -39,7 +39,7 @@ def command(what: Path, dataset: str | None, algorithm: str | None, number: int,
     folder = find_run(Path("results") / what.stem if what.suffix in (".yaml", ".yml") else what)
     recorded = ledger.current(folder)
     record = recorded[find_trial(folder, recorded, dataset, algorithm, number)]
-    model = api.train(folder, record, click.echo)
+    model = api.train(folder, record, say)
     model.save(output)
-    click.echo(f"{output}: {record['algorithm']} on {record['dataset']}, {output.stat().st_size:,} bytes")
+    say(f"{output}: {record['algorithm']} on {record['dataset']}, {output.stat().st_size:,} bytes")
     click.echo(f"next: {program()} predict {output} DATA")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import JOBS, QUIET, TRUST, format_flag
+from olbench.cli.output import say
 from olbench.errors import UserError, count, escape_controls
 
 if TYPE_CHECKING:
@@ -85,19 +86,19 @@ def show(shown: "VerifiedRun") -> None:
     """Print what was shown."""
     for each in shown.mismatches[:MAX_LINES]:
         before, now = map(escape_controls, each.values)
-        click.echo(f"DIFFERS: {escape_controls(each.place)}: {each.name} {before} in the record, {now} now")
+        say(f"DIFFERS: {escape_controls(each.place)}: {each.name} {before} in the record, {now} now")
     if (more := len(shown.mismatches) - MAX_LINES) > 0:
-        click.echo(f"... and {count(more, 'difference')} more")
+        say(f"... and {count(more, 'difference')} more")
     for cell in shown.wrong_cells[:MAX_LINES]:
-        click.echo(f"DIFFERS: {escape_controls(cell)}: the trials of its tuning choose other parameters")
+        say(f"DIFFERS: {escape_controls(cell)}: the trials of its tuning choose other parameters")
     for reason, records in shown.not_rerun.items():
-        click.echo(f"not run, {reason}: {count(len(records), 'trial')}: {shown.name_unrun(reason)}")
+        say(f"not run, {reason}: {count(len(records), 'trial')}: {shown.name_unrun(reason)}")
     if shown.failed:
-        click.echo(f"the first error: {escape_controls(str(shown.failed[0]['error']))}")
-    click.echo(shown.sentence)
+        say(f"the first error: {escape_controls(str(shown.failed[0]['error']))}")
+    say(shown.sentence)
     if shown.timed is not None:
-        click.echo(describe_times(shown))
-    click.echo(f"seed {shown.seed}; run {shown.digest[:16]}")
+        say(describe_times(shown))
+    say(f"seed {shown.seed}; run {shown.digest[:16]}")
 
 
 def describe_times(shown: "VerifiedRun") -> str:

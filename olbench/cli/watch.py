@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.output import screen_size, show_parts
+from olbench.cli.output import say, screen_size, show_parts
 from olbench.display import can_redraw
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def follow_in_lines(watch: "Watch", once: bool, every: float) -> None:
     """Print a line at every look, and the tables at the last one."""
     standing = watch.look()
     while not once and standing.is_at_work and not standing.is_complete:
-        click.echo(watch.describe(standing))
+        say(watch.describe(standing))
         time.sleep(every)
         standing = watch.look()
     show_parts(*draw(watch, standing, screen_size()[1]))

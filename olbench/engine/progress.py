@@ -8,7 +8,7 @@ from contextlib import suppress
 from html import escape
 from typing import Any
 
-from olbench.display import can_redraw, make_bar
+from olbench.display import can_redraw, make_bar, wrap
 from olbench.engine.estimate import RecentPast, Share, TimeLeft, duration, rate
 from olbench.engine.notebook import Place, is_notebook
 from olbench.errors import count
@@ -100,7 +100,7 @@ class Progress:
     def warn(self, text: str) -> None:
         """Print what the user must know, whatever else is shown."""
         with suppress(OSError):  # nobody reads standard error: no reason to end the run
-            print(f"olbench: {text}", file=sys.stderr, flush=True)
+            print(wrap(f"olbench: {text}", sys.stderr), file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Stop showing."""
