@@ -4,8 +4,9 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -68,15 +69,29 @@ def _width(stream: Any) -> int:
 
 def make_bar() -> Any:
     """Return a column of rich's progress display: a bar that can be read without colours."""
+    from rich.measure import Measurement
     from rich.progress import ProgressColumn, Task
     from rich.text import Text
 
-    class Bar(ProgressColumn):
+    @dataclass
+    class Bar:
         """A bar in brackets: hashes for what is done, dots for what is left."""
 
-        def render(self, task: Task) -> Text:
-            """Return the bar; it stays empty where the total is not known."""
-            done = round(BAR_WIDTH * min(1.0, task.completed / task.total)) if task.total else 0
-            return Text(f"[{'#' * done}{'.' * (BAR_WIDTH - done)}]")
+        share: float
 
-    return Bar()
+        def __rich_measure__(self, console: Any, options: Any) -> Measurement:
+            return Measurement(2, BAR_WIDTH + 2)
+
+        def __rich_console__(self, console: Any, options: Any) -> Iterator[Text]:
+            width = max(0, min(BAR_WIDTH, options.max_width - 2))
+            done = round(width * self.share)
+            yield Text(f"[{'#' * done}{'.' * (width - done)}]")
+
+    class BarColumn(ProgressColumn):
+        """Bars that are narrower where the words beside them need the room."""
+
+        def render(self, task: Task) -> Any:
+            """Return the bar; it stays empty where the total is not known."""
+            return Bar(min(1.0, task.completed / task.total) if task.total else 0.0)
+
+    return BarColumn()

@@ -23,8 +23,10 @@ class Activity:
         self.started = time.monotonic()
 
     def say(self, text: str) -> None:
-        """Set what is going on now."""
-        self.text, self.share, self.started = text, "", time.monotonic()
+        """Set what is going on now: what it is and, after a colon, how far it is."""
+        if text.partition(":")[0] != self.text.partition(":")[0]:
+            self.started = time.monotonic()
+        self.text, self.share = text, ""
         self.show()
 
     def follow_reading(self, position: int, size: int) -> None:

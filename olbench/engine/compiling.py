@@ -36,29 +36,29 @@ def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callabl
     from olbench.kernels.places import outlasts_process
 
     ids = sorted({cell.spec.id for cell in cells if _has_rule_of_package(cell.spec.id)})
-    once = "once on this machine" if outlasts_process() else f"in every run{NOT_KEPT}"
+    is_kept = outlasts_process()
     left, begin = dict.fromkeys(places), time.monotonic()
-    say(describe_compiling(left, len(places), 0.0, once))
+    say(describe_compiling(left, len(places), 0.0, is_kept))
     # What fails is compiled again where it is used, which says why it fails.
     with suppress(Exception):
         for place in compile_kernels(places, ids, min(jobs, count_cores()), stop):
             del left[place]
-            say(describe_compiling(left, len(places), time.monotonic() - begin, once))
+            say(describe_compiling(left, len(places), time.monotonic() - begin, is_kept))
 
 
 #: Why compiled code is lost, and the remedy.
-NOT_KEPT = " (neither the package nor the cache folder can be written; set OLBENCH_CACHE to one that can)"
+NOT_KEPT = "; neither the package nor the cache folder can be written, so set OLBENCH_CACHE to one that can"
 
 
-def describe_compiling(left: Iterable[Place], total: int, elapsed: float, once: str) -> str:
-    """Return what is compiled, how much of it is left and, once one is done, how long that may take."""
+def describe_compiling(left: Iterable[Place], total: int, elapsed: float, is_kept: bool) -> str:
+    """Return how much is compiled and, once one is done, the time left; then what a terminal may cut."""
     names = [module.rpartition(".")[2] for module, _ in left]
     done = total - len(names)
     kernels = "kernel" if total == 1 else "kernels"
-    words = f"compiling {total} {kernels}, {once}: {done} done"
-    if names:
-        words += f", left: {', '.join(names)}"
-    return words + (f", about {duration(elapsed / done * len(names))}" if names and done else "")
+    words = f"compiling {total} {kernels} {'once' if is_kept else 'in every run'}: {done} done"
+    if names and done:
+        words += f", about {duration(elapsed / done * len(names))} left"
+    return words + (f" ({', '.join(names)})" if names else "") + ("" if is_kept else NOT_KEPT)
 
 
 def find_missing(cells: Sequence[Cell]) -> set[Place]:

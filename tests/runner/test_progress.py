@@ -137,6 +137,32 @@ def test_bars_can_be_read_without_colour(environment, monkeypatch):
     assert f"digits [{'#' * 6}{'.' * 18}] 1/4" in screen.file.getvalue()
 
 
+def test_bars_are_narrower_where_the_words_beside_them_need_the_room():
+    name = "a-data-set-with-a-name.csv"
+    progress = Bars(MISTAKE_RATE)
+    progress.bars.start = progress.bars.stop = lambda: None
+    progress.start({(name, "arow", "{}"): Share(680, 1.0)}, jobs=1)
+    progress.add(record((name, "arow", "{}")))
+    progress.say("511.0 trials/s, about 0.7 s left")
+    screen = Console(width=80, file=io.StringIO(), color_system=None)
+    screen.print(progress.bars.get_renderable())
+    first, second = screen.file.getvalue().splitlines()
+    assert re.fullmatch(rf"{name} \[\.+] +1/680 best arow 0.1000 *", first)
+    assert re.fullmatch(r"all +\[\.+] +1/680 511.0 trials/s, about 0.7 s left", second)
+
+
+def test_the_seconds_count_on_through_one_activity(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    activity = Activity()
+    activity.say("compiling 3 kernels once: 0 done (covariance, root)")
+    clock[0] = 15.0
+    activity.say("compiling 3 kernels once: 1 done, about 8 s left (root)")
+    assert activity.started == 0.0
+    activity.say("preparing the trials")
+    assert activity.started == 15.0
+
+
 def test_a_terminal_that_cannot_redraw_gets_lines(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
