@@ -1,6 +1,7 @@
 """olbench report: from the record of a run to tables, figures, verdicts and a page."""
 
 import re
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -139,7 +140,11 @@ def command(
     elif full or form or output:
         deliver(render(report_document(report), form or "text", output), output)
     else:
-        click.echo(render_brief(report, str(folders[0] if folders else folder)), nl=False)
+        lists = {"algorithms": algorithms, "datasets": datasets, "highlight": highlight}
+        texts = {"measures": measures, **{name: ",".join(names) for name, names in lists.items()}}
+        flags = [word for name, text in texts.items() if text for word in (f"--{name}", text)]
+        again = shlex.join(["olbench", "report", str(folders[0] if folders else folder), *flags])
+        click.echo(render_brief(report, again), nl=False)
     if figures:
         say(f"{count(draw(report, figures), 'figure')} in {figures}", err=True)
     if report.results.missing and (output or everything):
@@ -151,13 +156,13 @@ def command(
         sys.exit(judge_strictly(report, strict))
 
 
-def render_brief(report: "Report", name: str) -> str:
-    """Return the summary of a run that the user calls `name`, as wide and high as the terminal."""
+def render_brief(report: "Report", again: str) -> str:
+    """Return the summary of a run, which the command `again` prints, as wide and high as the terminal."""
     from olbench.report import brief
     from olbench.report.renderers import text
 
     width, height = screen_size()
-    return text.render(brief.parts(report, name, width, height), width, can_redraw(sys.stdout))
+    return text.render(brief.parts(report, again, width, height), width, can_redraw(sys.stdout))
 
 
 def compare(folders: tuple[Path, ...], form: str, output: Path | None) -> None:

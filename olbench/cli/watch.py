@@ -1,5 +1,6 @@
 """olbench watch: the progress of a run and its tables so far, while it goes on elsewhere."""
 
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -92,7 +93,8 @@ def draw(watch: "Watch", standing: "Standing", height: int) -> "list[Part]":
     if not report.rows:
         return [line, progress]
     room = max(brief.FEWEST, height - len(rows) - 2 * brief.AROUND)
-    return [line, progress, brief.best_rows(report, room)]
+    again = f"olbench report {shlex.quote(str(watch.folder))}"
+    return [line, progress, brief.best_rows(report, room, again)]
 
 
 def bar(done: int, total: int, width: int = 24) -> str:

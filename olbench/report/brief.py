@@ -1,7 +1,6 @@
 """A report on one screen: verdicts, winners, ranks, and what to run next."""
 
 import math
-import shlex
 from collections import Counter
 
 from olbench.algorithms import get_definition
@@ -56,10 +55,10 @@ CLAIMS = {
 }
 
 
-def parts(report: Report, name: str, width: int = 80, height: int = 40) -> list[Part]:
-    """Return the summary of a run that fills a terminal; the user calls the run `name`."""
+def parts(report: Report, again: str, width: int = 80, height: int = 40) -> list[Part]:
+    """Return the summary of a run that fills a terminal; `again` is the command that prints it."""
     before = "\n".join((*headline_lines(report, report.made[:10], NAMED), *_describe_claims(report)))
-    steps = next_steps(report, name)
+    steps = next_steps(report, again)
     longest = max(len(command) for command, _ in steps)
     next_lines = "\n".join(["Next", *(f"  {command:{longest}}  {why}" for command, why in steps)])
     guesses = describe_guesses(report.guesses, report.headline, NAMED)
@@ -67,13 +66,13 @@ def parts(report: Report, name: str, width: int = 80, height: int = 40) -> list[
     texts = (before, *after)
     lines = sum(math.ceil(len(line) / width) for text in texts for line in text.splitlines())
     room = max(FEWEST, height - lines - len(texts) - AROUND)
-    return list(highlight([before, best_rows(report, room), *texts[1:]], report.results.highlighted))
+    return list(highlight([before, best_rows(report, room, again), *texts[1:]], report.results.highlighted))
 
 
-def best_rows(report: Report, room: int) -> Grid:
-    """Return all rows, if there is room for them, or the best on each data set."""
+def best_rows(report: Report, room: int, again: str) -> Grid:
+    """Return all rows, if there is room for them, or the best on each data set; `again --full` has more."""
     rows = list(filter(report.results.is_contestant, report.rows))
-    return all_rows(report, rows) if len(rows) <= room else best_on_each(report, rows, room)
+    return all_rows(report, rows) if len(rows) <= room else best_on_each(report, rows, room, again)
 
 
 def _describe_claims(report: Report) -> list[str]:
@@ -96,7 +95,7 @@ def all_rows(report: Report, rows: list[Entry]) -> Grid:
     return Grid("Results, best first", columns, body, bold_note(report))
 
 
-def best_on_each(report: Report, rows: list[Entry], room: int) -> Grid:
+def best_on_each(report: Report, rows: list[Entry], room: int, again: str) -> Grid:
     """Return the best algorithm on each data set, those as good, and the paper's number."""
     headline, results, body = report.headline, report.results, []
     alone = all(entry.exclusive for entry in rows)
@@ -114,7 +113,7 @@ def best_on_each(report: Report, rows: list[Entry], room: int) -> Grid:
     )
     columns += right("paper", drop=PAPER) if report.judgements else ()
     hidden = len(body) - room
-    note = f"{count(hidden, 'more data set')} in `olbench report --full`. " if hidden > 0 else ""
+    note = f"{count(hidden, 'more data set')} in `{again} --full`. " if hidden > 0 else ""
     note += f"As good: not significantly different from the best ({results.test_text})."
     return Grid(f"Best on each data set: {headline.best} {headline.title}", columns, body[:room], note)
 
@@ -140,7 +139,7 @@ def describe_ranks(report: Report) -> str:
     return f"Mean ranks over {count(report.complete, 'data set')}: {listed}."
 
 
-def next_steps(report: Report, name: str) -> list[tuple[str, str]]:
+def next_steps(report: Report, again: str) -> list[tuple[str, str]]:
     """Return commands that make sense now, each with what it gives."""
     results, steps = report.results, []
     if results.folder.resolve().name == run_file.REFERENCE or is_bundle(results.folder):
@@ -151,11 +150,10 @@ def next_steps(report: Report, name: str) -> list[tuple[str, str]]:
         steps.append(("olbench run ... --set tuning.search=grid", "tunes parameters"))
     elif any(map(is_time, report.protocol.quantities)) and not all(entry.exclusive for entry in report.rows):
         steps.append(("olbench run ... --timing exclusive", "comparable times"))
-    report_again = f"olbench report {shlex.quote(name)}"
     return [
         *steps,
-        (f"{report_again} --full", "all tables"),
-        (f"{report_again} --all", "all formats and figures"),
+        (f"{again} --full", "all tables"),
+        (f"{again} --all", "all formats and figures"),
     ]
 
 

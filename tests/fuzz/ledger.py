@@ -133,7 +133,7 @@ class ResultsFuzzer:
                 render(report_document(make_report(folder)), "text", folder / "report.txt")
             elif chance % 16 == 1:
                 report = make_report(folder)
-                render_brief(report, "results").encode()
+                render_brief(report, "olbench report results").encode()
                 form = format_names()[chance // 16 % len(format_names())]
                 render(report_document(report), form, folder / f"report.{form}").encode()
         except UserError as error:

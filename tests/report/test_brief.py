@@ -41,6 +41,9 @@ def test_by_default_a_report_is_a_summary_and_in_full_on_request(here, run):
     assert "Results, best first" in out
     assert "Within splice" not in out
     assert f"olbench report {run} --full" in out
+    selection = "--algorithms arow,scw1 --datasets splice --highlight scw1"
+    out = " ".join(here("report", run, *selection.split())[1].split())
+    assert f"olbench report {run} {selection} --all" in out
     for words in (("--full",), ("--format", "text")):
         assert "Within splice" in here("report", run, *words)[1]
     here("report", run, "--output", run / "r.txt")
@@ -52,7 +55,7 @@ def test_by_default_a_report_is_a_summary_and_in_full_on_request(here, run):
 @pytest.mark.parametrize("columns", [60, 80, 100, 120, 140])
 @pytest.mark.parametrize("lines", [24, 40])
 def test_it_fits_a_terminal_and_keeps_its_names(report, columns, lines):
-    shown = text.render(brief.parts(report, "small", columns, lines), columns).splitlines()
+    shown = text.render(brief.parts(report, "olbench report small", columns, lines), columns).splitlines()
     assert max(map(len, shown)) <= columns
     assert "…" not in "".join(shown)
     assert len(shown) <= max(lines, 33)
@@ -62,7 +65,9 @@ def test_it_fits_a_terminal_and_keeps_its_names(report, columns, lines):
 
 
 def test_many_rows_become_the_best_of_each_data_set(report):
-    [table] = [part for part in brief.parts(report, "small", 80, 20) if not isinstance(part, str)]
+    again = "olbench report small"
+    assert f"1 more data set in `{again} --full`." in brief.best_rows(report, 2, again).note
+    [table] = [part for part in brief.parts(report, again, 80, 20) if not isinstance(part, str)]
     assert table.title == "Best on each data set: lowest mistake rate"
     for row in table.rows:
         entries = report.results.of(row[0].text)
@@ -71,7 +76,7 @@ def test_many_rows_become_the_best_of_each_data_set(report):
 
 
 def test_it_counts_verdicts_and_claims(report):
-    first = brief.parts(report, "small")[0]
+    first = brief.parts(report, "olbench report small")[0]
     assert "mistake rates reproduced" in first
     assert re.search(r"^Of \d+ claims of the paper, ", first, re.MULTILINE)
 
@@ -107,7 +112,7 @@ def test_a_contestant_no_better_than_guessing_is_named_in_text_and_page(run):
     sentence = describe_guesses(report.guesses, MISTAKE_RATE)
     assert sentence.startswith("No better than always predicting the more frequent class (mistake rate in")
     assert sentence in section_values(report)["headline"]["guesses"]
-    shown = " ".join(text.render(brief.parts(report, "small", 80, 60), 80).split())
+    shown = " ".join(text.render(brief.parts(report, "olbench report small", 80, 60), 80).split())
     assert "No better than always predicting the more frequent class" in shown
     give_majority(run, 0.5)
     assert make_report(run).guesses == {}
