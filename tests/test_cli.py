@@ -102,6 +102,12 @@ def test_a_narrow_table_of_algorithms_keeps_ids_and_parameters_and_says_what_it_
     assert "Not shown in this width: name, order, traits, classes, source." in " ".join(lines)
 
 
+def test_options_without_a_choice_have_no_default():
+    done = olbench("algorithms", "arow-libol")
+    assert "runs with   multiclass: native; covariance: shared\n" in done.stdout
+    assert "the first is the default" not in done.stdout
+
+
 def test_one_algorithm_in_detail():
     done = olbench("algorithms", "arow")
     assert done.returncode == 0

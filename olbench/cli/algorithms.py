@@ -119,8 +119,9 @@ def show_one(definition: "Definition") -> None:
         lines.append(f"traits      {', '.join(has) or 'none'} ({definition.traits.source})")
     for place, way in enumerate(list_ways(definition)):
         options = "; ".join(f"{name}: {', '.join(values)}" for name, values in way.items())
-        start, end = ("", "") if place else ("runs with", " (the first is the default)")
-        end = "" if definition.order == "first" else end
+        start = "" if place else "runs with"
+        several = any(len(values) > 1 for values in way.values())
+        end = " (the first is the default)" if several and not place and definition.order != "first" else ""
         lines.append(f"{start:12}{options}{end}")
     if definition.state is not None:
         kept = f"and keeps {count(len(definition.state), 'number')}" if definition.state else ""

@@ -258,7 +258,20 @@ def _flatten_value(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def describe(value: Any) -> str:
-    """Return a value of a config as a short text."""
+    """Return a value of a config as a short text, as YAML has it.
+
+    >>> describe([{"name": "town", "drop": True}, {"name": "day", "values": ["mon", "tue"]}])
+    '{name: town, drop: true}, {name: day, values: [mon, tue]}'
+    """
     if value is None:
         return NOTHING
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_nest(each)}' for key, each in value.items())}}}"
     return ", ".join(map(describe, value)) if isinstance(value, (list, tuple)) else short(value)
+
+
+def _nest(value: Any) -> str:
+    """Return a value within a mapping, where a list needs brackets."""
+    return f"[{describe(value)}]" if isinstance(value, (list, tuple)) else describe(value)

@@ -71,7 +71,7 @@ def test_a_time_that_was_shared_is_in_brackets(tmp_path):
     ledger = folder / "trials.jsonl"
     ledger.write_text(ledger.read_text().replace('"timing":"exclusive"', '"timing":"shared"'))
     shown = render(make_report(folder), "text")
-    assert "(seconds, shared)" in shown
+    assert "seconds (shared)" in shown
     assert re.search(r"\(0\.\d+ ± 0\.\d+\)", shown)
 
 

@@ -14,7 +14,7 @@ from olbench.report.sections import Section, register
 
 def cost_columns(report: Report) -> tuple[Column, ...]:
     """Return the headings of the costs; the rate is as good as the times are."""
-    rate = "examples/s" if report.results.exclusive else "(examples/s, shared)"
+    rate = "examples/s" if report.results.exclusive else "examples/s (shared)"
     energy = (JOULES.title,) if report.results.has_energy else ()
     return right("learner size", "trial memory", rate, *energy, optional=True, drop=COST)
 

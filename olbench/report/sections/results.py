@@ -104,7 +104,7 @@ def quantity_columns(report: Report, entries: Sequence[Entry]) -> tuple[Column, 
     alone = all(entry.exclusive for entry in entries)
     columns: tuple[Column, ...] = ()
     for each in report.protocol.quantities:
-        heading = f"({each.title}, shared)" if is_time(each) and not alone else each.title
+        heading = f"{each.title} (shared)" if is_time(each) and not alone else each.title
         columns += right(heading, drop=TIME if is_time(each) else KEPT)
     return columns
 
