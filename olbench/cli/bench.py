@@ -39,7 +39,7 @@ FLOORS = ("arithmetic", "memory", "chain")
     help="Factor on the number of examples.",
 )  # fmt: skip
 @click.option(
-    "--output", default="bench.json", show_default=True, type=click.Path(dir_okay=False),
+    "--output", "-o", default="bench.json", show_default=True, type=click.Path(dir_okay=False),
     help="JSON file for the timings.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the timings as JSON instead of tables.")

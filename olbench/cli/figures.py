@@ -11,8 +11,8 @@ from olbench.errors import list_some
 @click.command("figures")
 @click.argument("paper")
 @click.option(
-    "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("figures"), show_default=True,
-    help="Folder for the figures.",
+    "--output", "-o", type=click.Path(path_type=Path, file_okay=False), default=Path("figures"),
+    show_default=True, help="Folder for the figures.",
 )  # fmt: skip
 def command(paper: str, output: Path) -> None:
     """Draw the illustrations of PAPER as PNG, PDF and SVG: formulas, data, single learners, runs that ship.

@@ -26,6 +26,7 @@ OUT = click.option("--out", type=click.Path(path_type=Path), help="Results folde
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Print the plan, with a time estimate, and stop.")
 OUTPUT = click.option(
     "--output",
+    "-o",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write to this file instead of the terminal.",
 )

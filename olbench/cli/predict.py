@@ -46,7 +46,7 @@ def command(model: Path, data: Path, output: Path | None) -> None:
     rows.writerow(["row", "predicted", "score"])
     shown = [f"{label:g}" if isinstance(label, float) else str(label) for label in predicted.tolist()]
     rows.writerows(zip(range(1, len(shown) + 1), shown, scores.tolist(), strict=True))
-    deliver(text.getvalue(), output, "predictions")
+    deliver(text.getvalue(), output, "table of predictions")
     known = None if labels is None else np.isin(labels, trained.estimator.classes_)
     if labels is not None and known is not None and known.any():
         wrong = int(np.count_nonzero(predicted[known] != labels[known]))

@@ -112,6 +112,9 @@ def test_a_run_trains_a_model_that_predicts(here, tmp_path):
     code, out, _ = here("train", "my.yaml", "--algorithm", "arow", "-o", "m.npz")
     assert code == 0
     assert "as in the record" in out
+    assert here("predict", "m.npz", "my.csv", "-o", "p.csv")[2].startswith(
+        "the table of predictions is in p.csv\n"
+    )
     code, out, err = here("predict", "m.npz", "my.csv")
     assert code == 0
     lines = out.splitlines()
