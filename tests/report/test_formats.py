@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from olbench.quantities import MISTAKE_RATE, UPDATES
-from olbench.report.grid import Box, Grid, left, right
+from olbench.report.grid import Box, Grid, boxes, left, right
 from olbench.report.model import make_report
 from olbench.report.renderers import latex, text
 from olbench.report.renderers import md as markdown
@@ -96,10 +96,10 @@ def test_text_marks_the_best_without_colour_and_with_it():
 
 #: What plain LaTeX, booktabs and longtable define, as far as we use it.
 MACROS = {
-    "LTcapwidth", "ast", "begin", "begingroup", "bfseries", "bottomrule", "bullet", "caption", "cdot",
+    "LTcapwidth", "ast", "begin", "begingroup", "bfseries", "bottomrule", "bullet", "caption", "cdot", "circ",
     "dagger", "dots", "end", "endgroup", "endhead", "footnotesize", "geq", "leq", "linewidth", "midrule",
-    "multicolumn", "noindent", "pm", "setlength", "star", "tabcolsep", "tau", "textasciicircum",
-    "textasciitilde", "textbackslash", "textbf", "times", "toprule",
+    "multicolumn", "noindent", "pm", "setlength", "sloppy", "star", "tabcolsep", "tau", "textasciicircum",
+    "textasciitilde", "textbackslash", "textbf", "texttt", "times", "toprule",
 }  # fmt: skip
 
 
@@ -114,13 +114,13 @@ def test_latex_compiles(what, report, tmp_path):
     }[what]()
     check_latex(fragment)
     if shutil.which("pdflatex"):
-        compile_latex(fragment, tmp_path)
+        assert "Overfull" not in compile_latex(fragment, tmp_path)
 
 
 def check_latex(fragment: str) -> None:
     """Parse what we write: balanced groups and environments, and as many cells a row as columns."""
     bare = re.sub(r"(?<!\\)%.*", "", fragment)
-    bare = bare.replace(r"\{", "").replace(r"\}", "").replace("\\\\", "\n")
+    bare = bare.replace(r"\{", "").replace(r"\}", "").replace("\\\\", "\n").replace(r"$^\circ$", "")
     assert bare.isascii()
     assert bare.count("{") == bare.count("}")
     assert set(re.findall(r"\\([A-Za-z]+)", bare)) <= MACROS
@@ -137,12 +137,13 @@ def check_latex(fragment: str) -> None:
 
 def test_the_matrix_of_a_paper_has_titles_and_the_best_in_bold(report):
     tables = re.findall(r"\\begin\{longtable\}.*?\\end\{longtable\}", render(report, "latex"), re.DOTALL)
-    [matrix] = [each for each in tables if "by data set and algorithm" in each]
-    lines = matrix.splitlines()
-    assert r"data set & Perceptron & CW & AROW & SCW-I & SCW-II \\" in lines
+    first, second = (each.splitlines() for each in tables if "by data set and algorithm" in each)
+    assert r"data set & Perceptron & CW & AROW \\" in first
+    assert r"data set & SCW-I & SCW-II \\" in second
     names = ["perceptron", "cw", "arow", "scw1", "scw2"]
     for dataset in report.results.datasets:
-        cells = next(line for line in lines if line.startswith(f"{dataset} &")).split(" & ")[1:]
+        rows = [line for line in (*first, *second) if line.startswith(f"{dataset} &")]
+        cells = [cell for row in rows for cell in row.split(" & ")[1:]]
         bold = {name for name, cell in zip(names, cells, strict=True) if cell.startswith(r"\textbf{")}
         assert bold == report.results.best[dataset]
 
@@ -153,19 +154,39 @@ def test_a_matrix_that_is_too_wide_for_a_page_is_split_and_repeats_its_names():
     fragment = latex.render([Grid("wide", columns, [row], "a note")])
     check_latex(fragment)
     tables = fragment.split(r"\begin{longtable}")[1:]
-    assert len(tables) == 4
+    assert len(tables) == 5
     assert all(r"a\_b & " in table for table in tables)
-    assert [table.count("algorithm ") for table in tables] == [5, 5, 5, 5]
-    assert ["a note" in table for table in tables] == [False, False, False, True]
+    assert [table.count("algorithm ") for table in tables] == [4, 4, 4, 4, 4]
+    assert ["a note" in table for table in tables] == [False, False, False, False, True]
 
 
-def compile_latex(fragment: str, folder: Path) -> None:
+def test_words_of_a_table_that_is_too_wide_for_a_page_wrap():
+    wide, narrow = "several words in a cell of medium size", "two words"
+    columns = (*left("a", "b", "c"), *right("d"))
+    fragment = latex.render([Grid("words", columns, [boxes(wide, narrow, wide, "0.1234 ± 0.0123")])])
+    [types] = re.findall(r"\\begin\{longtable\}\{(.*)\}", fragment)
+    assert re.sub(r"p\{[^}]*\}", "p", types) == "plpr"
+    assert sum(map(float, re.findall(r"p\{([\d.]+)", types))) < 0.7
+    fitting = latex.render([Grid("words", columns, [boxes(wide, narrow, narrow, "0.1234 ± 0.0123")])])
+    assert r"\begin{longtable}{lllr}" in fitting
+
+
+def test_latex_prints_the_marks_of_verdicts_and_commands():
+    fragment = latex.render([Grid("t", left("a"), [boxes("c°")], "° is large; see `olbench run --help`.")])
+    assert r"c$^\circ$ \\" in fragment
+    assert r"{$^\circ$ is large; see \texttt{olbench run -{}-help}.}" in fragment
+    assert r"120: \texttt{olbench summary}" in latex.render(["120: `olbench summary`"])
+    assert "c`d`e" in latex.render([Grid("t", left("a"), [boxes("c`d`e")])])
+
+
+def compile_latex(fragment: str, folder: Path) -> str:
     (folder / "doc.tex").write_text(latex.document(fragment), encoding="ascii")
     done = subprocess.run(
         ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "doc.tex"],
         cwd=folder, capture_output=True, text=True, errors="replace", timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:]
+    return done.stdout
 
 
 def test_side_by_side_shows_the_change_and_marks_what_is_significant(tmp_path):

@@ -10,20 +10,25 @@ from olbench.report.renderers import Format
 from olbench.report.renderers.text import stack
 
 HEAD = r"""% Tables made by olbench. In the preamble: \usepackage{booktabs,longtable}
-\begingroup\footnotesize\setlength{\tabcolsep}{4pt}\setlength{\LTcapwidth}{\linewidth}
+\begingroup\footnotesize\sloppy\setlength{\tabcolsep}{3pt}\setlength{\LTcapwidth}{\linewidth}
 """
 FOOT = r"""\endgroup
 """
-#: A column with a text longer than this wraps.
-LONG = 40
-#: The letters that a line of a page has room for, and those that a gap between columns takes; a wider table
-#: of numbers is split.
-PAGE, GAP = 122, 2
+#: The digits that a line of the standard article has room for, and those that a gap between columns takes.
+#: In a wider table words wrap; if that is not enough, it is split.
+PAGE, GAP = 80, 1.5
+#: How wide characters are in digits; those that are not listed are as wide as one.
+WIDTHS = {
+    **dict.fromkeys(" fijlrst.,:;'!|()[]I", 0.75), **dict.fromkeys("ABCDEFGHJKLNOPQRSTUVXYZ&%", 1.45),
+    **dict.fromkeys("mwMW±×≤≥<>−—…", 1.75),
+}  # fmt: skip
+#: How much wider bold is.
+BOLD = 1.16
 SIGNS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
     "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "×": r"$\times$",
     "≤": r"$\leq$", "≥": r"$\geq$", "<": r"$<$", ">": r"$>$", "τ": r"$\tau$", "✓": r"$\bullet$", "–": "--",
-    "⋆": r"$\star$", "∗": r"$\ast$", "†": r"$\dagger$", "·": r"$\cdot$",
+    "⋆": r"$\star$", "∗": r"$\ast$", "†": r"$\dagger$", "·": r"$\cdot$", "°": r"$^\circ$",
     "—": "---", "…": r"\dots{}", "−": "$-$", "“": "``", "”": "''", "’": "'", '"': "''",
     "[": "{[}", "*": "{*}",
 }  # fmt: skip
@@ -39,7 +44,7 @@ def render(parts: Iterable[Part]) -> str:
 def document(fragment: str) -> str:
     """Return a whole document around a fragment."""
     return "\n".join([
-        r"\documentclass{article}", r"\usepackage[margin=2cm]{geometry}", r"\usepackage{booktabs,longtable}",
+        r"\documentclass{article}", r"\usepackage{booktabs,longtable}",
         r"\begin{document}", fragment, r"\end{document}", "",
     ])  # fmt: skip
 
@@ -50,19 +55,23 @@ def escape(text: str) -> str:
     return known.encode("ascii", "replace").decode()
 
 
+def _prose(text: str) -> str:
+    """Return sentences: commands, which are in backticks, become typewriter text."""
+    pieces = re.split("`([^`]+)`", text)
+    # Some fonts would join the two hyphens of a flag.
+    pieces[1::2] = [rf"\texttt{{{escape(each).replace('--', '-{}-')}}}" for each in pieces[1::2]]
+    pieces[::2] = map(escape, pieces[::2])
+    return "".join(pieces)
+
+
 def _paragraph(text: str) -> str:
-    return "\\noindent\n" + " \\\\\n".join(escape(line) for line in text.splitlines() if line) + "\n\n"
+    return "\\noindent\n" + " \\\\\n".join(_prose(line) for line in text.splitlines() if line) + "\n\n"
 
 
 def _split(grid: Grid) -> str:
-    """Return a table without optional columns, or several if a page is too narrow for its numbers."""
+    """Return a table without optional columns, or several if a page is too narrow for it."""
     grid = grid.keep([number for number, column in enumerate(grid.columns) if not column.optional])
-    if any(_find_long(grid)):  # columns that wrap make room for the others
-        return _grid(grid)
-    headings = [column.printed or column.heading for column in grid.columns]
-    columns = zip(headings, grid.texts_by_column(), strict=True)
-    letters = [max(map(len, (heading, *texts))) for heading, texts in columns]
-    pieces = _divide(grid, letters)
+    pieces = _divide(grid, _measure(grid)[1])
     titles = [grid.title, *(f"{grid.title}, continued" for _ in pieces[1:])]
     notes = [*("" for _ in pieces[1:]), grid.note]
     return "\n".join(
@@ -71,11 +80,11 @@ def _split(grid: Grid) -> str:
     )
 
 
-def _divide(grid: Grid, letters: Sequence[int]) -> list[Grid]:
-    """Return a table as few that fit, and as even as they can be, for columns of so many letters."""
+def _divide(grid: Grid, widths: Sequence[float]) -> list[Grid]:
+    """Return a table as few that fit, and as even as they can be, for columns of these widths."""
 
     def cut(width: int) -> list[Grid]:
-        return stack(grid, width, lambda kept: sum(letters[number] + GAP for number in kept))
+        return stack(grid, width, lambda kept: sum(widths[number] + GAP for number in kept))
 
     pieces = cut(PAGE)
     fewest, narrower = len(pieces), (cut(width) for width in range(PAGE - 1, 0, -1))
@@ -85,12 +94,9 @@ def _divide(grid: Grid, letters: Sequence[int]) -> list[Grid]:
 def _grid(grid: Grid) -> str:
     """Return a table; LaTeX numbers it."""
     title = re.sub(r"^Table \d+: ", "", grid.title)
-    heading = (
-        " & ".join(_format(Box(each.printed or each.heading, each.highlighted)) for each in grid.columns)
-        + r" \\"
-    )
+    heading = " & ".join(map(_format, _headings(grid))) + r" \\"
     rows = [" & ".join(map(_format, row)) + r" \\" for row in grid.rows]
-    note = rf"\multicolumn{{{len(grid.columns)}}}{{p{{.9\linewidth}}}}{{{escape(grid.note)}}}\\"
+    note = rf"\multicolumn{{{len(grid.columns)}}}{{p{{.9\linewidth}}}}{{{_prose(grid.note)}}}\\"
     return "\n".join([
         rf"\begin{{longtable}}{{{_types(grid)}}}",
         rf"\caption{{{escape(title)}}}\\",
@@ -100,22 +106,45 @@ def _grid(grid: Grid) -> str:
 
 
 def _types(grid: Grid) -> str:
-    """Return the column types: columns of long texts share the width that the others leave."""
-    is_long = _find_long(grid)
-    wide, narrow = is_long.count(True), is_long.count(False)
-    share = rf"p{{{max(0.92 - 0.1 * narrow, 0.1 * wide) / max(wide, 1):.2f}\linewidth}}"
-    pairs = zip(is_long, grid.columns, strict=True)
-    return "".join(share if long else SIDES[column.side] for long, column in pairs)
+    """Return the column types: if the table is too wide, its widest columns of words wrap."""
+    whole, least = _measure(grid)
+    room = PAGE - GAP * len(whole)
+
+    def cut(most: int) -> list[float]:
+        return [min(one, max(most, other)) for one, other in zip(whole, least, strict=True)]
+
+    widths = next((found for found in map(cut, range(PAGE, 0, -1)) if sum(found) <= room), least)
+    return "".join(
+        rf"p{{{width / PAGE:.3f}\linewidth}}" if width < full else SIDES[column.side]
+        for width, full, column in zip(widths, whole, grid.columns, strict=True)
+    )
 
 
-def _find_long(grid: Grid) -> list[bool]:
-    """Return which columns have a text that wraps."""
-    return [any(len(text) > LONG for text in texts) for texts in grid.texts_by_column()]
+def _headings(grid: Grid) -> list[Box]:
+    return [Box(each.printed or each.heading, each.highlighted) for each in grid.columns]
+
+
+def _measure(grid: Grid) -> tuple[list[float], list[float]]:
+    """Return the width of every column, and the least it can have: words wrap, but numbers do not."""
+    whole, least = [], []
+    for column, heading, *boxes in zip(grid.columns, _headings(grid), *grid.rows, strict=True):
+        whole.append(max(_width(box, box.text) for box in (heading, *boxes)))
+        words = [_width(box, word) for box in (heading, *boxes) for word in box.text.split()]
+        least.append(max(words, default=0.0) if column.side == "left" else whole[-1])
+    return whole, least
+
+
+def _width(box: Box, text: str) -> float:
+    return sum(WIDTHS.get(sign, 1.0) for sign in text) * (BOLD if _is_bold(box) else 1)
+
+
+def _is_bold(box: Box) -> bool:
+    return box.bold or box.highlighted
 
 
 def _format(box: Box) -> str:
     text = escape(box.text)
-    return rf"\textbf{{{text}}}" if (box.bold or box.highlighted) and text else text
+    return rf"\textbf{{{text}}}" if _is_bold(box) and text else text
 
 
 FORMAT = Format("tables.tex", "all tables in LaTeX", lambda document, screen: render(document.parts()))

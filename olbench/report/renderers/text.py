@@ -97,7 +97,7 @@ def fit(grid: Grid, width: int) -> Grid:
     return replace(narrow, note=f"{grid.note} Not shown in this width: {names}.".strip())
 
 
-def stack(grid: Grid, width: int, total: Callable[[list[int]], int] | None = None) -> list[Grid]:
+def stack(grid: Grid, width: int, total: Callable[[list[int]], float] | None = None) -> list[Grid]:
     """Return a table as one or several that fit, each with the columns of names, which are never cut.
 
     `total` returns the width of a table with these columns; by default, that in a terminal.
