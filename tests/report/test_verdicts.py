@@ -186,7 +186,7 @@ def test_a_run_without_some_data_sets_says_who_counts_their_numbers():
     text = "on other data sets: `olbench summary`"
     line = f"166 numbers are {text}"
     assert line in shipped("cw-usps").verdict_lines
-    assert line in unescape(render(shipped("cw-usps")))
+    assert line.replace("`", "") in unescape(render(shipped("cw-usps")))
     assert not any(text in line for line in shipped("scw").verdict_lines)
 
 

@@ -160,6 +160,7 @@ def test_another_version_of_a_function_that_a_kernel_calls_is_compiled(tmp_path)
     (kernels / "adder.py").write_text(ADDER)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "OLBENCH_CACHE": str(tmp_path / "cache")}
     del environment["NUMBA_CACHE_DIR"]
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # which would miss an edit without a change of size and date
     code = "from olbench.kernels.adder import run; print(run.is_ready, run(1.0))"
 
     def add(amount):

@@ -169,10 +169,10 @@ def test_a_read_only_folder_is_refused(small_disk, here, config):
 def test_a_rule_that_is_refused_leaves_no_folder(here):
     Path("small.libsvm").write_text("1 1:1\n-1 1:2\n" * 10)
     Path("mine.py").write_text(
-        "from olbench import second_order\n@second_order('mine')\n"
+        "from olbench import second_order\n@second_order('out-of-range')\n"
         "def mine(m, v, mistake, t, p):\n    return p[3], 0.0, 0.0\n"
     )
-    words = ("run", "small.libsvm", "--algorithms", "mine", "--plugin", "mine.py")
+    words = ("run", "small.libsvm", "--algorithms", "out-of-range", "--plugin", "mine.py")
     assert "reads p[3], but has 0 parameters" in here(*words)[2]
     assert not Path("results").exists()
     Path("results").mkdir()
