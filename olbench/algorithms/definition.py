@@ -310,8 +310,7 @@ class Definition:
     @cached_property
     def compiled_rule(self) -> Any:
         """The rule as a first-class compiled function."""
-        from olbench.kernels.compile import RULES
-        from olbench.kernels.labelled import LABELLED_RULE
+        from olbench.kernels.compile import LABELLED_RULE, RULES
 
         self.check()
         return self._compile(LABELLED_RULE if self.sees_label else RULES.get(self.order), self.rule)

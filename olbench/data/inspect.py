@@ -112,7 +112,7 @@ def look_at(path: Path, reading: Reading, positive: Any = None) -> Look:
         missing=_choose_missing(gaps, label, is_sorted),
         categorical="onehot" if onehot else "",
         # The deviations of a stream are not known before its end.
-        scale="" if deviations[1] <= UNEVEN * deviations[0] else "running" if is_sorted else "standard",
+        scale="" if deviations[1] <= UNEVEN * deviations[0] else "unit" if is_sorted else "standard",
         bias=True,
         columns=(*single.values(), ColumnSpec(OTHERS)) if single else (),
     )

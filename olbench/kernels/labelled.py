@@ -9,9 +9,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import boolean, float64, int64, types, void
+from numba import boolean
 
-from olbench.kernels.compile import READ_1D, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, kernel, pass_kernel
+from olbench.kernels.compile import LABELLED_RULE, WRITE_1D, WRITE_2D, WRITE_INT64, inlined, pass_kernel
 from olbench.kernels.counters import BREAKDOWNS, EFFECTIVE, ROUNDS, ROW
 from olbench.kernels.diagonal import margin_and_variance, update_row
 from olbench.kernels.forgetting import (
@@ -34,12 +34,9 @@ from olbench.kernels.margins import (
     keeps_variance,
     usable_variance,
 )
-from olbench.kernels.matrix import project, row_sums
-from olbench.kernels.root import change_root, normalise, rounding
+from olbench.kernels.matrix import row_sums
+from olbench.kernels.root import change_root, find_deviation
 from olbench.kernels.rows import announce, dot, locate, open_rows
-
-#: (m, v, y, mistake, t, p, s) -> (loss, alpha, c, decay)
-LABELLED_RULE = types.UniTuple(float64, 4)(float64, float64, float64, boolean, int64, READ_1D, WRITE_1D)
 
 # No cap of D is zero. This one says that R has changed: finding the caps costs d^2, and few rules forget.
 STALE = 0.0
@@ -147,11 +144,7 @@ def run_root(
             continue
         for k in range(n):
             x[k] = scales[columns[at + k]] * values[o + k]
-        project(root, columns, at, x, 0, n, a)
-        deviation = normalise(a)
-        if n > 0 and not rounding(reach, columns, at, x, 0, n) < deviation < np.inf:
-            counters[BREAKDOWNS] += 1
-            deviation = 0.0
+        deviation = find_deviation(root, reach, columns, at, x, n, a, counters)
         if keeps_variance(margins):
             keep_variance(margins, counters[ROUNDS], deviation * deviation)
             if is_unlearned(entry):
@@ -166,16 +159,3 @@ def run_root(
         caps[0] = STALE
         if counters[EFFECTIVE] % d == 0:
             row_sums(root, reach)
-
-
-@kernel(
-    void(
-        types.FunctionType(LABELLED_RULE), float64, float64, float64, boolean, int64, READ_1D, WRITE_1D,
-        WRITE_1D,
-    )
-)  # fmt: skip
-def ask_labelled(
-    rule: Any, m: Any, v: Any, y: Any, mistake: Any, t: Any, p: Any, s: Any, answer: Any
-) -> None:
-    """Set the answer to loss, alpha, c and decay; the rule may change s."""
-    answer[0], answer[1], answer[2], answer[3] = rule(m, v, y, mistake, t, p, s)

@@ -105,6 +105,17 @@ def normalise(a: Any) -> Any:
 
 
 @inlined
+def find_deviation(root: Any, reach: Any, columns: Any, c: Any, x: Any, n: Any, a: Any, counters: Any) -> Any:
+    """Set a to R' x divided by its length, and return the length; one within rounding of 0 is a breakdown."""
+    project(root, columns, c, x, 0, n, a)
+    deviation = normalise(a)
+    if n > 0 and not rounding(reach, columns, c, x, 0, n) < deviation < np.inf:
+        counters[BREAKDOWNS] += 1
+        deviation = 0.0
+    return deviation
+
+
+@inlined
 def change_root(root: Any, mu: Any, scales: Any, a: Any, step: Any, gain: Any) -> None:
     """Move mu by step D R a, and let R be a root of the covariance whose precision along a grows by `gain`.
 
@@ -171,11 +182,7 @@ def run(
                 loss, alpha, c = rule(m, limit * limit, mistake, t, p)
             if loss <= 0.0 and alpha == 0.0 and c == 0.0 and limit * limit < np.inf:
                 continue
-        project(root, columns, at, x, 0, n, a)
-        deviation = normalise(a)
-        if n > 0 and not rounding(reach, columns, at, x, 0, n) < deviation < np.inf:
-            counters[BREAKDOWNS] += 1
-            deviation = 0.0
+        deviation = find_deviation(root, reach, columns, at, x, n, a, counters)
         if keeps_variance(margins):
             keep_variance(margins, counters[ROUNDS], deviation * deviation)
             if is_unlearned(entry):

@@ -12,6 +12,7 @@ from numba import boolean, float64, int64, types, void
 from olbench.kernels.compile import (
     EXACT_RULE,
     FIRST_ORDER_RULE,
+    LABELLED_RULE,
     READ_1D,
     READ_2D,
     ROWS,
@@ -55,3 +56,16 @@ def ask_exact(rule: Any, m: Any, v: Any, p: Any, rows: Any, i: Any, moments: Any
     shares = np.empty(moments.shape[0])
     squares = measure_shares(moments, columns, at, values, o, n, v, shares)
     answer[1], answer[2] = find_step(shares, n, squares, m, v, unit, A, b0, b1, K)
+
+
+@kernel(
+    void(
+        types.FunctionType(LABELLED_RULE), float64, float64, float64, boolean, int64, READ_1D, WRITE_1D,
+        WRITE_1D,
+    )
+)  # fmt: skip
+def ask_labelled(
+    rule: Any, m: Any, v: Any, y: Any, mistake: Any, t: Any, p: Any, s: Any, answer: Any
+) -> None:
+    """Set the answer to loss, alpha, c and decay; the rule may change s."""
+    answer[0], answer[1], answer[2], answer[3] = rule(m, v, y, mistake, t, p, s)

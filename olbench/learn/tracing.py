@@ -337,8 +337,7 @@ class _Tracer:
 
     def _prepare(self, row: int) -> Any:
         """Return a function that asks the rule about the round that starts now: of m, s or v, and mistake."""
-        from olbench.kernels.labelled import ask_labelled
-        from olbench.kernels.steps import ask_exact, ask_first_order, ask_second_order
+        from olbench.kernels.steps import ask_exact, ask_first_order, ask_labelled, ask_second_order
 
         learner, answer = self.learner, self.answer
         rule, p, t = learner.compiled_rule, learner.p, learner.learnt + 1

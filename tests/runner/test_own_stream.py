@@ -56,7 +56,7 @@ def test_an_imbalanced_file_goes_to_a_report_with_auc_and_a_threshold_in_three_c
     [spec] = config["datasets"]
     assert spec == {
         "path": "my.csv", "label": "fraud", "positive": "yes", "time": "date", "missing": "zero",
-        "categorical": "onehot", "scale": "running", "bias": True,
+        "categorical": "onehot", "scale": "unit", "bias": True,
     }  # fmt: skip
     code, _, err = here("run", "my.yaml", "--quiet")
     assert code == 0, err
@@ -65,7 +65,7 @@ def test_an_imbalanced_file_goes_to_a_report_with_auc_and_a_threshold_in_three_c
     rows = {row["algorithm"]: row for row in json.loads(out)["rows"]}
     assert set(rows) == {"perceptron", "pa1", "arow", "scw1", "no-change", "majority-so-far"}
     for id in ("perceptron", "pa1", "arow", "scw1"):
-        assert rows[id]["auc"]["mean"] > 0.58
+        assert rows[id]["auc"]["mean"] > 0.6
         assert rows[id]["threshold"]["mean"] != 0
     assert rows["arow"]["auc"]["mean"] > 0.75
     assert rows["arow"]["balanced_accuracy"]["mean"] > 0.68
