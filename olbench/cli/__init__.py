@@ -20,34 +20,45 @@ from olbench.errors import UserError, escape_controls, suggest
 
 #: With fewer bytes of addresses, OpenBLAS tries forever to get memory for its threads.
 FEWEST_BYTES = 900 << 20
-VERBS = {
-    "run": "Run an experiment, or finish one that was stopped.",
-    "watch": "Show how far a run is while it goes on elsewhere.",
-    "report": "Turn a run into tables, figures, verdicts and an HTML page.",
-    "summary": "Sum up the results for every paper on one page.",
-    "site": "Make a static site of many runs, with leaderboards.",
-    "figures": "Draw the illustrations of a paper.",
-    "check": "Compare the counts of an experiment with a baseline, for CI.",
-    "forensics": "Find the settings that could have produced a paper's numbers.",
-    "audit": "Check a paper's theory numerically, as printed and as corrected.",
-    "conform": "Tell whether an implementation is the algorithm of its paper.",
-    "explain": "Explain which trials of a results folder are reused, and why.",
-    "trace": "Show what a learner sees and does, round by round.",
-    "rerun": "Run one trial again and compare it with its record.",
-    "train": "Keep the learner of a run as a model.",
-    "predict": "Predict new rows with a model.",
-    "bundle": "Write a run as one file that others can check.",
-    "verify": "Run a random sample of recorded trials again and compare.",
-    "merge": "Put parts of one experiment together.",
-    "configs": "List the configs and runs that ship with olbench.",
-    "schema": "Print the JSON schema of configs, for editors.",
-    "init": "Write a commented config to start from.",
-    "algorithms": "List the algorithms, or describe one.",
-    "data": "List, fetch, verify and generate data sets.",
-    "advice": "Show rules as inequalities, and what they cover.",
-    "bench": "Compare the speed of the kernels with that of other libraries.",
-    "completion": "Let the shell complete verbs, options and names.",
+GROUPS = {
+    "Everyday": {
+        "run": "Run an experiment, or finish one that was stopped.",
+        "report": "Turn a run into tables, figures, verdicts and an HTML page.",
+        "check": "Compare the counts of an experiment with a baseline, for CI.",
+        "init": "Write a commented config to start from.",
+        "data": "List, fetch, verify and generate data sets.",
+        "algorithms": "List the algorithms, or describe one.",
+    },
+    "Papers": {
+        "summary": "Sum up the results for every paper on one page.",
+        "audit": "Check a paper's theory numerically, as printed and as corrected.",
+        "figures": "Draw the illustrations of a paper.",
+        "forensics": "Find the settings that could have produced a paper's numbers.",
+    },
+    "Share": {
+        "bundle": "Write a run as one file that others can check.",
+        "verify": "Run a random sample of recorded trials again and compare.",
+        "site": "Make a static site of many runs, with leaderboards.",
+    },
+    "Inspect": {
+        "trace": "Show what a learner sees and does, round by round.",
+        "conform": "Check whether an implementation is the algorithm of its paper.",
+    },
+    "More": {
+        "watch": "Show how far a run is while it goes on elsewhere.",
+        "explain": "Explain which trials of a results folder are reused, and why.",
+        "rerun": "Run one trial again and compare it with its record.",
+        "train": "Keep the learner of a run as a model.",
+        "predict": "Predict new rows with a model.",
+        "merge": "Put parts of one experiment together.",
+        "configs": "List the configs and runs that ship with olbench.",
+        "schema": "Print the JSON schema of configs, for editors.",
+        "advice": "Show rules as inequalities, and what they cover.",
+        "bench": "Compare the speed of the kernels with that of other libraries.",
+        "completion": "Let the shell complete verbs, options and names.",
+    },
 }
+VERBS = [verb for group in GROUPS.values() for verb in group]
 
 
 class Actions(click.Group):
@@ -71,7 +82,7 @@ class Verbs(Actions):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order of the help page."""
-        return list(VERBS)
+        return VERBS
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the verb's file and return its command."""
@@ -81,16 +92,17 @@ class Verbs(Actions):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+        """List the verbs by group, without importing them."""
+        for title, verbs in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{verb:{max(map(len, VERBS))}}", text) for verb, text in verbs.items()])
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, "-V", "--version", prog_name="olbench")
 @click.option("--debug", is_flag=True, help="Show a traceback with an error.")
 def cli(debug: bool) -> None:
-    """Reproduce, audit and extend the experiments of confidence-weighted online learning.
+    """Reproduce, audit and extend papers on confidence-weighted online learning.
 
     \b
     Examples:
