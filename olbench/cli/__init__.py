@@ -45,7 +45,6 @@ GROUPS = {
         "conform": "Check whether an implementation is the algorithm of its paper.",
     },
     "More": {
-        "watch": "Show how far a run is while it goes on elsewhere.",
         "explain": "Explain which trials of a results folder are reused, and why.",
         "rerun": "Run one trial again and compare it with its record.",
         "train": "Keep the learner of a run as a model.",

@@ -51,25 +51,6 @@ def hold(path: Path, note: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def is_held(path: Path) -> bool:
-    """Return whether a process holds a lock, here or, as far as its note says, on another machine."""
-    try:
-        # Over a network, a lock can need a file that is open for writing.
-        access = os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY
-        descriptor = os.open(path, access | FLAGS)
-    except OSError:
-        return False
-    try:
-        note = _read(descriptor)
-        _take(descriptor, path)()
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    # The note of a process that was killed stays. Not every shared folder shares its locks.
-    return bool(note) and not note.endswith(f" on {socket.gethostname()}")
-
-
 def describe_process() -> str:
     """Return the note of this process: its number and its machine."""
     return f"process {os.getpid()} on {socket.gethostname()}\n"

@@ -16,7 +16,7 @@ from olbench.errors import UserError
 from tests.fuzz.harness import Difference, expect_sentence
 
 #: Verbs that take neither a network nor long.
-VERBS = ("run", "watch", "report", "summary", "check", "explain", "rerun", "configs", "schema", "init",
+VERBS = ("run", "report", "summary", "check", "explain", "rerun", "configs", "schema", "init",
          "algorithms", "conform", "data list", "data info", "data verify", "advice show")  # fmt: skip
 #: What goes on until it is stopped, or starts processes.
 LEFT_OUT = ("cluster", "help", "timed", "memory", "program", "survey", "all_data")
@@ -69,7 +69,7 @@ class CommandFuzzer:
                 words.append(random.choice(parameter.opts))
                 if not (isinstance(parameter, click.Option) and parameter.is_flag):
                     words.append(_word(random, parameter))
-        return json.dumps([*words, "--once"] if verb == "watch" else words).encode()
+        return json.dumps(words).encode()
 
     def check(self, content: bytes, folder: Path) -> str:
         """Run the words in a fresh copy of the folder."""

@@ -284,7 +284,7 @@ def test_the_quick_config_needs_no_data(here):
     assert "4 data sets x 14 algorithms x 5 permutations = 280 trials" in out
 
 
-@pytest.mark.parametrize("verb", ["run", "watch", "check", "forensics", "explain", "rerun", "init"])
+@pytest.mark.parametrize("verb", ["run", "check", "forensics", "explain", "rerun", "init"])
 def test_help_is_instant_and_has_an_example(verb):
     code = (
         f"import olbench.cli, sys; olbench.cli.cli(['{verb}', '--help'], standalone_mode=False)\n"
