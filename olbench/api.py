@@ -24,7 +24,6 @@ from olbench.engine.executors.local import Executor, attempt, default_jobs
 from olbench.engine.notebook import is_notebook
 from olbench.engine.runner import Run, open_run, refuse_too_many
 from olbench.engine.stopping import stop_on_interrupt
-from olbench.engine.times import compare_times, time_trials
 from olbench.errors import UserError
 from olbench.learn.breakdowns import watch_passes
 from olbench.protocols import cells_of, get_protocol
@@ -137,11 +136,8 @@ def complete(
     return started
 
 
-def measure(plan: Plan, rounds: int = 0, quiet: bool = True) -> tuple[Run, Baseline]:
-    """Run all trials of a plan, keep no record of them, and return the run with its baseline.
-
-    With rounds, each reported trial is then timed alone as often, unless trials failed.
-    """
+def measure(plan: Plan, quiet: bool = True) -> tuple[Run, Baseline]:
+    """Run all trials of a plan, keep no record of them, and return the run with its baseline."""
     with TemporaryDirectory(prefix="olbench-check-") as folder:
         with open_run(Path(folder), plan.cells, plan.jobs, quiet=quiet) as started:
             with show_activity(quiet) as activity:
@@ -149,19 +145,14 @@ def measure(plan: Plan, rounds: int = 0, quiet: bool = True) -> tuple[Run, Basel
             started.complete()
         if started.stop.is_set():
             raise KeyboardInterrupt
-    seconds: dict[str, float] = {}
-    pace = 0.0
-    if rounds and not started.failed:
-        with stop_on_interrupt() as stop:
-            seconds, pace = time_trials(plan.cells, started.known, rounds, stop)
-    return started, baseline_of(plan.cells, started.known, seconds, pace)
+    return started, baseline_of(plan.cells, started.known)
 
 
 def compare(
-    plan: Plan, before: Baseline, now: Baseline, *, tolerance: float = 0.0, slower: float = 0.0,
-    partly: bool = False, allow_better: bool = False,
+    plan: Plan, before: Baseline, now: Baseline, *, tolerance: float = 0.0, partly: bool = False,
+    allow_better: bool = False,
 ) -> regression.Comparison:  # fmt: skip
-    """Compare a plan's baseline with an earlier one; with a ratio for `slower`, the times as well.
+    """Compare a plan's baseline with an earlier one.
 
     The plan may leave out what is not downloaded. With `partly`, it may leave out any data set. With
     `allow_better`, results that became better are no failures.
@@ -174,11 +165,7 @@ def compare(
     ]
     before = replace(before, rows=tuple(kept))
     comparison = regression.compare(before, now, tolerance, plan.cells[0].protocol)
-    comparison = replace(comparison, allows_better=allow_better)
-    if not slower:
-        return comparison
-    times = compare_times(before, now, slower, comparison.findings)
-    return replace(comparison, findings=(*comparison.findings, *times))
+    return replace(comparison, allows_better=allow_better)
 
 
 def repeat(folder: Path, record: Record, say: Callable[[str], None] = print) -> Record:

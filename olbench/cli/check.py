@@ -1,4 +1,4 @@
-"""olbench check: compare the counts, and if asked for the times, of an experiment with a baseline."""
+"""olbench check: compare the counts of an experiment with a baseline."""
 
 import sys
 from pathlib import Path
@@ -34,25 +34,15 @@ MAX_LINES = 20
 @click.option("--allow-better", is_flag=True, help="Pass if all that changed became better.")
 @click.option("--update", is_flag=True, help="Write the current counts as the new baseline.")
 @format_flag("text", "json", "junit", "github", help="github: annotations for a workflow of GitHub Actions.")
-@click.option("--time", "timed", is_flag=True, help="Time the trials as well, alone, and compare the times.")
-@click.option(
-    "--slower", default=1.2, show_default=True, type=click.FloatRange(1.0, min_open=True),
-    help="With --time: the ratio of times from which an algorithm counts as slower.",
-)  # fmt: skip
-@click.option(
-    "--rounds", default=5, show_default=True, type=click.IntRange(1),
-    help="With --time: how often each trial is timed; its shortest time counts.",
-)  # fmt: skip
 @experiment_flags
 def command(
     config: Path, given: Path | None, tolerance: float, allow_better: bool, update: bool, form: str,
-    timed: bool, slower: float, rounds: int, jobs: int | None, overrides: tuple[str, ...], skip_missing: bool,
+    jobs: int | None, overrides: tuple[str, ...], skip_missing: bool,
     quiet: bool,
 ) -> None:  # fmt: skip
     """Run CONFIG and compare every trial with a baseline; report what changed and why.
 
-    Changed data, another seed and other parameters are named as such. With --time, exclusive times are
-    compared by their ratios with an interval.
+    Changed data, another seed and other parameters are named as such.
 
     Exit codes: 1 if anything changed, for better or worse; 3 if trials failed, 4 if nothing was compared.
 
@@ -62,8 +52,6 @@ def command(
       olbench check configs/ci.yaml --update
       olbench check configs/ci.yaml --allow-better
       olbench check configs/ci.yaml --format github
-      olbench check my.yaml --time --update --against times.json &&
-        git checkout new && olbench check my.yaml --time --against times.json
       olbench check scw --set 'datasets=[synthetic]'
     """
     from olbench import api
@@ -84,16 +72,15 @@ def command(
     plan = api.plan(experiment, jobs, skip_missing)
     if plan.skipped:
         say(f"skipped: {', '.join(plan.skipped)} not downloaded", err=True)
-    run, now = api.measure(plan, rounds if timed else 0, quiet)
+    run, now = api.measure(plan, quiet)
     if update and not run.failed:
         baseline.write(against, now)
         say(f"{against}: {count(len(now.rows), 'row')} written")
         return
     # A check may leave out the large data sets of a run; a baseline file covers its whole config.
     comparison = api.compare(
-        plan, before, now, tolerance=tolerance, slower=slower if timed else 0.0, partly=against.is_dir(),
-        allow_better=allow_better,
-    )  # fmt: skip
+        plan, before, now, tolerance=tolerance, partly=against.is_dir(), allow_better=allow_better
+    )
     click.echo(render(comparison, run, form, path), nl=False)
     if advice := regression.advise(comparison, can_update=not against.is_dir()):
         say(advice, err=True)

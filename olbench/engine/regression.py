@@ -12,7 +12,7 @@ from olbench.trials.baseline import ABOUT, Baseline, Row
 #: Kinds of findings that say that the experiment is another one; the code may be as it was.
 CAUSES = ("protocol", "seed", "data", "parameters")
 #: Kinds of findings that leave the check passing.
-HARMLESS = ("new", "faster", "note")
+HARMLESS = ("new", "note")
 #: How the number that ranks algorithms moved, on average over the trials.
 WORSE, BETTER = "worse", "better"
 

@@ -20,7 +20,7 @@ from olbench.data.source import Source, find_named
 from olbench.engine.budget import refuse_excess
 from olbench.engine.executors.local import Executor, LocalExecutor
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
-from olbench.engine.times import FEWEST, LEVEL, SHORTEST, Ratio, estimate_ratio, time_alone
+from olbench.engine.times import FEWEST, SHORTEST, Ratio, estimate_ratio, time_alone
 from olbench.errors import UserError, count
 from olbench.protocols import Protocol, cells_of, get_protocol
 from olbench.protocols.definition import Cell
@@ -370,5 +370,5 @@ def _compare_times(verifier: Verifier, drawn: Sequence[Record], stop: StopFlag) 
     before, now = str(verifier.run.machine.get("processor", "")), str(provenance.machine()["processor"])
     ratio = None
     if len(pairs) >= FEWEST:
-        ratio = estimate_ratio([one for one, _ in pairs], [other for _, other in pairs], LEVEL)
+        ratio = estimate_ratio([one for one, _ in pairs], [other for _, other in pairs])
     return {"ratio": ratio, "timed": len(pairs), "other_processor": before if before != now else ""}

@@ -24,7 +24,6 @@ from olbench.structs import (
     many,
     mapping,
     name_text,
-    number,
     read_keys,
     select,
     whole,
@@ -38,8 +37,6 @@ Row = dict[str, Any]
 #: What errors call the content of the file.
 NAME = "baseline"
 VERSION = 2
-#: No trial takes more seconds.
-LONGEST = 1e9
 
 
 def _read_numbers(node: Node, name: str) -> list[float]:
@@ -49,18 +46,11 @@ def _read_numbers(node: Node, name: str) -> list[float]:
     return numbers
 
 
-def _read_times(node: Node, name: str) -> list[float]:
-    times = _read_numbers(node, name)
-    if any(not 0 <= seconds <= LONGEST for seconds in times):
-        raise node.fail("a time is negative or endless")
-    return times
-
-
 def _read_row(node: Node, name: str) -> Row:
     """Return a row: what describes its cell, and lists of numbers of one length."""
     counts = [key for key in node.mapping("a row") if key not in ABOUT]
     row = read_keys([*ROW_KEYS, *(Key(key, _read_numbers, None) for key in counts)], node, "a row")
-    if not counts or len({len(row[key]) for key in (*counts, "seconds") if key in row}) > 1:
+    if not counts or len({len(row[key]) for key in counts}) > 1:
         raise node.fail("the counts are missing, or there are not as many of each")
     return row
 
@@ -74,18 +64,11 @@ def _read_rows(node: Node, name: str) -> tuple[Row, ...]:
     return rows
 
 
-def _read_pace(node: Node, name: str) -> float:
-    if number(node, name) < 0:
-        raise node.fail(f"{name} must not be negative, and {node.shown()} is")
-    return float(node.value)
-
-
 ROW_KEYS = make_keys(
     {"dataset": name_text, "algorithm": name_text},
     **dict.fromkeys(("params", "grid", "options", "setting"), mapping(anything)),
     fingerprint=any_text,
     n=whole(1),
-    seconds=_read_times,
 )
 #: The keys that describe the cell of a row; every other key has a list of numbers, one per trial.
 ABOUT = tuple(key.name for key in ROW_KEYS)
@@ -99,47 +82,26 @@ class Baseline:
     protocol: Annotated[str, any_text] = ""
     seed: int | None = None
     versions: Annotated[Mapping[str, str], mapping(any_text)] = field(default_factory=dict)
-    #: The processor, which times depend on.
-    processor: Annotated[str, any_text] = ""
-    #: The seconds of a fixed computation, taken among the times: how fast the machine was.
-    pace: Annotated[float, _read_pace] = 0.0
 
     def plain(self) -> dict[str, Any]:
         """Return the common fields of the rows as plain values."""
         head: dict[str, Any] = {"version": VERSION, "protocol": self.protocol, "seed": self.seed}
-        head["versions"] = dict(self.versions)
-        return {**head, "processor": self.processor, "pace": self.pace} if self.has_times else head
-
-    @property
-    def has_times(self) -> bool:
-        """Whether the rows have exclusive times."""
-        return any("seconds" in row for row in self.rows)
+        return {**head, "versions": dict(self.versions)}
 
 
 KEYS = (*keys_of(Baseline), Key("version", whole(1), 1))
 
 
-def baseline_of(
-    cells: Sequence[Cell], known: Known, seconds: Mapping[str, float] | None = None, pace: float = 0.0
-) -> Baseline:
-    """Return the baseline of a run: one row per cell whose trials all succeeded.
-
-    `seconds` has an exclusive time for each trial by its key, if times are kept.
-    """
+def baseline_of(cells: Sequence[Cell], known: Known) -> Baseline:
+    """Return the baseline of a run: one row per cell whose trials all succeeded."""
     rows = []
     for cell in cells:
         records = [cell.view(known[trial.key]) for trial in cell.reported(known) if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
         if len(good) == cell.repeats:
-            row = _row(cell.protocol, cell.source.name, cell.label, cell.spec, good)
-            if seconds:
-                row["seconds"] = [round(seconds[record["key"]], 9) for record in good]
-            rows.append(row)
-    machine = provenance.machine()
+            rows.append(_row(cell.protocol, cell.source.name, cell.label, cell.spec, good))
     config = cells[0].config
-    return Baseline(
-        tuple(rows), config.protocol, config.seed, provenance.versions(), str(machine["processor"]), pace
-    )
+    return Baseline(tuple(rows), config.protocol, config.seed, provenance.versions())
 
 
 def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, records: Sequence[Record]) -> Row:
@@ -197,12 +159,8 @@ def read_run(folder: Path) -> Baseline:
     for cell in run.cells:
         own = recorded.trials_of(cell)
         if own and all(record["status"] == "ok" for record in own):
-            row = _row(protocol, cell.dataset, cell.label, run.config.algorithms[cell.entry], own)
-            if all(record.get("timing") == "exclusive" for record in own):
-                row["seconds"] = [record["seconds"] for record in own]
-            rows.append(row)
-    processor = str(run.machine.get("processor", ""))
-    return Baseline(tuple(rows), run.config.protocol, run.config.seed, run.versions, processor)
+            rows.append(_row(protocol, cell.dataset, cell.label, run.config.algorithms[cell.entry], own))
+    return Baseline(tuple(rows), run.config.protocol, run.config.seed, run.versions)
 
 
 def write(path: Path, baseline: Baseline) -> None:

@@ -19,7 +19,7 @@ from tests.fuzz.harness import Difference, expect_sentence
 VERBS = ("run", "report", "summary", "check", "explain", "rerun", "configs", "schema", "init",
          "algorithms", "conform", "data list", "data info", "data verify", "advice show")  # fmt: skip
 #: What goes on until it is stopped, or starts processes.
-LEFT_OUT = ("cluster", "help", "timed", "memory", "program", "survey", "all_data")
+LEFT_OUT = ("cluster", "help", "memory", "program", "survey", "all_data")
 FILES = {
     "small.libsvm": "".join(f"{1 if k % 3 else -1} 1:{k % 7} 2:{k * k % 5}\n" for k in range(30)),
     "table.csv": "size,colour,sold\n1,red,yes\n2,blue,no\n,red,yes\n4,blue,no\n",

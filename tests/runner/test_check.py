@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,8 +10,6 @@ import pytest
 
 from olbench.data.source import find_source
 from olbench.engine.executors.worker import _unload
-from olbench.engine.times import compare_times
-from olbench.trials.baseline import Baseline
 
 RULE = """\
 from olbench import Parameter, first_order
@@ -232,102 +229,6 @@ def test_every_format_says_the_same(check):
     write_data(flipped=3)
     suite = ElementTree.fromstring(check("--format", "junit")[1])
     assert (suite.get("failures"), suite.get("skipped"), suite[2].get("name")) == ("1", "2", "the data")
-
-
-ROW = {"dataset": "d", "params": {}, "n": 10, "mistakes": [1] * 10, "updates": [1] * 10}
-
-
-def timed(seconds):
-    """A baseline with times: one row of ten trials for each algorithm."""
-    rows = tuple({**ROW, "algorithm": f"a{k}", "seconds": list(times)} for k, times in enumerate(seconds))
-    return Baseline(rows, "online", 1, {}, "this one")
-
-
-def draw_times(random, cells=20, rounds=5):
-    """Times of 10 permutations: their work, the least of five noises of 5%, now and then disturbed."""
-    work = np.exp(np.random.default_rng(1).normal(-6, 1, (cells, 10)))
-    disturbed = np.where(random.random((rounds, cells, 10)) < 0.1, 3.0, 1.0)
-    noise = np.exp(0.05 * np.abs(random.normal(size=(rounds, cells, 10)))) * disturbed
-    return work * noise.min(axis=0)
-
-
-def test_the_same_code_is_hardly_ever_slower_than_itself():
-    """A/A: 100 comparisons of 20 results each; by chance at most 5% of them may say anything."""
-    alarms = 0
-    for seed in range(100):
-        random = np.random.default_rng(seed)
-        found = compare_times(timed(draw_times(random)), timed(draw_times(random)), 1.2, ())
-        assert found[-1].message.startswith("times of 20 results compared")
-        alarms += any(each.kind in ("slower", "faster") for each in found)
-    assert alarms <= 5
-
-
-def test_code_that_is_slower_is_found():
-    found_in = 0
-    for seed in range(50):
-        random = np.random.default_rng(seed)
-        now = draw_times(random)
-        now[3] *= 1.5
-        now[5] /= 1.5
-        found = compare_times(timed(draw_times(random)), timed(now), 1.2, ())
-        kinds = {each.algorithm: each.kind for each in found}
-        found_in += kinds.get("a3") == "slower" and kinds.get("a5") == "faster"
-    assert found_in >= 48
-
-
-def test_a_difference_below_the_threshold_is_no_regression():
-    random = np.random.default_rng(0)
-    before = draw_times(random)
-    found = compare_times(timed(before), timed(1.15 * before), 1.2, ())
-    assert [each.kind for each in found] == ["note"]
-    found = compare_times(timed(before), timed(1.15 * before), 1.1, ())
-    assert {each.kind for each in found} == {"slower", "note"}
-
-
-def test_a_slower_machine_is_not_slower_code():
-    before = draw_times(np.random.default_rng(0))
-    old, new = replace(timed(before), pace=1.0), replace(timed(1.5 * before), pace=1.5)
-    assert [each.kind for each in compare_times(old, new, 1.2, ())] == ["note"]
-    assert [each.kind for each in compare_times(new, old, 1.2, ())] == ["note"]
-    code = replace(new, pace=1.0)
-    assert [each.kind for each in compare_times(old, code, 1.2, ())] == ["slower"] * 20 + ["note"]
-    lucky = replace(timed(before), pace=0.5)  # a pace that changed alone proves nothing
-    assert [each.kind for each in compare_times(old, lucky, 1.2, ())] == ["note"]
-
-
-def test_times_of_another_machine_or_of_none_are_not_compared():
-    times = timed(draw_times(np.random.default_rng(0)))
-    other = replace(times, processor="another")
-    assert "the machine changed (another -> this one)" in compare_times(other, times, 1.2, ())[0].message
-    without = replace(times, rows=({**ROW, "algorithm": "a0"},))
-    assert "has no exclusive times" in compare_times(without, times, 1.2, ())[0].message
-
-
-def test_check_with_times(check):
-    words = ("--time", "--rounds", 1)
-    code, out, _ = check(*words)
-    assert (code, out.splitlines()[0]) == (
-        0, "the baseline has no exclusive times; write them with --time --update",
-    )  # fmt: skip
-    assert check(*words, "--update")[0] == 0
-    content = json.loads(Path("base.json").read_text())
-    assert all(len(row["seconds"]) == 3 for row in content["rows"])
-    content["rows"][1]["seconds"] = [time / 1000 for time in content["rows"][1]["seconds"]]
-    content["rows"][0]["seconds"] = [time * 1000 for time in content["rows"][0]["seconds"]]
-    Path("base.json").write_text(json.dumps(content))
-    code, out, _ = check(*words)
-    assert code == 1
-    assert "my-sgd on ok: takes " in out
-    assert ", slower\n" in out
-    assert "perceptron on ok: takes 0.00 times as long" in out
-    assert "times of 2 results compared, median ratio " in out
-
-
-def test_check_takes_the_times_of_a_run(here, check):
-    assert here("run", "my.yaml", "--out", "out", "--timing", "exclusive", "--quiet")[0] == 0
-    code, out, _ = here("check", "my.yaml", "--against", "out", "--time", "--slower", 1e9, "--quiet")
-    assert code == 0
-    assert "times of 2 results compared" in out
 
 
 def test_a_stream_is_checked_by_its_measures(here):

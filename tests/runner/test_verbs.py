@@ -100,7 +100,6 @@ ROW = '{"dataset": "a", "algorithm": "b"'
             (f'{{{head}"rows": [{row}]}}', f"{NO_BASELINE}: baseline{fault}; write a new one with --update")
             for head, row, fault in (
                 ('"seed": "x", ', "", ".seed: seed must be a whole number from 0, not 'x'"),
-                ('"pace": -1, ', "", ".pace: pace must not be negative, and -1 is"),
                 ("", "7", ".rows.0: a row must be a mapping, not 7"),
                 ("", '{"dataset": ["a"], "algorithm": "b", "mistakes": []}',
                  ".rows.0.dataset: dataset must be text, not a list"),
@@ -110,8 +109,6 @@ ROW = '{"dataset": "a", "algorithm": "b"'
                  ".rows.0.mistakes: 'mistakes' is not a list of numbers"),
                 ("", f'{ROW}, "mistakes": [1], "n": "9"}}',
                  ".rows.0.n: n must be a whole number from 1, not '9'"),
-                ("", f'{ROW}, "mistakes": [1], "seconds": [-1]}}',
-                 ".rows.0.seconds: a time is negative or endless"),
                 ("", f'{ROW}, "mistakes": [1], "fingerprint": 3}}',
                  ".rows.0.fingerprint: fingerprint must be text, not 3"),
                 ("", f'{ROW}, "mistakes": [1], "updates": []}}',
