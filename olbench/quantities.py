@@ -210,11 +210,6 @@ TRAINING_ROUNDS = _count("training_n", "training examples", digits=0, better="ne
 MODEL_BYTES = Quantity("model_bytes", "bytes of a shard's model", 0, exact=True)
 EPOCHS = _count("epochs", "epochs", better="neither")
 STATE_BYTES = _count("state_bytes", "bytes of the learner", digits=0)
-JOULES = Quantity("joules", "energy (J)", 3)
-
-#: What a trial of any protocol can cost besides time. Records from before do not have them, and joules are
-#: measured in trials that run alone.
-COSTS = (STATE_BYTES, JOULES)
 
 #: The counts by name, which a record is checked for whichever protocol wrote it.
 COUNTS = {each.name: each for each in tuple(globals().values()) if isinstance(each, Quantity) and each.whole}

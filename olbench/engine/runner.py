@@ -13,9 +13,7 @@ from olbench.engine.progress import Progress, make_progress
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError
 from olbench.protocols.definition import Cell, Kind
-from olbench.quantities import JOULES
 from olbench.trials import run_file
-from olbench.trials.energy import open_meter
 from olbench.trials.ledger import Ledger, LedgerFullError, open_ledger
 from olbench.trials.run_file import RunFile
 from olbench.trials.trial import Record, Trial
@@ -190,17 +188,14 @@ class Run:
 
     def _measure_alone(self) -> None:
         """Run the reported trials again, one at a time and pinned to one core, and keep their times."""
-        trials, meter = list(self._untimed()), open_meter()
+        trials = list(self._untimed())
         warm_up(trials, self.stop, self.progress.say)
         with pin_to_one_core():
             for trial in trials:
-                before = meter.read()
                 record = attempt(trial, self.stop)
-                joules = meter.joules_since(before)
                 if record is None:
                     return
-                measured = {} if joules is None else {JOULES.name: joules}
-                self._keep(self._time_exclusively({**record, **measured}))
+                self._keep(self._time_exclusively(record))
 
     def _untimed(self) -> Iterator[Trial]:
         """Yield the reported trials that succeeded and have no exclusive time yet."""

@@ -1,4 +1,4 @@
-"""What a result cost: the bytes of its learner and of a trial, examples per second, energy."""
+"""What a result cost: the bytes of its learner and of a trial, and examples per second."""
 
 import math
 from collections.abc import Mapping
@@ -10,8 +10,7 @@ import numpy as np
 from olbench.errors import UserError
 from olbench.learn.algorithm import make_algorithm
 from olbench.learn.state import add_weights
-from olbench.quantities import JOULES, SECONDS, STATE_BYTES
-from olbench.trials.energy import NOT_AVAILABLE
+from olbench.quantities import SECONDS, STATE_BYTES
 
 if TYPE_CHECKING:
     from olbench.report.results import Entry, Results
@@ -37,19 +36,12 @@ class Costs:
     peak_bytes: int | None
     #: All examples over all seconds; shared or exclusive as the seconds are.
     examples_per_second: float | None
-    #: Mean and deviation of the energy of a trial.
-    joules: tuple[float, float] | None
-
-    def plain(self) -> dict[str, Any]:
-        """Return them as plain values."""
-        mean, deviation = self.joules or (None, None)
-        return {**vars(self), "joules": None if mean is None else {"mean": mean, "std": deviation}}
 
 
 def find_costs(results: "Results", entry: "Entry") -> Costs:
     """Return the costs of an entry."""
     state, origin = _find_state(results, entry)
-    return Costs(state, origin, _find_peak(results, entry, state), _find_rate(entry), _find_joules(entry))
+    return Costs(state, origin, _find_peak(results, entry, state), _find_rate(entry))
 
 
 def _find_state(results: "Results", entry: "Entry") -> tuple[int | None, str]:
@@ -90,21 +82,6 @@ def _find_rate(entry: "Entry") -> float | None:
     factors = [np.full(entry.done, last) if name == "points" else entry.columns[name] for name in names]
     examples, seconds = float(np.prod(factors, axis=0).sum()), float(entry.values(SECONDS).sum())
     return examples / seconds if examples > 0 and seconds > 0 else None
-
-
-def _find_joules(entry: "Entry") -> tuple[float, float] | None:
-    values = entry.columns[JOULES.name]
-    if not entry.exclusive or np.isnan(values).any():
-        return None
-    return entry.spread(JOULES)
-
-
-def describe_energy(results: "Results") -> str:
-    """Return how the energy of a run was measured, or why it was not."""
-    if not results.exclusive:
-        return f"{NOT_AVAILABLE}: it is measured with --timing exclusive, one trial at a time"
-    told = results.run.machine.get("energy")
-    return str(told) if told else f"{NOT_AVAILABLE}: the run was recorded before energy was measured"
 
 
 def show_bytes(size: int | None) -> str:

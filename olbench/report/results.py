@@ -20,7 +20,7 @@ from olbench.errors import UserError, find_names, suggest
 from olbench.memory import pause_collector
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Series
-from olbench.quantities import COSTS, COUNTS, Quantity, mean_and_deviation
+from olbench.quantities import COUNTS, STATE_BYTES, Quantity, mean_and_deviation
 from olbench.report import kept
 from olbench.report.costs import Costs, find_costs
 from olbench.report.grid import count
@@ -240,17 +240,12 @@ class Results:
         return by_dataset
 
     def costs(self, entry: Entry) -> Costs:
-        """Return what an entry cost: bytes, examples per second, energy."""
+        """Return what an entry cost: bytes and examples per second."""
         return self._costs[entry.dataset, entry.label]
 
     @cached_property
     def _costs(self) -> dict[tuple[str, str], Costs]:
         return {(each.dataset, each.label): find_costs(self, each) for each in self.entries}
-
-    @cached_property
-    def has_energy(self) -> bool:
-        """Whether the energy of some trials was measured."""
-        return any(each.joules for each in self._costs.values())
 
     def state_bytes(self, dataset: str, algorithm: str) -> int | None:
         """Return the bytes of the learner of an algorithm, by its label or id; None if they are not known.
@@ -423,7 +418,7 @@ class Results:
                     each.name: entry.values(each) if each.ratio or each.formula else entry.columns[each.name]
                     for each in measured
                 },
-                **{each.name: entry.columns[each.name] for each in COSTS},
+                STATE_BYTES.name: entry.columns[STATE_BYTES.name],
                 "timing": entry.columns["timing"],
             }
             for entry in self.entries
@@ -644,7 +639,7 @@ class _Reading:
         """Yield the trials of each cell."""
         report = self.protocol.setting(self.run.config, "report")
         # Records from before a quantity was added do not have it; 0 would look like a measurement.
-        later = (*self.protocol.quantities, *COSTS)
+        later = (*self.protocol.quantities, STATE_BYTES)
         absent = {name: math.nan for each in later for name in (each.name, *each.parts)}
         columns = measured_columns(self.protocol)
         for cell in self.run.cells:
@@ -771,7 +766,8 @@ def measured_columns(protocol: Protocol) -> list[str]:
     """Return the columns of an entry's trials."""
     return [
         "number",
-        *(each.name for each in (*protocol.numbers, *COSTS)),
+        *(each.name for each in protocol.numbers),
+        STATE_BYTES.name,
         "timing",
         "choice",
         "arrays",

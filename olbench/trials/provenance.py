@@ -11,8 +11,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from olbench.trials.energy import open_meter
-
 PACKAGE = Path(__file__).resolve().parent.parent
 PACKAGES = ("olbench", "numpy", "scipy", "numba", "llvmlite", "scikit-learn", "joblib", "pyyaml")
 
@@ -45,7 +43,6 @@ def machine() -> dict[str, Any]:
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "executable": sys.implementation.name,
-        "energy": str(open_meter()),
     }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from olbench.errors import describe_error, shorten
-from olbench.quantities import COUNTS, CPU_SECONDS, JOULES, LABELS, SECONDS, STATE_BYTES
+from olbench.quantities import COUNTS, CPU_SECONDS, LABELS, SECONDS, STATE_BYTES
 from olbench.structs import is_number, is_whole
 from olbench.trials.trial import Outcome, Record, Trial
 
@@ -32,8 +32,6 @@ _NO_NUMBERS = {name for name, kind in _KINDS.items() if kind is not int} | {"tim
 #: What the first version did not have to have.
 _LATER: Record = {"options": {}, "seed": 0, "code": "", "fingerprint": ""}
 TIMES = (SECONDS.name, CPU_SECONDS.name)
-#: Numbers that cannot be negative and need not be whole.
-_FROM_ZERO = (*TIMES, JOULES.name)
 _CHECKSUM_DIGITS, _CHECKSUM_END = 16, len('"}\n')
 #: Made once: `json.dumps` would make one for every line.
 _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
@@ -142,7 +140,7 @@ def _check_measured(record: Mapping[str, Any]) -> None:
                 bound = times * (max(most, int(lessons or 0)) if is_whole(lessons) else most)
             if not whole or (limit and isinstance(bound, int) and value > bound):
                 raise BrokenRecordError(f"its {name} is {_show(value)}" + (f" of {most}" if whole else ""))
-        elif name in _FROM_ZERO:
+        elif name in TIMES:
             if not is_number(value) or value < 0:
                 raise BrokenRecordError(f"its {name} is {_show(value)}")
         elif type(value) in (int, float) and not is_number(value):

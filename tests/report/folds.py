@@ -41,7 +41,6 @@ def entry(dataset: str, label: str, by_epoch: Any, training: Sequence[float] = (
         "seconds": 0.5,
         "timing": "exclusive",
         "state_bytes": np.nan,
-        "joules": np.nan,
         "choice": 0,
         "arrays": 0,
     }

@@ -49,7 +49,6 @@ def entry(dataset: str, id: str, rates, updates=None, seconds=None, **changes: A
         "seconds": seconds,
         "cpu_seconds": seconds,
         "state_bytes": np.nan,
-        "joules": np.nan,
         "timing": "exclusive",
         "choice": 0,
         "arrays": 0,

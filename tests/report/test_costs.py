@@ -1,4 +1,4 @@
-"""What results cost: bytes, examples per second and energy, in records from before and from now."""
+"""What results cost: bytes and examples per second, in records from before and from now."""
 
 import json
 import subprocess
@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from olbench import load_results, make_algorithm
-from olbench.engine import runner
 from olbench.report.document import report_document
 from olbench.report.model import make_report
 from olbench.report.renderers import text
-from olbench.trials import energy
 from tests.report import made
 
 SMALL = Path(__file__).with_name("small")
@@ -70,47 +68,11 @@ def test_examples_per_second_are_those_of_the_seconds(run):
     assert row["costs"]["examples_per_second"] == pytest.approx(2 * 569 / seconds.sum())
 
 
-def test_energy_is_measured_alone_and_says_why_not(run, tmp_path, monkeypatch):
-    zone = tmp_path / "powercap" / "intel-rapl:0"
-    zone.mkdir(parents=True)
-    for name, value in {"name": "package-0", "max_energy_range_uj": 10**7, "energy_uj": 0}.items():
-        (zone / name).write_text(f"{value}\n")
-    monkeypatch.setattr(energy, "POWERCAP", tmp_path / "nowhere")
-    _, shared = run()
-    assert shared["energy"] == "not available: it is measured with --timing exclusive, one trial at a time"
-    assert all(row["costs"]["joules"] is None for row in shared["rows"])
-
-    attempt = runner.attempt
-
-    def spend(trial, stop):
-        spent = int((zone / "energy_uj").read_text()) + 2_500_000
-        (zone / "energy_uj").write_text(f"{spent % 10**7}\n")
-        return attempt(trial, stop)
-
-    monkeypatch.setattr(energy, "POWERCAP", tmp_path / "powercap")
-    monkeypatch.setattr(runner, "attempt", spend)
-    results, alone = run(CONFIG, "--timing", "exclusive")
-    assert alone["energy"] == "counters of the processor packages (RAPL)"
-    assert {row["costs"]["joules"]["mean"] for row in alone["rows"]} == {2.5}
-    assert set(results.to_frame()["joules"]) == {2.5}
-    shown = text.render(report_document(make_report(Path("out"))).parts(), 200)
-    assert "energy (J)" in shown
-    assert "2.500 ± 0.000" in shown
-
-
-def test_an_exclusive_run_on_a_machine_without_counters_says_so(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(energy, "POWERCAP", tmp_path / "nowhere")
-    _, report = run(CONFIG, "--timing", "exclusive")
-    assert report["energy"].startswith("not available: this machine has no energy counters of a processor")
-    assert all(row["costs"]["joules"] is None for row in report["rows"])
-
-
 def test_records_from_before_have_the_bytes_of_their_form():
     results = load_results("scw")
     costs = results.costs(results.entries_of("mnist-1-vs-2", "arow")[0])
     assert costs.state_from == "derived"
     assert costs.state_bytes == make_algorithm("arow").start(784).state_bytes
-    assert costs.joules is None
     for name in ("shards", "advice"):
         found = load_results(name)
         for entry in found.entries:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from olbench.quantities import JOULES, SECONDS, Quantity
+from olbench.quantities import SECONDS, Quantity
 from olbench.report.grid import (
     DETAIL,
     FLAG,
@@ -171,7 +171,7 @@ def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
             for name, (mean, deviation) in spreads.items()
         },
         "timing": entry.timing,
-        "costs": report.results.costs(entry).plain(),
+        "costs": dict(vars(report.results.costs(entry))),
         "best": report.results.is_best(entry),
         **{name: int((entry.columns[name] > 0).sum()) for name in flags},
         "reported": {name: each.reported_data for name, each in judged.items()} or None,
@@ -197,9 +197,7 @@ def _flat(entry: Entry, report: Report) -> dict[str, Any]:
     }
     for quantity in report.protocol.quantities:
         record[f"{quantity.name}_mean"], record[f"{quantity.name}_std"] = entry.spread(quantity)
-    costs = vars(report.results.costs(entry))
-    record |= {name: value for name, value in costs.items() if name != JOULES.name}
-    record[f"{JOULES.name}_mean"], record[f"{JOULES.name}_std"] = costs[JOULES.name] or (None, None)
+    record |= vars(report.results.costs(entry))
     for name in (quantity.name for quantity in entry.protocol.judged):
         judgement = report.judgements_of(entry).get(name)
         record[f"reported_{name}_mean"] = judgement.reported.mean if judgement else None
